@@ -1,0 +1,1 @@
+"""Write, run and see Triton Python models and BLS in a notebook."""

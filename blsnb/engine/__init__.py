@@ -1,0 +1,1 @@
+"""What runs; every thread and loop starts here."""

@@ -1,0 +1,145 @@
+"""What blsnb itself raises; what model code sees has Triton's classes instead.
+
+::
+
+    BlsnbError
+    ├── InferenceError        a request failed: Triton's text and code
+    │   └── WouldHang         Triton would wait for ever here
+    ├── ModelLoadError        a model could not be loaded: Triton's text
+    ├── ModelConfigError      a configuration is invalid
+    ├── ModelSourceError      a cell is no model
+    ├── ServerClosedError     the server was closed
+    ├── RepositoryError       a folder or file of a model repository cannot be used
+    ├── TraceError            a recorded value is asked for that is not there
+    └── NotYetError           part of Triton that this release does not have yet
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class BlsnbError(Exception):
+    """Root of everything that blsnb raises to its user."""
+
+
+class InferenceError(BlsnbError):
+    """A request failed, as Triton's gRPC client would report it.
+
+    Parameters
+    ----------
+    message
+        The status details, exactly as Triton words them.
+    code
+        Triton's name of the code, such as ``"INVALID_ARG"``.
+    run
+        The run of the failed request, so that it can be looked at.
+    advice
+        What to do about it; shown after the message, never part of it.
+    """
+
+    def __init__(
+        self, message: str, code: str = "INTERNAL", run: Any = None, advice: str = ""
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.run = run
+        self.advice = advice
+
+    def __str__(self) -> str:
+        text = f"[{self.code}] {self.message}"
+        return f"{text}\n\n{self.advice}" if self.advice else text
+
+
+class WouldHang(InferenceError):
+    """Triton would wait here for ever; the message says why and how to mend it."""
+
+
+class ModelLoadError(BlsnbError):
+    """A model could not be loaded.
+
+    Parameters
+    ----------
+    message
+        What Triton's load call answers, to the letter.
+    code
+        Triton's name of the code.
+    reason
+        The cause, which Triton may show in its log only.
+    advice
+        What to do about it.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        code: str = "INVALID_ARG",
+        reason: str = "",
+        advice: str = "",
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.reason = reason
+        self.advice = advice
+
+    def __str__(self) -> str:
+        parts = [self.message]
+        if self.reason and self.reason not in self.message:
+            parts.append(self.reason)
+        if self.advice:
+            parts.append(self.advice)
+        return "\n\n".join(parts)
+
+
+class ModelConfigError(BlsnbError):
+    """A model configuration is invalid.
+
+    Parameters
+    ----------
+    message
+        Triton's text, to the letter.
+    stage
+        Where Triton finds it: ``"poll"``, ``"create"`` or ``"dependency"``.
+    code
+        Triton's name of the code.
+    advice
+        What to do about it.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        stage: str = "poll",
+        code: str = "INVALID_ARG",
+        advice: str = "",
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.stage = stage
+        self.code = code
+        self.advice = advice
+
+    def __str__(self) -> str:
+        return f"{self.message}\n\n{self.advice}" if self.advice else self.message
+
+
+class ModelSourceError(BlsnbError):
+    """A cell is not the source of a model."""
+
+
+class ServerClosedError(BlsnbError):
+    """The server was closed and takes no more requests."""
+
+
+class RepositoryError(BlsnbError):
+    """A folder or a file of a model repository cannot be used."""
+
+
+class TraceError(BlsnbError):
+    """A recorded value is asked for that the trace does not hold (any more)."""
+
+
+class NotYetError(BlsnbError):
+    """A part of Triton that this release of blsnb does not have yet."""

@@ -1,0 +1,1 @@
+"""Arrays and their types; knows no model."""

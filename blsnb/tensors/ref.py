@@ -1,0 +1,110 @@
+"""TensorRef: a tensor's value once it has crossed a model boundary, frozen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from blsnb.tensors import byte_strings
+from blsnb.tensors.dtypes import BYTES, DType, Shape
+
+
+class TensorRef:
+    """The frozen value of a tensor: what is sent, received, traced and replayed.
+
+    Treated as immutable by everyone: the buffer is ``bytes``, which nobody can
+    write, so any number of receivers and the trace share it without a copy.
+
+    Parameters
+    ----------
+    name
+        The tensor's name.
+    dtype
+        Its row in the type table.
+    shape
+        Its shape, such as ``(batch, 3, 224, 224)``.
+    data
+        The elements in C order; for BYTES in wire form; None once evicted.
+    device
+        ``"cpu"`` or ``"gpu:0"``.
+    byte_size
+        Bytes of the elements on the wire; kept when the data are evicted.
+    """
+
+    __slots__ = ("byte_size", "data", "device", "dtype", "name", "shape")
+
+    def __init__(
+        self,
+        name: str,
+        dtype: DType,
+        shape: Shape,
+        data: bytes | memoryview | None,
+        device: str = "cpu",
+        byte_size: int | None = None,
+    ) -> None:
+        self.name = name
+        self.dtype = dtype
+        self.shape = shape
+        self.data = data
+        self.device = device
+        if byte_size is None:
+            byte_size = 0 if data is None else len(data)
+        self.byte_size = byte_size
+
+    def __repr__(self) -> str:
+        shape = ", ".join(map(str, self.shape))
+        return f"<TensorRef {self.name} {self.dtype.datatype}[{shape}]>"
+
+    @property
+    def evicted(self) -> bool:
+        """Whether the value is gone and only its description remains."""
+        return self.data is None
+
+    def without_data(self) -> TensorRef:
+        """Return the description alone: name, type, shape and size."""
+        return TensorRef(
+            self.name, self.dtype, self.shape, None, self.device, self.byte_size
+        )
+
+    def view(self) -> np.ndarray[Any, Any]:
+        """Return the elements as a read-only array; BYTES as objects of ``bytes``.
+
+        BF16 is widened to float32, since NumPy has no such type.
+
+        Raises
+        ------
+        ValueError
+            The value was evicted.
+        """
+        if self.data is None:
+            raise ValueError(f"the value of tensor {self.name!r} was evicted")
+        if self.dtype is BYTES:
+            array = byte_strings.unpack_array(bytes(self.data), self.shape)
+        elif self.dtype.dtype is None:
+            array = widen_bf16(self.data).reshape(self.shape)
+        else:
+            array = np.frombuffer(self.data, self.dtype.dtype).reshape(self.shape)
+        array.flags.writeable = False
+        return array
+
+
+def widen_bf16(data: bytes | memoryview) -> np.ndarray[Any, Any]:
+    """Return BF16 elements as float32, exactly: BF16 is its upper half."""
+    upper = np.frombuffer(data, np.uint16).astype(np.uint32) << 16
+    return upper.view(np.float32)
+
+
+def freeze(name: str, array: np.ndarray[Any, Any], dtype: DType) -> TensorRef:
+    """Copy an array's present contents into a frozen tensor.
+
+    Parameters
+    ----------
+    array
+        Elements of the row's NumPy type, in any layout.
+    """
+    if dtype is BYTES:
+        data = byte_strings.pack_array(array)
+    else:
+        data = array.tobytes()
+    return TensorRef(name, dtype, array.shape, data)

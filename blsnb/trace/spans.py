@@ -1,0 +1,179 @@
+"""From recorded calls to a Trace, a tree of Spans: pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from blsnb.tensors.ref import TensorRef
+from blsnb.trace.events import (
+    Activity,
+    Call,
+    CallFlag,
+    LogLine,
+    ModelInfo,
+    ResponseEvent,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One call of a finished or running trace, as a value.
+
+    Times are nanoseconds of the monotonic clock; 0 means "not reached".
+    """
+
+    index: int
+    """Its row: the order in which requests started."""
+    parent: int
+    """The row of the caller; -1 for a request from outside."""
+    model: int
+    """Index in ``Trace.models``."""
+    instance: str
+    request_id: str
+    flags: CallFlag
+    line: int
+    execution: int
+    batch: int
+    request_start_ns: int
+    queue_start_ns: int
+    compute_start_ns: int
+    compute_input_end_ns: int
+    compute_output_start_ns: int
+    compute_end_ns: int
+    request_end_ns: int
+    inputs: tuple[TensorRef, ...]
+    outputs: tuple[TensorRef, ...]
+    responses: tuple[ResponseEvent, ...]
+    error: str
+    error_code: str
+    logs: tuple[LogLine, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def events(self) -> tuple[tuple[Activity, int], ...]:
+        """The activities that were reached, in Triton's order, with their times."""
+        times = (
+            self.request_start_ns,
+            self.queue_start_ns,
+            self.compute_start_ns,
+            self.compute_input_end_ns,
+            self.compute_output_start_ns,
+            self.compute_end_ns,
+            self.request_end_ns,
+        )
+        return tuple((a, ns) for a, ns in zip(Activity, times, strict=True) if ns)
+
+    @property
+    def duration_ns(self) -> int:
+        """From REQUEST_START to REQUEST_END; 0 while it runs."""
+        return max(0, self.request_end_ns - self.request_start_ns)
+
+    @property
+    def running(self) -> bool:
+        """Whether the call had not ended when the trace was taken."""
+        return bool(self.flags & CallFlag.RUNNING)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """All calls of one run, in the order in which they started."""
+
+    run_id: str
+    title: str
+    """Name of the model that was asked from outside."""
+    request_id: str
+    models: tuple[ModelInfo, ...]
+    spans: tuple[Span, ...]
+    taken_ns: int
+    """When this trace was taken: the end of what still runs."""
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """Of each span, the rows of the calls that it made, in order."""
+        rows: list[list[int]] = [[] for _ in self.spans]
+        for span in self.spans:
+            if span.parent >= 0:
+                rows[span.parent].append(span.index)
+        return tuple(map(tuple, rows))
+
+    @property
+    def roots(self) -> tuple[int, ...]:
+        """Rows of the requests from outside."""
+        return tuple(span.index for span in self.spans if span.parent < 0)
+
+    @property
+    def start_ns(self) -> int:
+        """Start of the first call; 0 for an empty trace."""
+        return min((span.request_start_ns for span in self.spans), default=0)
+
+    @property
+    def end_ns(self) -> int:
+        """End of the last call, or the time the trace was taken if one still runs."""
+        if any(span.running for span in self.spans):
+            return self.taken_ns
+        return max((span.request_end_ns for span in self.spans), default=0)
+
+    @property
+    def running(self) -> bool:
+        """Whether a call had not ended when the trace was taken."""
+        return any(span.running for span in self.spans)
+
+    @property
+    def error_count(self) -> int:
+        """Number of failed calls."""
+        return sum(bool(span.flags & CallFlag.ERROR) for span in self.spans)
+
+
+def trace_of(run_id: str, calls: Sequence[Call], now_ns: int) -> Trace:
+    """Take a trace of the calls recorded so far."""
+    models = tuple(dict.fromkeys(call.model for call in calls))
+    number = {model: index for index, model in enumerate(models)}
+    rows = {id(call): row for row, call in enumerate(calls)}
+    spans = tuple(_span(row, call, rows, number) for row, call in enumerate(calls))
+    title = calls[0].model.name if calls else ""
+    request_id = calls[0].request_id if calls else ""
+    return Trace(run_id, title, request_id, models, spans, now_ns)
+
+
+def _span(
+    row: int, call: Call, rows: dict[int, int], number: dict[ModelInfo, int]
+) -> Span:
+    flags = CallFlag(call.flags)
+    if not call.request_end_ns:
+        flags |= CallFlag.RUNNING
+    return Span(
+        index=row,
+        parent=-1 if call.parent is None else rows.get(id(call.parent), -1),
+        model=number[call.model],
+        instance=call.instance,
+        request_id=call.request_id,
+        flags=flags,
+        line=call.line,
+        execution=call.execution,
+        batch=call.batch,
+        request_start_ns=call.request_start_ns,
+        queue_start_ns=call.queue_start_ns,
+        compute_start_ns=call.compute_start_ns,
+        compute_input_end_ns=call.compute_input_end_ns,
+        compute_output_start_ns=call.compute_output_start_ns,
+        compute_end_ns=call.compute_end_ns,
+        request_end_ns=call.request_end_ns,
+        inputs=call.inputs,
+        outputs=call.outputs,
+        responses=tuple(call.responses or ()),
+        error=call.error,
+        error_code=call.error_code,
+        logs=tuple(call.logs or ()),
+        notes=tuple(call.notes or ()),
+    )
+
+
+def all_tensors(spans: Iterable[Span]) -> Iterable[TensorRef]:
+    """Every tensor that the spans hold, inputs first."""
+    for span in spans:
+        yield from span.inputs
+        yield from span.outputs
+        for response in span.responses:
+            yield from response.outputs

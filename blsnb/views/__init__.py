@@ -1,0 +1,1 @@
+"""What you see; reads the trace, knows no engine."""
