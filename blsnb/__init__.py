@@ -1,1 +1,71 @@
 """Write, run and see Triton Python models and BLS in a notebook."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from blsnb.errors import (
+    BlsnbError,
+    InferenceError,
+    ModelConfigError,
+    ModelLoadError,
+    WouldHang,
+)
+from blsnb.options import options
+from blsnb.release import TRITON_RELEASE
+
+if TYPE_CHECKING:
+    from blsnb.magics.default import async_infer, infer, server, stream
+    from blsnb.magics.extension import (
+        load_ipython_extension,
+        unload_ipython_extension,
+    )
+    from blsnb.run import Response, Run
+    from blsnb.server import Server
+
+__all__ = [
+    "TRITON_RELEASE",
+    "BlsnbError",
+    "InferenceError",
+    "ModelConfigError",
+    "ModelLoadError",
+    "Response",
+    "Run",
+    "Server",
+    "WouldHang",
+    "async_infer",
+    "infer",
+    "load_ipython_extension",
+    "options",
+    "server",
+    "stream",
+    "unload_ipython_extension",
+]
+
+_HOMES = {
+    "Response": "blsnb.run",
+    "Run": "blsnb.run",
+    "Server": "blsnb.server",
+    "async_infer": "blsnb.magics.default",
+    "infer": "blsnb.magics.default",
+    "load_ipython_extension": "blsnb.magics.extension",
+    "server": "blsnb.magics.default",
+    "stream": "blsnb.magics.default",
+    "unload_ipython_extension": "blsnb.magics.extension",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name's home when it is first asked for: importing blsnb stays light."""
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'blsnb' has no attribute {name!r}")
+    import importlib
+
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -103,8 +103,6 @@ def freeze(name: str, array: np.ndarray[Any, Any], dtype: DType) -> TensorRef:
     array
         Elements of the row's NumPy type, in any layout.
     """
-    if dtype is BYTES:
-        data = byte_strings.pack_array(array)
-    else:
-        data = array.tobytes()
+    packed = dtype is BYTES
+    data = byte_strings.pack_array(array) if packed else array.tobytes()
     return TensorRef(name, dtype, array.shape, data)

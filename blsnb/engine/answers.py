@@ -1,0 +1,76 @@
+"""What ``execute`` returned, read by Triton's rules: every request gets its answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from blsnb.engine.inflight import Inflight
+from blsnb.pb_utils import response as responses
+from blsnb.pb_utils.message import ResponseMessage
+from blsnb.pb_utils.response import InferenceResponse
+
+
+def failed(instance_name: str, text: str) -> str:
+    """Return an error text with the prefix of a failed ``execute``."""
+    return (
+        f"Failed to process the request(s) for model '{instance_name}', message: {text}"
+    )
+
+
+def fail_all(
+    inflights: list[Inflight], text: str, cause: BaseException | None = None
+) -> None:
+    """Answer every request that has no answer yet with an error.
+
+    An answer that was sent before stands; Triton only logs the error then.
+    """
+    for inflight in inflights:
+        if inflight.final:
+            continue
+        if inflight.response is not None:
+            text = "expected a single response, got 2"
+        inflight.failed = True
+        inflight.finish(ResponseMessage(error=text, cause=cause))
+
+
+def take_results(results: Any, inflights: list[Inflight], instance_name: str) -> None:
+    """Answer requests with what ``execute`` returned.
+
+    A request whose element is None, or all of them if None was returned, stays
+    open: a response sender answers it later, or nobody.
+
+    References
+    ----------
+    python_backend: src/pb_stub.cc, Stub::ProcessReturnedResponses
+    """
+    if results is None:
+        return
+    problem = _problem(results, len(inflights))
+    if problem:
+        fail_all(inflights, failed(instance_name, problem))
+        return
+    for inflight, result in zip(inflights, results, strict=True):
+        if result is None or inflight.final:
+            continue
+        if inflight.response is not None:
+            fail_all([inflight], "")
+            continue
+        inflight.finish(responses.send(result, inflight.message.requested_outputs))
+
+
+def _problem(results: Any, count: int) -> str:
+    if not isinstance(results, list):
+        return f"Expected a list in the execute return, found type '{type(results)}'."
+    if len(results) != count:
+        return (
+            "Number of InferenceResponse objects do not match the number of "
+            f"InferenceRequest objects. InferenceRequest(s) size is:{count}, and "
+            f"InferenceResponse(s) size is:{len(results)}\n"
+        )
+    for result in results:
+        if result is not None and not isinstance(result, InferenceResponse):
+            return (
+                "Expected an 'InferenceResponse' object in the execute function "
+                f"return list, found type '{type(result)}'."
+            )
+    return ""

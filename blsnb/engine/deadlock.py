@@ -1,0 +1,61 @@
+"""Is a wait for an instance certain never to end? A pure question to the wait graph."""
+
+from __future__ import annotations
+
+from blsnb.engine.inflight import Execution, Inflight
+
+
+def is_deadlocked(waiting: Inflight) -> bool:
+    """Whether a request waits for instances that all wait, in turn, for it.
+
+    A request that waits is stuck if every instance of its model is executing
+    something that is stuck; an execution is stuck if its own thread waits for a
+    stuck request. What is already being asked about counts as stuck: only a
+    closed circle remains so. Threads of a model, event loops and senders may
+    always go on, so whoever waits through them is never called stuck.
+    """
+    return _is_stuck(waiting, set())
+
+
+def _is_stuck(request: Inflight, asked: set[int]) -> bool:
+    if id(request) in asked:
+        return True
+    asked.add(id(request))
+    if request.final:
+        return False
+    if request.waiting_for is not None:
+        instances = request.waiting_for.instances
+        executions = [instance.execution for instance in instances]
+        return all(_is_blocked(execution, asked) for execution in executions)
+    return _is_blocked(request.execution, asked)
+
+
+def _is_blocked(execution: Execution | None, asked: set[int]) -> bool:
+    if execution is None or execution.blocked_on is None:
+        return False
+    return _is_stuck(execution.blocked_on, asked)
+
+
+def chain(waiting: Inflight) -> list[str]:
+    """Return the circle in words, one line for each call, from the wait onwards."""
+    lines: list[str] = []
+    request: Inflight | None = waiting
+    seen: set[int] = set()
+    while request is not None and id(request) not in seen:
+        seen.add(id(request))
+        model = request.message.model_name
+        pool = request.waiting_for
+        if pool is not None:
+            count = len(pool.instances)
+            noun = "instance" if count == 1 else "instances"
+            lines.append(f"{model} ({count} {noun}, all busy) is asked and must wait")
+            busy = [i.execution for i in pool.instances if i.execution is not None]
+            execution = busy[0] if busy else None
+        else:
+            execution = request.execution
+        if execution is None:
+            break
+        place = f" at line {request.call.line}" if request.call.line else ""
+        lines.append(f"{execution.instance.name} waits in exec(){place}")
+        request = execution.blocked_on
+    return lines

@@ -1,0 +1,314 @@
+"""Engine: the models in service, and the way of every request through them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from blsnb.engine.bls import Caller
+from blsnb.engine.inflight import Inflight
+from blsnb.engine.loader import Loader
+from blsnb.engine.root import RootRequest, Unwind, interruptible
+from blsnb.engine.validation import RequestError
+from blsnb.engine.version import ServedVersion
+from blsnb.errors import ModelLoadError, ServerClosedError
+from blsnb.pb_utils.message import RequestMessage, ResponseMessage
+from blsnb.repository.directory import ModelDirectory
+from blsnb.trace.events import Call, CallFlag, ModelInfo
+from blsnb.trace.recorder import Recorder, RunRecord
+
+_now = time.monotonic_ns
+LogWriter = Callable[[str, str, str, str, int], None]
+
+
+class VersionState(NamedTuple):
+    """State of a model version, as Triton's repository index has it."""
+
+    state: str
+    reason: str = ""
+
+
+class Answer(NamedTuple):
+    """A response, or why the request failed; and the record of what happened."""
+
+    response: ResponseMessage
+    record: RunRecord
+    advice: str = ""
+
+
+class Engine:
+    """Loads models and runs requests; the owner of every thread.
+
+    Parameters
+    ----------
+    recorder
+        Where everything that happens is recorded.
+    models_dir
+        Folder above the models' files.
+    release
+        Triton's release to agree with, such as ``(24, 10)``.
+    hang_notice_s
+        After this long a wait is reported.
+    log
+        Takes model, level, text, file and line of a model's log.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        models_dir: Path,
+        release: tuple[int, int],
+        hang_notice_s: float,
+        log: LogWriter,
+    ) -> None:
+        self.recorder = recorder
+        self.bls_codes_kept = release >= (25, 4)
+        self._release = release
+        self._hang_notice_s = hang_notice_s
+        self._models_dir = models_dir
+        self._models: dict[str, dict[int, ServedVersion]] = {}
+        self._states: dict[str, dict[int, VersionState]] = {}
+        self._loader = Loader(self, threading.Lock(), log)
+        self._load_lock = threading.RLock()
+        self._closed = False
+
+    def load(self, directory: ModelDirectory) -> None:
+        """Load a model, or load it anew; what serves goes on until the new one can.
+
+        Raises
+        ------
+        ModelLoadError
+            The new model cannot serve; what was loaded before still does.
+        """
+        with self._load_lock:
+            self._check_open()
+            name = directory.name
+            try:
+                versions = self._loader.load(directory)
+            except ModelLoadError as error:
+                if not self._models.get(name):
+                    self._states[name] = {
+                        number: VersionState("UNAVAILABLE", error.reason)
+                        for number in directory.versions
+                    }
+                raise
+            self._swap(name, versions)
+
+    def _swap(self, name: str, versions: dict[int, ServedVersion]) -> None:
+        old = self._models.get(name, {})
+        self._models[name] = versions
+        states = {
+            number: VersionState("UNAVAILABLE", "unloaded")
+            for number in old.keys() - versions.keys()
+        }
+        states |= {number: VersionState("READY") for number in versions}
+        self._states[name] = states
+        for version in old.values():
+            version.retire()
+
+    def unload(self, name: str) -> None:
+        """Stop serving a model; requests in flight are finished first."""
+        with self._load_lock:
+            versions = self._models.pop(name, {})
+            for number in versions:
+                self._states[name][number] = VersionState("UNAVAILABLE", "unloaded")
+            for version in versions.values():
+                version.retire()
+
+    def states(self, name: str) -> dict[int, VersionState]:
+        """Return the state of each version of a model."""
+        return dict(self._states.get(name, {}))
+
+    def served(self, name: str, version: int = -1) -> ServedVersion:
+        """Return the version of a model that a request for it gets.
+
+        Raises
+        ------
+        RequestError
+            None can serve; the text is Triton's.
+
+        References
+        ----------
+        core: src/model_repository_manager.cc, ModelRepositoryManager::GetModel
+        """
+        known = f"Request for unknown model: '{name}'"
+        versions = self._models.get(name)
+        if versions:
+            served = versions.get(max(versions) if version == -1 else version)
+            if served is not None:
+                return served
+        states = self._states.get(name)
+        if states is None:
+            raise RequestError(f"{known} is not found", "NOT_FOUND", self._names())
+        if version != -1 and version in states:
+            raise RequestError(
+                f"{known} version {version} is not at ready state", "UNAVAILABLE"
+            )
+        if version != -1:
+            raise RequestError(f"{known} version {version} is not found", "NOT_FOUND")
+        raise RequestError(f"{known} has no available versions", "NOT_FOUND")
+
+    def _names(self) -> str:
+        names = ", ".join(sorted(self._models)) or "none"
+        return f"Models that are loaded: {names}."
+
+    def infer(self, message: RequestMessage, deadline_ns: int = 0) -> Answer:
+        """Run a request from outside, on this thread.
+
+        Raises
+        ------
+        WouldHang
+            Triton would never answer.
+        KeyboardInterrupt
+            Ctrl-C ended the request.
+        """
+        self._check_open()
+        record = self.recorder.begin()
+        root = RootRequest(record, self._hang_notice_s, deadline_ns)
+        try:
+            with interruptible(root, self._models_dir):
+                answer = self._answer(message, root)
+        except KeyboardInterrupt:
+            # Raised anew only if no model could have raised it.
+            if root.ended is None:
+                raise
+            answer = None
+        finally:
+            self._close_open_calls(record, root)
+            self.recorder.end(record)
+        if root.ended is not None:
+            root.ended.run_record = record  # type: ignore[attr-defined]
+            raise root.ended
+        assert answer is not None
+        return answer
+
+    def _answer(self, message: RequestMessage, root: RootRequest) -> Answer | None:
+        try:
+            response = self.route(message, Caller(root, None, None, 0))
+        except RequestError as error:
+            refused = ResponseMessage(error=error.message, code=error.code)
+            return Answer(refused, root.record, error.advice)
+        except Unwind:
+            return None
+        return Answer(response, root.record)
+
+    def _close_open_calls(self, record: RunRecord, root: RootRequest) -> None:
+        """Mark what an ended request left open: it happened, and it has an end."""
+        if root.ended is None:
+            return
+        now = _now()
+        for call in record.calls:
+            if not call.request_end_ns:
+                call.request_end_ns = now
+                call.flags |= CallFlag.CANCELLED | CallFlag.ERROR
+                call.error = call.error or str(root.ended) or "interrupted"
+
+    def route(self, message: RequestMessage, caller: Caller) -> ResponseMessage:
+        """Run a request on the model that it names.
+
+        Raises
+        ------
+        RequestError
+            The request is refused before a model sees it.
+        Unwind
+            The whole request has ended.
+        """
+        root = caller.root
+        parent = None if caller.parent is None else caller.parent.call
+        try:
+            served = self.served(message.model_name, message.model_version)
+            served.validator.check(message)
+        except RequestError as error:
+            self._record_refusal(message, caller, error)
+            raise
+        call = self.recorder.open(root.record, served.info, parent)
+        call.request_start_ns = _now()
+        call.request_id = message.request_id
+        call.flags = caller.flags
+        call.line = caller.line
+        inflight = Inflight(message, root, call)
+        execution = caller.execution
+        if execution is None:
+            response = served.run(inflight, certain=False)
+        else:
+            execution.blocked_on = inflight
+            try:
+                response = served.run(inflight, certain=True)
+            finally:
+                execution.blocked_on = None
+        if response.error is not None:
+            call.flags |= CallFlag.ERROR
+            call.error = response.error
+            call.error_code = response.code
+        self.recorder.close(root.record, call, message.inputs, response.outputs)
+        return response
+
+    def _record_refusal(
+        self, message: RequestMessage, caller: Caller, error: RequestError
+    ) -> None:
+        """Record a refused request: Triton traces none, but its author must see it."""
+        versions = self._models.get(message.model_name, {})
+        info = next((version.info for version in versions.values()), None)
+        if info is None:
+            info = ModelInfo(message.model_name, 0, "", "", "model", "")
+        parent = None if caller.parent is None else caller.parent.call
+        record = caller.root.record
+        call = self.recorder.open(record, info, parent)
+        _fill_refusal(call, message, caller, error)
+        self.recorder.close(record, call, message.inputs, ())
+
+    def unready_text(self, name: str, reason: str) -> str:
+        """Return what a BLS caller reads of a model that cannot serve.
+
+        Until 25.03 a BLS call asks for readiness first and words it so.
+        """
+        if reason.startswith("Request for unknown model") and not self.bls_codes_kept:
+            return (
+                "Failed for execute the inference request. Model "
+                f"'{name}' is not ready."
+            )
+        return reason
+
+    def background_root(self) -> RootRequest:
+        """Return a root for work that no request from outside asked for."""
+        return RootRequest(self.recorder.begin(), self._hang_notice_s)
+
+    def end_background(self, root: RootRequest) -> None:
+        """End the record of such work."""
+        self.recorder.end(root.record)
+
+    def statistics(self, name: str, version: int = -1) -> list[dict[str, Any]]:
+        """Return Triton's statistics rows of a model's ready versions."""
+        versions = self._models.get(name, {})
+        return [
+            served.statistics.as_dict()
+            for number, served in sorted(versions.items())
+            if version in (-1, number)
+        ]
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ServerClosedError("the server was closed; make a new blsnb.Server()")
+
+    def close(self) -> None:
+        """Refuse new requests and finalize every model; safe to repeat."""
+        with self._load_lock:
+            self._closed = True
+            for name in list(self._models):
+                self.unload(name)
+
+
+def _fill_refusal(
+    call: Call, message: RequestMessage, caller: Caller, error: RequestError
+) -> None:
+    call.request_start_ns = call.request_end_ns = _now()
+    call.request_id = message.request_id
+    call.line = caller.line
+    call.flags = caller.flags | CallFlag.ERROR
+    call.error = error.message
+    call.error_code = error.code
+    if error.advice:
+        call.notes = [error.advice]

@@ -1,0 +1,57 @@
+"""Exceptions of model code in Triton's words, and where they came from."""
+
+from __future__ import annotations
+
+import traceback
+import types
+from pathlib import Path
+
+_OURS = str(Path(__file__).resolve().parent.parent)
+_EMPTY = "<EMPTY MESSAGE>"
+
+
+def is_ours(filename: str) -> bool:
+    """Whether a file belongs to blsnb itself."""
+    return filename.startswith(_OURS)
+
+
+def describe(error: BaseException, stop: types.CodeType) -> str:
+    """Return an exception as Triton puts it into an error message.
+
+    Class, message and frames, innermost first: from the frame that raised
+    outwards along the callers, which is why a coroutine shows one frame only.
+
+    Parameters
+    ----------
+    stop
+        Code of the function that called the model: frames from there on are ours.
+
+    References
+    ----------
+    pybind11: include/pybind11/pytypes.h, error_fetch_and_normalize
+    """
+    text = f"{type(error).__name__}: {str(error) or _EMPTY}"
+    frames = "".join(f"  {frame}\n" for frame in _frames(error, stop))
+    return f"{text}\n\nAt:\n{frames}" if frames else text
+
+
+def _frames(error: BaseException, stop: types.CodeType) -> list[str]:
+    trace = error.__traceback__
+    if trace is None:
+        return []
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    frame: types.FrameType | None = trace.tb_frame
+    lines = []
+    while frame is not None and frame.f_code is not stop:
+        code = frame.f_code
+        if not is_ours(code.co_filename):
+            lines.append(f"{code.co_filename}({frame.f_lineno}): {code.co_name}")
+        frame = frame.f_back
+    return lines
+
+
+def user_traceback(error: BaseException) -> list[traceback.FrameSummary]:
+    """Return the frames of an exception that are not ours, outermost first."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return [frame for frame in frames if not is_ours(frame.filename)]

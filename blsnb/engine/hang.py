@@ -1,0 +1,41 @@
+"""WouldHang in words: what Triton would do, why, and how to mend it."""
+
+from __future__ import annotations
+
+from blsnb.engine.inflight import Inflight
+from blsnb.errors import WouldHang
+
+
+def deadlock(lines: list[str], model: str) -> WouldHang:
+    """Return the error of a circle of calls that wait for each other."""
+    circle = "\n".join(f"  {line}" for line in lines)
+    return WouldHang(
+        f"Triton would wait here for ever: every instance of model '{model}' that "
+        f"could serve this exec() is waiting for it.\n{circle}",
+        code="UNAVAILABLE",
+        advice=(
+            f"Give '{model}' more instances (--instances 2, or instance_group "
+            "{ count: 2 }), or break the circle: do the work in this model, or move "
+            "it into a third one that both can call."
+        ),
+    )
+
+
+def unanswered(inflight: Inflight, where: str) -> WouldHang:
+    """Return the error of a request that nobody can answer any more."""
+    sent = (
+        "sent a response but not the final flag"
+        if inflight.response is not None
+        else "returned no response"
+    )
+    return WouldHang(
+        f"Triton would wait here for ever: {where} {sent} for this request, and "
+        "nothing that could still answer it (a response sender, a task, a thread) "
+        "holds it.",
+        code="UNAVAILABLE",
+        advice=(
+            "Return a list with one InferenceResponse for each request; or keep "
+            "request.get_response_sender() and call send(response, flags=pb_utils."
+            "TRITONSERVER_RESPONSE_COMPLETE_FINAL) later."
+        ),
+    )

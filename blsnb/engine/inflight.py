@@ -1,0 +1,116 @@
+"""Inflight: one request until its final response; Execution: one run of ``execute``."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from blsnb.engine.root import RootRequest
+from blsnb.engine.waiter import Waiter
+from blsnb.pb_utils.message import RequestMessage, ResponseMessage
+from blsnb.trace.events import Call
+
+if TYPE_CHECKING:
+    from blsnb.engine.instance import ModelInstance
+    from blsnb.engine.pool import InstancePool
+
+
+class Inflight:
+    """A request on its way: who asked, who runs it, what was answered.
+
+    It is the way back (`Reply`) of the request object that the model holds.
+    """
+
+    __slots__ = (
+        "call",
+        "execution",
+        "failed",
+        "final",
+        "message",
+        "response",
+        "root",
+        "waiter",
+        "waiting_for",
+    )
+
+    def __init__(self, message: RequestMessage, root: RootRequest, call: Call) -> None:
+        self.message = message
+        self.root = root
+        self.call = call
+        self.execution: Execution | None = None
+        """What runs it; None before and after."""
+        self.waiting_for: InstancePool | None = None
+        """Whose free instance it waits for."""
+        self.response: ResponseMessage | None = None
+        self.final = False
+        self.failed = False
+        """Whether ``execute`` failed; an error that a model returns does not count."""
+        self.waiter: Waiter | None = None
+
+    def send(self, response: ResponseMessage | None, final: bool) -> None:
+        """Take a response from the model's sender."""
+        self.root.check()
+        if response is not None:
+            self.response = response
+        if final:
+            self.finish()
+
+    def finish(self, response: ResponseMessage | None = None) -> None:
+        """Set the final flag, and the response if one is given; wake the caller."""
+        if response is not None:
+            self.response = response
+        self.final = True
+        self.wake()
+
+    def expect_later(self) -> Waiter:
+        """Return what is woken at the final flag."""
+        self.waiter = waiter = Waiter()
+        if self.final:
+            waiter.wake()
+        return waiter
+
+    def wake(self) -> None:
+        """Wake the caller, whatever came."""
+        if self.waiter is not None:
+            self.waiter.wake()
+
+    def sent(self) -> tuple[int, bool]:
+        """Return how many responses were sent, and whether the final flag was."""
+        return int(self.response is not None), self.final
+
+    def is_cancelled(self) -> bool:
+        """Whether the caller no longer wants the answer."""
+        return self.root.cancelled
+
+    def trace(self) -> Inflight:
+        """Return this request itself: the mark of a BLS request's caller."""
+        return self
+
+
+class Execution:
+    """One ``execute`` of one instance."""
+
+    __slots__ = ("blocked_on", "inflight", "instance", "number", "thread_id")
+
+    def __init__(
+        self, instance: ModelInstance, inflight: Inflight, number: int
+    ) -> None:
+        self.instance = instance
+        self.inflight = inflight
+        self.number = number
+        self.thread_id = threading.get_ident()
+        self.blocked_on: Inflight | None = None
+        """The BLS request that the thread of ``execute`` waits for."""
+
+    @property
+    def root(self) -> RootRequest:
+        """The request from outside that this serves."""
+        return self.inflight.root
+
+    @property
+    def call(self) -> Call:
+        """The record of the request that this serves."""
+        return self.inflight.call
+
+    def __repr__(self) -> str:
+        return f"<Execution {self.number} on {self.instance.name}>"

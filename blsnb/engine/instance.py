@@ -1,0 +1,207 @@
+"""ModelInstance: initialize, execute one at a time, finalize."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from blsnb.engine.failure import describe
+from blsnb.engine.inflight import Execution
+from blsnb.engine.root import RootRequest, Unwind
+from blsnb.engine.threads import Abandoned, InstanceThreads
+from blsnb.engine.world import World
+from blsnb.pb_utils.backend import Backend
+from blsnb.pb_utils.request import InferenceRequest
+
+_log = logging.getLogger("blsnb.engine")
+
+
+class HookFailed(Exception):
+    """A hook of a model failed before it served; the text is Triton's."""
+
+    def __init__(self, text: str, cause: BaseException | None = None) -> None:
+        super().__init__(text)
+        self.text = text
+        self.cause = cause
+
+
+def _call(work: Callable[[], Any]) -> Any:
+    """Call model code; error texts show no frame from here outwards."""
+    return work()
+
+
+_BOUNDARY = _call.__code__
+
+
+class ModelInstance:
+    """One instance of a model: a world of its own, and the model object in it.
+
+    Parameters
+    ----------
+    name
+        Triton's name of the instance, such as ``"add_sub_0_0"``.
+    model_file
+        Path of ``model.py``.
+    bind
+        Makes the backend of this instance.
+    own_thread
+        Whether all hooks run on one thread of the instance's own.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        model_file: Path,
+        bind: Callable[[ModelInstance], Backend],
+        own_thread: bool = False,
+    ) -> None:
+        self.name = name
+        self.model_file = str(model_file)
+        self.threads = InstanceThreads(name, own_thread)
+        self.execution: Execution | None = None
+        """What it executes now."""
+        self.ready = False
+        """Whether ``initialize`` has finished: from then on BLS is allowed."""
+        self.backend = bind(self)
+        self.world = World(name, model_file, self._printed)
+        self.module: types.ModuleType | None = None
+        self.model: Any = None
+        self.request_class: type[InferenceRequest] = InferenceRequest
+
+    def _printed(self, text: str) -> None:
+        self.backend.log("PRINT", text)
+
+    def load(self) -> None:
+        """Import the model's file.
+
+        Raises
+        ------
+        HookFailed
+            The import fails, or defines no TritonPythonModel.
+        """
+        self.module = self.threads.call(None, lambda: self._guard(self.world.open))
+        if not hasattr(self.module, "TritonPythonModel"):
+            folder = Path(self.model_file).parent.name
+            stem = Path(self.model_file).stem
+            raise HookFailed(
+                f"AttributeError: module '{folder}.{stem}' has no attribute "
+                "'TritonPythonModel'"
+            )
+        self.world.complete(self.backend)
+        self.request_class = self.world.pb_utils.InferenceRequest
+
+    @property
+    def completes_config(self) -> bool:
+        """Whether the class has ``auto_complete_config``."""
+        assert self.module is not None
+        return hasattr(self.module.TritonPythonModel, "auto_complete_config")
+
+    def auto_complete(self, config: Any) -> Any:
+        """Call ``auto_complete_config`` on the class.
+
+        Raises
+        ------
+        HookFailed
+            The hook raises.
+        """
+        assert self.module is not None
+        hook = self.module.TritonPythonModel.auto_complete_config
+        return self.threads.call(None, lambda: self._guard(lambda: hook(config)))
+
+    def initialize(self, args: dict[str, str]) -> None:
+        """Make the model object and call its ``initialize``.
+
+        Raises
+        ------
+        HookFailed
+            The constructor or the hook raises.
+        """
+        self.threads.call(None, lambda: self._guard(lambda: self._initialize(args)))
+        self.ready = True
+
+    def _initialize(self, args: dict[str, str]) -> None:
+        assert self.module is not None
+        self.model = self.module.TritonPythonModel()
+        # Looked up on the object: a constructor may have set it.
+        hook = getattr(self.model, "initialize", None)
+        if hook is not None:
+            result = hook(args)
+            if inspect.iscoroutine(result):
+                # Triton calls it and never awaits it.
+                result.close()
+
+    def _guard(self, work: Callable[[], Any]) -> Any:
+        """Call model code before it serves; every exception is its failure."""
+        try:
+            return _call(work)
+        except BaseException as error:
+            raise HookFailed(describe(error, _BOUNDARY), error) from error
+
+    def execute(self, root: RootRequest, requests: list[InferenceRequest]) -> Any:
+        """Call ``execute`` and return what it returns; a coroutine is awaited.
+
+        Raises
+        ------
+        ExecuteFailed
+            The model raises.
+        Unwind, Abandoned
+            The request has ended.
+        """
+        hook = getattr(self.model, "execute", None)
+        if hook is None:
+            raise ExecuteFailed(
+                f"Python model {self.model_file} does not implement `execute` method."
+            )
+        return self.threads.call(root, lambda: self._execute(root, hook, requests))
+
+    def _execute(
+        self,
+        root: RootRequest,
+        hook: Callable[[list[InferenceRequest]], Any],
+        requests: list[InferenceRequest],
+    ) -> Any:
+        execution = self.execution
+        try:
+            result = _call(lambda: hook(requests))
+            if inspect.iscoroutine(result):
+                if execution is not None:
+                    self.threads.start_loop()
+                    execution.thread_id = self.threads.loop_thread_id
+                result = self.threads.run_coroutine(root, result)
+            return result
+        except (Unwind, Abandoned):
+            raise
+        except BaseException as error:
+            if root.ended is not None:
+                raise Unwind from error
+            raise ExecuteFailed(describe(error, _BOUNDARY), error) from error
+
+    def finalize(self) -> None:
+        """Call ``finalize``; its failure is only logged, as on Triton."""
+        hook = getattr(self.model, "finalize", None)
+        if hook is not None:
+            try:
+                self.threads.call(None, lambda: self._guard(hook))
+            except HookFailed as failure:
+                _log.info("%s: %s", self.name, failure.text)
+        self.discard()
+
+    def discard(self) -> None:
+        """Forget the model without its ``finalize``: it never served."""
+        self.ready = False
+        self.model = None
+        self.threads.close()
+        self.world.close()
+
+
+class ExecuteFailed(Exception):
+    """``execute`` raised; the text is Triton's, without its prefix."""
+
+    def __init__(self, text: str, cause: BaseException | None = None) -> None:
+        super().__init__(text)
+        self.text = text
+        self.cause = cause

@@ -1,0 +1,136 @@
+"""RootRequest: one request from outside, with everything that it causes."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+import time
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from blsnb.engine.failure import is_ours
+from blsnb.engine.waiter import Waiter
+from blsnb.trace.recorder import RunRecord
+
+HangNotice = Callable[[float], None]
+
+
+class Unwind(BaseException):
+    """Leaves model code when its whole request has ended; never an answer.
+
+    Private, and no Exception: no fallback of a model may turn it into one. It is
+    no KeyboardInterrupt either, which would stop an event loop.
+    """
+
+
+class RootRequest:
+    """The life of a request from outside: whether it has ended, and who waits.
+
+    Parameters
+    ----------
+    record
+        Where the trace of the run is kept.
+    hang_notice_s
+        After this long a wait is reported, and goes on.
+    deadline_ns
+        When the caller stops wanting the answer; 0 for never.
+    """
+
+    def __init__(
+        self, record: RunRecord, hang_notice_s: float, deadline_ns: int = 0
+    ) -> None:
+        self.record = record
+        self.ended: BaseException | None = None
+        self._hang_notice_s = hang_notice_s
+        self._deadline_ns = deadline_ns
+        self._waiters: set[Waiter] = set()
+
+    def end(self, reason: BaseException) -> None:
+        """End the request for a reason, which its caller will see; wake all waits."""
+        if self.ended is None:
+            self.ended = reason
+        for waiter in list(self._waiters):
+            waiter.wake()
+
+    def check(self) -> None:
+        """Leave model code if the request has ended."""
+        if self.ended is not None:
+            raise Unwind
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the caller no longer wants the answer."""
+        if self.ended is not None:
+            return True
+        return bool(self._deadline_ns) and time.monotonic_ns() > self._deadline_ns
+
+    def wait(self, waiter: Waiter, notice: HangNotice | None = None) -> None:
+        """Wait until woken.
+
+        Parameters
+        ----------
+        notice
+            Told after a while how many seconds the wait has lasted.
+
+        Raises
+        ------
+        Unwind
+            The request ended meanwhile.
+        """
+        self._waiters.add(waiter)
+        try:
+            self.check()
+            if not waiter.wait(self._hang_notice_s):
+                if notice is not None:
+                    notice(self._hang_notice_s)
+                waiter.wait()
+        finally:
+            self._waiters.discard(waiter)
+        self.check()
+
+
+@contextlib.contextmanager
+def interruptible(root: RootRequest, models: Path) -> Iterator[None]:
+    """Let Ctrl-C end the request, whatever the models make of it.
+
+    Only the main thread gets signals. The interrupt is raised where model code
+    or the user's code runs; inside blsnb it is noted, so that an instance is
+    never lost half-way between two lists.
+
+    Parameters
+    ----------
+    models
+        Folder of the models' files.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.getsignal(signal.SIGINT)
+    inside = str(models)
+
+    def on_interrupt(number: int, frame: types.FrameType | None) -> None:
+        again = root.ended is not None
+        root.end(KeyboardInterrupt())
+        if (again or _in_model(frame, inside)) and callable(previous):
+            previous(number, frame)
+
+    signal.signal(signal.SIGINT, on_interrupt)
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGINT) is on_interrupt:
+            signal.signal(signal.SIGINT, previous)
+
+
+def _in_model(frame: types.FrameType | None, models: str) -> bool:
+    """Whether model code runs: met before ours when looking from the inside out."""
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        if filename.startswith(models):
+            return True
+        if is_ours(filename):
+            return False
+        frame = frame.f_back
+    return True

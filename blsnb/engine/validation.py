@@ -1,0 +1,236 @@
+"""RequestValidator: what Triton's core checks before a model sees a request."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from blsnb.model.config import ModelConfig, TensorSpec
+from blsnb.pb_utils.message import RequestMessage
+from blsnb.tensors.dtypes import BYTES, Shape
+from blsnb.tensors.ref import TensorRef
+
+_REMEMBERED = 512
+_BATCH_NOTE = (
+    "NOTE: Setting a non-zero max_batch_size in the model config requires a batch "
+    "dimension to be prepended to each input shape. If you want to specify the full "
+    "shape including the batch dim in your input dims config, try setting "
+    "max_batch_size to zero. See the model configuration docs for more info on "
+    "max_batch_size."
+)
+
+
+class RequestError(Exception):
+    """A request is refused before a model sees it.
+
+    Parameters
+    ----------
+    message
+        Triton's text.
+    code
+        Triton's name of the code.
+    advice
+        What the author of the request should do.
+    """
+
+    def __init__(self, message: str, code: str = "INVALID_ARG", advice: str = ""):
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.advice = advice
+
+
+class _Input(NamedTuple):
+    spec: TensorSpec
+    expected: Shape
+    """Shape as a request must give it, batch axis first where there is one."""
+
+
+class RequestValidator:
+    """Checks requests against one model's configuration.
+
+    What was once found right is remembered by its signature, so that a loop of
+    like requests is checked once.
+
+    References
+    ----------
+    core: src/infer_request.cc, InferenceRequest::Normalize
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        self._model = config.name
+        self._max_batch_size = config.max_batch_size
+        batch = (-1,) if config.max_batch_size > 0 else ()
+        self._inputs = {
+            spec.name: _Input(spec, batch + tuple(spec.dims)) for spec in config.inputs
+        }
+        self._outputs = frozenset(spec.name for spec in config.outputs)
+        self._optional = sum(spec.optional for spec in config.inputs)
+        self._right: set[tuple[object, ...]] = set()
+
+    def check(self, message: RequestMessage) -> None:
+        """Refuse what Triton refuses, in its order and words.
+
+        Raises
+        ------
+        RequestError
+            An input or a requested output is not what the configuration says.
+        """
+        signature = (
+            message.requested_outputs,
+            *[(ref.name, ref.dtype.triton_dtype, ref.shape) for ref in message.inputs],
+        )
+        if signature in self._right:
+            return
+        self._check(message)
+        if len(self._right) >= _REMEMBERED:
+            self._right.clear()
+        self._right.add(signature)
+
+    def _check(self, message: RequestMessage) -> None:
+        request = f"[request id: {message.request_id or '<id_unknown>'}] "
+        self._check_duplicates(message, request)
+        self._check_requested(message)
+        self._check_count(message, request)
+        self._check_names_and_batch(message, request)
+        for ref in message.inputs:
+            self._check_tensor(ref, request)
+
+    def _check_duplicates(self, message: RequestMessage, request: str) -> None:
+        seen = set()
+        for ref in message.inputs:
+            if ref.name in seen:
+                raise RequestError(
+                    f"{request}input '{ref.name}' already exists in request"
+                )
+            seen.add(ref.name)
+
+    def _check_requested(self, message: RequestMessage) -> None:
+        for name in message.requested_outputs:
+            if name not in self._outputs:
+                raise RequestError(
+                    f"unexpected inference output '{name}' for model '{self._model}'",
+                    advice=f"Its outputs are: {', '.join(sorted(self._outputs))}.",
+                )
+
+    def _check_count(self, message: RequestMessage, request: str) -> None:
+        most = len(self._inputs)
+        least = most - self._optional
+        count = len(message.inputs)
+        if least <= count <= most:
+            return
+        given = [ref.name for ref in message.inputs]
+        missing = [
+            name
+            for name, known in self._inputs.items()
+            if not known.spec.optional and name not in given
+        ]
+        expected = f"{most} inputs"
+        if self._optional:
+            expected = f"number of inputs between {least} and {most}"
+        # The lone bracket, when nothing is missing, is Triton's.
+        raise RequestError(
+            f"{request}expected {expected} but got {count} inputs for model "
+            f"'{self._model}'. Got input(s) [{_quoted(given)}], but missing required "
+            f"input(s) {'[' + _quoted(missing) if missing else ''}]. Please provide "
+            "all required input(s)."
+        )
+
+    def _check_names_and_batch(self, message: RequestMessage, request: str) -> None:
+        batch_size = -1
+        for ref in message.inputs:
+            if ref.name not in self._inputs:
+                raise RequestError(
+                    f"unexpected inference input '{ref.name}' for model "
+                    f"'{self._model}'",
+                    advice=f"Its inputs are: {', '.join(self._inputs)}.",
+                )
+            if not self._max_batch_size:
+                continue
+            if not ref.shape:
+                raise RequestError(
+                    f"{request}input '{ref.name}' has no shape but model requires "
+                    f"batch dimension for '{self._model}'"
+                )
+            if batch_size not in (-1, ref.shape[0]):
+                raise RequestError(
+                    f"{request}input '{ref.name}' batch size does not match other "
+                    f"inputs for '{self._model}'"
+                )
+            batch_size = ref.shape[0]
+        if batch_size > max(self._max_batch_size, 1):
+            raise RequestError(
+                f"{request}inference request batch-size must be <= "
+                f"{self._max_batch_size} for '{self._model}'"
+            )
+
+    def _check_tensor(self, ref: TensorRef, request: str) -> None:
+        spec, expected = self._inputs[ref.name]
+        if ref.dtype.datatype != spec.datatype:
+            raise RequestError(
+                f"{request}inference input '{ref.name}' data-type is "
+                f"'{ref.dtype.datatype}', but model '{self._model}' expects "
+                f"'{spec.datatype}'",
+                advice=_dtype_advice(ref, spec),
+            )
+        if not _fits(ref.shape, expected):
+            note = _BATCH_NOTE if self._max_batch_size else ""
+            raise RequestError(
+                f"{request}unexpected shape for input '{ref.name}' for model "
+                f"'{self._model}'. Expected {_shape(expected)}, got "
+                f"{_shape(ref.shape)}. {note}",
+                advice=self._shape_advice(ref.shape, expected),
+            )
+        if self._max_batch_size and ref.shape[0] == 0 and ref.dtype is not BYTES:
+            size = ref.dtype.byte_size
+            for length in ref.shape[1:]:
+                size *= length
+            raise RequestError(
+                f"{request}input byte size mismatch for input '{ref.name}' for model "
+                f"'{self._model}'. Expected {size}, got 0"
+            )
+
+    def _shape_advice(self, shape: Shape, expected: Shape) -> str:
+        marked = f"  expected {_marked(expected, bool(self._max_batch_size))}"
+        actual = f"  actual   {_marked(shape, bool(self._max_batch_size))}"
+        if self._max_batch_size and len(shape) == len(expected) - 1:
+            hint = "The batch axis is missing: add it with array[np.newaxis]."
+        elif not self._max_batch_size and len(shape) == len(expected) + 1:
+            hint = (
+                "There is one axis too many: index it away (array[0]), or give the "
+                "model a max_batch_size."
+            )
+        else:
+            hint = "Reshape the array, or change dims in the model's configuration."
+        return f"{marked}\n{actual}\n{hint}"
+
+
+def _quoted(names: list[str]) -> str:
+    return ",".join(f"'{name}'" for name in names)
+
+
+def _shape(shape: Shape) -> str:
+    return f"[{','.join(map(str, shape))}]"
+
+
+def _marked(shape: Shape, batched: bool) -> str:
+    """Write a shape for the reader, its batch axis named."""
+    parts = [str(length) for length in shape]
+    if batched and parts:
+        parts[0] = f"batch={parts[0]}"
+    return f"[{', '.join(parts)}]"
+
+
+def _dtype_advice(ref: TensorRef, spec: TensorSpec) -> str:
+    wanted = "object" if spec.datatype == "BYTES" else spec.datatype
+    numpy_names = {"FP16": "float16", "FP32": "float32", "FP64": "float64"}
+    wanted = numpy_names.get(wanted, wanted.lower())
+    return (
+        f"Convert the array, for example with array.astype(np.{wanted}), or change the "
+        f"data type of input {ref.name!r} in the model's configuration."
+    )
+
+
+def _fits(shape: Shape, expected: Shape) -> bool:
+    if len(shape) != len(expected):
+        return False
+    return all(want in (-1, have) for have, want in zip(shape, expected, strict=True))

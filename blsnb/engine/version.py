@@ -1,0 +1,153 @@
+"""ModelVersion in service: its instances, and the way of a request through one."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import time
+import weakref
+from typing import Any
+
+from blsnb.engine import hang
+from blsnb.engine.answers import fail_all, failed, take_results
+from blsnb.engine.inflight import Execution, Inflight
+from blsnb.engine.instance import ExecuteFailed, ModelInstance
+from blsnb.engine.pool import Deadlock, InstancePool
+from blsnb.engine.root import Unwind
+from blsnb.engine.statistics import ModelStatistics
+from blsnb.engine.threads import Abandoned
+from blsnb.engine.validation import RequestValidator
+from blsnb.model.config import ModelConfig
+from blsnb.pb_utils.message import ResponseMessage
+from blsnb.pb_utils.request import receive_request
+from blsnb.trace.events import ModelInfo
+
+_now = time.monotonic_ns
+_execution_numbers = itertools.count(1)
+_COLLECT_AFTER_S = 0.2
+
+
+class ServedVersion:
+    """One version of a model that answers requests.
+
+    Parameters
+    ----------
+    config
+        Normalised and completed.
+    info
+        How the trace names it.
+    pool
+        Its instances.
+    """
+
+    def __init__(
+        self, config: ModelConfig, info: ModelInfo, pool: InstancePool
+    ) -> None:
+        self.config = config
+        self.info = info
+        self.pool = pool
+        self.validator = RequestValidator(config)
+        self.statistics = ModelStatistics(info.name, info.version)
+        self._outputs = tuple(spec.name for spec in config.outputs)
+        self._batching = config.max_batch_size > 0
+
+    def run(self, inflight: Inflight, certain: bool) -> ResponseMessage:
+        """Run a request until its final response.
+
+        Parameters
+        ----------
+        certain
+            Whether this blocks the thread of an ``execute``.
+
+        Raises
+        ------
+        Unwind
+            The whole request has ended.
+        """
+        call = inflight.call
+        call.queue_start_ns = _now()
+        try:
+            instance = self.pool.take(inflight, certain)
+        except Deadlock as deadlock:
+            model = inflight.message.model_name
+            inflight.root.end(hang.deadlock(deadlock.lines, model))
+            raise Unwind from None
+        request = self._execute(instance, inflight)
+        if not inflight.final:
+            self._wait_for_sender(inflight, request)
+        call.request_end_ns = _now()
+        self._count(inflight)
+        assert inflight.response is not None
+        return inflight.response
+
+    def _execute(
+        self, instance: ModelInstance, inflight: Inflight
+    ) -> weakref.ref[Any] | None:
+        """Run ``execute``; return a weak hold on the request if it stays open."""
+        call = inflight.call
+        execution = Execution(instance, inflight, next(_execution_numbers))
+        instance.execution = inflight.execution = execution
+        call.instance = instance.name
+        call.execution = execution.number
+        call.batch = 1
+        call.compute_start_ns = _now()
+        request = receive_request(
+            instance.request_class, inflight.message, self._outputs, inflight
+        )
+        call.compute_input_end_ns = _now()
+        try:
+            results = instance.execute(inflight.root, [request])
+            call.compute_output_start_ns = _now()
+            inflight.root.check()
+            take_results(results, [inflight], instance.name)
+        except ExecuteFailed as failure:
+            call.compute_output_start_ns = _now()
+            text = failed(instance.name, failure.text)
+            fail_all([inflight], text, failure.cause)
+        except Abandoned as left:
+            left.outcome.then(lambda: self._leave(instance, inflight))
+            raise Unwind from None
+        except BaseException:
+            self._leave(instance, inflight)
+            raise
+        call.compute_end_ns = _now()
+        self._leave(instance, inflight)
+        return None if inflight.final else weakref.ref(request)
+
+    def _leave(self, instance: ModelInstance, inflight: Inflight) -> None:
+        instance.execution = inflight.execution = None
+        self.pool.give_back(instance)
+
+    def _wait_for_sender(
+        self, inflight: Inflight, request: weakref.ref[Any] | None
+    ) -> None:
+        """Wait for an answer that something of the model still owes."""
+        waiter = inflight.expect_later()
+        held = None if request is None else request()
+        watch = None
+        if held is not None:
+            watch = weakref.ref(held, lambda _: self._dropped(inflight))
+            del held
+        else:
+            self._dropped(inflight)
+        if not waiter.wait(_COLLECT_AFTER_S):
+            # A request in a circle of references is held by nobody.
+            gc.collect()
+        inflight.root.wait(waiter)
+        del watch
+
+    def _dropped(self, inflight: Inflight) -> None:
+        """Nothing holds the request any more: if it is open, it stays so for ever."""
+        if not inflight.final:
+            where = f"execute() of {inflight.call.instance}"
+            inflight.root.end(hang.unanswered(inflight, where))
+            inflight.wake()
+
+    def _count(self, inflight: Inflight) -> None:
+        inputs = inflight.message.inputs
+        batch_size = inputs[0].shape[0] if self._batching and inputs else 1
+        self.statistics.add(inflight.call, batch_size, inflight.failed)
+
+    def retire(self) -> None:
+        """Finalize the instances, each when it is free."""
+        self.pool.retire()

@@ -1,0 +1,208 @@
+"""World: the modules of one instance, which no other instance sees."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import importlib
+import importlib.abc
+import importlib.machinery
+import itertools
+import re
+import site
+import sys
+import sysconfig
+import types
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from blsnb.pb_utils import module as pb_module
+from blsnb.pb_utils.backend import Backend
+
+_PREFIX = "_blsnb_"
+_SIBLING = ":"
+"""Between a world's name and that of a file beside the model; no name has one."""
+_numbers = itertools.count(1)
+_worlds: dict[str, World] = {}
+
+
+class World:
+    """What ``import`` and ``print`` mean inside one instance of a model.
+
+    The model's file, the files beside it and what those import run in modules
+    with names of their own in ``sys.modules``; ``sys.path`` stays as it is.
+
+    Parameters
+    ----------
+    instance_name
+        Triton's name of the instance.
+    model_file
+        Path of ``model.py``.
+    write
+        Told what the instance prints, before it is printed.
+    """
+
+    def __init__(
+        self, instance_name: str, model_file: Path, write: Callable[[str], None]
+    ) -> None:
+        safe = re.sub(r"\W", "_", instance_name)
+        self.package = f"{_PREFIX}{next(_numbers)}_{safe}"
+        self.model_file = model_file
+        self.folders = [str(model_file.parent), str(model_file.parent.parent)]
+        self.pb_utils = pb_module.importing_module()
+        self._compiled: types.ModuleType | None = None
+        self._write = write
+        self._siblings: dict[str, bool] = {}
+        self.builtins = {
+            **vars(builtins),
+            "__import__": self._import,
+            "print": self._print,
+        }
+
+    def open(self) -> types.ModuleType:
+        """Import the model's file and return its module."""
+        importlib.invalidate_caches()
+        _install_finder()
+        _worlds[self.package] = self
+        # As on Triton the version's folder is a package, so that a model may import
+        # relatively; that its module has a parent shows in error texts.
+        package = types.ModuleType(self.package)
+        package.__spec__ = importlib.machinery.ModuleSpec(
+            self.package, None, is_package=True
+        )
+        package.__path__ = self.folders[:1]
+        sys.modules[self.package] = package
+        name = f"{self.package}.{self.model_file.stem}"
+        builtins.__import__(name)
+        return sys.modules[name]
+
+    def complete(self, backend: Backend) -> None:
+        """Add the compiled names of ``triton_python_backend_utils``."""
+        pb_module.complete(self.pb_utils, backend)
+        self._compiled = pb_module.compiled_module(self.pb_utils)
+
+    def close(self) -> None:
+        """Forget the instance's modules."""
+        _worlds.pop(self.package, None)
+        for name in list(sys.modules):
+            if _world_name(name) == self.package:
+                del sys.modules[name]
+
+    def new_module(self, name: str) -> types.ModuleType:
+        """Return an empty module whose imports and prints are the instance's."""
+        module = types.ModuleType(name)
+        module.__dict__["__builtins__"] = self.builtins
+        return module
+
+    def _print(self, *values: Any, **options: Any) -> None:
+        if options.get("file") is None:
+            end = options.get("end", "\n")
+            separator = options.get("sep", " ")
+            text = (" " if separator is None else separator).join(map(str, values))
+            self._write(text + ("\n" if end is None else end))
+        builtins.print(*values, **options)
+
+    def _import(
+        self,
+        name: str,
+        globals: Mapping[str, object] | None = None,
+        locals: Mapping[str, object] | None = None,
+        fromlist: Sequence[str] | None = (),
+        level: int = 0,
+    ) -> types.ModuleType:
+        __tracebackhide__ = True
+        if level == 0:
+            if name == pb_module.NAME:
+                return self.pb_utils
+            if name == pb_module.COMPILED_NAME and self._compiled is not None:
+                return self._compiled
+            top = name.partition(".")[0]
+            if self._is_sibling(top):
+                name = f"{self.package}{_SIBLING}{name}"
+        return builtins.__import__(name, globals, locals, fromlist or (), level)
+
+    def _is_sibling(self, top: str) -> bool:
+        """Whether a name is a file beside the model, and no installed module.
+
+        On Triton the model's folders come last in ``sys.path``.
+        """
+        known = self._siblings.get(top)
+        if known is None:
+            beside = importlib.machinery.PathFinder.find_spec(top, self.folders)
+            known = beside is not None and not _is_installed(top)
+            self._siblings[top] = known
+        return known
+
+
+def _is_installed(top: str) -> bool:
+    if top in sys.stdlib_module_names:
+        return True
+    return importlib.machinery.PathFinder.find_spec(top, _site_folders()) is not None
+
+
+@functools.cache
+def _site_folders() -> list[str]:
+    folders = [sysconfig.get_path(name) for name in ("purelib", "platlib")]
+    folders += [*site.getsitepackages(), site.getusersitepackages()]
+    return list(dict.fromkeys(folders))
+
+
+class _WorldLoader(importlib.machinery.SourceFileLoader):
+    """Loads a file into a world, from its source.
+
+    No compiled file is kept: one written within the same second would be taken
+    for the new source.
+    """
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> Any:
+        """Return the module that the file's code will fill."""
+        return _worlds[_world_name(spec.name)].new_module(spec.name)
+
+    def get_code(self, fullname: str) -> types.CodeType:
+        """Compile the source under its real path."""
+        path = self.get_filename(fullname)
+        code: types.CodeType = self.source_to_code(self.get_data(path), path)
+        return code
+
+
+class _WorldFinder(importlib.abc.MetaPathFinder):
+    """Finds the modules of worlds, and nothing else."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: Any = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Return how to load a module of a world, or None for any other name."""
+        world = _worlds.get(_world_name(fullname))
+        if world is None:
+            return None
+        name = fullname.rpartition(_SIBLING)[2]
+        folders = world.folders if path is None else path
+        spec = importlib.machinery.PathFinder.find_spec(name, folders, target)
+        return None if spec is None else _renamed(spec, fullname)
+
+
+def _world_name(module_name: str) -> str:
+    return module_name.partition(".")[0].partition(_SIBLING)[0]
+
+
+def _renamed(
+    spec: importlib.machinery.ModuleSpec, name: str
+) -> importlib.machinery.ModuleSpec:
+    """Let a found file be a module of a world, under the world's name for it."""
+    loader = spec.loader
+    spec.name = name
+    if isinstance(loader, importlib.machinery.SourceFileLoader):
+        spec.loader = _WorldLoader(name, loader.path)
+    elif isinstance(loader, importlib.machinery.ExtensionFileLoader):
+        spec.loader = importlib.machinery.ExtensionFileLoader(name, loader.path)
+    return spec
+
+
+_finder = _WorldFinder()
+
+
+def _install_finder() -> None:
+    if _finder not in sys.meta_path:
+        # First, since the package has a path that the usual finder would follow.
+        sys.meta_path.insert(0, _finder)

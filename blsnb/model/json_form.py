@@ -1,0 +1,156 @@
+"""The JSON form of a configuration, as Triton prints and reads it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from google.protobuf import json_format
+
+# Triton turns every other 64-bit integer back into a JSON number
+# (core: src/model_config_utils.cc, ModelConfigToJson).
+_LEFT_AS_TEXT = frozenset(
+    {
+        "inference.ModelSequenceBatching.InitialState.dims",
+        "inference.ModelInstanceGroup.SecondaryDevice.device_id",
+        "inference.ModelOptimizationPolicy.Cuda.GraphSpec.Shape.dim",
+    }
+)
+
+
+class JsonFormError(ValueError):
+    """A JSON document is no configuration; the message is Triton's where known."""
+
+
+def to_dict(message: Any) -> dict[str, Any]:
+    """Return a message as Triton's JSON: proto order, defaults written out.
+
+    Absent sub-messages and unset members of a oneof are left out; keys of maps
+    are sorted, since Triton's order is that of a hash table.
+    """
+    return {
+        field.name: _field(field, getattr(message, field.name))
+        for field in sorted(message.DESCRIPTOR.fields, key=_is_scalar_choice)
+        if not field.has_presence or message.HasField(field.name)
+    }
+
+
+def to_json(message: Any) -> str:
+    """Return `to_dict` as compact text, as ``args["model_config"]`` has it."""
+    return json.dumps(to_dict(message), ensure_ascii=False, separators=(",", ":"))
+
+
+def read(document: str | Mapping[str, Any], message: Any) -> None:
+    """Read a JSON document into an empty protobuf message.
+
+    Raises
+    ------
+    JsonFormError
+        The text is no JSON, or a field or value does not exist.
+    """
+    tree = _spelled(message.DESCRIPTOR, _tree(document), "")
+    try:
+        json_format.ParseDict(tree, message)
+    except json_format.ParseError as error:
+        raise JsonFormError(str(error)) from error
+
+
+def _tree(document: str | Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(document, str):
+        try:
+            document = json.loads(document)
+        except ValueError as error:
+            raise JsonFormError(f"the text is no JSON: {error}") from error
+    if not isinstance(document, Mapping):
+        raise JsonFormError("a model configuration is a JSON object")
+    return dict(document)
+
+
+def _field(field: Any, value: Any) -> Any:
+    if _is_map(field):
+        entry = field.message_type.fields_by_name["value"]
+        return {str(key): _single(entry, value[key]) for key in sorted(value)}
+    if field.is_repeated:
+        return [_single(field, element) for element in value]
+    return _single(field, value)
+
+
+def _single(field: Any, value: Any) -> Any:
+    if field.type == field.TYPE_MESSAGE:
+        return to_dict(value)
+    if field.type == field.TYPE_ENUM:
+        row = field.enum_type.values_by_number.get(value)
+        return value if row is None else row.name
+    if field.type == field.TYPE_FLOAT:
+        return _shortest(float(str(np.float32(value))))
+    if field.type == field.TYPE_DOUBLE:
+        return _shortest(value)
+    return str(value) if field.full_name in _LEFT_AS_TEXT else value
+
+
+def _shortest(value: float) -> float | int | str:
+    """Return a number as ProtoJSON writes it: 1.0 as 1, infinities as text."""
+    if value != value or value in (float("inf"), float("-inf")):
+        return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
+
+
+def _is_scalar_choice(field: Any) -> bool:
+    # C++ writes all other fields first, since these have no default to write.
+    return field.containing_oneof is not None and field.message_type is None
+
+
+def _is_map(field: Any) -> bool:
+    kind = field.message_type
+    return kind is not None and bool(kind.GetOptions().map_entry)
+
+
+def _find(descriptor: Any, name: str) -> Any:
+    """Return the field of that name, spelled ``snake_case`` or ``camelCase``."""
+    by_name = descriptor.fields_by_name.get(name)
+    return by_name or descriptor.fields_by_camelcase_name.get(name)
+
+
+def _spelled(descriptor: Any, tree: Any, path: str) -> Any:
+    """Return a tree whose enumeration names are spelled as in the schema."""
+    if not isinstance(tree, Mapping):
+        return tree
+    spelled = {}
+    for name, value in tree.items():
+        field = _find(descriptor, name)
+        if field is None:
+            place = f"({path})" if path else ""
+            raise JsonFormError(f"{place}{name}: Cannot find field.")
+        spelled[name] = _spell(field, value, f"{path}.{name}" if path else name)
+    return spelled
+
+
+def _spell(field: Any, value: Any, path: str) -> Any:
+    if _is_map(field) and isinstance(value, Mapping):
+        entry = field.message_type.fields_by_name["value"]
+        return {
+            key: _spell(entry, element, f'{path}["{key}"]')
+            for key, element in value.items()
+        }
+    if isinstance(value, list):
+        return [
+            _spell(field, element, f"{path}[{index}]")
+            for index, element in enumerate(value)
+        ]
+    if field.type == field.TYPE_MESSAGE:
+        return _spelled(field.message_type, value, path)
+    if field.type == field.TYPE_ENUM and isinstance(value, str):
+        return _enum_name(field.enum_type, value, path)
+    return value
+
+
+def _enum_name(enum: Any, name: str, path: str) -> str:
+    wanted = name.upper().replace("-", "_")
+    if wanted not in enum.values_by_name:
+        raise JsonFormError(
+            f'({path}): invalid value "{name}" '
+            f"for type type.googleapis.com/{enum.full_name}"
+        )
+    return wanted

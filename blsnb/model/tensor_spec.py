@@ -1,0 +1,100 @@
+"""Tensor specifications such as ``NAME:FP32[3,-1]``."""
+
+from __future__ import annotations
+
+import re
+from typing import NoReturn
+
+from blsnb.errors import ModelConfigError
+from blsnb.model.config import TensorSpec
+from blsnb.tensors.dtypes import BY_DATATYPE, DType
+
+# What is read in turn, and what is missed where it does not match.
+_PARTS = (
+    (re.compile(r"\s*(?P<name>[^\s:?\[\]]+)\s*"), "a tensor name"),
+    (re.compile(r"(?P<optional>\??)\s*:\s*"), "':' between name and type"),
+    (re.compile(r"(?P<type>[A-Za-z0-9_]+)\s*"), "a type"),
+    (re.compile(r"\[\s*"), "'[' before the dimensions"),
+    (re.compile(r"(?P<dims>[+-]?\d+(?:\s*,\s*[+-]?\d+)*)\s*"), "a dimension"),
+    (re.compile(r"\]\s*\Z"), "']' at the end"),
+)
+_DIMENSION = re.compile(r"[+-]?\d+")
+_EXAMPLE = (
+    "Write for example NAME:FP32[3,-1], or NAME?:BYTES[1] for an input that may be "
+    "left out; -1 stands for any size, and the batch dimension is not written."
+)
+
+
+def parse_tensor_spec(spec: str) -> TensorSpec:
+    """Read ``NAME:FP32[3,-1]``.
+
+    Parameters
+    ----------
+    spec
+        Name, type and dimensions without the batch dimension; a ``?`` after the
+        name makes an input optional. Types are Triton's, with or without
+        ``TYPE_``; ``STRING`` and ``BYTES`` are the same.
+
+    Raises
+    ------
+    ModelConfigError
+        The message says what is wrong; the advice marks the place and shows how
+        to write it.
+    """
+    found: dict[str, re.Match[str]] = {}
+    offset = 0
+    for pattern, expected in _PARTS:
+        match = pattern.match(spec, offset)
+        if match is None:
+            _refuse(spec, offset, f"expected {expected}")
+        found |= dict.fromkeys(match.groupdict(), match)
+        offset = match.end()
+    row = _data_type(spec, found["type"])
+    return TensorSpec(
+        name=found["name"]["name"],
+        data_type=row.data_type,
+        datatype=row.datatype,
+        dims=_dims(spec, found["dims"]),
+        optional=bool(found["optional"]["optional"]),
+    )
+
+
+def format_tensor_spec(tensor: TensorSpec) -> str:
+    """Return the specification that `parse_tensor_spec` reads as this tensor."""
+    mark = "?" if tensor.optional else ""
+    dims = ",".join(map(str, tensor.dims))
+    return f"{tensor.name}{mark}:{tensor.datatype or tensor.data_type}[{dims}]"
+
+
+def _data_type(spec: str, match: re.Match[str]) -> DType:
+    written = match["type"].removeprefix("TYPE_")
+    row = BY_DATATYPE.get("BYTES" if written == "STRING" else written)
+    if row is None:
+        known = " ".join(BY_DATATYPE)
+        _refuse(
+            spec,
+            match.start("type"),
+            f"{match['type']!r} is no type of Triton",
+            f"Types are {known}.",
+        )
+    return row
+
+
+def _dims(spec: str, match: re.Match[str]) -> tuple[int, ...]:
+    for dimension in _DIMENSION.finditer(match["dims"]):
+        size = dimension.group()
+        if size.startswith("+") or (int(size) < 1 and int(size) != -1):
+            _refuse(
+                spec,
+                match.start("dims") + dimension.start(),
+                f"{size} is no dimension, which is at least 1, or -1 for any size",
+            )
+    return tuple(map(int, _DIMENSION.findall(match["dims"])))
+
+
+def _refuse(spec: str, offset: int, reason: str, hint: str = "") -> NoReturn:
+    marked = f"    {spec}\n    {' ' * offset}^"
+    raise ModelConfigError(
+        f"tensor specification {spec!r}: {reason}",
+        advice="\n".join(filter(None, (marked, hint, _EXAMPLE))),
+    )

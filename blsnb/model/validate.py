@@ -1,0 +1,125 @@
+"""What Triton refuses in a configuration, in its order, words and stages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from blsnb.errors import ModelConfigError, NotYetError
+from blsnb.model.batching_rules import check_dynamic_batching, check_sequence_batching
+from blsnb.model.config import ModelConfig
+from blsnb.model.instance_rules import check_instance_groups
+from blsnb.model.normalise import ENSEMBLE
+from blsnb.model.tensor_rules import check_tensors
+
+
+def validate_poll(config: ModelConfig) -> None:
+    """Refuse what Triton refuses when it reads the repository.
+
+    Raises
+    ------
+    ModelConfigError
+        At stage ``poll``, with the reason that Triton writes to its log.
+    NotYetError
+        The model is an ensemble.
+
+    References
+    ----------
+    core: src/model_config_utils.cc, ValidateModelConfig
+    """
+    message = config.message
+    _check_backend(message)
+    if message.max_batch_size < 0:
+        _refuse(f"'max_batch_size' must be non-negative value for {message.name}")
+    if message.HasField("dynamic_batching"):
+        check_dynamic_batching(message)
+    if message.HasField("sequence_batching"):
+        _refuse_cached_sequences(message)
+        check_sequence_batching(message)
+    if message.HasField("ensemble_scheduling"):
+        _refuse(
+            f"ensemble scheduling cannot be set for model '{message.name}' whose "
+            f"platform is not {ENSEMBLE}"
+        )
+    if config.decoupled and message.response_cache.enable:
+        _refuse(
+            f"Response Cache does not currently support model {message.name} with "
+            "'decoupled' transaction policy. Please disable the response cache."
+        )
+
+
+def validate_create(
+    config: ModelConfig, *, model_dir: Path | None = None, gpu_count: int = 0
+) -> None:
+    """Refuse what Triton refuses when it creates the model.
+
+    Parameters
+    ----------
+    model_dir
+        The model's folder, where label files lie; None leaves them unchecked.
+    gpu_count
+        How many GPUs can be used.
+
+    Raises
+    ------
+    ModelConfigError
+        At stage ``create``, with the reason that the client of the load call sees.
+
+    References
+    ----------
+    core: src/backend_model.cc, TritonModel::Create
+    """
+    message = config.message
+    _check_library(message)
+    check_instance_groups(message, range(gpu_count))
+    check_tensors(message)
+    if model_dir is not None:
+        _check_labels(message, model_dir)
+
+
+def _check_backend(message: Any) -> None:
+    ensemble = message.platform == ENSEMBLE
+    if ensemble and message.backend:
+        _refuse(
+            f"Ensemble model '{message.name}' must have platform type '{ENSEMBLE}' "
+            "and empty backend type"
+        )
+    if ensemble:
+        raise NotYetError(
+            f"model {message.name!r} is an ensemble; blsnb runs Python models only"
+        )
+    if not message.backend:
+        _refuse(f"unexpected platform type '{message.platform}' for {message.name}")
+
+
+def _refuse_cached_sequences(message: Any) -> None:
+    if message.response_cache.enable:
+        _refuse(
+            f"Response Cache does not currently support model {message.name} with "
+            "sequence batching scheduler. Please disable the response cache."
+        )
+
+
+def _check_library(message: Any) -> None:
+    if message.backend != "python":
+        raise ModelConfigError(
+            f"unable to find backend library for backend '{message.backend}', try "
+            "specifying runtime on the model configuration.",
+            stage="create",
+            advice='blsnb runs Python models: write backend: "python".',
+        )
+
+
+def _check_labels(message: Any, model_dir: Path) -> None:
+    for output in message.output:
+        path = model_dir / output.label_filename
+        if output.label_filename and not path.is_file():
+            raise ModelConfigError(
+                f"failed to open text file for read {path}: No such file or directory",
+                stage="create",
+                code="INTERNAL",
+            )
+
+
+def _refuse(reason: str) -> None:
+    raise ModelConfigError(reason, stage="poll")

@@ -1,0 +1,71 @@
+"""The one door from model code to the engine: two protocols and what stands outside."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Protocol
+
+from blsnb.errors import NotYetError
+from blsnb.pb_utils.errors import TritonModelException
+from blsnb.pb_utils.message import RequestMessage, ResponseMessage
+
+BLS_OUTSIDE_EXECUTE = "BLS is only supported during the 'execute' function."
+
+
+class Backend(Protocol):
+    """What an instance's own ``triton_python_backend_utils`` asks of the engine."""
+
+    def exec(self, message: RequestMessage) -> ResponseMessage:
+        """Run a request on its model and wait for the answer."""
+
+    def async_exec(self, message: RequestMessage, answer: Any) -> asyncio.Future[Any]:
+        """Run a request; the future holds what ``answer`` makes of its response."""
+
+    def log(self, level: str, text: str) -> None:
+        """Write a line of the model's log."""
+
+    def model_dir(self) -> str:
+        """Return the folder of the model's version."""
+
+
+class Reply(Protocol):
+    """The way back to the caller of one received request."""
+
+    def send(self, response: ResponseMessage | None, final: bool) -> None:
+        """Send a response, the final flag, or both."""
+
+    def sent(self) -> tuple[int, bool]:
+        """Return how many responses were sent, and whether the final flag was."""
+
+    def is_cancelled(self) -> bool:
+        """Whether the caller no longer wants the answer."""
+
+    def trace(self) -> Any:
+        """Return the mark by which a BLS request names this one as its caller."""
+
+
+class Outside:
+    """The backend of code that is no instance's: a notebook, a script, a test."""
+
+    def exec(self, message: RequestMessage) -> ResponseMessage:
+        """Refuse: no model is executing."""
+        raise TritonModelException(BLS_OUTSIDE_EXECUTE)
+
+    def async_exec(self, message: RequestMessage, answer: Any) -> asyncio.Future[Any]:
+        """Refuse: no model is executing."""
+        raise TritonModelException(BLS_OUTSIDE_EXECUTE)
+
+    def log(self, level: str, text: str) -> None:
+        """Say nothing: no model is there whose log it were."""
+
+    def model_dir(self) -> str:
+        """Refuse: no model is loading."""
+        raise TritonModelException("get_model_dir() is for models only")
+
+
+def not_yet(what: str) -> NotYetError:
+    """Return the error of a part of Triton that comes with a later release."""
+    return NotYetError(
+        f"{what} is part of Triton's Python backend, but this release of blsnb "
+        "does not have it yet; the model itself is right and would run on Triton."
+    )

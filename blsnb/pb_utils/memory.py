@@ -1,0 +1,39 @@
+"""PreferredMemory: where a BLS caller wants the outputs."""
+
+from __future__ import annotations
+
+from blsnb.pb_utils.enums import MemoryType
+from blsnb.pb_utils.signature import INT64, compiled, expect, integer
+
+
+class PreferredMemory:
+    """Where the outputs of a BLS request should be placed.
+
+    Parameters
+    ----------
+    preferred_memory_type
+        ``TRITONSERVER_MEMORY_CPU`` or ``TRITONSERVER_MEMORY_GPU``.
+    preferred_device_id
+        Number of the device.
+
+    References
+    ----------
+    python_backend: src/pb_preferred_memory.h
+    """
+
+    __slots__ = ("__weakref__", "_device_id", "_memory_type")
+
+    @compiled(
+        "c_python_backend_utils.PreferredMemory(preferred_memory_type: "
+        "triton::backend::python::PreferredMemory::MemoryType, "
+        "preferred_device_id: int = 0)"
+    )
+    def __init__(
+        self, preferred_memory_type: MemoryType, preferred_device_id: int = 0
+    ) -> None:
+        expect(preferred_memory_type, MemoryType)
+        self._memory_type = preferred_memory_type
+        self._device_id = integer(preferred_device_id, INT64)
+
+
+PreferredMemory.__module__ = "c_python_backend_utils"

@@ -1,0 +1,151 @@
+"""The module that a model imports: one for each instance, bound to its backend."""
+
+from __future__ import annotations
+
+import json
+import struct
+import types
+from typing import Any
+
+import numpy as np
+
+from blsnb.pb_utils import functions
+from blsnb.pb_utils.backend import Backend, Outside, not_yet
+from blsnb.pb_utils.config import ModelConfig
+from blsnb.pb_utils.enums import LogLevel, MemoryType, MetricKind
+from blsnb.pb_utils.errors import TritonError, TritonModelException
+from blsnb.pb_utils.logger import bound_logger
+from blsnb.pb_utils.memory import PreferredMemory
+from blsnb.pb_utils.request import InferenceRequest, InferenceTrace
+from blsnb.pb_utils.response import InferenceResponse
+from blsnb.pb_utils.sender import InferenceResponseSender
+from blsnb.pb_utils.tensor import Tensor
+
+NAME = "triton_python_backend_utils"
+COMPILED_NAME = "c_python_backend_utils"
+
+_PURE: dict[str, Any] = {
+    "ModelConfig": ModelConfig,
+    "TRITONSERVER_REQUEST_FLAG_SEQUENCE_START": 1,
+    "TRITONSERVER_REQUEST_FLAG_SEQUENCE_END": 2,
+    "TRITONSERVER_RESPONSE_COMPLETE_FINAL": 1,
+    "TRITONSERVER_REQUEST_RELEASE_ALL": 1,
+    "TRITONSERVER_REQUEST_RELEASE_RESCHEDULE": 2,
+    "TRITON_STRING_TO_NUMPY": functions.TRITON_STRING_TO_NUMPY,
+    "deserialize_bytes_tensor": functions.deserialize_bytes_tensor,
+    "get_input_config_by_name": functions.get_input_config_by_name,
+    "get_input_tensor_by_name": functions.get_input_tensor_by_name,
+    "get_output_config_by_name": functions.get_output_config_by_name,
+    "get_output_tensor_by_name": functions.get_output_tensor_by_name,
+    "json": json,
+    "np": np,
+    "numpy_to_triton_type": functions.numpy_to_triton_type,
+    "serialize_byte_tensor": functions.serialize_byte_tensor,
+    "struct": struct,
+    "triton_string_to_numpy": functions.triton_string_to_numpy,
+    "triton_to_numpy_type": functions.triton_to_numpy_type,
+    "using_decoupled_model_transaction_policy": (
+        functions.using_decoupled_model_transaction_policy
+    ),
+}
+_COMPILED_NAMES = frozenset(
+    {
+        "InferenceRequest",
+        "InferenceResponse",
+        "Logger",
+        "MetricFamily",
+        "PreferredMemory",
+        "TRITONSERVER_MEMORY_CPU",
+        "TRITONSERVER_MEMORY_GPU",
+        "Tensor",
+        "TritonError",
+        "TritonModelException",
+        "get_model_dir",
+        "is_model_ready",
+        "load_model",
+        "unload_model",
+    }
+)
+
+
+def importing_module() -> types.ModuleType:
+    """Return the module as it is while ``model.py`` is imported: Python names only.
+
+    A compiled name raises the AttributeError that Triton gives there, and says
+    what to do about it.
+    """
+    module = types.ModuleType(NAME)
+    module.__dict__.update(_PURE)
+    module.__dict__["__getattr__"] = _refuse
+    return module
+
+
+def _refuse(name: str) -> Any:
+    text = f"module {NAME!r} has no attribute {name!r}"
+    if name in _COMPILED_NAMES:
+        text += (
+            f"\n\nTriton adds pb_utils.{name} after model.py has been imported. Use it "
+            "inside a method; in annotations write `from __future__ import "
+            "annotations` or quotes."
+        )
+    raise AttributeError(text, name=name)
+
+
+def complete(module: types.ModuleType, backend: Backend) -> None:
+    """Add the compiled names, bound to an instance's backend."""
+    module.__dict__.pop("__getattr__", None)
+    module.__dict__.update(_shared_names(backend))
+
+
+def _shared_names(backend: Backend) -> dict[str, Any]:
+    return {
+        "InferenceRequest": bound_request(backend),
+        "InferenceResponse": InferenceResponse,
+        "Logger": bound_logger(backend),
+        "MetricFamily": _later("MetricFamily"),
+        "PreferredMemory": PreferredMemory,
+        "TRITONSERVER_MEMORY_CPU": MemoryType(1),
+        "TRITONSERVER_MEMORY_GPU": MemoryType(0),
+        "Tensor": Tensor,
+        "TritonError": TritonError,
+        "TritonModelException": TritonModelException,
+        "get_model_dir": backend.model_dir,
+        "is_model_ready": _later("is_model_ready"),
+        "load_model": _later("load_model"),
+        "unload_model": _later("unload_model"),
+    }
+
+
+def _later(name: str) -> Any:
+    def call(*_: Any, **__: Any) -> None:
+        raise not_yet(f"pb_utils.{name}")
+
+    call.__name__ = name
+    return call
+
+
+def bound_request(backend: Backend) -> type[InferenceRequest]:
+    """Return the request class whose ``exec`` goes to an instance's backend."""
+    body = {"__slots__": (), "__module__": COMPILED_NAME, "_backend": backend}
+    return type("InferenceRequest", (InferenceRequest,), body)
+
+
+def compiled_module(module: types.ModuleType) -> types.ModuleType:
+    """Return the embedded module, which holds the same classes and a few more."""
+    embedded = types.ModuleType(COMPILED_NAME)
+    embedded.__dict__.update(
+        {name: module.__dict__[name] for name in _COMPILED_NAMES},
+        InferenceResponseSender=InferenceResponseSender,
+        InferenceTrace=InferenceTrace,
+        LogLevel=LogLevel,
+        MemoryType=MemoryType,
+        MetricKind=MetricKind,
+    )
+    return embedded
+
+
+def outside_module() -> types.ModuleType:
+    """Return the module for code that is no model's: its BLS calls are refused."""
+    module = importing_module()
+    complete(module, Outside())
+    return module

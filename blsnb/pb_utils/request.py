@@ -1,0 +1,376 @@
+"""InferenceRequest: a question to a model, made by one or received by one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from blsnb.pb_utils.backend import Backend, Outside, Reply, not_yet
+from blsnb.pb_utils.enums import MemoryType
+from blsnb.pb_utils.errors import TritonModelException
+from blsnb.pb_utils.memory import PreferredMemory
+from blsnb.pb_utils.message import Parameters, RequestMessage
+from blsnb.pb_utils.response import InferenceResponse, receive_response
+from blsnb.pb_utils.sender import InferenceResponseSender, sender_of
+from blsnb.pb_utils.signature import (
+    INT64,
+    MISSING,
+    UINT32,
+    UINT64,
+    Mismatch,
+    compiled,
+    expect,
+    integer,
+    list_of,
+    string,
+)
+from blsnb.pb_utils.tensor import Tensor, receive, transmit
+
+_RESCHEDULE = 2
+_UNCASTABLE = (
+    "Unable to cast Python instance to C++ type (#define "
+    "PYBIND11_DETAILED_ERROR_MESSAGES or compile in debug mode for details)"
+)
+
+
+_SELF = "self: c_python_backend_utils.InferenceRequest"
+
+
+def _method(name: str, result: str, *parameters: str) -> str:
+    return f"{name}({', '.join((_SELF, *parameters))}) -> {result}"
+
+
+class InferenceTrace:
+    """The mark of a request, passed on so that a BLS call is drawn below it.
+
+    References
+    ----------
+    python_backend: src/infer_trace.h
+    """
+
+    __slots__ = ("_mark",)
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        raise TypeError(
+            "c_python_backend_utils.InferenceTrace: No constructor defined!"
+        )
+
+    @compiled("get_context(self: c_python_backend_utils.InferenceTrace) -> object")
+    def get_context(self) -> str | None:
+        """Return the OpenTelemetry context; None, since none is collected."""
+        return None
+
+
+InferenceTrace.__module__ = "c_python_backend_utils"
+
+
+def mark(caller: Any) -> InferenceTrace:
+    """Return the trace object that names a caller."""
+    trace: InferenceTrace = object.__new__(InferenceTrace)
+    trace._mark = caller
+    return trace
+
+
+NO_TRACE = mark(None)
+ANY_MEMORY = PreferredMemory(MemoryType(1))
+_CONSTRUCTOR = (
+    "c_python_backend_utils.InferenceRequest(request_id: str = '', "
+    "correlation_id: object = 0, inputs: List[triton::backend::python::PbTensor], "
+    "requested_output_names: List[str], model_name: str, model_version: int = -1, "
+    "flags: int = 0, timeout: int = 0, preferred_memory: "
+    f"c_python_backend_utils.PreferredMemory = {ANY_MEMORY!r}, trace: "
+    f"c_python_backend_utils.InferenceTrace = {NO_TRACE!r}, parameters: object = None)"
+)
+
+
+class InferenceRequest:
+    """A request: constructed to ask another model, or received in ``execute``.
+
+    Parameters
+    ----------
+    request_id
+        Given back by the server; empty for none.
+    correlation_id
+        Sequence: an unsigned 64-bit number or a string; 0 for none.
+    inputs
+        List or tuple of `Tensor`.
+    requested_output_names
+        List or tuple of names; an empty one means all outputs.
+    model_name, model_version
+        The target; version -1 leaves the choice to the server.
+    flags
+        Bits ``TRITONSERVER_REQUEST_FLAG_SEQUENCE_START`` and ``..._END``.
+    timeout
+        Microseconds in a queue; 0 for none.
+    preferred_memory
+        Where the outputs are wanted.
+    trace
+        ``request.trace()`` of the request that this one serves.
+    parameters
+        Dict of str to bool, int or str.
+
+    Raises
+    ------
+    TypeError
+        An argument is missing or of another type.
+    TritonModelException
+        A list holds None or an empty name, or the parameters are not plain.
+
+    References
+    ----------
+    python_backend: src/infer_request.cc, InferRequest::InferRequest
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_correlation_id",
+        "_flags",
+        "_inputs",
+        "_model_name",
+        "_model_version",
+        "_parameters",
+        "_reply",
+        "_request_id",
+        "_requested",
+        "_sender",
+        "_timeout",
+        "_trace",
+    )
+    _backend: Backend = Outside()
+
+    @compiled(_CONSTRUCTOR)
+    def __init__(
+        self,
+        request_id: str = "",
+        correlation_id: int | str = 0,
+        inputs: Sequence[Tensor] = MISSING,
+        requested_output_names: Sequence[str] = MISSING,
+        model_name: str = MISSING,
+        model_version: int = -1,
+        flags: int = 0,
+        timeout: int = 0,
+        preferred_memory: PreferredMemory = ANY_MEMORY,
+        trace: InferenceTrace = NO_TRACE,
+        parameters: dict[str, bool | int | str] | None = None,
+    ) -> None:
+        if correlation_id is None:
+            raise Mismatch
+        expect(preferred_memory, PreferredMemory)
+        expect(trace, InferenceTrace)
+        self._request_id = string(request_id)
+        self._model_name = string(model_name)
+        self._model_version = integer(model_version, INT64)
+        self._flags = integer(flags, UINT32)
+        self._timeout = integer(timeout, UINT64)
+        self._inputs: list[Tensor] = list_of(inputs, Tensor)
+        requested = list_of(requested_output_names, (str, bytes))
+        self._trace = trace._mark
+        self._check_elements(requested)
+        self._requested = tuple(dict.fromkeys(map(string, requested)))
+        self._correlation_id = _correlation_id(correlation_id)
+        self._parameters = _parameters(parameters)
+        self._reply: Reply | None = None
+        self._sender: weakref.ref[InferenceResponseSender] | None = None
+
+    def _check_elements(self, requested: list[Any]) -> None:
+        whose = (
+            f"for request with id '{self._request_id}' and model name "
+            f"'{self._model_name}' should not be empty."
+        )
+        if None in self._inputs:
+            raise TritonModelException(f"Input tensor {whose}")
+        if any(not name for name in requested):
+            raise TritonModelException(f"Requested output name {whose}")
+
+    @compiled(_method("inputs", "List[triton::backend::python::PbTensor]"))
+    def inputs(self) -> list[Tensor]:
+        """Return the inputs that were supplied: a new list of the same tensors."""
+        return list(self._inputs)
+
+    @compiled(_method("request_id", "str"))
+    def request_id(self) -> str:
+        """Return the identifier; empty if there is none."""
+        return self._request_id
+
+    @compiled(_method("correlation_id", "object"))
+    def correlation_id(self) -> int | str:
+        """Return the sequence's identifier; 0 if there is none."""
+        return self._correlation_id
+
+    @compiled(_method("flags", "int"))
+    def flags(self) -> int:
+        """Return the sequence flags."""
+        return self._flags
+
+    @compiled(_method("set_flags", "None", "arg0: int"))
+    def set_flags(self, flags: int, /) -> None:
+        """Set the sequence flags."""
+        self._flags = integer(flags, UINT32)
+
+    @compiled(_method("timeout", "int"))
+    def timeout(self) -> int:
+        """Return the timeout in microseconds, as the caller gave it."""
+        return self._timeout
+
+    @compiled(_method("parameters", "str"))
+    def parameters(self) -> str:
+        """Return the parameters as JSON text."""
+        if self._reply is None:
+            return json.dumps(self._parameters)
+        return json.dumps(self._parameters, separators=(",", ":"), ensure_ascii=False)
+
+    @compiled(_method("requested_output_names", "Set[str]"))
+    def requested_output_names(self) -> set[str]:
+        """Return the requested names; of a received request never empty."""
+        return set(self._requested)
+
+    @compiled(_method("trace", "c_python_backend_utils.InferenceTrace"))
+    def trace(self) -> InferenceTrace:
+        """Return the request's mark, for the BLS requests that serve it."""
+        return mark(self._trace if self._reply is None else self._reply.trace())
+
+    @compiled(_method("exec", "object", "decoupled: bool = False"))
+    def exec(self, decoupled: bool = False) -> InferenceResponse:
+        """Run this request on its model and wait for the answer.
+
+        A model that is missing, not ready or failing is not raised: see
+        ``has_error``.
+
+        Raises
+        ------
+        TritonModelException
+            No ``execute`` of the instance has begun yet, or it was finalized.
+
+        References
+        ----------
+        python_backend: src/infer_request.cc, InferRequest::Exec
+        """
+        if decoupled is not False and _truth(decoupled):
+            raise not_yet("exec(decoupled=True)")
+        return receive_response(self._backend.exec(self._message()))
+
+    @compiled(_method("async_exec", "object", "decoupled: bool = False"))
+    def async_exec(self, decoupled: bool = False) -> asyncio.Future[InferenceResponse]:
+        """Run this request in the background; await the result for its response.
+
+        Raises
+        ------
+        RuntimeError
+            No event loop is running in this thread.
+
+        References
+        ----------
+        python_backend: src/pb_stub.cc, PYBIND11_EMBEDDED_MODULE, async_exec
+        """
+        if decoupled is not False and _truth(decoupled):
+            raise not_yet("async_exec(decoupled=True)")
+        return self._backend.async_exec(self._message(), receive_response)
+
+    def _message(self) -> RequestMessage:
+        return RequestMessage(
+            self._model_name,
+            tuple([transmit(tensor) for tensor in self._inputs]),
+            self._requested,
+            self._model_version,
+            self._request_id,
+            self._correlation_id,
+            self._flags,
+            self._timeout,
+            0,
+            self._parameters,
+            self._trace,
+        )
+
+    @compiled(_method("get_response_sender", "triton::backend::python::ResponseSender"))
+    def get_response_sender(self) -> InferenceResponseSender:
+        """Return the sender of this request's responses; the same at every call."""
+        # Held weakly, and holding the request: so that the request lives exactly
+        # as long as something may still answer it.
+        sender = None if self._sender is None else self._sender()
+        if sender is None:
+            sender = sender_of(self, self._reply, self._requested)
+            self._sender = weakref.ref(sender)
+        return sender
+
+    @compiled(_method("is_cancelled", "bool"))
+    def is_cancelled(self) -> bool:
+        """Whether the caller no longer wants the answer; False if constructed."""
+        return self._reply is not None and self._reply.is_cancelled()
+
+    @compiled(_method("set_release_flags", "None", "arg0: int"))
+    def set_release_flags(self, flags: int, /) -> None:
+        """Set what becomes of the request when ``execute`` returns."""
+        if integer(flags, UINT32) == _RESCHEDULE:
+            raise not_yet("rescheduling a request")
+
+
+InferenceRequest.__module__ = "c_python_backend_utils"
+
+
+def _truth(value: Any) -> bool:
+    """Return the value as a compiled bool parameter takes it."""
+    if isinstance(value, str) or not hasattr(type(value), "__bool__") or value is None:
+        raise Mismatch
+    return bool(value)
+
+
+def _correlation_id(value: Any) -> int | str:
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, int):
+        raise TritonModelException("Correlation ID must be integer or string")
+    if not UINT64[0] <= value <= UINT64[1]:
+        raise RuntimeError(_UNCASTABLE)
+    return int(value)
+
+
+def _parameters(value: Any) -> Parameters:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise TritonModelException(f"Expect N8pybind114dictE, got {type(value)}")
+    for key, item in value.items():
+        if not isinstance(key, str):
+            raise TritonModelException(
+                f"Expect parameters keys to have type str, found type {type(key)}"
+            )
+        if not isinstance(item, bool | int | str):
+            raise TritonModelException(
+                "Expect parameters values to have type bool/int/str, found type "
+                f"{type(item)}"
+            )
+    return dict(value)
+
+
+def receive_request(
+    kind: type[InferenceRequest],
+    message: RequestMessage,
+    outputs: tuple[str, ...],
+    reply: Reply,
+) -> InferenceRequest:
+    """Return the request object that a model's ``execute`` gets.
+
+    Parameters
+    ----------
+    kind
+        The receiving instance's own class.
+    outputs
+        What is requested if the caller named nothing: all configured outputs.
+    """
+    request: InferenceRequest = object.__new__(kind)
+    request._request_id = message.request_id
+    request._correlation_id = message.correlation_id
+    request._inputs = [receive(ref) for ref in message.inputs]
+    request._requested = message.requested_outputs or outputs
+    request._model_name = message.model_name
+    request._model_version = message.model_version
+    request._flags = message.flags
+    request._timeout = message.timeout_us
+    request._parameters = message.parameters
+    request._trace = None
+    request._reply = reply
+    request._sender = None
+    return request

@@ -1,0 +1,105 @@
+"""InferenceResponse: the outputs of a request, or its error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from blsnb.pb_utils.enums import ErrorCode
+from blsnb.pb_utils.errors import CODE_NAMES, TritonError, TritonModelException
+from blsnb.pb_utils.message import ResponseMessage
+from blsnb.pb_utils.signature import compiled, expect, list_of
+from blsnb.pb_utils.tensor import Tensor, receive, transmit
+
+_EMPTY_TENSOR = "Output tensor for inference response should not be empty."
+
+
+class InferenceResponse:
+    """The answer to a request.
+
+    Parameters
+    ----------
+    output_tensors
+        List or tuple of `Tensor`.
+    error
+        If given, the receiver sees it and no outputs.
+
+    Raises
+    ------
+    TypeError
+        An argument is of another type; None is no list.
+    TritonModelException
+        An element is None.
+
+    References
+    ----------
+    python_backend: src/infer_response.cc, InferResponse::InferResponse
+    """
+
+    __slots__ = ("__weakref__", "_error", "_tensors")
+
+    @compiled(
+        "c_python_backend_utils.InferenceResponse(output_tensors: "
+        "List[c_python_backend_utils.Tensor] = [], "
+        "error: c_python_backend_utils.TritonError = None)"
+    )
+    def __init__(
+        self,
+        output_tensors: Sequence[Tensor] = (),
+        error: TritonError | None = None,
+    ) -> None:
+        if error is not None:
+            expect(error, TritonError)
+        self._tensors = list_of(output_tensors, Tensor)
+        if None in self._tensors:
+            raise TritonModelException(_EMPTY_TENSOR)
+        self._error = error
+
+    @compiled(
+        "output_tensors(self: c_python_backend_utils.InferenceResponse) -> "
+        "List[c_python_backend_utils.Tensor]"
+    )
+    def output_tensors(self) -> list[Tensor]:
+        """Return the outputs, as a new list of the same tensors."""
+        return list(self._tensors)
+
+    @compiled("has_error(self: c_python_backend_utils.InferenceResponse) -> bool")
+    def has_error(self) -> bool:
+        """Whether the request failed."""
+        return self._error is not None
+
+    @compiled(
+        "error(self: c_python_backend_utils.InferenceResponse) -> "
+        "c_python_backend_utils.TritonError"
+    )
+    def error(self) -> TritonError | None:
+        """Return the error, or None."""
+        return self._error
+
+
+InferenceResponse.__module__ = "c_python_backend_utils"
+
+
+def send(response: InferenceResponse, requested: tuple[str, ...]) -> ResponseMessage:
+    """Freeze a response for its receiver.
+
+    Outputs that were not requested leave the response object itself, as on
+    Triton (python_backend: src/infer_response.cc, PruneOutputTensors).
+    """
+    if response._error is not None:
+        error = response._error
+        return ResponseMessage(error=error.message(), code=error.code().name)
+    if requested:
+        kept = [t for t in response._tensors if t.name() in requested]
+        response._tensors = kept
+    return ResponseMessage(tuple([transmit(tensor) for tensor in response._tensors]))
+
+
+def receive_response(message: ResponseMessage) -> InferenceResponse:
+    """Return the response object that a caller of BLS gets."""
+    response: InferenceResponse = object.__new__(InferenceResponse)
+    response._tensors = [receive(ref) for ref in message.outputs]
+    response._error = None
+    if message.error is not None:
+        code = ErrorCode(CODE_NAMES.index(message.code))
+        response._error = TritonError(message.error, code)
+    return response

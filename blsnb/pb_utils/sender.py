@@ -1,0 +1,104 @@
+"""InferenceResponseSender: answers a request from anywhere, also later."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from blsnb.pb_utils import response as responses
+from blsnb.pb_utils.backend import Reply
+from blsnb.pb_utils.errors import TritonModelException
+from blsnb.pb_utils.response import InferenceResponse
+from blsnb.pb_utils.signature import UINT32, compiled, expect, integer
+
+_FINAL = 1
+
+
+def _refused(reason: str) -> TritonModelException:
+    return TritonModelException(f"Unable to send response. {reason}")
+
+
+class InferenceResponseSender:
+    """Sends the response of one received request.
+
+    Obtained from a request only. A model that is not decoupled may send one
+    response, and must send the final flag with it or after it.
+
+    References
+    ----------
+    python_backend: src/response_sender.cc, ResponseSender::Send
+    """
+
+    __slots__ = ("__weakref__", "_reply", "_request", "_requested")
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        raise TypeError(
+            "c_python_backend_utils.InferenceResponseSender: No constructor defined!"
+        )
+
+    @compiled(
+        "send(self: c_python_backend_utils.InferenceResponseSender, "
+        "response: c_python_backend_utils.InferenceResponse = None, "
+        "flags: int = 0) -> None"
+    )
+    def send(self, response: InferenceResponse | None = None, flags: int = 0) -> None:
+        """Send a response, the final flag, or both.
+
+        Raises
+        ------
+        TritonModelException
+            The flag is none, nothing is sent, or the request was answered before.
+        """
+        if response is not None:
+            expect(response, InferenceResponse)
+        flags = integer(flags, UINT32)
+        reply = self._check(response, flags)
+        message = None
+        if response is not None:
+            message = responses.send(response, self._requested)
+        reply.send(message, final=flags == _FINAL)
+
+    def _check(self, response: InferenceResponse | None, flags: int) -> Reply:
+        """Refuse what Triton refuses, in its order."""
+        if flags not in (0, _FINAL):
+            raise _refused("Unsupported flag provided.")
+        if flags == 0 and response is None:
+            raise TritonModelException(
+                "Inference Response object must be provided when the response flags "
+                "is set to zero."
+            )
+        if self._reply is None:
+            raise _refused(
+                "Response sender has no reference to the decoupled state of the model."
+            )
+        count, closed = self._reply.sent()
+        if response is not None and count:
+            raise _refused("Non-decoupled model cannot send more than one response.")
+        if response is None and not count:
+            raise _refused(
+                "Non-decoupled model cannot send complete final before sending a "
+                "response."
+            )
+        if closed:
+            raise _refused("Response sender has been closed.")
+        return self._reply
+
+    @compiled(
+        "is_cancelled(self: c_python_backend_utils.InferenceResponseSender) -> bool"
+    )
+    def is_cancelled(self) -> bool:
+        """Whether the caller no longer wants the answer."""
+        return self._reply is not None and self._reply.is_cancelled()
+
+
+def sender_of(
+    request: object, reply: Reply | None, requested: tuple[str, ...]
+) -> InferenceResponseSender:
+    """Return the sender of a request; it keeps the request alive."""
+    sender: InferenceResponseSender = object.__new__(InferenceResponseSender)
+    sender._request = request
+    sender._reply = reply
+    sender._requested = requested
+    return sender
+
+
+InferenceResponseSender.__module__ = "c_python_backend_utils"

@@ -1,0 +1,152 @@
+"""How Triton's compiled functions take arguments, and refuse them."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+INT64 = (-(2**63), 2**63 - 1)
+UINT32 = (0, 2**32 - 1)
+UINT64 = (0, 2**64 - 1)
+
+
+class Missing:
+    """Marks a parameter that was not given, where None would be a value."""
+
+    def __repr__(self) -> str:
+        return "<not given>"
+
+
+MISSING: Any = Missing()
+
+
+class Mismatch(Exception):
+    """An argument is of a type that the compiled function does not take."""
+
+
+def compiled(signature: str) -> Callable[[F], F]:
+    """Let a function refuse arguments in the words of a compiled one.
+
+    Parameters
+    ----------
+    signature
+        As the compiled function documents it, ``"f(arg0: str) -> None"``; one
+        without ``->`` is a constructor's.
+
+    References
+    ----------
+    pybind11: include/pybind11/pybind11.h, cpp_function::dispatcher
+    """
+
+    def decorate(function: F) -> F:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True
+            try:
+                return function(*args, **kwargs)
+            except Mismatch:
+                pass
+            except TypeError:
+                if _binds(function, args, kwargs):
+                    raise
+            raise incompatible(signature, args, kwargs)
+
+        return call  # type: ignore[return-value]
+
+    return decorate
+
+
+def _binds(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> bool:
+    try:
+        inspect.signature(function).bind(*args, **kwargs)
+    except TypeError:
+        return False
+    return True
+
+
+def incompatible(
+    signature: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> TypeError:
+    """Return the error of a call whose arguments fit no signature."""
+    if "->" in signature:
+        name, parameters = signature.split("(", 1)
+        kind, shown = "function", f"({parameters}"
+    else:
+        name, kind, shown, args = "__init__", "constructor", signature, args[1:]
+    named = ", ".join(f"{key}={value!r}" for key, value in kwargs.items())
+    invoked = ", ".join(map(repr, args))
+    if named:
+        invoked += f"{'; ' if invoked else ''}kwargs: {named}"
+    return TypeError(
+        f"{name}(): incompatible {kind} arguments. The following argument types are "
+        f"supported:\n    1. {shown}\n\nInvoked with: {invoked}"
+    )
+
+
+def integer(value: Any, limits: tuple[int, int]) -> int:
+    """Return the value as a compiled integer parameter takes it.
+
+    Raises
+    ------
+    Mismatch
+        It is no integer, or out of range.
+    """
+    if type(value) is not int:
+        if isinstance(value, float) or not hasattr(value, "__index__"):
+            raise Mismatch
+        value = value.__index__()
+    if not limits[0] <= value <= limits[1]:
+        raise Mismatch
+    number: int = value
+    return number
+
+
+def string(value: Any) -> str:
+    """Return the value as a compiled string parameter takes it: bytes are UTF-8.
+
+    Raises
+    ------
+    Mismatch
+        It is neither a string nor bytes.
+    UnicodeDecodeError
+        The bytes are no UTF-8.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode("utf-8")
+    raise Mismatch
+
+
+def expect(value: Any, kind: type) -> None:
+    """Refuse a value that is not of a compiled class.
+
+    Raises
+    ------
+    Mismatch
+        It is of another type.
+    """
+    if not isinstance(value, kind):
+        raise Mismatch
+
+
+def list_of(value: Any, kind: type | tuple[type, ...]) -> list[Any]:
+    """Return the value as a compiled list parameter takes it; None is an element.
+
+    Raises
+    ------
+    Mismatch
+        It is neither list nor tuple, or an element is of another type.
+    """
+    if not isinstance(value, list | tuple):
+        raise Mismatch
+    for item in value:
+        if item is not None and not isinstance(item, kind):
+            raise Mismatch
+    return list(value)

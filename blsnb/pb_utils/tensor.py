@@ -1,0 +1,240 @@
+"""Tensor: an array with a name, and the value that was or will be sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from blsnb.pb_utils.errors import TritonModelException
+from blsnb.pb_utils.signature import Mismatch, compiled, string
+from blsnb.tensors import dlpack
+from blsnb.tensors.dtypes import BF16, BYTES, DType, of_array
+from blsnb.tensors.ref import TensorRef, freeze
+
+_EMPTY_NAME = "Tensor name cannot be an empty string."
+_NO_DLPACK = (
+    "Provided tensor is not supported. Tensor must be a DLPack capsule         "
+    "or have `__dlpack__` and `__dlpack_device__` attributes"
+)
+_BF16_NUMPY = (
+    "Tensor dtype is BF16 and cannot be converted to NumPy. Use to_dlpack() and "
+    "from_dlpack() instead."
+)
+
+
+class Tensor:
+    """A named tensor.
+
+    Its value is frozen when it is first sent: until then the array's present
+    contents count, afterwards what was sent. BYTES are frozen at construction.
+
+    Parameters
+    ----------
+    name
+        The tensor's name, not empty.
+    array
+        Elements of a type that Triton has. Kept as it is if C-contiguous and
+        numeric, else copied.
+
+    Raises
+    ------
+    TritonModelException
+        The name is empty, or NumPy's type is none of Triton's.
+    TypeError
+        An argument is of another type: lists and scalars are not converted.
+
+    References
+    ----------
+    python_backend: src/pb_tensor.cc, PbTensor::PbTensor
+    """
+
+    __slots__ = ("__weakref__", "_array", "_dtype", "_name", "_ref", "_source")
+
+    _name: str
+    _dtype: DType
+    _array: np.ndarray[Any, Any] | None
+    """What ``as_numpy`` gives."""
+    _source: np.ndarray[Any, Any] | None
+    """What the first transmission copies."""
+    _ref: TensorRef | None
+    """What was sent or received."""
+
+    @compiled("c_python_backend_utils.Tensor(arg0: str, arg1: numpy.ndarray)")
+    def __init__(self, name: str, array: np.ndarray[Any, Any], /) -> None:
+        name = string(name)
+        if not isinstance(array, np.ndarray):
+            raise Mismatch
+        if not name:
+            raise TritonModelException(_EMPTY_NAME)
+        dtype = of_array(array.dtype)
+        if dtype is None:
+            raise TritonModelException("NumPy dtype is not supported.")
+        self._name = name
+        self._dtype = dtype
+        self._ref = freeze(name, array, dtype) if dtype is BYTES else None
+        if not array.flags.c_contiguous:
+            array = np.ascontiguousarray(array)
+        self._array = self._source = array
+
+    @compiled("name(self: c_python_backend_utils.Tensor) -> str")
+    def name(self) -> str:
+        """Return the name."""
+        return self._name
+
+    @compiled("shape(self: c_python_backend_utils.Tensor) -> List[int]")
+    def shape(self) -> list[int]:
+        """Return the shape, as a new list."""
+        return list(self._held_shape())
+
+    def _held_shape(self) -> tuple[int, ...]:
+        held = self._ref if self._source is None else self._source
+        assert held is not None
+        return held.shape
+
+    @compiled("as_numpy(self: c_python_backend_utils.Tensor) -> numpy.ndarray")
+    def as_numpy(self) -> np.ndarray[Any, Any]:
+        """Return the elements; the same array at every call.
+
+        Of a constructed tensor this is the array it was made of; of a received
+        one a private writable copy: writing to it changes nothing that is sent.
+
+        Raises
+        ------
+        TritonModelException
+            The elements are BF16, which NumPy does not have.
+        """
+        if self._array is None:
+            self._array = self._private_copy()
+        return self._array
+
+    def _private_copy(self) -> np.ndarray[Any, Any]:
+        if self._dtype is BF16:
+            raise TritonModelException(_BF16_NUMPY)
+        ref = self._ref
+        assert ref is not None
+        assert ref.data is not None
+        if self._dtype is BYTES:
+            array = ref.view()
+            array.flags.writeable = True
+            return array
+        return np.ndarray(ref.shape, self._dtype.dtype, bytearray(ref.data))
+
+    def triton_dtype(self) -> Any:
+        """Fail as Triton does, where the type of the result is not registered."""
+        raise TypeError(
+            "Unable to convert function return value to a Python type! The signature "
+            "was\n\t(self: c_python_backend_utils.Tensor) -> TRITONSERVER_datatype_enum"
+        )
+
+    @compiled("is_cpu(self: c_python_backend_utils.Tensor) -> bool")
+    def is_cpu(self) -> bool:
+        """Whether the elements are in host memory."""
+        return self._ref is None or self._ref.device == "cpu"
+
+    # No static method, as on Triton: through an instance it does not fit.
+    @compiled("from_dlpack(self: str, arg0: object) -> c_python_backend_utils.Tensor")
+    def from_dlpack(name: str, tensor: Any, /) -> Tensor:  # type: ignore[misc]
+        """Make a tensor of another library's memory, without a copy.
+
+        Raises
+        ------
+        TritonModelException
+            The name is empty, or the memory is of a kind Triton does not take.
+        """
+        return _from_dlpack(name, tensor)
+
+    @compiled("to_dlpack(self: c_python_backend_utils.Tensor) -> capsule")
+    def to_dlpack(self) -> Any:
+        """Return the elements as a DLPack capsule.
+
+        Raises
+        ------
+        TritonModelException
+            The elements are BYTES.
+        """
+        if self._dtype is BYTES:
+            raise TritonModelException(
+                "DLPack does not have support for string tensors."
+            )
+        return dlpack.export_capsule(self._memory(), self._dtype)
+
+    def _memory(self) -> np.ndarray[Any, Any]:
+        """Elements that a consumer may even write: never the frozen buffer."""
+        if self._source is not None and self._source.flags.writeable:
+            return self._source
+        ref = transmit(self)
+        assert ref.data is not None
+        dtype = np.dtype(np.uint16) if self._dtype is BF16 else self._dtype.dtype
+        return np.ndarray(ref.shape, dtype, bytearray(ref.data))
+
+    @compiled(
+        "__dlpack__(self: c_python_backend_utils.Tensor, stream: object = None) "
+        "-> capsule"
+    )
+    def __dlpack__(self, stream: Any = None) -> Any:
+        return self.to_dlpack()
+
+    @compiled(
+        "__dlpack_device__(self: c_python_backend_utils.Tensor) -> Tuple[int, int]"
+    )
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (dlpack.CPU, 0)
+
+
+Tensor.__module__ = "c_python_backend_utils"
+
+
+def _from_dlpack(name: str, producer: Any) -> Tensor:
+    name = string(name)
+    if not name:
+        raise TritonModelException(_EMPTY_NAME)
+    try:
+        imported = dlpack.import_capsule(_capsule_of(producer))
+    except dlpack.DLPackError as error:
+        raise TritonModelException(str(error)) from None
+    tensor: Tensor = object.__new__(Tensor)
+    tensor._name = name
+    tensor._dtype = imported.dtype
+    tensor._ref = None
+    tensor._source = imported.array
+    tensor._array = None if imported.dtype is BF16 else imported.array.copy()
+    return tensor
+
+
+def _capsule_of(producer: Any) -> Any:
+    if dlpack.is_capsule(producer):
+        return producer
+    if not hasattr(producer, "__dlpack__") or not hasattr(
+        producer, "__dlpack_device__"
+    ):
+        raise TritonModelException(_NO_DLPACK)
+    device = int(producer.__dlpack_device__()[0])
+    if device == dlpack.CUDA:
+        raise TritonModelException("Failed to get current CUDA device id.")
+    if device not in (dlpack.CPU, dlpack.CUDA_HOST):
+        raise TritonModelException(
+            f"DLDevice type {device} is not support by Python backend."
+        )
+    return producer.__dlpack__(stream=None)
+
+
+def transmit(tensor: Tensor) -> TensorRef:
+    """Return the frozen value of a tensor, freezing it at the first call."""
+    ref = tensor._ref
+    if ref is None:
+        source = tensor._source
+        assert source is not None
+        ref = TensorRef(tensor._name, tensor._dtype, source.shape, source.tobytes())
+        tensor._ref = ref
+    return ref
+
+
+def receive(ref: TensorRef) -> Tensor:
+    """Return the tensor that a receiver of a frozen value holds."""
+    tensor: Tensor = object.__new__(Tensor)
+    tensor._name = ref.name
+    tensor._dtype = ref.dtype
+    tensor._ref = ref
+    tensor._array = tensor._source = None
+    return tensor

@@ -1,0 +1,210 @@
+"""Run and Response: what one request gave, and all that can be seen of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from blsnb.errors import NotYetError
+from blsnb.tensors.ref import TensorRef
+from blsnb.trace.recorder import RunRecord
+from blsnb.trace.spans import Trace, trace_of
+
+
+class Response:
+    """One response of a request.
+
+    Parameters
+    ----------
+    refs
+        Its outputs, frozen.
+    error
+        The error's text; None for none.
+    final
+        Whether it is the last one.
+    parameters
+        What the model sent along.
+    """
+
+    def __init__(
+        self,
+        refs: tuple[TensorRef, ...],
+        error: str | None,
+        final: bool,
+        parameters: Mapping[str, Any],
+    ) -> None:
+        self._refs = {ref.name: ref for ref in refs}
+        self._arrays: dict[str, np.ndarray[Any, Any]] = {}
+        self.error = error
+        self.final = final
+        self.parameters = dict(parameters)
+
+    def __repr__(self) -> str:
+        outputs = ", ".join(repr(ref)[11:-1] for ref in self._refs.values())
+        return f"<Response: {self.error or outputs or 'empty'}>"
+
+    def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
+        """Return an output as a writable array of the caller's own.
+
+        Raises
+        ------
+        KeyError
+            The response has no such output; the text names those it has.
+        """
+        if name not in self._refs:
+            known = ", ".join(self._refs) or "no outputs"
+            raise KeyError(f"no output {name!r}; the response has {known}")
+        if name not in self._arrays:
+            self._arrays[name] = self._refs[name].view().copy()
+        return self._arrays[name]
+
+    @property
+    def outputs(self) -> dict[str, np.ndarray[Any, Any]]:
+        """The outputs by name, in the order the model gave them."""
+        return {name: self[name] for name in self._refs}
+
+
+class Run:
+    """One request from outside, answered or failed, with its trace.
+
+    Parameters
+    ----------
+    model_name
+        The model that was asked.
+    record
+        What was recorded of it.
+    responses
+        In the order they came.
+    error
+        The failure's text; None if it succeeded.
+    keep
+        Pins the record, so that its values stay.
+    """
+
+    def __init__(
+        self,
+        model_name: str,
+        record: RunRecord,
+        responses: list[Response],
+        error: str | None = None,
+        keep: Callable[[RunRecord], None] | None = None,
+    ) -> None:
+        self.model_name = model_name
+        self.responses = responses
+        self.error = error
+        self._record = record
+        self._keep = keep
+
+    @property
+    def id(self) -> str:
+        """The run's identifier in this server."""
+        return self._record.id
+
+    def __repr__(self) -> str:
+        trace = self.trace
+        wall = (trace.end_ns - trace.start_ns) / 1e6
+        failed = f", {trace.error_count} failed" if trace.error_count else ""
+        return (
+            f"<Run {self.model_name}: {wall:.3g} ms, {len(trace.spans)} calls, "
+            f"{len(trace.models)} models{failed}>"
+        )
+
+    def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
+        """Return an output of the first response.
+
+        Raises
+        ------
+        KeyError
+            There is no such output.
+        """
+        if not self.responses:
+            raise KeyError(f"no output {name!r}: {self.error or 'no response came'}")
+        return self.responses[0][name]
+
+    @property
+    def outputs(self) -> dict[str, np.ndarray[Any, Any]]:
+        """The outputs of the first response, by name."""
+        return self.responses[0].outputs if self.responses else {}
+
+    @property
+    def notes(self) -> list[str]:
+        """What Triton lets pass and a reviewer would not."""
+        return [note for span in self.trace.spans for note in span.notes]
+
+    @cached_property
+    def _final_trace(self) -> Trace:
+        return trace_of(self._record.id, self._record.calls, time.monotonic_ns())
+
+    @property
+    def trace(self) -> Trace:
+        """The calls of this run, as values."""
+        if not self._record.ended:
+            return trace_of(self._record.id, self._record.calls, time.monotonic_ns())
+        if self._final_trace_is_stale():
+            self.__dict__.pop("_final_trace", None)
+        return self._final_trace
+
+    def _final_trace_is_stale(self) -> bool:
+        """Whether values were evicted since the trace was taken."""
+        taken = self.__dict__.get("_taken_stripped", -1)
+        self.__dict__["_taken_stripped"] = self._record.stripped
+        return bool(taken != self._record.stripped)
+
+    def keep(self) -> Run:
+        """Pin the run: its values stay, whatever the budget."""
+        if self._keep is not None:
+            self._keep(self._record)
+        return self
+
+    def widget(self) -> Any:
+        """Return the connected widget: slices of tensors come from the kernel."""
+        from blsnb.views import trace_view
+
+        return trace_view.TraceView(lambda: self.trace)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the run as a web page that needs no kernel and no network.
+
+        Raises
+        ------
+        NotYetError
+            The suffix is not ``.html``.
+        """
+        from blsnb.views import document
+
+        path = Path(path)
+        if path.suffix != ".html":
+            raise NotYetError("run.save() writes .html files only, so far")
+        path.write_text(document.page(self.trace), encoding="utf-8")
+        return path
+
+    def plot(self) -> Any:
+        """Return a matplotlib figure of the timeline."""
+        from blsnb.views import figure
+
+        return figure.plot(self.trace)
+
+    def compare(self, other: Run) -> Any:
+        """Compare with another run.
+
+        Raises
+        ------
+        NotYetError
+            Always, in this release.
+        """
+        raise NotYetError("comparing two runs comes with a later release")
+
+    def replay(self, call: int) -> Any:
+        """Execute a recorded call again.
+
+        Raises
+        ------
+        NotYetError
+            Always, in this release.
+        """
+        raise NotYetError("replaying a call comes with a later release")

@@ -1,0 +1,497 @@
+"""Server: joins repository, engine and trace; all that a notebook can do, without one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from blsnb.engine.engine import Answer, Engine
+from blsnb.engine.validation import RequestError
+from blsnb.errors import (
+    InferenceError,
+    ModelLoadError,
+    NotYetError,
+    RepositoryError,
+    ServerClosedError,
+)
+from blsnb.model.config import ModelConfig, TensorSpec
+from blsnb.pb_utils.message import Parameters, RequestMessage
+from blsnb.release import parse_release
+from blsnb.repository.directory import CONFIG_FILE
+from blsnb.repository.repository import FileContent, ModelRepository
+from blsnb.repository.status import ModelStatus
+from blsnb.run import Response, Run
+from blsnb.tensors.convert import to_ref
+from blsnb.tensors.dtypes import BY_DATATYPE
+from blsnb.trace.recorder import Recorder, RunRecord, TraceLevel
+
+_EXPLICIT = "explicit"
+
+
+class Server:
+    """A Triton server in this process: models, requests, traces.
+
+    Parameters
+    ----------
+    model_repository
+        A folder of models, several, or none; models defined in the notebook have
+        a private folder beside them.
+    startup_models
+        Names of models to load at once, or ``"*"`` for all.
+    model_control_mode
+        ``"explicit"``.
+    triton_release
+        The release to agree with, such as ``"24.10"``; the newest known if None.
+    trace_level
+        ``"tensors"``, ``"timestamps"`` or ``"off"``.
+    trace_budget_bytes
+        Bytes of tensor values that the trace keeps alive.
+    keep_runs
+        Number of runs kept.
+    hang_notice_s
+        Seconds after which a wait that may be legal is reported.
+    log_verbose
+        From 1 on, ``log_verbose`` lines of models are shown.
+
+    Raises
+    ------
+    RepositoryError
+        A folder is missing.
+    ModelLoadError
+        A startup model cannot be loaded.
+    """
+
+    def __init__(
+        self,
+        *,
+        model_repository: str | Path | Sequence[str | Path] | None = None,
+        startup_models: Sequence[str] | str = (),
+        model_control_mode: str = _EXPLICIT,
+        triton_release: str | None = None,
+        trace_level: str = "tensors",
+        trace_budget_bytes: int = 256 << 20,
+        keep_runs: int = 50,
+        hang_notice_s: float = 10.0,
+        log_verbose: int = 0,
+    ) -> None:
+        if model_control_mode != _EXPLICIT:
+            raise NotYetError(f"model_control_mode={model_control_mode!r}")
+        level = TraceLevel[trace_level.upper()]
+        self.recorder = Recorder(level, trace_budget_bytes, keep_runs)
+        self.repository = ModelRepository(_paths(model_repository))
+        self.log_verbose = log_verbose
+        self.log_lines: list[tuple[str, str, str]] = []
+        self._engine = Engine(
+            self.recorder,
+            self.repository.private_root,
+            parse_release(triton_release),
+            hang_notice_s,
+            self._write_log,
+        )
+        self._load_seconds: dict[str, float] = {}
+        self._callers: ThreadPoolExecutor | None = None
+        self._closed = False
+        names = self.repository.names() if startup_models == "*" else startup_models
+        for name in names:
+            self.load(name)
+
+    def __repr__(self) -> str:
+        ready = sum(row["state"] == "READY" for row in self.index() if "state" in row)
+        return f"<Server: {len(self.models())} models, {ready} versions ready>"
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def define(
+        self,
+        name: str,
+        source: str,
+        *,
+        config: str | ModelConfig | None = None,
+        version: int = 1,
+        files: Mapping[str, FileContent] | None = None,
+    ) -> ModelStatus:
+        """Write a model into the private repository and load it.
+
+        Parameters
+        ----------
+        source
+            The text of ``model.py``, to the letter.
+        config
+            The text of ``config.pbtxt``, or a configuration; None leaves the one
+            that is there, or lets ``auto_complete_config`` give it.
+        files
+            Path relative to the version's folder, and text, bytes or a file.
+
+        Raises
+        ------
+        ModelLoadError
+            The model does not load; its folder is as it was before, and what
+            served before still does.
+        RepositoryError
+            A name or a path is none.
+        """
+        written: dict[str, FileContent | None] = {f"{version}/model.py": source}
+        if config is not None:
+            text = config if isinstance(config, str) else config.to_pbtxt()
+            written[CONFIG_FILE] = text
+        for path, content in (files or {}).items():
+            written[f"{version}/{path}"] = content
+        return self.change(name, written)
+
+    def change(self, name: str, files: Mapping[str, FileContent | None]) -> ModelStatus:
+        """Write files of a private model and load it anew; all of it or nothing.
+
+        Parameters
+        ----------
+        files
+            Path relative to the model's folder, and what it shall hold; None
+            removes it.
+
+        Raises
+        ------
+        ModelLoadError
+            The model does not load with them.
+        RepositoryError
+            A path leads out of the folder.
+        """
+        self._check_open()
+        with self.repository.changing(name, files) as directory:
+            # A file may come before the model that it belongs to.
+            if directory.has_model_file():
+                self._load(name)
+        return self.model(name)
+
+    def load(self, name: str) -> ModelStatus:
+        """Load a model from its folder, or load it anew.
+
+        Raises
+        ------
+        ModelLoadError
+            With the text of Triton's load call.
+        """
+        self._check_open()
+        self._load(name)
+        return self.model(name)
+
+    def _load(self, name: str) -> None:
+        directory = self.repository.directory(name)
+        if directory is None:
+            raise ModelLoadError(
+                f"failed to load '{name}', failed to poll from model repository",
+                code="INTERNAL",
+                reason=f"failed to poll model '{name}': model not found in any model "
+                "repository.",
+            )
+        start = time.perf_counter()
+        self._engine.load(directory)
+        self._load_seconds[name] = time.perf_counter() - start
+
+    def unload(self, name: str) -> None:
+        """Stop serving a model; one that is not loaded is no error, as on Triton."""
+        self._check_open()
+        self._engine.unload(name)
+
+    def models(self) -> list[ModelStatus]:
+        """Return the status of every model of the repository, sorted by name."""
+        return [self.model(name) for name in self.repository.names()]
+
+    def model(self, name: str) -> ModelStatus:
+        """Return the status of a model."""
+        states = self._engine.states(name)
+        ready = tuple(n for n, s in sorted(states.items()) if s.state == "READY")
+        worst = next((s for s in states.values() if s.state != "READY"), None)
+        state = "READY" if ready else (worst.state if worst else "not loaded")
+        config = self._served_config(name)
+        return ModelStatus(
+            name,
+            ready,
+            state,
+            "" if ready or worst is None else worst.reason,
+            tuple(map(_spec_text, config.inputs)) if config else (),
+            tuple(map(_spec_text, config.outputs)) if config else (),
+            config.max_batch_size if config else 0,
+            len(config.instance_names()) if config else 0,
+            self._load_seconds.get(name, 0.0),
+        )
+
+    def _served_config(self, name: str) -> ModelConfig | None:
+        try:
+            return self._engine.served(name).config
+        except RequestError:
+            return None
+
+    def index(self) -> list[dict[str, str]]:
+        """Return Triton's repository index: a row for each version of each model."""
+        rows: list[dict[str, str]] = []
+        for name in self.repository.names():
+            states = self._engine.states(name)
+            if not states:
+                rows.append({"name": name})
+            for number, (state, reason) in sorted(states.items()):
+                row = {"name": name, "version": str(number), "state": state}
+                rows.append(row | ({"reason": reason} if reason else {}))
+        return rows
+
+    def config(self, name: str, *, version: int = -1) -> dict[str, Any]:
+        """Return the configuration of a model in service, in Triton's JSON form.
+
+        Raises
+        ------
+        InferenceError
+            It does not serve; the text is Triton's.
+        """
+        return self._served(name, version).config.to_dict()
+
+    def config_text(self, name: str, *, version: int = -1) -> str:
+        """Return the completed configuration as the text of a ``config.pbtxt``.
+
+        Raises
+        ------
+        InferenceError
+            The model does not serve.
+        """
+        return self._served(name, version).config.to_pbtxt()
+
+    def _served(self, name: str, version: int) -> Any:
+        try:
+            return self._engine.served(name, version)
+        except RequestError as error:
+            raise InferenceError(
+                error.message, error.code, advice=error.advice
+            ) from None
+
+    def statistics(
+        self, name: str | None = None, *, version: int = -1
+    ) -> dict[str, Any]:
+        """Return Triton's statistics of one model, or of all that serve.
+
+        Raises
+        ------
+        InferenceError
+            The model does not serve; the text is Triton's.
+        """
+        if name is None:
+            names = self.repository.names()
+            rows = [row for each in names for row in self._engine.statistics(each)]
+            return {"model_stats": rows}
+        rows = self._engine.statistics(name, version)
+        if not rows and self._engine.statistics(name):
+            raise InferenceError(
+                f"requested model version is not available for model '{name}'",
+                "INVALID_ARG",
+            )
+        if not rows:
+            raise InferenceError(
+                f"requested model '{name}' is not available", "INVALID_ARG"
+            )
+        return {"model_stats": rows}
+
+    @property
+    def runs(self) -> list[RunRecord]:
+        """The records of the runs that are kept, oldest first."""
+        return self.recorder.runs
+
+    def infer(
+        self,
+        model_name: str,
+        inputs: Mapping[str, Any],
+        *,
+        outputs: Sequence[str] | None = None,
+        version: int | None = None,
+        parameters: Mapping[str, bool | int | float | str] | None = None,
+        request_id: str = "",
+        correlation_id: int | str = 0,
+        sequence_start: bool = False,
+        sequence_end: bool = False,
+        priority: int = 0,
+        timeout_us: int = 0,
+        client_timeout_s: float | None = None,
+    ) -> Run:
+        """Run a request on a model, as Triton's gRPC client would.
+
+        Parameters
+        ----------
+        inputs
+            Name and value: an array in its own type, or a list, number or string
+            that takes the configured type.
+        outputs
+            Names of the outputs wanted; all of them if None.
+        timeout_us
+            The request's own field, for schedulers.
+        client_timeout_s
+            The caller's deadline: ``is_cancelled()`` turns true in the model.
+
+        Raises
+        ------
+        InferenceError
+            The request failed: text, code, and the run to look at.
+        WouldHang
+            Triton would never answer.
+        TypeError
+            An input is of a type that Triton has not.
+        """
+        message = self._message(
+            model_name, inputs, outputs, version, parameters, request_id
+        )
+        message.correlation_id = correlation_id
+        message.flags = int(sequence_start) | int(sequence_end) << 1
+        message.priority = priority
+        message.timeout_us = timeout_us
+        deadline_ns = 0
+        if client_timeout_s is not None:
+            deadline_ns = time.monotonic_ns() + round(client_timeout_s * 1e9)
+        return self._run(message, deadline_ns)
+
+    def _message(
+        self,
+        model_name: str,
+        inputs: Mapping[str, Any],
+        outputs: Sequence[str] | None,
+        version: int | None,
+        parameters: Mapping[str, bool | int | float | str] | None,
+        request_id: str,
+    ) -> RequestMessage:
+        self._check_open()
+        config = self._served_config(model_name)
+        specs = {} if config is None else {spec.name: spec for spec in config.inputs}
+        batch = 1 if config is not None and config.max_batch_size else 0
+        refs = []
+        for name, value in inputs.items():
+            spec = specs.get(name)
+            dtype = None if spec is None else BY_DATATYPE.get(spec.datatype)
+            rank = 0 if spec is None else len(spec.dims) + batch
+            refs.append(to_ref(name, value, dtype, rank))
+        given: Parameters = dict(parameters or {})
+        return RequestMessage(
+            model_name,
+            tuple(refs),
+            tuple(outputs or ()),
+            -1 if version is None else version,
+            request_id,
+            parameters=given,
+        )
+
+    def _run(self, message: RequestMessage, deadline_ns: int) -> Run:
+        try:
+            answer = self._engine.infer(message, deadline_ns)
+        except InferenceError as error:
+            # Would hang: the run shows how far it got.
+            record = error.__dict__.pop("run_record", None)
+            if record is not None:
+                error.run = self._failed_run(message, record, error.message)
+            raise
+        if deadline_ns and time.monotonic_ns() > deadline_ns:
+            run = self._failed_run(message, answer.record, "Deadline Exceeded")
+            raise InferenceError("Deadline Exceeded", "DEADLINE_EXCEEDED", run)
+        return self._finished(message, answer)
+
+    def _failed_run(
+        self, message: RequestMessage, record: RunRecord, error: str
+    ) -> Run:
+        return Run(message.model_name, record, [], error, self._keep)
+
+    def _finished(self, message: RequestMessage, answer: Answer) -> Run:
+        response = answer.response
+        if response.error is not None:
+            run = self._failed_run(message, answer.record, response.error)
+            raise InferenceError(
+                response.error, response.code, run, answer.advice
+            ) from response.cause
+        final = Response(response.outputs, None, True, response.parameters)
+        return Run(message.model_name, answer.record, [final], None, self._keep)
+
+    def _keep(self, record: RunRecord) -> None:
+        record.pinned = True
+
+    async def async_infer(
+        self, model_name: str, inputs: Mapping[str, Any], **options: Any
+    ) -> Run:
+        """Run a request without blocking the event loop; takes what `infer` takes.
+
+        Raises
+        ------
+        InferenceError
+            The request failed.
+        """
+        self._check_open()
+        if self._callers is None:
+            self._callers = ThreadPoolExecutor(32, "blsnb async_infer")
+        context = contextvars.copy_context()
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(
+            self._callers,
+            lambda: context.run(self.infer, model_name, inputs, **options),
+        )
+
+    def stream(self, model_name: str, inputs: Mapping[str, Any], **_: Any) -> Any:
+        """Run a request on a decoupled model.
+
+        Raises
+        ------
+        NotYetError
+            Always, in this release.
+        """
+        raise NotYetError("decoupled models and stream() come with a later release")
+
+    def _write_log(
+        self, model: str, level: str, text: str, filename: str, line: int
+    ) -> None:
+        if level == "VERBOSE" and self.log_verbose < 1:
+            return
+        self.log_lines.append((model, level, text))
+        severity = {"WARNING": logging.WARNING, "ERROR": logging.ERROR}
+        logging.getLogger(f"blsnb.model.{model}").log(
+            severity.get(level, logging.INFO),
+            "%s",
+            text,
+            extra={
+                "triton_level": level,
+                "triton_place": f"{Path(filename).name}:{line}",
+            },
+        )
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ServerClosedError("the server was closed; make a new blsnb.Server()")
+
+    def close(self) -> None:
+        """Finalize every model, stop every thread, remove the private folder."""
+        if self._closed:
+            return
+        self._closed = True
+        self._engine.close()
+        if self._callers is not None:
+            self._callers.shutdown(wait=False, cancel_futures=True)
+        self.repository.close()
+
+
+def _paths(given: str | Path | Sequence[str | Path] | None) -> list[Path]:
+    if given is None:
+        return []
+    if isinstance(given, str | Path):
+        given = [given]
+    try:
+        return [Path(path) for path in given]
+    except TypeError as error:
+        raise RepositoryError(f"{given!r} is no folder of models") from error
+
+
+def _spec_text(spec: TensorSpec) -> str:
+    dims = ",".join(map(str, spec.dims))
+    return f"{spec.name}{'?' if spec.optional else ''}:{spec.datatype}[{dims}]"

@@ -1,0 +1,67 @@
+"""What a user hands to ``infer``, as a frozen tensor: arrays are never cast."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from blsnb.tensors.dtypes import BYTES, DType, Shape, of_array
+from blsnb.tensors.ref import TensorRef, freeze
+
+
+def to_ref(name: str, value: Any, dtype: DType | None, rank: int) -> TensorRef:
+    """Freeze a value as the input of a request.
+
+    Parameters
+    ----------
+    value
+        An array, kept in its own type; or a list, a number or a string, which
+        take the type of the model's configuration.
+    dtype
+        The configured type; None where the configuration knows no such input.
+    rank
+        Number of axes that the model expects; a scalar gets as many of length 1.
+
+    Raises
+    ------
+    TypeError
+        Triton has no such type, or the values do not fit the configured one.
+    """
+    if isinstance(value, TensorRef):
+        return TensorRef(name, value.dtype, value.shape, value.data, value.device)
+    array = value if isinstance(value, np.ndarray) else _make(name, value, dtype, rank)
+    if array.dtype.kind == "U":
+        array = array.astype(np.object_)
+    found = of_array(array.dtype)
+    if found is None:
+        raise TypeError(
+            f"input {name!r}: Triton has no type for NumPy's {array.dtype}. Convert "
+            "the array first, for example with array.astype(np.float32)."
+        )
+    return freeze(name, array, found)
+
+
+def _make(
+    name: str, value: Any, dtype: DType | None, rank: int
+) -> np.ndarray[Any, Any]:
+    if dtype is None or dtype.dtype is None:
+        array = np.asarray(value)
+    elif dtype is BYTES:
+        array = np.asarray(value, dtype=np.object_)
+    else:
+        array = _cast(name, value, dtype)
+    if array.ndim == 0 and rank:
+        shape: Shape = (1,) * rank
+        array = array.reshape(shape)
+    return array
+
+
+def _cast(name: str, value: Any, dtype: DType) -> np.ndarray[Any, Any]:
+    try:
+        return np.asarray(value, dtype=dtype.dtype)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise TypeError(
+            f"input {name!r} is {dtype.datatype}, and {type(value).__name__} "
+            f"{str(value)[:60]!r} does not convert to it: {error}"
+        ) from error

@@ -1,0 +1,280 @@
+"""Previews: one slice of a tensor, small enough to travel and to be drawn."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from blsnb.errors import TraceError
+from blsnb.tensors import byte_strings
+from blsnb.tensors.dtypes import BYTES, Shape
+from blsnb.tensors.ref import TensorRef
+from blsnb.tensors.summary import unit
+
+SIDE = 128
+MAX_STRINGS = 200
+MAX_STRING_BYTES = 4096
+# A NaN has no place between low and high, so one of the 256 levels is its own.
+NAN_LEVEL = 255
+_LEVELS = 254
+# Beyond this many elements a slice is thinned out instead of searched.
+_SEARCHED = 1 << 24
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A slice over a tensor's last two axes, quantised to 255 levels."""
+
+    index: Shape
+    """Where on the leading axes."""
+    rows: int
+    columns: int
+    of: tuple[int, int]
+    """Rows and columns before the reduction."""
+    low: float
+    high: float
+    reduced: str
+    """``""``, ``"stride"`` or ``"max-abs"``."""
+    data: bytes
+    """A level per cell: 0 is low, 254 is high, 255 is NaN."""
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A slice over the three axes of a picture, as RGB."""
+
+    index: Shape
+    rows: int
+    columns: int
+    of: tuple[int, int]
+    layout: str
+    """``"HWC"`` or ``"CHW"``."""
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    r"""The first strings of a BYTES tensor; undecodable bytes as ``\xNN``."""
+
+    strings: tuple[str, ...]
+    count: int
+    """How many strings the tensor has."""
+
+
+Preview = Grid | Image | Text
+
+
+def image_layout(shape: Shape) -> str:
+    """Return how a shape can be read as a picture: HWC, CHW, or empty if not."""
+    if len(shape) < 3 or 0 in shape:
+        return ""
+    if shape[-1] in (1, 3, 4):
+        return "HWC"
+    return "CHW" if shape[-3] == 3 else ""
+
+
+def default(ref: TensorRef) -> Preview | None:
+    """Return the preview to show first; None where there is nothing to show."""
+    if ref.evicted:
+        return None
+    if ref.dtype is BYTES:
+        return text(ref)
+    if 0 in ref.shape:
+        return None
+    return image(ref) if _looks_like_picture(ref) else grid(ref)
+
+
+def text(ref: TensorRef) -> Text:
+    """Return the first strings of a BYTES tensor."""
+    elements = byte_strings.unpack(bytes(_present(ref)))
+    shown = itertools.islice(elements, MAX_STRINGS)
+    return Text(tuple(map(_string, shown)), len(elements))
+
+
+def grid(ref: TensorRef, index: Sequence[int] | None = None) -> Grid:
+    """Return one slice as a heatmap of at most 128 by 128 cells.
+
+    Parameters
+    ----------
+    index
+        Where on the leading axes, all but the last two; the first slice if None.
+
+    Raises
+    ------
+    TraceError
+        The value was evicted, is no array of numbers, or the index lies outside.
+    """
+    array, place = _slice(ref, index, axes=2)
+    table = array.reshape(1, -1) if array.ndim < 2 else array
+    if not table.size:
+        raise TraceError(f"tensor {ref.name!r} has no elements to show")
+    with np.errstate(all="ignore"):
+        cells, reduced = _reduce(table)
+        values = cells.astype(np.float64)
+        low, high = _range(values)
+        data = _quantise(values, low, high)
+    rows, columns = cells.shape
+    return Grid(place, rows, columns, _pair(table), low, high, reduced, data)
+
+
+def image(ref: TensorRef, index: Sequence[int] | None = None) -> Image:
+    """Return one slice as an RGB picture of at most 128 by 128 pixels.
+
+    UINT8 is taken as it is, values in [0, 1] are scaled by 255, others are
+    stretched from the slice's minimum to its maximum. A fourth channel is left out.
+
+    Parameters
+    ----------
+    index
+        Where on the leading axes, all but the last three; the first if None.
+
+    Raises
+    ------
+    TraceError
+        The tensor has not the shape of a picture, or as for `grid`.
+    """
+    layout = image_layout(ref.shape)
+    if not layout:
+        raise TraceError(f"tensor {ref.name!r} of shape {ref.shape} is no picture")
+    array, place = _slice(ref, index, axes=3)
+    picture = np.moveaxis(array, 0, -1) if layout == "CHW" else array
+    picture = picture[:, :, : 1 if picture.shape[-1] == 1 else 3]
+    with np.errstate(all="ignore"):
+        pixels = _rgb(_shrink(picture), ref)
+    rows, columns = pixels.shape[:2]
+    of = picture.shape[0], picture.shape[1]
+    return Image(place, rows, columns, of, layout, pixels.tobytes())
+
+
+def _present(ref: TensorRef) -> bytes | memoryview:
+    if ref.data is None:
+        raise TraceError(
+            f"the value of tensor {ref.name!r} is gone: the trace keeps the newest "
+            f"runs within its budget. Call keep() on a run whose values you need."
+        )
+    return ref.data
+
+
+def _slice(
+    ref: TensorRef, index: Sequence[int] | None, axes: int
+) -> tuple[Array, Shape]:
+    _present(ref)
+    if ref.dtype is BYTES:
+        raise TraceError(f"tensor {ref.name!r} holds strings, which have no {axes}-D")
+    leading = ref.shape[: max(0, len(ref.shape) - axes)]
+    place = (0,) * len(leading) if index is None else tuple(index)
+    inside = len(place) == len(leading) and all(
+        0 <= at < size for at, size in zip(place, leading, strict=True)
+    )
+    if not inside and 0 not in leading:
+        raise TraceError(
+            f"index {list(place)} lies outside the leading axes {list(leading)} "
+            f"of tensor {ref.name!r}"
+        )
+    if 0 in leading:
+        raise TraceError(f"tensor {ref.name!r} has no elements to show")
+    array: Array = np.asarray(ref.view()[place])
+    return array, place
+
+
+def _looks_like_picture(ref: TensorRef) -> bool:
+    layout = image_layout(ref.shape)
+    if not layout:
+        return False
+    if ref.dtype.datatype == "UINT8":
+        return layout == "HWC"
+    if ref.dtype.datatype not in ("FP16", "FP32", "FP64", "BF16"):
+        return False
+    array, _ = _slice(ref, None, axes=3)
+    rows, columns = (0, 1) if layout == "HWC" else (1, 2)
+    # Two by two numbers in [0, 1] are rather scores than a picture.
+    if min(array.shape[rows], array.shape[columns]) < 8:
+        return False
+    return bool(array.min() >= 0 and array.max() <= 1)
+
+
+def _pair(table: Array) -> tuple[int, int]:
+    return table.shape[0], table.shape[1]
+
+
+def _starts(size: int, cells: int) -> np.ndarray[Any, np.dtype[np.intp]]:
+    """Where each of the cells begins on an axis of the given size."""
+    return np.arange(cells, dtype=np.intp) * size // cells
+
+
+def _reduce(table: Array) -> tuple[Array, str]:
+    rows, columns = min(table.shape[0], SIDE), min(table.shape[1], SIDE)
+    if (rows, columns) == table.shape:
+        return table, ""
+    at_rows, at_columns = (
+        _starts(table.shape[0], rows),
+        _starts(table.shape[1], columns),
+    )
+    # A single spike is what one looks for in activations; in counts, labels and
+    # pixels the largest of many neighbours would be a distortion.
+    if table.dtype.kind not in "fb" or table.size > _SEARCHED:
+        return table[np.ix_(at_rows, at_columns)], "stride"
+    high = np.maximum.reduceat(table, at_rows, axis=0)
+    high = np.maximum.reduceat(high, at_columns, axis=1)
+    if table.dtype.kind == "b":
+        return high, "max-abs"
+    low = np.minimum.reduceat(table, at_rows, axis=0)
+    low = np.minimum.reduceat(low, at_columns, axis=1)
+    return np.where(high >= -low, high, low), "max-abs"
+
+
+def _range(values: Array) -> tuple[float, float]:
+    finite = values[np.isfinite(values)]
+    if not finite.size:
+        return 0.0, 0.0
+    return float(finite.min()), float(finite.max())
+
+
+def _quantise(values: Array, low: float, high: float) -> bytes:
+    # An infinity is as high or as low as the scale goes.
+    levels = np.rint(unit(values.clip(low, high), low, high) * _LEVELS)
+    levels[np.isnan(values)] = NAN_LEVEL
+    return bytes(levels.astype(np.uint8))
+
+
+def _shrink(picture: Array) -> Array:
+    """Average the pixels of each cell, keeping the picture's proportions."""
+    height, width, _ = picture.shape
+    scale = max(height, width) / SIDE
+    if scale <= 1:
+        return picture
+    rows, columns = math.ceil(height / scale), math.ceil(width / scale)
+    at_rows, at_columns = _starts(height, rows), _starts(width, columns)
+    total = np.add.reduceat(picture, at_rows, axis=0, dtype=np.float64)
+    total = np.add.reduceat(total, at_columns, axis=1)
+    heights = np.diff(at_rows, append=height)[:, None, None]
+    widths = np.diff(at_columns, append=width)[None, :, None]
+    return np.asarray(total / (heights * widths))
+
+
+def _rgb(picture: Array, ref: TensorRef) -> Array:
+    values = picture.astype(np.float64)
+    if ref.dtype.datatype != "UINT8":
+        low, high = _range(values)
+        if low < 0 or high > 1:
+            values = unit(values.clip(low, high), low, high)
+        values = values * 255
+    pixels = np.nan_to_num(np.rint(values)).clip(0, 255).astype(np.uint8)
+    return np.broadcast_to(pixels, (*pixels.shape[:2], 3)).copy()
+
+
+def _string(element: bytes) -> str:
+    if len(element) <= MAX_STRING_BYTES:
+        return element.decode("utf-8", "backslashreplace")
+    cut = MAX_STRING_BYTES
+    # Never through the middle of a character.
+    while cut > MAX_STRING_BYTES - 4 and element[cut] & 0xC0 == 0x80:
+        cut -= 1
+    return element[:cut].decode("utf-8", "backslashreplace") + "…"

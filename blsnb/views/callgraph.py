@@ -1,0 +1,177 @@
+"""Call graph of a trace: a box per model, an edge per pair that called each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from blsnb.trace.events import CallFlag
+from blsnb.trace.spans import Trace
+from blsnb.views.columns import Array, Columns
+from blsnb.views.rows import distinct_names
+
+# More boxes than this are no picture any more; so many are then kept.
+_MOST = 60
+_KEPT = 40
+_OTHERS = -1
+# One failure in hundreds of calls must not paint the graph.
+_MANY = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """All calls of one model."""
+
+    model: int
+    """Index in ``Trace.models``; -1 for the box of all that have none."""
+    name: str
+    device: str
+    calls: int
+    errors: int
+    own_us: float
+    """Time not covered by the calls that they made."""
+    phases_us: tuple[float, float, float, float]
+    """Queue, input, own inference, output."""
+    first: int
+    """Row of the first call: the order in which siblings stand."""
+
+    @property
+    def failing(self) -> bool:
+        """Whether more than a few of the calls failed."""
+        return self.errors > _MANY * self.calls
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """All calls from one model to another."""
+
+    source: int
+    target: int
+    calls: int
+    asynchronous: int
+    streams: int
+    responses: int
+    errors: int
+
+    @property
+    def failing(self) -> bool:
+        """Whether more than a few of the calls failed."""
+        return self.errors > _MANY * self.calls
+
+
+@dataclass(frozen=True, slots=True)
+class CallGraph:
+    """Boxes in order of their first call, and the edges between them."""
+
+    boxes: tuple[Box, ...]
+    edges: tuple[Edge, ...]
+
+
+def call_graph(trace: Trace, columns: Columns) -> CallGraph:
+    """Sum the calls of a trace up to models and edges."""
+    graph = CallGraph(_boxes(trace, columns), _edges(columns))
+    return graph if len(graph.boxes) <= _MOST else _gathered(graph)
+
+
+def _boxes(trace: Trace, columns: Columns) -> tuple[Box, ...]:
+    size = len(trace.models)
+    names = distinct_names(trace)
+
+    def summed(weights: Array) -> list[float]:
+        sums: list[float] = np.bincount(columns.model, weights, minlength=size).tolist()
+        return sums
+
+    calls = summed(np.ones(len(columns.model)))
+    errors = summed(columns.has(CallFlag.ERROR))
+    own = summed(columns.own_us)
+    _, queue, load, infer, output, _ = np.nan_to_num(columns.phases)
+    phases = (queue, load, np.maximum(0.0, infer - columns.covered_us), output)
+    sums = [summed(phase) for phase in phases]
+    present, first = np.unique(columns.model, return_index=True)
+    boxes = [
+        Box(
+            model=model,
+            name=names[model],
+            device=trace.models[model].device,
+            calls=int(calls[model]),
+            errors=int(errors[model]),
+            own_us=own[model],
+            phases_us=(sums[0][model], sums[1][model], sums[2][model], sums[3][model]),
+            first=row,
+        )
+        for model, row in zip(present.tolist(), first.tolist(), strict=True)
+    ]
+    return tuple(sorted(boxes, key=lambda box: box.first))
+
+
+def _edges(columns: Columns) -> tuple[Edge, ...]:
+    made = np.flatnonzero(columns.parent >= 0)
+    source = columns.model[columns.parent[made]].astype(np.int64)
+    pairs, first, inverse = np.unique(
+        source << 16 | columns.model[made], return_index=True, return_inverse=True
+    )
+
+    def summed(values: Array) -> list[int]:
+        weights = values[made].astype(np.float64)
+        sums = np.bincount(inverse.ravel(), weights, minlength=len(pairs))
+        return [round(value) for value in sums.tolist()]
+
+    streams = columns.has(CallFlag.DECOUPLED)
+    sums = zip(
+        summed(np.ones(len(columns.parent))),
+        summed(columns.has(CallFlag.ASYNC)),
+        summed(streams),
+        summed(columns.responses * streams),
+        summed(columns.has(CallFlag.ERROR)),
+        strict=True,
+    )
+    edges = [
+        Edge(pair >> 16, pair & 0xFFFF, *numbers)
+        for pair, numbers in zip(pairs.tolist(), sums, strict=True)
+    ]
+    return tuple(edges[place] for place in np.argsort(first).tolist())
+
+
+def _gathered(graph: CallGraph) -> CallGraph:
+    """Keep the largest boxes, and put all others and their edges into one."""
+    largest = sorted(graph.boxes, key=lambda box: -box.own_us)[:_KEPT]
+    kept = {box.model for box in largest}
+    rest = [box for box in graph.boxes if box.model not in kept]
+    shown = [box for box in graph.boxes if box.model in kept]
+    edges: dict[tuple[int, int], Edge] = {}
+    for edge in graph.edges:
+        source = edge.source if edge.source in kept else _OTHERS
+        target = edge.target if edge.target in kept else _OTHERS
+        known = edges.get((source, target), Edge(source, target, 0, 0, 0, 0, 0))
+        edges[source, target] = _joined(known, edge)
+    return CallGraph((*shown, _others(rest)), tuple(edges.values()))
+
+
+def _joined(known: Edge, edge: Edge) -> Edge:
+    return replace(
+        known,
+        calls=known.calls + edge.calls,
+        asynchronous=known.asynchronous + edge.asynchronous,
+        streams=known.streams + edge.streams,
+        responses=known.responses + edge.responses,
+        errors=known.errors + edge.errors,
+    )
+
+
+def _others(rest: list[Box]) -> Box:
+    def summed(values: Iterable[tuple[float, ...]]) -> list[float]:
+        return [sum(column) for column in zip(*values, strict=True)]
+
+    queue, load, own, output = summed(box.phases_us for box in rest)
+    return Box(
+        model=_OTHERS,
+        name=f"+{len(rest)} models",
+        device="",
+        calls=sum(box.calls for box in rest),
+        errors=sum(box.errors for box in rest),
+        own_us=sum(box.own_us for box in rest),
+        phases_us=(queue, load, own, output),
+        first=rest[0].first,
+    )

@@ -1,0 +1,137 @@
+"""Columns: the calls of a trace as arrays of numbers, one per property."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from blsnb.trace.events import CallFlag
+from blsnb.trace.spans import Span, Trace
+
+Array = np.ndarray[Any, Any]
+
+PHASES = (
+    "pre_us",
+    "queue_us",
+    "compute_input_us",
+    "compute_infer_us",
+    "compute_output_us",
+    "post_us",
+)
+_OPENS_PHASE = (
+    "request_start_ns",
+    "queue_start_ns",
+    "compute_start_ns",
+    "compute_input_end_ns",
+    "compute_output_start_ns",
+    "compute_end_ns",
+)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """One array per property of the calls, all of one length."""
+
+    parent: Array
+    model: Array
+    flags: Array
+    line: Array
+    execution: Array
+    responses: Array
+    """Number of responses so far."""
+    start_us: Array
+    """REQUEST_START, since the start of the trace."""
+    phases: Array
+    """A row per phase, in the order of ``PHASES``; NaN where not recorded."""
+
+    @cached_property
+    def duration_us(self) -> Array:
+        """From REQUEST_START to REQUEST_END, or so far."""
+        return np.asarray(np.nansum(self.phases, axis=0))
+
+    @cached_property
+    def end_us(self) -> Array:
+        """When each call ended, since the start of the trace."""
+        return np.asarray(self.start_us + self.duration_us)
+
+    @property
+    def wall_us(self) -> float:
+        """End of the last call."""
+        return float(self.end_us.max(initial=0.0))
+
+    def has(self, flag: CallFlag) -> Array:
+        """Which calls have a flag."""
+        return np.asarray(self.flags & int(flag) != 0)
+
+    @cached_property
+    def covered_us(self) -> Array:
+        """Of each call, the time during which a call that it made was running."""
+        made = np.flatnonzero(self.parent >= 0)
+        parent = self.parent[made]
+        start = np.clip(self.start_us[made], self.start_us[parent], self.end_us[parent])
+        end = np.clip(self.end_us[made], start, self.end_us[parent])
+        order = np.lexsort((start, parent))
+        parent, start, end = parent[order], start[order], end[order]
+        # Callers lie one after the other on one long axis, so that a running
+        # maximum never reaches from one into the next.
+        shift = parent * (self.wall_us + 1.0)
+        reached = np.maximum.accumulate(end + shift) - shift
+        before = np.concatenate(([0.0], reached[:-1]))
+        before[np.flatnonzero(np.diff(parent, prepend=-1))] = 0.0
+        gained = np.maximum(0.0, end - np.maximum(start, before))
+        return np.bincount(parent, gained, minlength=len(self.parent))
+
+    @cached_property
+    def own_us(self) -> Array:
+        """Of each call, the time not covered by the calls that it made."""
+        return np.asarray(self.duration_us - self.covered_us)
+
+
+def columns_of(trace: Trace, rows: Sequence[int] | None = None) -> Columns:
+    """Return the columns of a trace, or of some of its rows."""
+    spans = trace.spans if rows is None else [trace.spans[row] for row in rows]
+    start_ns = trace.start_ns
+    flags = _column(spans, "flags", np.uint16)
+    opened = [_column(spans, name, np.int64) for name in _OPENS_PHASE]
+    ended = _column(spans, "request_end_ns", np.int64)
+    ended[ended == 0] = trace.taken_ns
+    return Columns(
+        parent=_column(spans, "parent", np.int32),
+        model=_column(spans, "model", np.uint16),
+        flags=flags,
+        line=_column(spans, "line", np.uint32),
+        execution=_column(spans, "execution", np.uint32),
+        responses=_responses(spans, flags),
+        start_us=(opened[0] - start_ns) / 1000,
+        phases=_phases(opened, ended),
+    )
+
+
+def _column(spans: Sequence[Span], name: str, dtype: Any) -> Array:
+    return np.fromiter(map(attrgetter(name), spans), dtype, len(spans))
+
+
+def _responses(spans: Sequence[Span], flags: Array) -> Array:
+    sent = np.fromiter((len(span.responses) for span in spans), np.uint32, len(spans))
+    single = flags & int(CallFlag.DECOUPLED | CallFlag.RUNNING) == 0
+    return np.where(single, np.maximum(sent, 1), sent)
+
+
+def _phases(opened: list[Array], ended: Array) -> Array:
+    """Let each activity that was reached open a phase, up to the next one reached.
+
+    So the phases always add up to the call's duration, also where a call failed
+    on the way or is still running.
+    """
+    phases = np.full((len(opened), len(ended)), np.nan)
+    upto = ended
+    for phase, at in zip(phases[::-1], opened[::-1], strict=True):
+        reached = at > 0
+        phase[reached] = np.maximum(0, upto - at)[reached] / 1000
+        upto = np.where(reached, at, upto)
+    return phases

@@ -1,0 +1,151 @@
+"""A finished run as self-contained HTML: picture, table, and the view itself."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import gzip
+import json
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from blsnb.trace.spans import Trace
+from blsnb.views import embed, wire
+from blsnb.views.callgraph import Box, call_graph
+from blsnb.views.columns import columns_of
+from blsnb.views.format import time, visible
+from blsnb.views.snapshot import heading, snapshot, summary
+from blsnb.views.tree import tree
+
+CODE = Path(__file__).parent / "static" / "view.js"
+
+# The host is claimed before anything is awaited: a run may be shown twice in a
+# page, and each script has one host. Whatever fails leaves the picture.
+_SCRIPT = """
+const id = %(id)s;
+const host = [...document.querySelectorAll(".blsnb-run")]
+  .find((each) => each.dataset.run === id && !each.blsnbClaimed);
+const unpack = (text) => new Response(
+  new Blob([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))])
+    .stream().pipeThrough(new DecompressionStream("gzip")));
+const load = async (text) => {
+  const url = URL.createObjectURL(
+    new Blob([await unpack(text).arrayBuffer()], {type: "text/javascript"}));
+  try { return await import(url); } finally { URL.revokeObjectURL(url); }
+};
+if (host) {
+  host.blsnbClaimed = true;
+  try {
+    const [code, header, buffer] = await Promise.all([
+      load("%(code)s"),
+      unpack("%(header)s").json(),
+      unpack("%(buffer)s").arrayBuffer(),
+    ]);
+    code.mount(host, header, buffer);
+  } catch (error) {
+    console.info("blsnb shows the picture only:", error);
+  }
+}
+"""
+
+
+def mimebundle(
+    trace: Trace,
+    *,
+    state: wire.State | None = None,
+    embed_previews: bool = True,
+    notes: Sequence[str] = (),
+    selected: int = -1,
+    height: int = wire.HEIGHT,
+) -> dict[str, str]:
+    """Return a finished run for a notebook: the document, and the tree as text."""
+    page = html(
+        trace,
+        state=state,
+        embed_previews=embed_previews,
+        notes=notes,
+        selected=selected,
+        height=height,
+    )
+    return {"text/html": page, "text/plain": tree(trace)}
+
+
+def html(
+    trace: Trace,
+    *,
+    state: wire.State | None = None,
+    embed_previews: bool = True,
+    notes: Sequence[str] = (),
+    selected: int = -1,
+    height: int = wire.HEIGHT,
+    code: str | None = None,
+) -> str:
+    """Return a run as one piece of HTML that needs neither kernel nor network.
+
+    Parameters
+    ----------
+    state
+        How the run ended, where that is known better than from its calls.
+    embed_previews
+        Whether values of tensors are saved in it, or their statistics only.
+    notes
+        Notes on the whole run.
+    selected
+        The row that was selected last; its tensors are embedded before others.
+    height
+        Height in pixels that the view had last, so that the page does not move.
+    code
+        The view's JavaScript; the one that blsnb brings if None.
+    """
+    header, buffer = wire.assemble(trace, state=state, notes=notes, height=height)
+    order = embed.priority(trace, columns_of(trace), selected)
+    header["tensors"] = embed.embed(trace, order, buffer, embed_previews)
+    run = wire.page_id(trace)
+    script = _SCRIPT % {
+        # In a script, the only thing that HTML can see is a closing tag.
+        "id": json.dumps(run).replace("<", "\\u003c"),
+        "code": _packed_code(CODE.read_text("utf-8") if code is None else code),
+        "header": _packed(json.dumps(header, separators=(",", ":")).encode()),
+        "buffer": _packed(bytes(buffer)),
+    }
+    return (
+        f'<div class="blsnb-run" data-run="{escape(run)}" '
+        f'style="min-height:{int(height)}px">{still(trace, state)}</div>'
+        f'<script type="module">{script}</script>'
+    )
+
+
+def still(trace: Trace, state: wire.State | None = None) -> str:
+    """Return what readers without scripts see: the picture and a table."""
+    columns = columns_of(trace)
+    facts = ", ".join([heading(trace), *summary(trace, columns)])
+    picture = base64.b64encode(snapshot(trace, state).encode()).decode()
+    rows = "".join(map(_table_row, call_graph(trace, columns).boxes))
+    return (
+        f'<img alt="{_text(facts)}" style="max-width:100%" '
+        f'src="data:image/svg+xml;base64,{picture}">'
+        "<details><summary>Models</summary><table><thead><tr><th>model</th>"
+        "<th>calls</th><th>own time</th><th>errors</th></tr></thead>"
+        f"<tbody>{rows}</tbody></table></details>"
+    )
+
+
+def _table_row(box: Box) -> str:
+    cells = f"{box.calls:,}", time(box.own_us), f"{box.errors:,}"
+    numbers = "".join(f"<td>{cell}</td>" for cell in cells)
+    return f"<tr><td>{_text(box.name)}</td>{numbers}</tr>"
+
+
+def _text(text: str) -> str:
+    return escape(visible(text))
+
+
+def _packed(data: bytes) -> str:
+    # Without a time of day, so that the same run gives the same notebook.
+    return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
+
+
+@functools.lru_cache(maxsize=4)
+def _packed_code(code: str) -> str:
+    return _packed(code.encode())

@@ -1,0 +1,146 @@
+"""What a document keeps of the tensors: the most telling calls, within a budget."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+from blsnb.tensors.preview import Preview, Text
+from blsnb.tensors.ref import TensorRef
+from blsnb.trace.events import CallFlag
+from blsnb.trace.spans import Trace
+from blsnb.views.buffer import Buffer
+from blsnb.views.columns import Columns
+from blsnb.views.entries import (
+    Entry,
+    description,
+    placed,
+    previews,
+    summary,
+    tensors_of,
+)
+from blsnb.views.rows import FOLD_FROM
+
+BUDGET = 256 << 10
+# Statistics must not make a reader wait who wanted to see the call graph.
+_SEARCHED = 64 << 20
+
+
+def priority(trace: Trace, columns: Columns, selected: int = -1) -> list[int]:
+    """Return all rows, those first whose tensors a reader will look at.
+
+    Failed calls, the selected call, the requests from outside, the slowest call
+    of each model, the first of each loop; then the others as they started.
+    """
+    failed = np.flatnonzero(columns.has(CallFlag.ERROR)).tolist()
+    chosen = [selected] if 0 <= selected < len(trace.spans) else []
+    order = [*failed, *chosen, *trace.roots, *_slowest(columns), *_loops(columns)]
+    return list(dict.fromkeys([*order, *range(len(trace.spans))]))
+
+
+def _slowest(columns: Columns) -> list[int]:
+    by_duration = np.argsort(-columns.duration_us, kind="stable")
+    _, first = np.unique(columns.model[by_duration], return_index=True)
+    found: list[int] = by_duration[first].tolist()
+    return found
+
+
+def _loops(columns: Columns) -> list[int]:
+    pairs = columns.parent.astype(np.int64) << 16 | columns.model
+    _, first, count = np.unique(pairs, return_index=True, return_counts=True)
+    found: list[int] = first[count >= FOLD_FROM].tolist()
+    return found
+
+
+def embed(
+    trace: Trace, order: list[int], buffer: Buffer, with_previews: bool = True
+) -> dict[str, list[Entry]]:
+    """Return entries of the calls that fit the budget, by row.
+
+    Parameters
+    ----------
+    order
+        All rows, the most telling first.
+    buffer
+        Takes the previews' bytes.
+    with_previews
+        Whether to embed previews, or statistics only.
+    """
+    embedder = _Embedder(trace, buffer)
+    embedder.describe(order)
+    if with_previews:
+        embedder.show()
+    return embedder.rows
+
+
+class _Embedder:
+    """Fills header and buffer until the budget is spent.
+
+    A tensor that is handed on is one value: it is summarised and shown once.
+    """
+
+    def __init__(self, trace: Trace, buffer: Buffer) -> None:
+        self._trace = trace
+        self._buffer = buffer
+        self._left = BUDGET
+        self._searchable = _SEARCHED
+        self._summaries: dict[_Value, Entry] = {}
+        self._previews: dict[_Value, Entry] = {}
+        self.rows: dict[str, list[Entry]] = {}
+
+    def describe(self, order: list[int]) -> None:
+        """Embed statistics, for at most half of the budget."""
+        for row in order:
+            uses = tensors_of(self._trace.spans[row])
+            entries = [description(use) | self._summary(use.ref) for use in uses]
+            self._left -= len(json.dumps(entries))
+            if self._left < BUDGET // 2:
+                return
+            if entries:
+                self.rows[str(row)] = entries
+
+    def show(self) -> None:
+        """Embed previews of what was described, as long as they fit."""
+        for row, entries in self.rows.items():
+            uses = tensors_of(self._trace.spans[int(row)])
+            for use, described in zip(uses, entries, strict=True):
+                described.update(self._preview(use.ref))
+
+    def _summary(self, ref: TensorRef) -> Entry:
+        known = self._summaries.get(_value(ref))
+        if known is not None:
+            return known
+        size = len(ref.data or b"")
+        found = summary(ref) if size <= self._searchable else {}
+        self._searchable -= size if found else 0
+        self._summaries[_value(ref)] = found
+        return found
+
+    def _preview(self, ref: TensorRef) -> Entry:
+        known = self._previews.get(_value(ref))
+        if known is not None:
+            return known
+        found: Entry = {}
+        shown = previews(ref) if self._summaries[_value(ref)] else {}
+        for name, each in shown.items():
+            size = _size(each)
+            if size <= self._left:
+                self._left -= size
+                # Where the picture is too large, the heatmap takes its place.
+                found[name if found else "preview"] = placed(each, self._buffer)
+        self._previews[_value(ref)] = found
+        return found
+
+
+_Value = tuple[int, str, tuple[int, ...]]
+
+
+def _value(ref: TensorRef) -> _Value:
+    return id(ref.data), ref.dtype.datatype, ref.shape
+
+
+def _size(shown: Preview) -> int:
+    if isinstance(shown, Text):
+        return len(json.dumps(shown.strings))
+    return len(shown.data)

@@ -1,0 +1,105 @@
+"""Times, counts and names as a reader sees them; twin of js/src/format.ts."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+
+# By name, since in a source file they pass for a letter and a hyphen.
+TIMES = "\N{MULTIPLICATION SIGN}"
+_DASH = "\N{EN DASH}"
+_UNITS = (("µs", 1.0), ("ms", 1e3), ("s", 1e6))
+
+# Controls, surrogates, noncharacters, and what is invisible or turns the
+# direction of writing: a name must not be able to look like another one.
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\ufeff\ufff9-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
+)
+_NARROW = frozenset("iIjlftr.,:;|!'()[]{}-/ \"`")
+_WIDE = frozenset(f"mwMW@%…⟨⟩<>=+~#{TIMES}")
+
+
+def time(us: float) -> str:
+    """Return microseconds in the unit that keeps three digits; a dash for NaN."""
+    if not math.isfinite(us):
+        return _DASH
+    size = abs(us)
+    if 0 < size < 0.9995:
+        return f"{round(us * 1000)} ns"
+    unit, scale = next((u for u in _UNITS if size < 999.5 * u[1]), _UNITS[-1])
+    return f"{_three_digits(us / scale)} {unit}"
+
+
+def _three_digits(number: float) -> str:
+    if number == int(number):
+        return str(int(number))
+    size = abs(number)
+    return f"{number:.{2 if size < 9.995 else 1 if size < 99.95 else 0}f}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a count and its noun, in the plural where that is due."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def visible(text: str) -> str:
+    """Return one line of text in which nothing hides and nothing is reordered."""
+    return _UNSEEN.sub(_mark, text)
+
+
+def _mark(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    return chr(0x2400 + code) if code < 0x20 else f"⟨U+{code:04X}⟩"
+
+
+def sendable(text: str, most: int) -> str:
+    """Return text that UTF-8 can carry, cut to so many bytes."""
+    data = text.encode("utf-8", "backslashreplace")
+    if len(data) <= most:
+        return data.decode("utf-8")
+    return data[: most - 3].decode("utf-8", "ignore") + "…"
+
+
+def width(text: str, size: float, bold: bool = False) -> float:
+    """Estimate the pixels that text takes in a sans-serif font, rather too many."""
+    return sum(map(_em, text)) * size * (1.1 if bold else 1.0)
+
+
+def _em(character: str) -> float:
+    if character in _NARROW:
+        return 0.38
+    if character in _WIDE:
+        return 0.98
+    if unicodedata.east_asian_width(character) in "WF":
+        return 1.0
+    return 0.72 if character.isupper() else 0.62
+
+
+def clip(text: str, size: float, most: float, bold: bool = False) -> str:
+    """Make text visible and cut it in its middle: the ends tell long names apart."""
+    text = visible(text)
+    # Beyond this no font is narrow enough, and measuring would take its time.
+    if len(text) > 300:
+        text = f"{text[:150]}…{text[-149:]}"
+    if width(text, size, bold) <= most:
+        return text
+    keep = len(text) - 1
+    while keep > 1:
+        tail = min(4, keep // 3)
+        cut = f"{text[: keep - tail]}…{text[len(text) - tail :]}"
+        if width(cut, size, bold) <= most:
+            return cut
+        keep -= 1
+    return "…"
+
+
+def ticks(end: float, most: int) -> list[float]:
+    """Return round numbers from 0 up to the end, at most so many."""
+    if end <= 0:
+        return [0.0]
+    raw = end / most
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(m * power for m in (1, 2, 5, 10) if m * power >= raw * (1 - 1e-9))
+    return [k * step for k in range(math.floor(end / step * (1 + 1e-9)) + 1)][:most]

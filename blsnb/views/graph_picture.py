@@ -1,0 +1,163 @@
+"""The call graph, drawn: boxes, edges and their labels."""
+
+from __future__ import annotations
+
+from blsnb.views import svg
+from blsnb.views.callgraph import Box, CallGraph, Edge
+from blsnb.views.format import TIMES, clip, time, width
+from blsnb.views.layout import BOX_HEIGHT, BOX_WIDTH, Layout, Place
+
+_PAD = 7.0
+_BEND = 30.0
+_BAR = BOX_WIDTH - 2 * _PAD
+
+MARKERS = "".join(
+    svg.tag(
+        "marker",
+        svg.tag("path", d="M0 1 L7 4 L0 7z", fill=svg.COLOURS[colour]),
+        id=f"to-{colour}",
+        viewBox="0 0 8 8",
+        refX="7",
+        refY="4",
+        markerWidth="7",
+        markerHeight="7",
+        orient="auto",
+    )
+    for colour in ("fg3", "error")
+)
+
+
+def draw(graph: CallGraph, layout: Layout, top: float) -> str:
+    """Return the graph with its upper edge at ``top``."""
+    places = {
+        model: Place(place.x, place.y + top, place.top + top, place.bottom + top)
+        for model, place in layout.places.items()
+    }
+    incoming = [edge.target for edge in graph.edges if edge.source != edge.target]
+    parts: list[str] = []
+    labels: list[str] = []
+    for edge in graph.edges:
+        source, target = places[edge.source], places[edge.target]
+        path, label = _route(edge, source, target, layout.upward, incoming)
+        parts.append(_line(path, edge))
+        labels.append(_label(edge, *label))
+    most = max((box.own_us for box in graph.boxes), default=0.0)
+    parts += [_box(box, places[box.model], most) for box in graph.boxes]
+    return "".join(parts + labels)
+
+
+def _route(
+    edge: Edge,
+    source: Place,
+    target: Place,
+    upward: frozenset[tuple[int, int]],
+    incoming: list[int],
+) -> tuple[str, tuple[float, float]]:
+    """Return the path of an edge and where its label stands."""
+    n = svg.number
+    if edge.source == edge.target:
+        x, y = target.x + BOX_WIDTH / 2 - 30, target.y
+        loop = f"M{n(x + 22)} {n(y)}c0 -20 -22 -20 -22 -1"
+        return loop, (x - 16, y - 5)
+    if (edge.source, edge.target) in upward:
+        x = max(source.x, target.x) + BOX_WIDTH / 2 + 26
+        right = BOX_WIDTH / 2
+        y1, y2 = source.y + BOX_HEIGHT / 2, target.y + BOX_HEIGHT / 2
+        back = f"M{n(source.x + right)} {n(y1)}C{n(x)} {n(y1)} {n(x)} {n(y2)} "
+        back += f"{n(target.x + right + 2)} {n(y2)}"
+        return back, (x - 6, (y1 + y2) / 2)
+    x1, y1, x2, y2 = source.x, source.y + BOX_HEIGHT, target.x, target.top - 2
+    start = f"M{n(x1)} {n(y1)}"
+    if source.bottom > y1:
+        start += f"V{n(source.bottom)}"
+        y1 = source.bottom
+    path = f"{start}C{n(x1)} {n(y1 + 18)} {n(x2)} {n(y2 - _BEND)} {n(x2)} {n(y2)}"
+    if target.y > target.top:
+        path += f"V{n(target.y - 2)}"
+    if incoming.count(edge.target) > 1:
+        return path, (_on_curve(x1, x1, x2, x2), _on_curve(y1, y1 + 18, y2 - _BEND, y2))
+    return path, (x2, target.y - 14)
+
+
+def _on_curve(start: float, first: float, second: float, end: float) -> float:
+    """Return a coordinate at three quarters of a Bézier curve."""
+    return (start + 9 * first + 27 * second + 27 * end) / 64
+
+
+def _line(path: str, edge: Edge) -> str:
+    colour = "error" if edge.failing else "fg3"
+    dash = ""
+    if edge.streams:
+        dash = "1.5 3"
+    elif edge.asynchronous:
+        dash = "5 3"
+    drawn = {"stroke_dasharray": dash} if dash else {}
+    return svg.tag(
+        "path",
+        d=path,
+        fill="none",
+        stroke=svg.COLOURS[colour],
+        stroke_width=1.2,
+        marker_end=f"url(#to-{colour})",
+        **drawn,
+    )
+
+
+def _label(edge: Edge, x: float, y: float) -> str:
+    words = f"{TIMES}{edge.calls:,}" if edge.calls > 1 else ""
+    if edge.responses:
+        words = f"{edge.responses:,} resp"
+    if not words:
+        return ""
+    half = width(words, 10) / 2 + 2
+    colour = svg.COLOURS["error" if edge.failing else "fg2"]
+    behind = svg.rect(x - half, y - 6, 2 * half, 11, "bg2")
+    return behind + svg.text(
+        x, y + 3, words, text_anchor="middle", font_size=10, fill=colour
+    )
+
+
+def _box(box: Box, place: Place, most: float) -> str:
+    left, top = place.x - BOX_WIDTH / 2, place.y
+    right = place.x + BOX_WIDTH / 2 - _PAD
+    border = svg.COLOURS["error" if box.failing else "line"]
+    times = f"{TIMES}{box.calls:,} " if box.calls > 1 else ""
+    name = clip(box.name, 11.5, BOX_WIDTH - 2 * _PAD + 4, bold=True)
+    own = f"{times}{time(box.own_us)}"
+    parts = [
+        svg.rect(left, top, BOX_WIDTH, BOX_HEIGHT, "card", rx=6, stroke=border),
+        svg.text(left + _PAD, top + 15, name, font_weight="600", font_size=11.5),
+        svg.text(left + _PAD, top + 28, own, font_size=10, fill=svg.COLOURS["fg2"]),
+        svg.rect(left + _PAD, top + 34, _BAR, 3, "line2", rx=1.5),
+    ]
+    small: dict[str, svg.Value] = {"font_size": 10.0, "text_anchor": "end"}
+    if box.errors:
+        words = f"{box.errors:,}"
+        parts.append(svg.warning(right - width(words, 10) - 12, top + 28))
+        parts.append(
+            svg.text(right, top + 28, words, fill=svg.COLOURS["error"], **small)
+        )
+    else:
+        room = _BAR - width(own, 10) - 4
+        device = clip(box.device, 10, room)
+        parts.append(
+            svg.text(right, top + 28, device, fill=svg.COLOURS["fg2"], **small)
+        )
+    parts.append(_share(box, left + _PAD, top + 34, most))
+    return "".join(parts)
+
+
+def _share(box: Box, x: float, y: float, most: float) -> str:
+    """Draw the bar whose length is the share of the largest own time."""
+    total = sum(box.phases_us)
+    if not total or not most:
+        return ""
+    scale = _BAR * min(1.0, box.own_us / most) / total
+    parts = []
+    for fill, us in zip(
+        ("queue", "input", "infer", "output"), box.phases_us, strict=True
+    ):
+        if us * scale >= 0.3:
+            parts.append(svg.rect(x, y, us * scale, 3, fill))
+        x += us * scale
+    return "".join(parts)

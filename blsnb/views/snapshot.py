@@ -1,0 +1,125 @@
+"""The picture of a run, as SVG: what a reader without scripts sees."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from blsnb.trace.events import CallFlag
+from blsnb.trace.spans import Trace
+from blsnb.views import graph_picture, svg
+from blsnb.views.callgraph import call_graph
+from blsnb.views.columns import Columns, columns_of
+from blsnb.views.format import clip, counted, time
+from blsnb.views.layout import lay_out
+from blsnb.views.rows import Row, distinct_names, rows
+from blsnb.views.timeline_picture import AXIS, ROW, Timeline
+from blsnb.views.wire import State, state_of
+
+WIDTH = 960.0
+_HEAD = 36.0
+_MOST_ROWS = 32
+_LEGEND = (("queue", 5), ("input", 9), ("infer", 9), ("output", 9))
+_DOTS = {"error": "error", "running": "running", "done": "output", "cancelled": "fg3"}
+
+
+def snapshot(trace: Trace, state: State | None = None) -> str:
+    """Return the picture of a run: title, call graph, timeline.
+
+    Parameters
+    ----------
+    state
+        How the run stands, where that is known better than from its calls.
+    """
+    columns = columns_of(trace)
+    graph = call_graph(trace, columns)
+    layout = lay_out(graph, WIDTH)
+    foot = _HEAD + layout.height + 34
+    shown, hidden = visible_rows(list(rows(trace)))
+    timeline = Timeline(trace, columns, distinct_names(trace), WIDTH)
+    height = foot + AXIS + ROW * len(shown) + (20 if hidden else 0) + 10
+    parts = [
+        svg.rect(0.5, 0.5, WIDTH - 1, height - 1, "card", rx=8, stroke=_LINE),
+        svg.rect(1, _HEAD, WIDTH - 2, foot - _HEAD, "bg2"),
+        svg.tag("path", d=f"M0 {svg.number(foot)}h{WIDTH:.0f}", stroke=_LINE),
+        _head(trace, columns, state or state_of(trace)),
+        graph_picture.draw(graph, layout, _HEAD + 12),
+        timeline.draw(shown, foot),
+    ]
+    if hidden:
+        words = f"… {counted(hidden, 'more row')}"
+        parts.append(svg.text(14, height - 14, words, fill=svg.COLOURS["fg2"]))
+    return svg.tag(
+        "svg",
+        svg.tag("defs", graph_picture.MARKERS) + "".join(parts),
+        xmlns="http://www.w3.org/2000/svg",
+        width=WIDTH,
+        height=height,
+        viewBox=f"0 0 {WIDTH:.0f} {svg.number(height)}",
+        font_family=svg.FONT,
+        font_size=12,
+        fill=svg.COLOURS["fg"],
+    )
+
+
+_LINE = svg.COLOURS["line"]
+
+
+def summary(trace: Trace, columns: Columns) -> list[str]:
+    """Return the run in words: wall time, calls, models, errors."""
+    models = len(set(columns.model.tolist()))
+    errors = int(columns.has(CallFlag.ERROR).sum())
+    words = [
+        f"{time(columns.wall_us)} wall",
+        counted(len(trace.spans), "call"),
+        counted(models, "model"),
+    ]
+    return [*words, counted(errors, "error")] if errors else words
+
+
+def heading(trace: Trace) -> str:
+    """Return the run's name: what was asked, and the request's id if it has one."""
+    asked = trace.title or "no calls"
+    return f"{asked} · request {trace.request_id}" if trace.request_id else asked
+
+
+def visible_rows(found: list[Row]) -> tuple[list[Row], int]:
+    """Return the rows that fit, upper levels first, and how many do not."""
+    per_depth = Counter(row.depth for row in found)
+    deepest = total = 0
+    for depth in sorted(per_depth):
+        total += per_depth[depth]
+        if total > _MOST_ROWS:
+            break
+        deepest = depth
+    shown = [row for row in found if row.depth <= deepest]
+    if len(shown) < _MOST_ROWS // 4:
+        shown = [row for row in found if row.depth <= deepest + 1]
+    shown = shown[:_MOST_ROWS]
+    return shown, len(found) - len(shown)
+
+
+def _head(trace: Trace, columns: Columns, state: State) -> str:
+    words = svg.tspan(
+        clip(heading(trace), 13, 330, bold=True), font_weight="600", font_size=13
+    )
+    facts = summary(trace, columns)
+    if state in ("running", "cancelled"):
+        facts.insert(0, state)
+    for fact in facts:
+        failed = fact.endswith(("error", "errors"))
+        colour = svg.COLOURS["error" if failed else "fg2"]
+        words += svg.tspan(fact, dx=14, fill=colour)
+    failing = state == "done" and bool(columns.has(CallFlag.ERROR).any())
+    colour = svg.COLOURS[_DOTS["error" if failing else state]]
+    dot = svg.tag("circle", cx=18, cy=19, r=4, fill=colour)
+    return dot + svg.tag("text", words, x=30, y=24) + _legend()
+
+
+def _legend() -> str:
+    parts = []
+    for place, (phase, tall) in enumerate(_LEGEND):
+        x = WIDTH - 262 + 64 * place
+        parts.append(svg.rect(x, 20 - tall / 2, 12, tall, phase, rx=1.5))
+        label: dict[str, svg.Value] = {"font_size": 10.5, "fill": svg.COLOURS["fg2"]}
+        parts.append(svg.text(x + 16, 24, phase, **label))
+    return "".join(parts)

@@ -1,0 +1,93 @@
+"""Elements of an SVG picture, with every text escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+from blsnb.views.format import visible
+
+# The view's light tokens: the picture is a light card on any background.
+COLOURS = {
+    "bg2": "#f6f7f9",
+    "card": "#ffffff",
+    "fg": "#1c2128",
+    "fg2": "#57606a",
+    "fg3": "#818b98",
+    "line": "#d8dee4",
+    "line2": "#eceff2",
+    "queue": "#c27c00",
+    "input": "#4a9bd3",
+    "infer": "#1b4f93",
+    "output": "#12866a",
+    "error": "#b42318",
+    "running": "#7a5cc9",
+}
+FONT = "system-ui,Segoe UI,DejaVu Sans,sans-serif"
+
+Value = str | float
+
+
+def number(value: float) -> str:
+    """Return a coordinate: a tenth of a pixel is enough."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def tag(name: str, inner: str = "", /, **attributes: Value) -> str:
+    """Return an element; ``_`` in an attribute's name stands for ``-``."""
+    parts = [name]
+    for key, value in attributes.items():
+        text = value if isinstance(value, str) else number(value)
+        parts.append(f'{key.rstrip("_").replace("_", "-")}="{escape(text)}"')
+    opening = " ".join(parts)
+    return f"<{opening}>{inner}</{name}>" if inner else f"<{opening}/>"
+
+
+def rect(
+    x: float, y: float, width: float, height: float, fill: str, /, **more: Value
+) -> str:
+    """Return a rectangle in a colour of the palette."""
+    return tag(
+        "rect",
+        x=x,
+        y=y,
+        width=width,
+        height=height,
+        fill=COLOURS[fill],
+        **more,
+    )
+
+
+def boxes(
+    places: Iterable[tuple[float, float, float, float]], fill: str, **more: Value
+) -> str:
+    """Return many rectangles of one colour as a single short path."""
+    outline = "".join(
+        f"M{number(x)} {number(y)}h{number(width)}v{number(height)}h-{number(width)}z"
+        for x, y, width, height in places
+    )
+    return tag("path", d=outline, fill=COLOURS[fill], **more) if outline else ""
+
+
+def text(x: float, y: float, content: str, /, **more: Value) -> str:
+    """Return one line of text, in which nothing hides and nothing is markup."""
+    return tag("text", spelled(content), x=x, y=y, **more) if content else ""
+
+
+def tspan(content: str, /, **more: Value) -> str:
+    """Return a part of a line, to be put inside a text element."""
+    return tag("tspan", spelled(content), **more)
+
+
+def spelled(content: str) -> str:
+    """Return text as it may stand between tags."""
+    return escape(visible(content))
+
+
+def warning(x: float, y: float) -> str:
+    """Return the sign of a failure, nine pixels wide, on a baseline."""
+    outline = f"M{number(x)} {number(y)}l4.5 -8.5l4.5 8.5z"
+    mark = f"M{number(x + 4.5)} {number(y - 6)}v3m0 1v1"
+    return tag("path", d=outline, fill=COLOURS["error"]) + tag(
+        "path", d=mark, stroke=COLOURS["card"], stroke_width=1.2
+    )

@@ -1,0 +1,249 @@
+"""The timeline, drawn: a line per row, calls as bars, folded calls as a strip."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from blsnb.trace.events import CallFlag
+from blsnb.trace.spans import Trace
+from blsnb.views import svg
+from blsnb.views.columns import Columns
+from blsnb.views.concurrency import merged, steps
+from blsnb.views.format import TIMES, clip, counted, ticks, time, width
+from blsnb.views.rows import Row
+
+ROW = 22.0
+AXIS = 26.0
+_NAMES = 240.0
+_RIGHT = 84.0
+_INDENT = 14.0
+_PHASES = (
+    ("queue", 1, 5.0),
+    ("input", 2, 12.0),
+    ("infer", 3, 12.0),
+    ("output", 4, 12.0),
+)
+# Pieces of all rows together, which keeps the picture under 100 kB.
+_PIECES = 2400
+
+
+class _Scale(NamedTuple):
+    """From microseconds to pixels."""
+
+    per_us: float
+
+    def __call__(self, us: float) -> float:
+        return _NAMES + us * self.per_us
+
+
+class Timeline:
+    """Draws the rows of one trace.
+
+    Parameters
+    ----------
+    trace, columns
+        The calls, and the same as numbers.
+    names
+        Of each model, the name to show.
+    wide
+        Width of the picture in pixels.
+    """
+
+    def __init__(
+        self, trace: Trace, columns: Columns, names: list[str], wide: float
+    ) -> None:
+        self._trace = trace
+        self._columns = columns
+        self._names = names
+        self._plot = wide - _NAMES - _RIGHT
+        self._x = _Scale(self._plot / (columns.wall_us or 1.0))
+        self._errors = columns.has(CallFlag.ERROR)
+
+    def draw(self, shown: list[Row], top: float) -> str:
+        """Return axis and rows with their upper edge at ``top``."""
+        pieces = max(20, min(200, _PIECES // max(1, len(shown))))
+        parts = [self._axis(top, AXIS + ROW * len(shown))]
+        for place, row in enumerate(shown):
+            middle = top + AXIS + ROW * place + ROW / 2
+            parts.append(self._name(row, middle))
+            if row.folded:
+                parts.append(self._strip(row, middle, pieces))
+            else:
+                parts.append(self._bar(row.calls[0], middle, pieces))
+            parts.append(self._duration(row, middle))
+        return "".join(parts)
+
+    def _axis(self, top: float, height: float) -> str:
+        parts = []
+        for us in ticks(self._columns.wall_us, 6):
+            x = self._x(us)
+            lines = (
+                f"M{svg.number(x)} {svg.number(top + 20)}V{svg.number(top + height)}"
+            )
+            parts.append(svg.tag("path", d=lines, stroke=svg.COLOURS["line2"]))
+            parts.append(
+                svg.text(
+                    x,
+                    top + 15,
+                    time(us) if us else "0",
+                    font_size=10,
+                    fill=svg.COLOURS["fg2"],
+                    text_anchor="middle" if us else "start",
+                )
+            )
+        return "".join(parts)
+
+    def _name(self, row: Row, middle: float) -> str:
+        x = 14 + min(_INDENT * row.depth, 112)
+        failed = sum(bool(self._errors[call]) for call in row.calls)
+        times = f" {TIMES}{len(row.calls):,}" if row.folded else ""
+        about = self._about(row, failed)
+        room = (
+            _NAMES - 10 - x - width(times, 12) - (width(about, 10) + 20) * bool(about)
+        )
+        name = clip(self._names[row.model], 12, max(40.0, room))
+        words = svg.spelled(name)
+        if times:
+            words += svg.tspan(times, fill=svg.COLOURS["fg2"])
+        if about:
+            colour = svg.COLOURS["error" if failed else "fg2"]
+            words += svg.tspan(about, dx=8, font_size=10, fill=colour)
+        return svg.tag("text", words, x=x, y=middle + 4)
+
+    def _about(self, row: Row, failed: int) -> str:
+        if failed:
+            return counted(failed, "error") if row.folded else "error"
+        sent = sum(len(self._trace.spans[call].responses) for call in row.calls)
+        return counted(sent, "response") if sent else ""
+
+    def _bar(self, call: int, middle: float, pieces: int) -> str:
+        columns = self._columns
+        at = float(columns.start_us[call])
+        parts = [self._whisker(call, middle)]
+        for place, us in enumerate(columns.phases[:, call].tolist()):
+            length = us if us == us else 0.0
+            for fill, phase, tall in _PHASES:
+                if phase == place and length * self._x.per_us > 0.05:
+                    below = self._below(call) if fill == "infer" else []
+                    box = at, at + length, middle, tall
+                    parts.append(self._phase(fill, box, below, pieces))
+            at += length
+        parts.append(self._notches(call, middle))
+        parts.append(self._ending(call, middle))
+        return "".join(parts)
+
+    def _whisker(self, call: int, middle: float) -> str:
+        x, end = (
+            self._x(self._columns.start_us[call]),
+            self._x(self._columns.end_us[call]),
+        )
+        line = f"M{svg.number(x)} {svg.number(middle)}H{svg.number(end)}"
+        return svg.tag("path", d=line, stroke=svg.COLOURS["fg3"])
+
+    def _phase(
+        self,
+        fill: str,
+        box: tuple[float, float, float, float],
+        below: list[tuple[float, float]],
+        pieces: int,
+    ) -> str:
+        """Draw a phase; what passed in calls below is a tint of it."""
+        start, end, middle, tall = box
+        x, length = self._x(start), max(0.6, (end - start) * self._x.per_us)
+        if not below:
+            return svg.rect(x, middle - tall / 2, length, tall, fill)
+        own, at = [], start
+        for begun, ended in [*below, (end, end)]:
+            if begun - at > 0.4 / self._x.per_us:
+                long = (min(begun, end) - at) * self._x.per_us
+                own.append((self._x(at), middle - tall / 2, long, tall))
+            at = max(at, ended)
+        tint = svg.rect(x, middle - tall / 2, length, tall, fill, opacity="0.28")
+        # White first: the whisker must not show through the tint.
+        ground = svg.rect(x, middle - tall / 2, length, tall, "card")
+        return ground + tint + svg.boxes(own[:pieces], fill)
+
+    def _below(self, call: int) -> list[tuple[float, float]]:
+        """Return the merged intervals in which calls made by this one ran."""
+        rows = list(self._trace.children[call])
+        if not rows:
+            return []
+        columns = self._columns
+        spans: list[tuple[float, float]] = []
+        for step in steps(columns.start_us[rows], columns.end_us[rows]):
+            if spans and step.start <= spans[-1][1]:
+                spans[-1] = spans[-1][0], step.end
+            else:
+                spans.append((step.start, step.end))
+        return spans
+
+    def _notches(self, call: int, middle: float) -> str:
+        span = self._trace.spans[call]
+        started = float(self._columns.start_us[call])
+        places = {
+            round(self._x(started + (sent.ns - span.request_start_ns) / 1000))
+            for sent in span.responses
+        }
+        lines = "".join(f"M{x} {svg.number(middle + 2.5)}v3.5" for x in sorted(places))
+        return svg.tag("path", d=lines, stroke=svg.COLOURS["card"]) if lines else ""
+
+    def _ending(self, call: int, middle: float) -> str:
+        """Mark how a call ended, where it did not end well."""
+        flags = int(self._columns.flags[call])
+        if not flags & int(CallFlag.ERROR | CallFlag.RUNNING):
+            return ""
+        end = self._x(float(self._columns.end_us[call]))
+        if flags & int(CallFlag.RUNNING):
+            return svg.rect(end - 1, middle - 7, 2, 14, "running")
+        return svg.rect(end - 1, middle - 7, 2, 14, "error") + svg.warning(
+            end + 4, middle + 4
+        )
+
+    def _strip(self, row: Row, middle: float, pieces: int) -> str:
+        """Draw folded calls: height and opacity say how many ran at once."""
+        calls = list(row.calls)
+        columns = self._columns
+        found = steps(columns.start_us[calls], columns.end_us[calls])
+        # Four shades are as many as one can tell apart.
+        most = max((step.level for step in found), default=1)
+        shades: dict[int, list[tuple[float, float, float, float]]] = {}
+        for step in merged(found, pieces):
+            shade = -(-4 * step.level // most)
+            tall = 6.0 + 1.5 * shade
+            long = max(0.6, (step.end - step.start) * self._x.per_us)
+            place = (self._x(step.start), middle - tall / 2, long, tall)
+            shades.setdefault(shade, []).append(place)
+        parts = [
+            svg.boxes(places, "infer", opacity=f"{0.3 + 0.15 * shade:.2f}")
+            for shade, places in sorted(shades.items())
+        ]
+        return "".join(parts) + self._failures(calls, middle)
+
+    def _failures(self, calls: list[int], middle: float) -> str:
+        failed = [call for call in calls if self._errors[call]]
+        places = {round(self._x(float(self._columns.end_us[call]))) for call in failed}
+        lines = "".join(
+            f"M{x - 3} {svg.number(middle - 10)}h6l-3 4z" for x in sorted(places)[:100]
+        )
+        return svg.tag("path", d=lines, fill=svg.COLOURS["error"]) if lines else ""
+
+    def _duration(self, row: Row, middle: float) -> str:
+        calls = list(row.calls)
+        end = self._x(float(self._columns.end_us[calls].max()))
+        failed = not row.folded and bool(self._errors[calls[0]])
+        words = time(float(self._columns.duration_us[calls].sum()))
+        if row.folded:
+            words += " total"
+        x = end + (18 if failed else 7)
+        # A bar that ends at the border has its time before it.
+        if x + width(words, 10.5) > _NAMES + self._plot + _RIGHT:
+            begin = self._x(float(self._columns.start_us[calls].min()))
+            return svg.text(
+                begin - 7,
+                middle + 4,
+                words,
+                font_size=10.5,
+                fill=svg.COLOURS["fg2"],
+                text_anchor="end",
+            )
+        return svg.text(x, middle + 4, words, font_size=10.5, fill=svg.COLOURS["fg2"])

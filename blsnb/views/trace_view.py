@@ -1,0 +1,169 @@
+"""TraceView: the widget that shows a run while it executes, and answers the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import anywidget
+import traitlets
+
+from blsnb.errors import TraceError
+from blsnb.tensors import preview
+from blsnb.trace.spans import Trace
+from blsnb.views import document, wire
+from blsnb.views.buffer import Buffer
+from blsnb.views.entries import entry, placed, tensors_of
+from blsnb.views.flush import FlushClock
+from blsnb.views.tree import tree
+
+Message = dict[str, Any]
+
+
+class TraceView(anywidget.AnyWidget):
+    """Call graph, timeline and tensors of one run, linked.
+
+    It starts no thread and no timer: whoever records an event calls `tick`, and
+    `finish` at the end. Both, and the answers to the page, may come from any thread.
+
+    Parameters
+    ----------
+    trace
+        Returns the trace as it is now.
+    selected, filter, height
+        Initial values of the traits.
+    """
+
+    _esm = document.CODE
+
+    selected = traitlets.Int(-1, help="row of the selected call; -1 for none").tag(
+        sync=True
+    )
+    filter = traitlets.Unicode("", help="what the rows are filtered by").tag(sync=True)
+    height = traitlets.Int(wire.HEIGHT, help="height in pixels").tag(sync=True)
+
+    def __init__(self, trace: Callable[[], Trace], **traits: Any) -> None:
+        unknown = sorted(set(traits) - {"selected", "filter", "height"})
+        if unknown:
+            raise TypeError(
+                f"TraceView has no trait {unknown[0]!r}, "
+                "only selected, filter and height"
+            )
+        self._trace = trace
+        self._clock = FlushClock()
+        self._names = wire.InstanceNames()
+        self._seq = 0
+        self._sent = 0
+        self._open: list[int] = []
+        # Whoever takes the token may flush; taking from a list is one step for
+        # all threads, and nobody has to wait.
+        self._token = ["flush"]
+        super().__init__(**traits)
+        self.on_msg(self._on_message)
+
+    def __repr__(self) -> str:
+        return f"<TraceView of run {self._trace().run_id}>"
+
+    def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], Message]:
+        data, metadata = super()._repr_mimebundle_(**options) or ({}, {})
+        trace = self._trace()
+        data["text/html"] = document.still(trace)
+        data["text/plain"] = tree(trace)
+        return data, metadata
+
+    def tick(self, now_ns: int) -> bool:
+        """Send what happened if it is time to; return whether it was sent."""
+        if not self._clock.due(now_ns):
+            return False
+        try:
+            self._token.pop()
+        except IndexError:
+            return False
+        try:
+            self._flush(now_ns, self._clock.whole(self._sent))
+        finally:
+            self._token.append("flush")
+        return True
+
+    def finish(self, now_ns: int) -> None:
+        """Send the last state of the run, whole, and that it is the last."""
+        self._flush(now_ns, whole=True)
+        self.send({"type": "finished"})
+
+    def _flush(self, now_ns: int, whole: bool) -> None:
+        # Numbered before the trace is taken: a later number is never older.
+        self._seq += 1
+        trace = self._trace()
+        rows = len(trace.spans)
+        changed = None if whole else [*self._open, *range(self._sent, rows)]
+        self._send("snapshot" if whole else "rows", self._seq, trace, changed)
+        self._open = [span.index for span in trace.spans if not span.request_end_ns]
+        self._sent = rows
+        self._clock.flushed(now_ns, rows, whole)
+
+    def _send(self, kind: str, seq: int, trace: Trace, rows: list[int] | None) -> None:
+        header, buffer = wire.encode(
+            trace, rows, instances=self._names, height=self.height
+        )
+        self.send({"type": kind, "seq": seq, "header": header}, buffers=[buffer])
+
+    def _on_message(self, _: Any, content: Any, buffers: list[Any]) -> None:
+        """Answer the page; what it says is checked, and never evaluated."""
+        match content:
+            case {"type": "hello" | "resync"}:
+                self._send("snapshot", self._seq, self._trace(), None)
+            case {"type": "tensors" | "slice", "id": id_}:
+                answer, data = self._answer(content)
+                self.send({"type": "answer", "id": id_, **answer}, buffers=[data])
+
+    def _answer(self, question: Message) -> tuple[Message, bytes]:
+        buffer = Buffer()
+        try:
+            answer = answer_question(self._trace(), question, buffer)
+        except TraceError as error:
+            return {"error": str(error)}, b""
+        return answer, bytes(buffer)
+
+
+def answer_question(trace: Trace, question: Message, buffer: Buffer) -> Message:
+    """Answer what a page asks of a trace's tensors.
+
+    Parameters
+    ----------
+    question
+        ``{type: "tensors", row}`` or ``{type: "slice", row, tensor, index, mode}``.
+    buffer
+        Takes the previews' bytes.
+
+    Raises
+    ------
+    TraceError
+        The question names something that is not there.
+    """
+    span = trace.spans[_number(question, "row", len(trace.spans))]
+    uses = tensors_of(span)
+    if question["type"] == "tensors":
+        return {"tensors": [entry(use, buffer) for use in uses]}
+    ref = uses[_number(question, "tensor", len(uses))].ref
+    index = _index(question)
+    match question.get("mode"):
+        case "grid":
+            return {"preview": placed(preview.grid(ref, index), buffer)}
+        case "image":
+            return {"preview": placed(preview.image(ref, index), buffer)}
+        case other:
+            raise TraceError(f"mode is 'grid' or 'image', not {other!r}")
+
+
+def _number(question: Message, key: str, size: int) -> int:
+    value = question.get(key)
+    if type(value) is not int or not 0 <= value < size:
+        raise TraceError(f"{key} is a number from 0 to {size - 1}, not {value!r}")
+    return value
+
+
+def _index(question: Message) -> list[int]:
+    index = question.get("index")
+    if not isinstance(index, list) or any(type(at) is not int for at in index):
+        raise TraceError(f"index is a list of numbers, not {index!r}")
+    return index
