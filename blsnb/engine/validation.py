@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
+from blsnb.engine.unordered import hash_order
 from blsnb.model.config import ModelConfig, TensorSpec
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.tensors.dtypes import BYTES, Shape
 from blsnb.tensors.ref import TensorRef
 
 _REMEMBERED = 512
+_LENGTH_BYTES = 4
 _BATCH_NOTE = (
     "NOTE: Setting a non-zero max_batch_size in the model config requires a batch "
     "dimension to be prepended to each input shape. If you want to specify the full "
@@ -75,6 +78,9 @@ class RequestValidator:
         RequestError
             An input or a requested output is not what the configuration says.
         """
+        if message.raw:
+            self._check(message)
+            return
         signature = (
             message.requested_outputs,
             *[(ref.name, ref.dtype.triton_dtype, ref.shape) for ref in message.inputs],
@@ -88,21 +94,26 @@ class RequestValidator:
 
     def _check(self, message: RequestMessage) -> None:
         request = f"[request id: {message.request_id or '<id_unknown>'}] "
-        self._check_duplicates(message, request)
+        inputs = self._by_name(message, request)
         self._check_requested(message)
-        self._check_count(message, request)
-        self._check_names_and_batch(message, request)
-        for ref in message.inputs:
+        self._check_count(list(inputs), request)
+        if self._max_batch_size:
+            self._check_batch(inputs, request)
+        for ref in inputs.values():
             self._check_tensor(ref, request)
+            if message.raw:
+                self._check_bytes(ref, request)
 
-    def _check_duplicates(self, message: RequestMessage, request: str) -> None:
-        seen = set()
+    def _by_name(self, message: RequestMessage, request: str) -> dict[str, TensorRef]:
+        """Return the inputs in the order in which Triton visits them."""
+        inputs: dict[str, TensorRef] = {}
         for ref in message.inputs:
-            if ref.name in seen:
+            if ref.name in inputs:
                 raise RequestError(
                     f"{request}input '{ref.name}' already exists in request"
                 )
-            seen.add(ref.name)
+            inputs[ref.name] = ref
+        return {name: inputs[name] for name in hash_order(inputs)}
 
     def _check_requested(self, message: RequestMessage) -> None:
         for name in message.requested_outputs:
@@ -112,13 +123,11 @@ class RequestValidator:
                     advice=f"Its outputs are: {', '.join(sorted(self._outputs))}.",
                 )
 
-    def _check_count(self, message: RequestMessage, request: str) -> None:
+    def _check_count(self, given: list[str], request: str) -> None:
         most = len(self._inputs)
         least = most - self._optional
-        count = len(message.inputs)
-        if least <= count <= most:
+        if least <= len(given) <= most:
             return
-        given = [ref.name for ref in message.inputs]
         missing = [
             name
             for name, known in self._inputs.items()
@@ -129,48 +138,63 @@ class RequestValidator:
             expected = f"number of inputs between {least} and {most}"
         # The lone bracket, when nothing is missing, is Triton's.
         raise RequestError(
-            f"{request}expected {expected} but got {count} inputs for model "
+            f"{request}expected {expected} but got {len(given)} inputs for model "
             f"'{self._model}'. Got input(s) [{_quoted(given)}], but missing required "
             f"input(s) {'[' + _quoted(missing) if missing else ''}]. Please provide "
             "all required input(s)."
         )
 
-    def _check_names_and_batch(self, message: RequestMessage, request: str) -> None:
-        batch_size = -1
-        for ref in message.inputs:
-            if ref.name not in self._inputs:
-                raise RequestError(
-                    f"unexpected inference input '{ref.name}' for model "
-                    f"'{self._model}'",
-                    advice=f"Its inputs are: {', '.join(self._inputs)}.",
-                )
-            if not self._max_batch_size:
-                continue
+    def _known(self, name: str) -> _Input:
+        known = self._inputs.get(name)
+        if known is None:
+            raise RequestError(
+                f"unexpected inference input '{name}' for model '{self._model}'",
+                advice=f"Its inputs are: {', '.join(self._inputs)}.",
+            )
+        return known
+
+    def _check_batch(self, inputs: dict[str, TensorRef], request: str) -> None:
+        batch_size = 0
+        for ref in inputs.values():
+            self._known(ref.name)
             if not ref.shape:
                 raise RequestError(
                     f"{request}input '{ref.name}' has no shape but model requires "
                     f"batch dimension for '{self._model}'"
                 )
-            if batch_size not in (-1, ref.shape[0]):
+            if batch_size not in (0, ref.shape[0]):
                 raise RequestError(
                     f"{request}input '{ref.name}' batch size does not match other "
                     f"inputs for '{self._model}'"
                 )
             batch_size = ref.shape[0]
-        if batch_size > max(self._max_batch_size, 1):
+        if batch_size > self._max_batch_size:
             raise RequestError(
                 f"{request}inference request batch-size must be <= "
                 f"{self._max_batch_size} for '{self._model}'"
             )
 
     def _check_tensor(self, ref: TensorRef, request: str) -> None:
-        spec, expected = self._inputs[ref.name]
+        spec, expected = self._known(ref.name)
         if ref.dtype.datatype != spec.datatype:
             raise RequestError(
                 f"{request}inference input '{ref.name}' data-type is "
                 f"'{ref.dtype.datatype}', but model '{self._model}' expects "
                 f"'{spec.datatype}'",
                 advice=_dtype_advice(ref, spec),
+            )
+        self._check_shape(ref, expected, request)
+        if self._max_batch_size and ref.shape[0] == 0 and ref.dtype is not BYTES:
+            row = math.prod(ref.shape[1:]) * ref.dtype.byte_size
+            self._refuse_size(ref, row, request)
+
+    def _check_shape(self, ref: TensorRef, expected: Shape, request: str) -> None:
+        rank_fits = len(ref.shape) == len(expected)
+        batch_axes = 1 if self._max_batch_size else 0
+        if rank_fits and -1 in ref.shape[batch_axes:]:
+            raise RequestError(
+                f"{request}All input dimensions should be specified for input "
+                f"'{ref.name}' for model '{self._model}', got {_shape(ref.shape)}"
             )
         if not _fits(ref.shape, expected):
             note = _BATCH_NOTE if self._max_batch_size else ""
@@ -180,13 +204,53 @@ class RequestValidator:
                 f"{_shape(ref.shape)}. {note}",
                 advice=self._shape_advice(ref.shape, expected),
             )
-        if self._max_batch_size and ref.shape[0] == 0 and ref.dtype is not BYTES:
-            size = ref.dtype.byte_size
-            for length in ref.shape[1:]:
-                size *= length
+
+    def _check_bytes(self, ref: TensorRef, request: str) -> None:
+        """Check the bytes of a tensor that came from outside against its shape."""
+        if ref.dtype is BYTES:
+            self._check_strings(ref, request)
+            return
+        size = math.prod(ref.shape) * ref.dtype.byte_size
+        if ref.byte_size != size:
+            self._refuse_size(ref, size, request)
+
+    def _refuse_size(self, ref: TensorRef, expected: int, request: str) -> None:
+        raise RequestError(
+            f"{request}input byte size mismatch for input '{ref.name}' for model "
+            f"'{self._model}'. Expected {expected}, got {ref.byte_size}"
+        )
+
+    def _check_strings(self, ref: TensorRef, request: str) -> None:
+        whose = f"inference input '{ref.name}' for model '{self._model}'"
+        data = bytes(ref.data or b"")
+        wanted = math.prod(ref.shape)
+        count = offset = 0
+        while offset < len(data):
+            if count >= wanted:
+                raise RequestError(
+                    f"{request}unexpected number of string elements {count + 1} for "
+                    f"{whose}, expecting {wanted}"
+                )
+            left = len(data) - offset
+            if left < _LENGTH_BYTES:
+                raise RequestError(
+                    f"{request}incomplete string length indicator for {whose}, "
+                    f"expecting {_LENGTH_BYTES} bytes but only {left} bytes available. "
+                    "Please make sure the string length indicator is in one buffer."
+                )
+            length = int.from_bytes(data[offset : offset + _LENGTH_BYTES], "little")
+            left -= _LENGTH_BYTES
+            if length > left:
+                raise RequestError(
+                    f"incomplete string data for inference input '{ref.name}', "
+                    f"expecting string of length {length} but only {left} bytes "
+                    "available"
+                )
+            offset += _LENGTH_BYTES + length
+            count += 1
+        if count != wanted:
             raise RequestError(
-                f"{request}input byte size mismatch for input '{ref.name}' for model "
-                f"'{self._model}'. Expected {size}, got 0"
+                f"{request}expected {wanted} string elements for {whose}, got {count}"
             )
 
     def _shape_advice(self, shape: Shape, expected: Shape) -> str:

@@ -30,6 +30,7 @@ class RequestMessage:
         "model_version",
         "parameters",
         "priority",
+        "raw",
         "request_id",
         "requested_outputs",
         "timeout_us",
@@ -60,6 +61,8 @@ class RequestMessage:
         self.timeout_us = timeout_us
         self.priority = priority
         self.parameters: Parameters = parameters or {}
+        self.raw = False
+        """Whether the inputs' bytes came from outside, unchecked."""
         self.trace = trace
         """What ``InferenceTrace`` holds: the engine's own mark of the caller."""
 

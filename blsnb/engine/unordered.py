@@ -1,0 +1,69 @@
+"""The order in which Triton visits the inputs of a request: that of its hash table.
+
+Error texts list names in this order, and of two faults it decides which is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+_MASK = 2**64 - 1
+_SEED = 0xC70F6907
+_MULTIPLIER = (0xC6A4A793 << 32) + 0x5BD1E995
+# Bucket counts that the table grows through; it starts with one bucket.
+_BUCKETS = (13, 29, 59, 127, 257, 541, 1109, 2357, 5087, 10273)
+
+
+def hash_order(names: Iterable[str]) -> list[str]:
+    """Return names in the order of a table into which they were put in turn.
+
+    References
+    ----------
+    libstdc++: include/bits/hashtable.h, _M_insert_bucket_begin, _M_rehash_aux
+    """
+    chain: list[tuple[str, int]] = []
+    buckets = 1
+    for count, name in enumerate(names, start=1):
+        if count > buckets or buckets == 1:
+            buckets = next(n for n in _BUCKETS if n >= max(count, 2 * buckets))
+            chain = _rehashed(chain, buckets)
+        _insert(chain, (name, _hash(name.encode())), buckets)
+    return [name for name, _ in chain]
+
+
+def _rehashed(chain: list[tuple[str, int]], buckets: int) -> list[tuple[str, int]]:
+    new: list[tuple[str, int]] = []
+    for entry in chain:
+        _insert(new, entry, buckets)
+    return new
+
+
+def _insert(chain: list[tuple[str, int]], entry: tuple[str, int], buckets: int) -> None:
+    """Put an entry first in its bucket, or first of all if the bucket is empty."""
+    bucket = entry[1] % buckets
+    for position, (_, code) in enumerate(chain):
+        if code % buckets == bucket:
+            chain.insert(position, entry)
+            return
+    chain.insert(0, entry)
+
+
+def _hash(data: bytes) -> int:
+    """Hash bytes as the C++ library does: MurmurHash64A.
+
+    References
+    ----------
+    libstdc++: libsupc++/hash_bytes.cc, _Hash_bytes
+    """
+    code = _SEED ^ (len(data) * _MULTIPLIER & _MASK)
+    whole = len(data) & ~7
+    for offset in range(0, whole, 8):
+        part = int.from_bytes(data[offset : offset + 8], "little")
+        part = part * _MULTIPLIER & _MASK
+        part = (part ^ (part >> 47)) * _MULTIPLIER & _MASK
+        code = (code ^ part) * _MULTIPLIER & _MASK
+    if len(data) > whole:
+        code ^= int.from_bytes(data[whole:], "little")
+        code = code * _MULTIPLIER & _MASK
+    code = (code ^ (code >> 47)) * _MULTIPLIER & _MASK
+    return code ^ (code >> 47)

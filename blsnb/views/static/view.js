@@ -1,0 +1,3306 @@
+// src/format.ts
+var TIME_UNITS = [["µs", 1], ["ms", 1e3], ["s", 1e6]];
+var BYTE_UNITS = [["B", 1], ["KiB", 1024], ["MiB", 1 << 20], ["GiB", 1 << 30]];
+function time(us) {
+  if (!Number.isFinite(us)) return "–";
+  const size = Math.abs(us);
+  if (size > 0 && size < 0.9995) return `${Math.round(us * 1e3)} ns`;
+  const [unit, scale] = TIME_UNITS.find(([, each]) => size < 999.5 * each) ?? TIME_UNITS[2];
+  return `${threeDigits(us / scale)} ${unit}`;
+}
+function bytes(size) {
+  const [unit, scale] = BYTE_UNITS.findLast(([, each]) => size >= each) ?? BYTE_UNITS[0];
+  return scale === 1 ? `${size} B` : `${(size / scale).toFixed(1)} ${unit}`;
+}
+function value(number) {
+  if (number === null || !Number.isFinite(number)) return "–";
+  const size = Math.abs(number);
+  if (size !== 0 && (size >= 1e6 || size < 1e-3)) return number.toExponential(2);
+  return Number.isInteger(number) ? String(number) : number.toPrecision(4);
+}
+var separated = new Intl.NumberFormat("en");
+function count(number) {
+  return separated.format(number);
+}
+function counted(number, noun) {
+  return `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
+}
+function percent(part, whole) {
+  return whole > 0 ? `${(100 * part / whole).toFixed(1)} %` : "–";
+}
+function shape(sizes) {
+  return `[${sizes.join(" × ")}]`;
+}
+function clip(text, length) {
+  return text.length <= length ? text : `${text.slice(0, length - 5)}…${text.slice(-4)}`;
+}
+var UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}]/gu;
+function visible(text) {
+  return text.replace(UNSEEN, mark);
+}
+function mark(character) {
+  const code = character.codePointAt(0) ?? 0;
+  if (code < 32) return String.fromCharCode(9216 + code);
+  return `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
+}
+function threeDigits(number) {
+  const size = Math.abs(number);
+  if (Number.isInteger(number)) return String(number);
+  return number.toFixed(size < 9.995 ? 2 : size < 99.95 ? 1 : 0);
+}
+
+// src/dom.ts
+var SVG = "http://www.w3.org/2000/svg";
+var ALLOWED = /^(aria-[a-z]+|class|d|data-[a-z-]+|disabled|fill|for|height|id|max|min|marker-end|markerHeight|markerWidth|orient|placeholder|preserveAspectRatio|refX|refY|role|rx|step|tabindex|text-anchor|title|transform|type|value|viewBox|width|x|y)$/;
+function h(tag, attributes = {}, ...children) {
+  return filled(document.createElement(tag), attributes, children);
+}
+function svg(tag, attributes = {}, ...children) {
+  return filled(document.createElementNS(SVG, tag), attributes, children);
+}
+function setText(element, text) {
+  const shown = visible(text);
+  if (element.textContent !== shown) element.textContent = shown;
+}
+function context(canvas, width, height) {
+  const ratio = window.devicePixelRatio || 1;
+  const [pixelWidth, pixelHeight] = [Math.round(width * ratio), Math.round(height * ratio)];
+  if (canvas.width !== pixelWidth) canvas.width = pixelWidth;
+  if (canvas.height !== pixelHeight) canvas.height = pixelHeight;
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+  const pen = canvas.getContext("2d");
+  if (!pen) throw new Error("this browser has no canvas");
+  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+  pen.clearRect(0, 0, width, height);
+  return pen;
+}
+function filled(element, attributes, children) {
+  for (const [name, value2] of Object.entries(attributes)) set(element, name, value2);
+  append(element, children);
+  return element;
+}
+function set(element, name, value2) {
+  if (value2 === null || value2 === void 0 || value2 === false) return;
+  if (typeof value2 === "function") element.addEventListener(name.slice(2), value2);
+  else if (typeof value2 === "object") {
+    for (const [property, each] of Object.entries(value2)) element.style.setProperty(property, String(each));
+  } else if (ALLOWED.test(name)) element.setAttribute(name, visible(value2 === true ? "" : String(value2)));
+  else throw new Error(`attribute ${name} is not one that the view sets`);
+}
+function append(parent, children) {
+  for (const child of children) {
+    if (typeof child === "string") parent.append(visible(child));
+    else if (child instanceof Node) parent.append(child);
+    else if (child) append(parent, child);
+  }
+}
+
+// src/layout.ts
+var BEND_HALF = 7;
+var ZIGZAG_GAP = 24;
+var TIGHT_GAP = 10;
+var BACK_SHIFT = 14;
+var SWEEPS = 14;
+function layered(nodes, edges, options) {
+  if (nodes.length === 0) {
+    return { boxes: /* @__PURE__ */ new Map(), routes: [], width: 0, height: 0, crossings: 0, direction: options.direction };
+  }
+  const arcs = acyclic(nodes, edges);
+  const ranks = longestPaths(nodes.length, arcs);
+  const size = options.direction === "down" ? options.width : options.height;
+  const { layers, paths } = vertices(nodes, edges, arcs, ranks, size / 2);
+  const crossings2 = order(layers);
+  const zigzag = layers.map((layer) => tooWide(layer, options));
+  layers.forEach((layer, rank) => zigzag[rank] && stagger(layer, size));
+  place(layers, options.siblingGap);
+  return draw(nodes, edges, arcs, layers, paths, zigzag, crossings2, options);
+}
+function acyclic(nodes, edges) {
+  const position = new Map(nodes.map((node, k) => [node.id, k]));
+  const arcs = [];
+  edges.forEach(({ from, to }, edge) => {
+    const [upper, lower] = [position.get(from), position.get(to)];
+    if (upper === void 0 || lower === void 0 || upper === lower) return;
+    arcs.push({ upper, lower, edge, reversed: false });
+  });
+  const outgoing = nodes.map((_, k) => arcs.filter((arc) => arc.upper === k));
+  const incoming = nodes.map((_, k) => arcs.filter((arc) => arc.lower === k).length);
+  const state = new Uint8Array(nodes.length);
+  const visit = (k) => {
+    state[k] = 1;
+    for (const arc of outgoing[k]) {
+      if (state[arc.lower] === 1) arc.reversed = true;
+      else if (state[arc.lower] === 0) visit(arc.lower);
+    }
+    state[k] = 2;
+  };
+  const callers = [...nodes.keys()].sort((a, b) => incoming[a] - incoming[b] || nodes[a].first - nodes[b].first);
+  for (const k of callers) if (state[k] === 0) visit(k);
+  return arcs.map((arc) => arc.reversed ? { ...arc, upper: arc.lower, lower: arc.upper } : arc);
+}
+function longestPaths(count2, arcs) {
+  const ranks = new Int32Array(count2);
+  for (let moved = true; moved; ) {
+    moved = false;
+    for (const { upper, lower } of arcs) {
+      if (ranks[lower] > ranks[upper]) continue;
+      ranks[lower] = ranks[upper] + 1;
+      moved = true;
+    }
+  }
+  return ranks;
+}
+function vertices(nodes, edges, arcs, ranks, half) {
+  const layers = Array.from({ length: Math.max(0, ...ranks) + 1 }, () => []);
+  const add = (node, rank, order2) => {
+    const links = { up: [], down: [], slot: 0, across: 0, row: 0, tight: false };
+    const vertex = { node, rank, order: order2, half: node < 0 ? BEND_HALF : half, ...links };
+    layers[rank].push(vertex);
+    return vertex;
+  };
+  const boxes = nodes.map((node, k) => add(k, ranks[k], node.first));
+  const paths = /* @__PURE__ */ new Map();
+  for (const { upper, lower, edge } of arcs) {
+    const path = [boxes[upper]];
+    for (let rank = ranks[upper] + 1; rank < ranks[lower]; rank++) path.push(add(-1, rank, edges[edge].first));
+    path.push(boxes[lower]);
+    for (let k = 1; k < path.length; k++) {
+      path[k - 1].down.push(path[k]);
+      path[k].up.push(path[k - 1]);
+    }
+    paths.set(edge, path);
+  }
+  for (const layer of layers) renumber(layer.sort((a, b) => a.order - b.order));
+  return { layers, paths };
+}
+function renumber(layer) {
+  layer.forEach((vertex, slot) => vertex.slot = slot);
+}
+function order(layers) {
+  let best = crossings(layers);
+  let saved = layers.map((layer) => [...layer]);
+  const keepIfBetter = () => {
+    const now = crossings(layers);
+    if (now >= best) return;
+    best = now;
+    saved = layers.map((layer) => [...layer]);
+  };
+  for (const downFirst of [true, false]) {
+    for (const layer of layers) renumber(layer.sort((a, b) => a.order - b.order));
+    for (let sweep = 0; sweep < SWEEPS && best > 0; sweep++) {
+      sortByNeighbours(layers, sweep % 2 === 0 === downFirst);
+      keepIfBetter();
+      swapNeighbours(layers);
+      keepIfBetter();
+    }
+  }
+  saved.forEach((layer, rank) => {
+    layers[rank] = layer;
+    renumber(layer);
+  });
+  return best;
+}
+function sortByNeighbours(layers, down) {
+  for (const layer of down ? layers : layers.toReversed()) {
+    const centre = new Map(layer.map((vertex) => [vertex, meanSlot(down ? vertex.up : vertex.down, vertex.slot)]));
+    layer.sort((a, b) => (centre.get(a) ?? 0) - (centre.get(b) ?? 0) || a.order - b.order);
+    renumber(layer);
+  }
+}
+function meanSlot(neighbours, otherwise) {
+  if (neighbours.length === 0) return otherwise;
+  return neighbours.reduce((sum, vertex) => sum + vertex.slot, 0) / neighbours.length;
+}
+function swapNeighbours(layers) {
+  for (const layer of layers) {
+    for (let k = 0; k + 1 < layer.length; k++) {
+      const [left, right] = [layer[k], layer[k + 1]];
+      if (crossingsOf(right, left) >= crossingsOf(left, right)) continue;
+      layer[k] = right;
+      layer[k + 1] = left;
+      renumber(layer);
+    }
+  }
+}
+function crossingsOf(left, right) {
+  let sum = 0;
+  for (const side of ["up", "down"]) {
+    for (const a of left[side]) for (const b of right[side]) if (a.slot > b.slot) sum++;
+  }
+  return sum;
+}
+function crossings(layers) {
+  let sum = 0;
+  for (let rank = 0; rank + 1 < layers.length; rank++) {
+    const tree = new Int32Array(layers[rank + 1].length + 2);
+    const ends = layers[rank].flatMap((vertex) => vertex.down.map((end) => end.slot).sort((a, b) => a - b));
+    for (const end of ends.reverse()) {
+      for (let k = end; k > 0; k -= k & -k) sum += tree[k];
+      for (let k = end + 1; k < tree.length; k += k & -k) tree[k]++;
+    }
+  }
+  return sum;
+}
+function tooWide(layer, { direction, available, siblingGap }) {
+  const boxes = layer.filter((vertex) => vertex.node >= 0).length;
+  const width = layer.reduce((sum, vertex) => sum + 2 * vertex.half + siblingGap, 0);
+  return direction === "down" && boxes > 3 && width > available;
+}
+function stagger(layer, size) {
+  let row = 0;
+  for (const vertex of layer) {
+    if (vertex.node < 0) continue;
+    vertex.row = row;
+    vertex.half = size / 4;
+    vertex.tight = true;
+    row = row === 0 ? 1 : 0;
+  }
+}
+function place(layers, gap) {
+  for (const layer of layers) {
+    const offsets = offsetsOf(layer, gap);
+    layer.forEach((vertex, k) => vertex.across = offsets[k] - offsets[layer.length - 1] / 2);
+  }
+  for (let pass = 0; pass < 24; pass++) {
+    const down = pass % 2 === 0;
+    for (const layer of down ? layers : layers.toReversed()) {
+      const wanted = layer.map((vertex) => {
+        const neighbours = pass >= 20 ? [...vertex.up, ...vertex.down] : down ? vertex.up : vertex.down;
+        return { at: meanAcross(neighbours, vertex.across), weight: weight(vertex, neighbours) };
+      });
+      isotonic(layer, wanted, offsetsOf(layer, gap));
+    }
+  }
+}
+function meanAcross(neighbours, otherwise) {
+  if (neighbours.length === 0) return otherwise;
+  return neighbours.reduce((sum, vertex) => sum + vertex.across, 0) / neighbours.length;
+}
+function weight(vertex, neighbours) {
+  return (neighbours.length > 0 ? 1 : 0.01) * (vertex.node < 0 ? 4 : 1);
+}
+function offsetsOf(layer, gap) {
+  let offset = 0;
+  return layer.map((vertex, k) => {
+    if (k === 0) return 0;
+    const before = layer[k - 1];
+    offset += before.half + vertex.half + (before.tight && vertex.tight ? TIGHT_GAP : gap);
+    return offset;
+  });
+}
+function isotonic(layer, wanted, offsets) {
+  const blocks = [];
+  wanted.forEach(({ at, weight: weight2 }, k2) => {
+    let block = { sum: (at - offsets[k2]) * weight2, weight: weight2, size: 1 };
+    for (let last = blocks.at(-1); last && last.sum / last.weight > block.sum / block.weight; last = blocks.at(-1)) {
+      blocks.pop();
+      block = { sum: block.sum + last.sum, weight: block.weight + last.weight, size: block.size + last.size };
+    }
+    blocks.push(block);
+  });
+  let k = 0;
+  for (const { sum, weight: weight2, size } of blocks) {
+    for (let end = k + size; k < end; k++) layer[k].across = sum / weight2 + offsets[k];
+  }
+}
+function draw(nodes, edges, arcs, layers, paths, zigzag, crossings2, options) {
+  const down = options.direction === "down";
+  const [size, depth] = down ? [options.width, options.height] : [options.height, options.width];
+  const bands = bandsOf(zigzag, depth, options.rankGap);
+  const all = layers.flat();
+  const reach = (vertex) => vertex.node < 0 ? vertex.half : size / 2;
+  const low = Math.min(...all.map((vertex) => vertex.across - reach(vertex)));
+  const high = Math.max(...all.map((vertex) => vertex.across + reach(vertex)));
+  const point = (along2, across2) => down ? { x: across2 - low, y: along2 } : { x: along2, y: across2 - low };
+  const boxes = /* @__PURE__ */ new Map();
+  for (const vertex of all) {
+    if (vertex.node < 0) continue;
+    const top = bands[vertex.rank].start + vertex.row * (depth + ZIGZAG_GAP);
+    boxes.set(nodes[vertex.node].id, point(top + depth / 2, vertex.across));
+  }
+  const routes = edges.map(() => ({ points: [], back: false }));
+  for (const { edge, reversed } of arcs) {
+    const steps2 = stepsOf(paths.get(edge) ?? [], bands, zigzag, depth, reversed ? BACK_SHIFT : 0);
+    const points = steps2.map(([along2, across2]) => point(along2, across2));
+    routes[edge] = { points: reversed ? points.reverse() : points, back: reversed };
+  }
+  const along = bands[bands.length - 1].end;
+  const across = high - low;
+  const [width, height] = down ? [across, along] : [along, across];
+  return { boxes, routes, width, height, crossings: crossings2, direction: options.direction };
+}
+function bandsOf(zigzag, depth, gap) {
+  let start = 0;
+  return zigzag.map((two) => {
+    const band = { start, end: start + depth + (two ? depth + ZIGZAG_GAP : 0) };
+    start = band.end + gap;
+    return band;
+  });
+}
+function stepsOf(path, bands, zigzag, depth, shift) {
+  const steps2 = [];
+  const [first, last] = [path[0], path[path.length - 1]];
+  const top = bands[first.rank].start + first.row * (depth + ZIGZAG_GAP);
+  steps2.push([top + depth, first.across + shift]);
+  if (zigzag[first.rank] && first.row === 0) steps2.push([bands[first.rank].end, first.across + shift]);
+  for (const bend of path.slice(1, -1)) {
+    steps2.push([bands[bend.rank].start, bend.across], [bands[bend.rank].end, bend.across]);
+  }
+  if (last.row === 1) steps2.push([bands[last.rank].start, last.across + shift]);
+  steps2.push([bands[last.rank].start + last.row * (depth + ZIGZAG_GAP), last.across + shift]);
+  return steps2;
+}
+
+// src/callgraph.ts
+var BOX_HEIGHT = 42;
+var PADDING = 8;
+var NAME_LENGTH = 26;
+var ERROR_SHARE = 0.05;
+var FAR = 0.62;
+var [LEAST_HEIGHT, MOST_HEIGHT] = [150, 300];
+var MARGIN = 44;
+var CallGraph = class {
+  element;
+  #session;
+  #svg;
+  #edges = svg("g");
+  #nodes = svg("g");
+  #content = svg("g", {}, this.#edges, this.#nodes);
+  #boxes = /* @__PURE__ */ new Map();
+  #graph = { nodes: [], edges: [] };
+  #layout = null;
+  #edgeElements = [];
+  #view = { scale: 1, x: 0, y: 0 };
+  #shape = "";
+  constructor(session, id) {
+    this.#session = session;
+    const arrow = svg("path", { d: "M0 1 L7 4 L0 7z", fill: "context-stroke" });
+    const size = { viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" };
+    const marker = svg("marker", { id: `${id}-arrow`, ...size }, arrow);
+    const label2 = "Call graph. Arrow keys move between models, Enter selects.";
+    this.#svg = svg("svg", { role: "group", "aria-label": label2 }, svg("defs", {}, marker), this.#content);
+    this.#svg.style.setProperty("--arrow", `url(#${id}-arrow)`);
+    this.element = h("div", { class: "callgraph" }, this.#svg, legend(), this.#buttons());
+    this.#listen();
+  }
+  /** Draw the models of a trace; returns the height that shows the graph well. */
+  draw(trace) {
+    this.#graph = trace.graph();
+    const width = this.#boxWidth();
+    const [paneWidth, fit] = [this.#paneWidth(), (layout) => this.#scaleFor(layout)];
+    this.#layout = chooseLayout(this.#graph, width, paneWidth, fit);
+    this.#drawEdges(this.#layout, width);
+    this.#drawBoxes(this.#layout, width);
+    const wanted = Math.round(this.#layout.height * fit(this.#layout) + MARGIN);
+    const shape2 = `${[...this.#boxes.keys()]} ${paneWidth}`;
+    if (shape2 !== this.#shape) this.fit(Math.min(MOST_HEIGHT, Math.max(LEAST_HEIGHT, wanted)));
+    this.#shape = shape2;
+    return Math.min(MOST_HEIGHT, Math.max(LEAST_HEIGHT, wanted));
+  }
+  /** Emphasise a model, a path of edges, and dim what is unrelated. */
+  mark({ model, path, lit }) {
+    for (const [id, { element }] of this.#boxes) {
+      element.classList.toggle("selected", id === model);
+      element.setAttribute("aria-pressed", String(id === model));
+      element.classList.toggle("dim", lit !== null && !lit.has(id));
+    }
+    this.#graph.edges.forEach(({ from, to }, k) => {
+      const onPath = path ? path.has(`${from}>${to}`) : from === model || to === model;
+      this.#edgeElements[k].classList.toggle("path", model !== null && onPath);
+      this.#edgeElements[k].classList.toggle("dim", lit !== null && !(lit.has(from) && lit.has(to)));
+    });
+  }
+  /** Show the whole graph in a pane of this height. */
+  fit(height = this.element.clientHeight) {
+    const width = this.#paneWidth();
+    if (!this.#layout || width === 0) return;
+    const { width: across, height: along } = this.#layout;
+    const scale = Math.max(0.2, Math.min(1, (width - 32) / across, (height - 38) / along));
+    const top = Math.max(8, (height - 24 - along * scale) / 2);
+    this.#view = { scale, x: (width - across * scale) / 2, y: top };
+    this.#apply();
+  }
+  dispose() {
+    this.element.remove();
+  }
+  #paneWidth() {
+    return this.element.clientWidth || 800;
+  }
+  #scaleFor({ width, height }) {
+    return Math.min(1, (this.#paneWidth() - 32) / width, (MOST_HEIGHT - 30) / (height + 34));
+  }
+  /** As wide as the widest name or second line, within reason. */
+  #boxWidth() {
+    const { font } = this.#session.colours;
+    const pen = document.createElement("canvas").getContext("2d");
+    if (!pen) return 140;
+    const measure = (text, style) => {
+      pen.font = `${style} ${font}`;
+      return pen.measureText(text).width;
+    };
+    const widths = this.#graph.nodes.map((node) => {
+      const second = measure(leftText(node), "10.5px") + measure(rightText(node), "600 10.5px") + 10;
+      return Math.max(measure(clip(node.name, NAME_LENGTH), "600 12px"), second);
+    });
+    return Math.ceil(Math.max(96, ...widths) + 2 * PADDING);
+  }
+  #drawEdges(layout, width) {
+    this.#edgeElements = this.#graph.edges.map((edge, k) => {
+      const box = layout.boxes.get(edge.from) ?? { x: 0, y: 0 };
+      const route = layout.routes[k];
+      const line = route.points.length ? curve(route, layout.direction) : loop(box, width);
+      const at = route.points.length ? labelPlace(route, layout.direction) : { x: box.x, y: box.y - BOX_HEIGHT / 2 - 18 };
+      return edgeElement(edge, line, at);
+    });
+    this.#edges.replaceChildren(...this.#edgeElements);
+  }
+  #drawBoxes(layout, width) {
+    const largest = Math.max(1e-9, ...this.#graph.nodes.map((node) => total(ownPhases(node.phases))));
+    const shown = new Set(this.#graph.nodes.map((node) => node.id));
+    for (const [id, box] of this.#boxes) {
+      if (shown.has(id)) continue;
+      box.element.remove();
+      this.#boxes.delete(id);
+    }
+    for (const node of this.#graph.nodes) {
+      const box = this.#boxes.get(node.id) ?? this.#newBox(node);
+      updateBox(box, node, layout.boxes.get(node.id) ?? { x: 0, y: 0 }, width, largest);
+    }
+    const boxes = [...this.#boxes.values()];
+    if (boxes.length && !boxes.some((box) => box.element.getAttribute("tabindex") === "0")) {
+      boxes[0].element.setAttribute("tabindex", "0");
+    }
+  }
+  #newBox(node) {
+    const frame = svg("rect", { class: "frame", rx: 6 });
+    const [name, left] = [svg("text", { class: "name" }), svg("text", { class: "second" })];
+    const right = svg("text", { class: "second", "text-anchor": "end" });
+    const [track, bars] = [svg("rect", { class: "track", height: 3 }), svg("g")];
+    const parts = { frame, name, left, right, track, bars };
+    const element = svg("g", { role: "button", tabindex: -1 }, frame, name, left, right, track, bars);
+    const box = { node, element, ...parts };
+    element.addEventListener("click", () => this.#select(box));
+    element.addEventListener("pointermove", (event) => this.#hover(box, event));
+    element.addEventListener("pointerleave", () => this.#hover(null));
+    this.#boxes.set(node.id, box);
+    this.#nodes.append(element);
+    return box;
+  }
+  /** A model with one call is that call, which has more to show. */
+  #select({ node, element }) {
+    this.#roam(element);
+    if (node.models > 1) return;
+    const { model } = this.#session.trace.calls;
+    const selection = node.count === 1 ? { kind: "call", call: model.indexOf(node.id) } : null;
+    this.#session.select(selection ?? { kind: "model", model: node.id }, { reveal: true });
+  }
+  #hover(box, event) {
+    this.#session.hover(box && { model: box.node.id });
+    const { name, phases: phases2, count: calls } = box?.node ?? { name: "", phases: null, count: 0 };
+    this.#session.tip(phases2 && { title: `${name} · ${counted(calls, "call")}`, phases: phases2 }, event);
+  }
+  #roam(to) {
+    for (const { element } of this.#boxes.values()) element.setAttribute("tabindex", element === to ? "0" : "-1");
+    to.focus();
+  }
+  #listen() {
+    this.#svg.addEventListener("keydown", (event) => this.#key(event));
+    this.#svg.addEventListener("dblclick", () => this.fit());
+    this.#svg.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
+    this.#svg.addEventListener("pointerdown", (event) => this.#drag(event));
+  }
+  #key(event) {
+    const box = [...this.#boxes.values()].find(({ element }) => element === event.target);
+    if (!box || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Enter" || event.key === " ") this.#select(box);
+    else if (event.key.startsWith("Arrow")) this.#move(box, event.key);
+    else if (event.key === "?") this.#session.command("help");
+    else if (event.key === "/") this.#session.command("filter");
+    else if (event.key === "Escape") this.#session.command("clear");
+    else return;
+    event.preventDefault();
+  }
+  #move(from, key) {
+    const here = this.#layout?.boxes.get(from.node.id);
+    if (!here) return;
+    let nearest = null;
+    for (const box of this.#boxes.values()) {
+      const there = this.#layout?.boxes.get(box.node.id);
+      const distance = there && distanceTowards(key, there.x - here.x, there.y - here.y);
+      if (!distance || nearest && nearest.distance <= distance) continue;
+      nearest = { box, distance };
+    }
+    if (nearest) this.#roam(nearest.box.element);
+  }
+  /** The plain wheel belongs to the page. */
+  #wheel(event) {
+    if (!event.ctrlKey && !event.metaKey) return;
+    event.preventDefault();
+    const { left, top } = this.#svg.getBoundingClientRect();
+    this.#zoom(Math.exp(-event.deltaY * 2e-3), event.clientX - left, event.clientY - top);
+  }
+  #drag(start) {
+    if (start.target.closest("[role=button]")) return;
+    const { x, y } = this.#view;
+    this.#svg.setPointerCapture(start.pointerId);
+    const move = (event) => {
+      this.#view = { ...this.#view, x: x + event.clientX - start.clientX, y: y + event.clientY - start.clientY };
+      this.#apply();
+    };
+    const end = () => this.#svg.removeEventListener("pointermove", move);
+    this.#svg.addEventListener("pointermove", move);
+    this.#svg.addEventListener("pointerup", end, { once: true });
+    this.#svg.addEventListener("pointercancel", end, { once: true });
+  }
+  #zoom(factor, x = this.element.clientWidth / 2, y = this.element.clientHeight / 2) {
+    const scale = Math.min(3, Math.max(0.2, this.#view.scale * factor));
+    const ratio = scale / this.#view.scale;
+    this.#view = { scale, x: x - (x - this.#view.x) * ratio, y: y - (y - this.#view.y) * ratio };
+    this.#apply();
+  }
+  #apply() {
+    const { scale, x, y } = this.#view;
+    this.#svg.classList.toggle("far", scale < FAR);
+    this.#content.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
+  }
+  #buttons() {
+    const button = (text, title, onclick) => h("button", { class: "quiet", type: "button", title, "aria-label": `${text} ${title}`, onclick }, text);
+    return h(
+      "div",
+      { class: "zoom" },
+      button("−", "zoom the graph out", () => this.#zoom(0.8)),
+      button("+", "zoom the graph in", () => this.#zoom(1.25)),
+      button("fit", "the graph into its pane", () => this.fit())
+    );
+  }
+};
+function legend() {
+  const entry = (kind) => h("span", {}, h("i", { class: kind }), kind);
+  return h("div", { class: "edges", "aria-hidden": "true" }, entry("call"), entry("async"), entry("stream"));
+}
+function chooseLayout(graph, width, paneWidth, fit) {
+  const size = { width, height: BOX_HEIGHT };
+  const available = (paneWidth - 32) * 1.12;
+  const { nodes, edges } = graph;
+  const down = layered(nodes, edges, { ...size, rankGap: 46, siblingGap: 12, direction: "down", available });
+  const right = layered(nodes, edges, { ...size, rankGap: 62, siblingGap: 10, direction: "right", available });
+  return fit(down) >= fit(right) - 0.08 ? down : right;
+}
+function leftText({ count: calls, own, models }) {
+  if (models > 1) return `${counted(calls, "call")} ${time(own)}`;
+  return calls > 1 ? `×${count(calls)} ${time(own)}` : time(own);
+}
+function rightText({ errors, device }) {
+  return errors ? `⚠ ${count(errors)}` : device;
+}
+function ownPhases({ pre, queue, input, infer, output, post }) {
+  return [["queue", pre + queue], ["input", input], ["infer", infer], ["output", output + post]];
+}
+function total(phases2) {
+  return phases2.reduce((sum, [, us]) => sum + us, 0);
+}
+function updateBox(box, node, at, width, largest) {
+  const [x, y] = [at.x - width / 2, at.y - BOX_HEIGHT / 2];
+  box.node = node;
+  place2(box.frame, { x, y, width, height: BOX_HEIGHT });
+  place2(box.name, { x: x + PADDING, y: y + 15 });
+  place2(box.left, { x: x + PADDING, y: y + 29 });
+  place2(box.right, { x: x + width - PADDING, y: y + 29 });
+  place2(box.track, { x: x + PADDING, y: y + BOX_HEIGHT - 7, width: width - 2 * PADDING });
+  const name = clip(node.name, NAME_LENGTH);
+  setText(box.name, name);
+  setText(box.left, leftText(node));
+  setText(box.right, rightText(node));
+  box.element.setAttribute("class", boxClass(node, box.element.classList.contains("selected")));
+  box.right.classList.toggle("failed", node.errors > 0);
+  box.element.setAttribute("aria-label", `${name} ${leftText(node)} ${rightText(node)}`.trim());
+  box.element.setAttribute("aria-description", describe(node));
+  drawShare(box, node, x + PADDING, y + BOX_HEIGHT - 7, (width - 2 * PADDING) / largest);
+}
+function boxClass({ errors, count: calls, kind }, selected) {
+  const failing = errors / calls > ERROR_SHARE;
+  return ["box", failing && "failing", kind === "span" && "span", selected && "selected"].filter(Boolean).join(" ");
+}
+function describe({ name, count: calls, own, errors }) {
+  const failed = errors ? `, ${counted(errors, "error")}` : "";
+  return `${name}: ${counted(calls, "call")}, own time ${time(own)}${failed}`;
+}
+function drawShare(box, node, x, y, scale) {
+  let from = x;
+  const parts = ownPhases(node.phases).map(([phase, us]) => {
+    const bar = svg("rect", { class: `fill-${phase}`, x: from, y, width: us * scale, height: 3 });
+    from += us * scale;
+    return bar;
+  });
+  box.bars.replaceChildren(...parts);
+}
+function place2(element, attributes) {
+  for (const [name, value2] of Object.entries(attributes)) element.setAttribute(name, String(value2));
+}
+function edgeElement(edge, d, at) {
+  const kind = edge.streams ? "stream" : edge.async ? "async" : "";
+  const failing = edge.errors / edge.count > ERROR_SHARE ? "failing" : "";
+  const label2 = edgeLabel(edge);
+  const width = label2.length * 6.4 + 4;
+  const back = { class: "label", x: at.x - width / 2, y: at.y - 7, width, height: 13, rx: 3 };
+  return svg(
+    "g",
+    { class: `edge ${kind} ${failing}` },
+    svg("path", { d }),
+    label2 && svg("rect", back),
+    label2 && svg("text", { x: at.x, y: at.y + 3.5, "text-anchor": "middle" }, label2)
+  );
+}
+function edgeLabel({ count: calls, streams, responses }) {
+  const times = calls > 1 ? `×${count(calls)}` : "";
+  return streams ? `${times} ${count(responses)} resp`.trim() : times;
+}
+function curve({ points, back }, direction) {
+  const down = direction === "down";
+  const sign = back ? -1 : 1;
+  let [from] = points;
+  let path = `M${from.x} ${from.y}`;
+  points.slice(1).forEach((point, k) => {
+    const last = k === points.length - 2;
+    const to = !last ? point : down ? { x: point.x, y: point.y - 2 * sign } : { x: point.x - 2 * sign, y: point.y };
+    path += segment(from, to, down);
+    from = to;
+  });
+  return path;
+}
+function segment(from, to, down) {
+  const [dx, dy] = [to.x - from.x, to.y - from.y];
+  if (down ? dx === 0 : dy === 0) return ` L${to.x} ${to.y}`;
+  if (down) return ` C${from.x} ${from.y + 0.45 * dy} ${to.x} ${to.y - 0.85 * dy} ${to.x} ${to.y}`;
+  return ` C${from.x + 0.5 * dx} ${from.y} ${to.x - 0.5 * dx} ${to.y} ${to.x} ${to.y}`;
+}
+function labelPlace({ points, back }, direction) {
+  const { x, y } = points[points.length - 1];
+  const sign = back ? -1 : 1;
+  return direction === "down" ? { x, y: y - 16 * sign } : { x: x - 26 * sign, y };
+}
+function loop({ x, y }, width) {
+  const top = y - BOX_HEIGHT / 2;
+  const reach = Math.min(18, width / 3);
+  return `M${x - reach} ${top} C${x - reach} ${top - 22} ${x + reach} ${top - 22} ${x + reach} ${top - 2}`;
+}
+function distanceTowards(key, dx, dy) {
+  switch (key) {
+    case "ArrowRight":
+      return dx > 0 ? Math.hypot(dx, 3 * dy) : 0;
+    case "ArrowLeft":
+      return dx < 0 ? Math.hypot(dx, 3 * dy) : 0;
+    case "ArrowDown":
+      return dy > 0 ? Math.hypot(2 * dx, dy) : 0;
+    default:
+      return dy < 0 ? Math.hypot(2 * dx, dy) : 0;
+  }
+}
+
+// src/wire.ts
+var FORMAT = 1;
+var Flag = {
+  ASYNC: 1,
+  DECOUPLED: 2,
+  ERROR: 4,
+  RUNNING: 8,
+  CACHE_HIT: 16,
+  CANCELLED: 32,
+  AWAITED: 64
+};
+var ARRAYS = {
+  i4: Int32Array,
+  u4: Uint32Array,
+  u2: Uint16Array,
+  u1: Uint8Array,
+  f8: Float64Array,
+  f4: Float32Array
+};
+var PHASES = [
+  "pre_us",
+  "queue_us",
+  "compute_input_us",
+  "compute_infer_us",
+  "compute_output_us",
+  "post_us"
+];
+var LAYOUT = [
+  ["parent", "i4"],
+  ["model", "u2"],
+  ["instance", "u2"],
+  ["flags", "u2"],
+  ["responses", "u4"],
+  ["start_us", "f8"],
+  ...PHASES.map((phase) => [phase, "f4"]),
+  ["line", "u4"],
+  ["execution", "u4"]
+];
+function ownBuffer(data) {
+  if (data instanceof ArrayBuffer) return data;
+  const copy = new Uint8Array(data.byteLength);
+  copy.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+  return copy.buffer;
+}
+function column(buffer, [dtype, offset, count2]) {
+  const ArrayType = ARRAYS[dtype];
+  if (!ArrayType) throw new Error(`column of unknown type ${dtype}`);
+  return new ArrayType(buffer, offset, count2);
+}
+function complete(header) {
+  if (header.format !== FORMAT) throw new Error(`trace format ${header.format}, this view reads ${FORMAT}`);
+  const run = { id: "", title: "", request_id: "", state: "done" };
+  const lists = { models: [], instances: [""] };
+  const perRow = { sources: {}, errors: {}, codes: {}, notes: {}, logs: {}, request_ids: {}, tensors: {} };
+  return { format: FORMAT, run, start_ns: "0", n: 0, ...lists, ...perRow, columns: {}, ui: {}, ...header };
+}
+var MERGED = ["sources", "errors", "codes", "notes", "logs", "request_ids", "tensors"];
+var Store = class _Store {
+  header = complete({ format: FORMAT });
+  /** The buffer that embedded previews point into. */
+  buffer = new ArrayBuffer(0);
+  n = 0;
+  /** Number of the last message taken. */
+  seq = 0;
+  #calls = emptyCalls(0);
+  #responses = /* @__PURE__ */ new Map();
+  /** A store that holds one finished document. */
+  static of(header, buffer) {
+    const store = new _Store();
+    store.replace(header, buffer);
+    return store;
+  }
+  /** Forget everything and take this instead. */
+  replace(header, buffer, seq = 0) {
+    this.header = complete(header);
+    this.buffer = buffer;
+    this.n = 0;
+    this.#responses.clear();
+    this.#take(this.header.columns, buffer);
+    this.seq = seq;
+  }
+  /** Take the rows of one message; false when messages before it are missing. */
+  upsert(header, buffer, seq) {
+    if (seq <= this.seq) return true;
+    if (seq > this.seq + 1) return false;
+    const before = this.header;
+    const after = complete({ ...before, ...header, format: header.format ?? FORMAT });
+    for (const key of MERGED) Object.assign(after, { [key]: { ...before[key], ...header[key] } });
+    this.header = after;
+    this.#take(header.columns ?? {}, buffer);
+    this.seq = seq;
+    return true;
+  }
+  /** The columns, cut to the rows received. */
+  get calls() {
+    const cut = LAYOUT.map(([name]) => [name, this.#calls[name].subarray(0, this.n)]);
+    return Object.fromEntries(cut);
+  }
+  /** When the call's responses were sent, in microseconds after its start. */
+  responses(row) {
+    return this.#responses.get(row) ?? [];
+  }
+  #take(columns, buffer) {
+    if (!columns.parent) return;
+    const size = columns.parent[2];
+    const rows = columns.row ? column(buffer, columns.row) : Int32Array.from({ length: size }, (_, row) => row);
+    let length = this.n;
+    for (const row of rows) length = Math.max(length, row + 1);
+    this.#grow(length);
+    for (const [name] of LAYOUT) {
+      if (!columns[name]) continue;
+      const from = column(buffer, columns[name]);
+      const to = this.#calls[name];
+      for (let k = 0; k < size; k++) to[rows[k]] = from[k];
+    }
+    this.n = length;
+    this.#takeResponses(columns, buffer);
+  }
+  #takeResponses(columns, buffer) {
+    if (!columns.response_row || !columns.response_us) return;
+    const rows = column(buffer, columns.response_row);
+    const times = column(buffer, columns.response_us);
+    for (let k = 0; k < rows.length; k++) {
+      const known = this.#responses.get(rows[k]);
+      if (!known) this.#responses.set(rows[k], [times[k]]);
+      else if (times[k] > known[known.length - 1]) known.push(times[k]);
+    }
+  }
+  #grow(length) {
+    const capacity = this.#calls.parent.length;
+    if (length <= capacity) return;
+    const larger = emptyCalls(Math.max(256, 2 * capacity, length));
+    for (const [name] of LAYOUT) larger[name].set(this.#calls[name]);
+    this.#calls = larger;
+  }
+};
+function emptyCalls(length) {
+  return Object.fromEntries(LAYOUT.map(([name, dtype]) => [name, new ARRAYS[dtype](length)]));
+}
+
+// src/filter.ts
+var SCALES = { ns: 1e-3, us: 1, µs: 1, ms: 1e3, s: 1e6 };
+var STATES = {
+  error: Flag.ERROR,
+  stream: Flag.DECOUPLED,
+  async: Flag.ASYNC,
+  running: Flag.RUNNING,
+  cancelled: Flag.CANCELLED,
+  cached: Flag.CACHE_HIT
+};
+function filterOf(text, trace) {
+  const wanted = text.trim().toLowerCase();
+  if (!wanted) return null;
+  const flag = STATES[wanted];
+  if (flag) return (call) => trace.has(call, flag);
+  const bound = /^([<>])\s*(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)?$/.exec(wanted);
+  if (bound) return bounded(trace, bound[1], Number(bound[2]) * SCALES[bound[3] ?? "ms"]);
+  const named = trace.header.models.map(
+    ({ device }, model) => trace.names[model].toLowerCase().includes(wanted) || device.toLowerCase().includes(wanted)
+  );
+  return (call) => named[trace.calls.model[call]];
+}
+function bounded(trace, side, us) {
+  return (call) => side === ">" ? trace.duration[call] > us : trace.duration[call] < us;
+}
+function spread(trace, meant) {
+  const marks = new Uint8Array(trace.n);
+  const { parent } = trace.calls;
+  for (let call = 0; call < trace.n; call++) {
+    if (!meant(call)) continue;
+    marks[call] |= 1;
+    for (let at = parent[call]; at >= 0 && !(marks[at] & 2); at = parent[at]) marks[at] |= 2;
+  }
+  return marks;
+}
+
+// src/source.ts
+var AROUND = 2;
+function sourceLines(trace, call) {
+  const [caller, line] = [trace.calls.parent[call], trace.calls.line[call]];
+  if (caller < 0 || line === 0) return [];
+  const text = trace.header.sources[trace.calls.model[caller]];
+  const lines = text?.trimEnd().split("\n") ?? [];
+  if (line > lines.length) return [];
+  const first = Math.max(1, line - AROUND);
+  const shown = lines.slice(first - 1, line + AROUND).map((each, k) => sourceLine(each, first + k, line));
+  const title = h("h4", {}, `Called by ${trace.name(caller)}`, h("span", {}, `model.py:${line}`));
+  return [title, h("div", { class: "source code", tabindex: 0, role: "group", "aria-label": "Source of the call" }, shown)];
+}
+function sourceLine(text, number, called) {
+  const here = number === called;
+  const attributes = { class: here ? "here" : "", "aria-current": here ? "location" : null };
+  return h("div", attributes, h("span", { class: "number" }, String(number)), h("span", {}, text || " "));
+}
+
+// src/picture.ts
+var SEQUENTIAL = ["#00224e", "#1a386f", "#434e6c", "#5f6270", "#7d7c78", "#9c9074", "#bda269", "#dfbb4e", "#fee838"];
+var DIVERGING = ["#084081", "#4389be", "#9ecae1", "#deebf2", "#f7f6f3", "#fae2c8", "#f5b06e", "#d6701c", "#8c3c04"];
+var NOT_A_NUMBER = 255;
+var LEVELS = 254;
+var LEAST_SIDE = 8;
+function pixelsOf(preview, data) {
+  return preview.kind === "image" ? imagePixels(data) : gridPixels(preview, data);
+}
+function imagePixels(data) {
+  const pixels = new Uint8ClampedArray(data.length / 3 * 4).fill(255);
+  for (let from = 0, to = 0; from < data.length; from += 3, to += 4) {
+    pixels.set(data.subarray(from, from + 3), to);
+  }
+  return pixels;
+}
+function gridPixels(preview, data) {
+  const table = colourTable(preview);
+  const pixels = new Uint8ClampedArray(data.length * 4);
+  data.forEach((level, k) => level !== NOT_A_NUMBER && pixels.set(table[level], 4 * k));
+  return pixels;
+}
+function scaleOf({ low, high }) {
+  const [from, to] = [low ?? 0, high ?? 0];
+  const most = Math.max(-from, to);
+  return from < 0 && to > 0 ? [-most, most] : [from, to];
+}
+function valueOf({ low, high }, level) {
+  if (level === NOT_A_NUMBER || low === null || high === null) return null;
+  return low + level / LEVELS * (high - low);
+}
+function colourTable(preview) {
+  const [from, to] = scaleOf(preview);
+  const stops = (from < 0 && to > 0 ? DIVERGING : SEQUENTIAL).map(channels);
+  return Array.from({ length: LEVELS + 1 }, (_, level) => {
+    const value2 = valueOf(preview, level) ?? from;
+    return blend(stops, to > from ? (value2 - from) / (to - from) : 0.5);
+  });
+}
+function channels(colour) {
+  return [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+}
+function blend(stops, share) {
+  const at = Math.min(1, Math.max(0, share)) * (stops.length - 1);
+  const lower = Math.min(stops.length - 2, Math.floor(at));
+  const mixed = stops[lower].map((from, k) => from + (stops[lower + 1][k] - from) * (at - lower));
+  return Uint8ClampedArray.of(...mixed, 255);
+}
+function imageLayout(shape2, datatype) {
+  if (datatype === "BYTES" || shape2.length < 3) return null;
+  const [first, middle, last] = shape2.slice(-3);
+  if ([1, 3, 4].includes(last) && Math.min(first, middle) >= LEAST_SIDE) return "HWC";
+  return first === 3 && Math.min(middle, last) >= LEAST_SIDE ? "CHW" : null;
+}
+function leadingAxes(shape2, mode) {
+  return shape2.slice(0, Math.max(0, shape2.length - (mode === "image" ? 3 : 2)));
+}
+
+// src/slice.ts
+var BUSY_AFTER_MS = 300;
+var MOST_HEIGHT2 = 230;
+var SliceView = class {
+  element = h("div", { class: "slice" });
+  #source;
+  #state;
+  #picture;
+  #buffer;
+  #canvas = h("canvas", { class: "picture", role: "img" });
+  #size = h("span");
+  #range = h("span");
+  #note = h("div", { class: "caption", role: "status" });
+  #asked = 0;
+  constructor(source, preview, state) {
+    this.#source = source;
+    this.#buffer = source.buffer;
+    this.#picture = preview;
+    this.#state = state ?? { mode: preview.kind, index: [...preview.index] };
+    this.#canvas.addEventListener("pointermove", (event) => this.#read(event));
+    this.#canvas.addEventListener("pointerleave", () => this.#caption());
+    this.#fill();
+    if (state) this.#show();
+  }
+  get state() {
+    return this.#state;
+  }
+  #fill() {
+    const caption = h("div", { class: "caption" }, this.#size, this.#range);
+    this.element.replaceChildren(...this.#modes(), this.#canvas, caption, this.#note, ...this.#sliders());
+    this.#paint();
+  }
+  #modes() {
+    const { shape: shape2, datatype } = this.#source.entry;
+    if (!imageLayout(shape2, datatype) || !(this.#source.kernel || this.#embedded("image"))) return [];
+    const button = (mode, text) => h("button", { type: "button", "aria-pressed": String(this.#state.mode === mode), onclick: () => this.#setMode(mode) }, text);
+    const group = { class: "segments", role: "group", "aria-label": "View" };
+    return [h("div", group, button("image", "image"), button("grid", "heatmap"))];
+  }
+  #setMode(mode) {
+    const axes = leadingAxes(this.#source.entry.shape, mode);
+    this.#state = { mode, index: axes.map((_, axis) => this.#state.index[axis] ?? 0) };
+    this.#fill();
+    this.#show();
+    const pressed = this.element.querySelector("[aria-pressed=true]");
+    pressed?.focus();
+  }
+  #sliders() {
+    const axes = leadingAxes(this.#source.entry.shape, this.#state.mode);
+    return axes.flatMap((size, axis) => size > 1 ? [this.#slider(size, axis)] : []);
+  }
+  #slider(size, axis) {
+    const place3 = h("span", {}, `${this.#state.index[axis] ?? 0} / ${size - 1}`);
+    const disabled = this.#source.kernel === null;
+    const attributes = { type: "range", min: 0, max: size - 1, step: 1, value: this.#state.index[axis] ?? 0 };
+    const oninput = (event) => {
+      this.#state.index[axis] = Number(event.target.value);
+      setText(place3, `${this.#state.index[axis]} / ${size - 1}`);
+      this.#show();
+    };
+    const title = disabled ? "other slices need the kernel that ran this" : void 0;
+    const input = h("input", { ...attributes, disabled, title, oninput, "aria-label": `axis ${axis}` });
+    return h("div", { class: "slider" }, h("span", { class: "code" }, `axis ${axis}`), input, place3);
+  }
+  /** The embedded preview of a mode, if it is the slice wanted. */
+  #embedded(mode) {
+    const { preview, grid } = this.#source.entry;
+    const found = [preview, grid].find((each) => each?.kind === mode);
+    return found && found.kind !== "text" ? found : null;
+  }
+  /** Show the slice wanted: from what came with the entry, else asked from the kernel. */
+  #show() {
+    const embedded = this.#embedded(this.#state.mode);
+    const { kernel } = this.#source;
+    if (embedded && (!kernel || embedded.index.join() === this.#state.index.join())) {
+      this.#asked++;
+      this.#take(embedded, this.#source.buffer);
+    } else if (kernel) this.#ask(kernel);
+  }
+  async #ask(kernel) {
+    const question = ++this.#asked;
+    const busy = setTimeout(() => this.#say("the kernel is busy"), BUSY_AFTER_MS);
+    const { row, tensor } = this.#source;
+    try {
+      const { mode, index } = this.#state;
+      const answer = await kernel.slice({ row, tensor, mode, index: [...index] });
+      if (question === this.#asked) this.#answered(answer);
+    } catch (error2) {
+      if (question === this.#asked) this.#say(error2.message);
+    } finally {
+      clearTimeout(busy);
+    }
+  }
+  #answered({ preview, buffer }) {
+    if (preview && preview.kind !== "text") this.#take(preview, buffer);
+  }
+  #take(picture, buffer) {
+    this.#picture = picture;
+    this.#buffer = buffer;
+    this.#say("");
+    this.#paint();
+  }
+  #say(text) {
+    setText(this.#note, text);
+  }
+  #paint() {
+    const { rows, columns } = this.#picture;
+    const pen = this.#canvas.getContext("2d");
+    if (!pen || rows === 0 || columns === 0) return this.#caption();
+    this.#canvas.width = columns;
+    this.#canvas.height = rows;
+    const high = Math.max(rows, columns / 8);
+    this.#canvas.style.aspectRatio = `${columns} / ${high}`;
+    this.#canvas.style.objectFit = rows < columns / 8 ? "fill" : "contain";
+    this.#canvas.style.maxHeight = `${MOST_HEIGHT2}px`;
+    this.#canvas.setAttribute("aria-label", `${this.#source.entry.name}, ${rows} × ${columns}`);
+    pen.putImageData(new ImageData(pixelsOf(this.#picture, this.#bytes()), columns, rows), 0, 0);
+    this.#caption();
+  }
+  #bytes() {
+    const [offset, size] = this.#picture.data;
+    return new Uint8Array(this.#buffer, offset, size);
+  }
+  #caption() {
+    const { rows, columns, of } = this.#picture;
+    const whole = of[0] === rows && of[1] === columns;
+    const reduced = this.#picture.kind === "grid" && this.#picture.reduced ? ` by ${this.#picture.reduced}` : "";
+    setText(this.#size, whole ? `${rows} × ${columns}` : `${rows} × ${columns} of ${of[0]} × ${of[1]}${reduced}`);
+    const range = this.#picture.kind === "grid" ? scaleOf(this.#picture).map(value).join(" … ") : "";
+    setText(this.#range, range);
+  }
+  /** The value under the pointer. */
+  #read(event) {
+    if (this.#picture.kind !== "grid") return;
+    const { rows, columns, of } = this.#picture;
+    const box = this.#canvas.getBoundingClientRect();
+    const fill = this.#canvas.style.objectFit === "fill";
+    const scale = Math.min(box.width / columns, box.height / rows);
+    const [wide, high] = fill ? [box.width, box.height] : [columns * scale, rows * scale];
+    const column2 = Math.floor((event.clientX - box.left - (box.width - wide) / 2) / wide * columns);
+    const row = Math.floor((event.clientY - box.top - (box.height - high) / 2) / high * rows);
+    if (row < 0 || column2 < 0 || row >= rows || column2 >= columns) return this.#caption();
+    const level = this.#bytes()[row * columns + column2];
+    const at = [Math.floor(row * of[0] / rows), Math.floor(column2 * of[1] / columns)];
+    setText(this.#range, `[${at.join(", ")}] ≈ ${value(valueOf(this.#picture, level))}`);
+  }
+};
+
+// src/tensors.ts
+var LISTED = 24;
+var HEADINGS = [["input", "Inputs"], ["output", "Outputs"]];
+var TensorList = class {
+  #session;
+  /** Tensors opened or closed by hand; kept from call to call, as "role/name". */
+  #opened = /* @__PURE__ */ new Map();
+  #slices = /* @__PURE__ */ new Map();
+  #answers = /* @__PURE__ */ new Map();
+  #asked = 0;
+  constructor(session) {
+    this.#session = session;
+  }
+  /** The sections of a call; filled again when the kernel has answered. */
+  show(call) {
+    const element = h("div", { class: "tensors" });
+    const { header } = this.#session.trace;
+    const known = this.#answers.get(call);
+    const embedded = header.tensors[call];
+    if (known) this.#fill(element, call, known);
+    else if (embedded) this.#fill(element, call, { tensors: embedded, buffer: this.#session.buffer });
+    if (!known && this.#session.kernel) this.#ask(element, call, Boolean(embedded));
+    else if (!known && !embedded) element.append(...this.#nothing(header.run.state === "running"));
+    return element;
+  }
+  #nothing(running) {
+    const text = running ? "Shown when the run has ended." : "Not embedded in this document.";
+    return [h("h4", {}, "Tensors"), h("p", { class: "hint" }, text)];
+  }
+  async #ask(element, call, filled2) {
+    const question = ++this.#asked;
+    const { kernel, trace } = this.#session;
+    const note = h("p", { class: "hint", role: "status" });
+    if (!filled2) element.append(h("h4", {}, "Tensors"), note);
+    const busy = setTimeout(() => setText(note, "the kernel is busy"), BUSY_AFTER_MS);
+    try {
+      const answer = await kernel?.tensors(call);
+      if (!answer) return;
+      if (!trace.has(call, Flag.RUNNING)) this.#answers.set(call, answer);
+      if (question === this.#asked) this.#fill(element, call, answer);
+    } catch (error2) {
+      setText(note, error2.message);
+    } finally {
+      clearTimeout(busy);
+    }
+  }
+  #fill(element, call, answer) {
+    const tensors = answer.tensors ?? [];
+    if (tensors.length === 0) return element.replaceChildren(h("h4", {}, "Tensors"), h("p", { class: "hint" }, "None were recorded."));
+    const sections = HEADINGS.flatMap(([role, heading]) => {
+      const own = tensors.map((entry, position) => ({ entry, position })).filter(({ entry }) => entry.role === role);
+      if (own.length === 0) return [];
+      const list = h("div");
+      const items = own.map(({ entry, position }) => this.#item(call, entry, position, answer, tensors));
+      this.#list(list, items, LISTED);
+      return [h("h4", {}, heading, h("span", {}, count(own.length))), list];
+    });
+    element.replaceChildren(...sections);
+  }
+  #list(list, items, shown) {
+    list.replaceChildren(...items.slice(0, shown));
+    const rest = items.length - shown;
+    if (rest <= 0) return;
+    const onclick = () => this.#list(list, items, shown + 4 * LISTED);
+    list.append(h("button", { type: "button", class: "more", onclick }, `${count(rest)} more`));
+  }
+  #item(call, entry, position, answer, all) {
+    const key = `${entry.role}/${entry.name}/${entry.response}`;
+    const isOpen = () => this.#opened.get(key) ?? entry === this.#openAtFirst(all);
+    const item = h("div", { class: "tensor" });
+    const fill = () => {
+      const head = this.#head(entry, isOpen(), `${call}/${position}`);
+      head.addEventListener("click", () => {
+        this.#opened.set(key, !isOpen());
+        fill();
+        item.querySelector("button")?.focus();
+      });
+      item.replaceChildren(head);
+      if (isOpen()) item.append(this.#detail(call, entry, position, answer));
+    };
+    fill();
+    return item;
+  }
+  /** Unless something was opened by hand, what came out: the first output with something to show. */
+  #openAtFirst(all) {
+    if (this.#opened.size > 0) return void 0;
+    const shows = (entry) => entry.preview !== null || entry.stats !== null;
+    return all.find((entry) => entry.role === "output" && shows(entry)) ?? all.find(shows);
+  }
+  #head(entry, open, key) {
+    const place3 = [entry.device, bytes(entry.byte_size)].filter(Boolean).join(" · ");
+    const number = entry.response > 0 ? ` #${entry.response + 1}` : "";
+    return h(
+      "button",
+      { type: "button", class: "head", "aria-expanded": String(open), "data-focus": `tensor-${key}` },
+      h("span", { class: "arrow", "aria-hidden": "true" }, entry.role === "output" ? "←" : "→"),
+      h("span", { class: "name code" }, entry.name, number),
+      h("span", { class: "datatype code" }, entry.datatype),
+      h("span", { class: "shape code" }, shape(entry.shape)),
+      h("span", { class: "place" }, place3)
+    );
+  }
+  #detail(call, entry, position, answer) {
+    const { stats, histogram, preview } = entry;
+    const parts = [];
+    if (stats) parts.push(statistics(stats));
+    if (histogram) parts.push(...distribution(histogram, "values"));
+    if (preview?.kind === "text") parts.push(...texts(preview));
+    else if (preview) {
+      const key = `${call}/${position}`;
+      const source = { entry, buffer: answer.buffer, row: call, tensor: position, kernel: this.#session.kernel };
+      const slice = new SliceView(source, preview, this.#slices.get(key));
+      this.#slices.set(key, slice.state);
+      slice.element.addEventListener("input", () => this.#slices.set(key, slice.state));
+      slice.element.addEventListener("click", () => this.#slices.set(key, slice.state));
+      parts.push(slice.element);
+    } else parts.push(h("p", { class: "hint" }, this.#absent(entry)));
+    return h("div", { class: "detail" }, parts);
+  }
+  #absent({ evicted, byte_size }) {
+    if (evicted) return "Its values were not kept: the trace budget was spent.";
+    if (byte_size === 0) return "It has no elements.";
+    return this.#session.kernel ? "Nothing to preview." : "Its values are not embedded in this document.";
+  }
+};
+function statistics({ count: size, min, max, mean, std, nan, inf, zeros }) {
+  const facts = [
+    ["min", value(min)],
+    ["mean", value(mean)],
+    ["zeros", percent(zeros, size)],
+    ["max", value(max)],
+    ["std", value(std)],
+    ["NaN", count(nan)]
+  ];
+  if (inf) facts.push(["Inf", count(inf)]);
+  return factGrid(facts);
+}
+function factGrid(facts) {
+  return h("div", { class: "facts" }, facts.map(([name, text]) => h("div", {}, name, h("b", {}, text))));
+}
+function distribution({ low, high, counts }, what, show = value) {
+  const [width, height] = [6, 46];
+  const most = Math.max(1, ...counts);
+  const bars = counts.map((each, k) => {
+    const tall = each ? Math.max(1.5, each / most * (height - 4)) : 0;
+    return svg("rect", { class: "fill-infer", x: k * width + 0.5, y: height - tall, width: width - 1, height: tall });
+  });
+  const label2 = `Histogram of ${what} from ${show(low)} to ${show(high)}`;
+  const box = { class: "histogram", viewBox: `0 0 ${counts.length * width} ${height}`, preserveAspectRatio: "none" };
+  const picture = svg("svg", { ...box, role: "img", "aria-label": label2 }, bars);
+  const bounds = h("div", { class: "caption" }, h("span", {}, show(low)), h("span", {}, show(high)));
+  return [h("div", {}, picture), bounds];
+}
+function texts({ strings, count: all }) {
+  const lines = strings.map((text, k) => h("div", {}, h("span", { class: "number" }, String(k)), h("span", {}, text)));
+  const list = h("div", { class: "strings code", tabindex: 0, role: "group", "aria-label": "Strings" }, lines);
+  return strings.length < all ? [list, h("div", { class: "caption" }, `first ${count(strings.length)} of ${count(all)}`)] : [list];
+}
+
+// src/inspector.ts
+var LISTED_CALLS = 6;
+var BINS = 36;
+var LEAST_FOR_HISTOGRAM = 4;
+var PARTS = [
+  ["pre", "fg3", "before the queue", "pre_us"],
+  ["queue", "queue", "queue", "queue_us"],
+  ["input", "input", "compute input", "compute_input_us"],
+  ["infer", "infer", "compute infer", "compute_infer_us"],
+  ["child", "child", "in child calls", null],
+  ["output", "output", "compute output", "compute_output_us"],
+  ["post", "fg3", "to the response", "post_us"]
+];
+var MARGINAL = /* @__PURE__ */ new Set(["pre", "post"]);
+var MARGINAL_SHARE = 5e-3;
+var Inspector = class {
+  element = h("div", { class: "inspector", role: "region", "aria-label": "Inspector", tabindex: 0 });
+  #session;
+  #tensors;
+  #facts = "";
+  constructor(session) {
+    this.#session = session;
+    this.#tensors = new TensorList(session);
+  }
+  /** Show the selection; nothing is touched when nothing about it changed. */
+  draw(force = false) {
+    const { selection } = this.#session;
+    const facts = this.#factsOf(selection);
+    if (facts === this.#facts && !force) return;
+    const sameSubject = JSON.stringify(selection) === this.#facts.split("\n")[0];
+    this.#facts = facts;
+    const focused = this.element.getRootNode().activeElement?.getAttribute("data-focus");
+    const top = this.element.scrollTop;
+    this.element.replaceChildren(...this.#content(selection));
+    if (sameSubject) this.element.scrollTop = top;
+    else this.element.scrollTop = 0;
+    const again = focused && [...this.element.querySelectorAll("[data-focus]")];
+    if (again) again.find((each) => each.dataset.focus === focused)?.focus();
+  }
+  focus() {
+    this.element.focus();
+  }
+  dispose() {
+    this.element.remove();
+  }
+  #factsOf(selection) {
+    if (!selection) return "";
+    const { trace } = this.#session;
+    const { flags, responses } = trace.calls;
+    const { errors, logs, notes } = trace.header;
+    const told = (call) => [flags[call], trace.duration[call], responses[call], errors[call], logs[call]?.length, notes[call]];
+    const facts = selection.kind === "call" ? told(selection.call) : [this.#calls(selection).length, trace.wall];
+    return `${JSON.stringify(selection)}
+${facts}`;
+  }
+  #content(selection) {
+    if (!selection) return [h("p", { class: "hint" }, "Select a model or a call.")];
+    return selection.kind === "call" ? this.#call(selection.call) : this.#many(selection);
+  }
+  #calls(selection) {
+    const { trace } = this.#session;
+    if (selection.kind === "fold") return selection.calls;
+    return Array.from({ length: trace.n }, (_, call) => call).filter((call) => trace.calls.model[call] === selection.model);
+  }
+  #call(call) {
+    const { trace } = this.#session;
+    const { errors, codes, notes, logs } = trace.header;
+    const source = sourceLines(trace, call);
+    const failed = trace.has(call, Flag.ERROR);
+    return [
+      this.#breadcrumb(call),
+      h("h3", {}, trace.name(call)),
+      this.#chips(call),
+      ...phases(trace, [call]),
+      ...failed ? [error(trace, call, errors[call] ?? "failed", codes[call])] : [],
+      // Who looks at a failure asks where first, others what.
+      ...failed ? source : [],
+      ...(notes[call] ?? []).map((note) => h("p", { class: "note" }, note)),
+      this.#tensors.show(call),
+      ...failed ? [] : source,
+      ...logs[call]?.length ? logLines(logs[call]) : []
+    ];
+  }
+  #breadcrumb(call) {
+    const { trace } = this.#session;
+    const path = trace.ancestors(call);
+    if (path.length === 0) return h("div", { class: "breadcrumb" }, "request from outside");
+    const step = (caller) => {
+      const onclick = () => this.#session.select({ kind: "call", call: caller }, { reveal: true });
+      return h("button", { type: "button", class: "crumb", onclick, "data-focus": `crumb-${caller}` }, trace.name(caller));
+    };
+    const shown = path.length > 6 ? [...path.slice(0, 2).map(step), h("span", {}, "…"), ...path.slice(-3).map(step)] : path.map(step);
+    return h("div", { class: "breadcrumb" }, shown.map((each) => [each, " › "]));
+  }
+  #chips(call) {
+    const { trace } = this.#session;
+    const { header, calls } = trace;
+    const model = header.models[calls.model[call]];
+    const chips = [[time(trace.duration[call])]];
+    if (model.kind === "span") chips.push(["span"]);
+    else chips.push([model.backend], [model.device], [`v${model.version}`]);
+    chips.push([header.instances[calls.instance[call]] ?? ""], [header.request_ids[call] ? `request ${header.request_ids[call]}` : ""]);
+    const batch = this.#shared(call);
+    if (batch > 1) chips.push([`batch of ${count(batch)}`]);
+    if (trace.has(call, Flag.ASYNC)) chips.push(["async"]);
+    if (trace.has(call, Flag.DECOUPLED)) chips.push([counted(calls.responses[call], "response")]);
+    if (trace.has(call, Flag.CACHE_HIT)) chips.push(["cache hit"]);
+    if (trace.has(call, Flag.CANCELLED)) chips.push(["cancelled", "error"]);
+    if (trace.has(call, Flag.RUNNING)) chips.push(["running", "running"]);
+    if (trace.has(call, Flag.ERROR)) chips.push(["error", "error"]);
+    return chipList(chips);
+  }
+  /** How many calls the same `execute` answered. */
+  #shared(call) {
+    const { execution, model } = this.#session.trace.calls;
+    if (execution[call] === 0) return 1;
+    return execution.reduce((sum, each, k) => sum + (each === execution[call] && model[k] === model[call] ? 1 : 0), 0);
+  }
+  #many(selection) {
+    const { trace } = this.#session;
+    const calls = this.#calls(selection);
+    const model = trace.header.models[selection.model];
+    const failed = calls.filter((call) => trace.has(call, Flag.ERROR));
+    const what = selection.kind === "fold" ? "calls to one model from the same caller" : "model";
+    const chips = [[counted(calls.length, "call")], [model.backend], [model.device]];
+    if (failed.length) chips.push([counted(failed.length, "error"), "error"]);
+    const slowest = [...calls].sort((a, b) => trace.duration[b] - trace.duration[a]);
+    return [
+      h("div", { class: "breadcrumb" }, what),
+      h("h3", {}, trace.names[selection.model]),
+      chipList(chips),
+      ...phases(trace, calls),
+      ...latency(trace, slowest),
+      ...failed.length ? this.#links("Failed calls", failed, calls) : [],
+      ...this.#links("Slowest calls", slowest, calls)
+    ];
+  }
+  #links(heading, some, all) {
+    const { trace } = this.#session;
+    const link = (call) => {
+      const onclick = () => this.#session.select({ kind: "call", call }, { reveal: true });
+      const place3 = `#${count(all.indexOf(call) + 1)} at ${time(trace.start(call))}`;
+      return h("button", { type: "button", class: "link", onclick, "data-focus": `call-${call}` }, h("span", {}, place3), h("span", {}, time(trace.duration[call])));
+    };
+    return [h("h4", {}, heading), ...some.slice(0, LISTED_CALLS).map(link)];
+  }
+};
+function chipList(chips) {
+  const shown = chips.filter(([text]) => text);
+  return h("div", { class: "chips" }, shown.map(([text, kind = ""]) => h("span", { class: `chip ${kind}` }, text)));
+}
+function phases(trace, calls) {
+  const sums = trace.phases(calls);
+  const whole = Object.values(sums).reduce((sum, us) => sum + us, 0);
+  const stack = PARTS.filter(([part]) => sums[part] > 0).map(
+    ([part, colour]) => h("i", { class: `back-${colour}`, style: { flex: `${sums[part] / whole} 1 0` } })
+  );
+  const label2 = PARTS.map(([part, , text]) => `${text} ${time(sums[part])}`).join(", ");
+  const rows = PARTS.filter(([part]) => isListed(part, sums, whole)).map(([part, colour, text, phase]) => {
+    const absent = calls.length === 1 && phase !== null && Number.isNaN(trace.phase(calls[0], phase));
+    const cells = absent ? [h("td", { class: "absent" }, "not recorded"), h("td")] : [h("td", {}, time(sums[part])), h("td", {}, percent(sums[part], whole))];
+    return h("tr", {}, h("th", { class: "phase" }, h("i", { class: `swatch ${part} back-${colour}` }), text), cells);
+  });
+  return [h("div", { class: "stack", role: "img", "aria-label": label2 }, stack), h("table", { class: "phases" }, h("tbody", {}, rows))];
+}
+function isListed(part, sums, whole) {
+  if (part === "child") return sums.child > 0;
+  return !MARGINAL.has(part) || sums[part] > MARGINAL_SHARE * whole;
+}
+function error(trace, call, text, code) {
+  const chain = [...trace.ancestors(call), call].map((each) => trace.name(each));
+  const where = chain.length > 8 ? [...chain.slice(0, 3), "…", ...chain.slice(-4)] : chain;
+  const head = h("div", { class: "chain" }, code ? `${code} · ${where.join(" › ")}` : where.join(" › "));
+  return h("div", { class: "error", role: "note" }, head, h("div", { class: "code" }, text));
+}
+function latency(trace, slowest) {
+  const us = slowest.map((call) => trace.duration[call]).reverse();
+  const quantile = (share) => time(us[Math.min(us.length - 1, Math.floor(share * us.length))]);
+  const mean = us.reduce((sum, each) => sum + each, 0) / us.length;
+  const facts = [
+    ["p50", quantile(0.5)],
+    ["p90", quantile(0.9)],
+    ["p99", quantile(0.99)],
+    ["min", quantile(0)],
+    ["max", quantile(1)],
+    ["mean", time(mean)]
+  ];
+  const heading = h("h4", {}, "Latency per call");
+  if (us.length < LEAST_FOR_HISTOGRAM) return [heading, factGrid(facts)];
+  const [low, high] = [us[0], us[us.length - 1]];
+  const counts = new Array(BINS).fill(0);
+  for (const each of us) counts[Math.min(BINS - 1, Math.floor((each - low) / (high - low || 1) * BINS))]++;
+  return [heading, factGrid(facts), ...distribution({ low, high, counts }, "latencies", (each) => time(each ?? NaN))];
+}
+function logLines(lines) {
+  const line = ([us, level, text]) => h("div", { class: level.toLowerCase() }, h("span", { class: "number" }, time(us)), h("span", { class: "level" }, level), h("span", {}, text.trimEnd()));
+  const list = h("div", { class: "logs code", tabindex: 0, role: "group", "aria-label": "Log lines" }, lines.map(line));
+  return [h("h4", {}, "Log", h("span", {}, count(lines.length))), list];
+}
+
+// src/session.ts
+function selectedModel(selection, trace) {
+  if (!selection) return null;
+  return selection.kind === "call" ? trace.calls.model[selection.call] : selection.model;
+}
+
+// src/splitter.ts
+var KEY_STEP = 16;
+function splitter(options) {
+  const { label: label2, axis, behind } = options;
+  const orientation = axis === "x" ? "vertical" : "horizontal";
+  const role = { role: "separator", tabindex: 0, "aria-label": label2, "aria-orientation": orientation };
+  const element = h("div", { class: `splitter ${axis}`, ...role });
+  const show = () => element.setAttribute("aria-valuenow", String(Math.round(options.size())));
+  const moveTo = (size) => {
+    const [least, most] = options.bounds();
+    options.resize(Math.round(Math.max(least, Math.min(most, size))));
+    show();
+  };
+  const along = (event) => axis === "x" ? event.clientX : event.clientY;
+  element.addEventListener("focus", show);
+  element.addEventListener("pointerdown", (start) => {
+    const from = options.size();
+    element.setPointerCapture(start.pointerId);
+    const move = (event) => moveTo(from + (along(event) - along(start)) * (behind ? -1 : 1));
+    const end = () => element.removeEventListener("pointermove", move);
+    element.addEventListener("pointermove", move);
+    element.addEventListener("pointerup", end, { once: true });
+    element.addEventListener("pointercancel", end, { once: true });
+  });
+  element.addEventListener("keydown", (event) => {
+    const [less, more] = axis === "x" ? ["ArrowLeft", "ArrowRight"] : ["ArrowUp", "ArrowDown"];
+    if (event.key !== less && event.key !== more) return;
+    event.preventDefault();
+    moveTo(options.size() + (event.key === more ? KEY_STEP : -KEY_STEP) * (behind ? -1 : 1));
+  });
+  return element;
+}
+
+// src/style.css
+var style_default = '/* Colours: phases and error keep 3:1 to the background and differ for every kind of colour vision. */\n.view {\n  --bg: #ffffff; --bg2: #f6f7f9; --card: #ffffff;\n  --fg: #1c2128; --fg2: #57606a; --fg3: #818b98;\n  --line: #d8dee4; --line2: #eceff2; --shade: #0f172a14; --over: #0f172a0a; --error-bg: #fdf0ee;\n  --accent: #1f6feb; --queue: #c27c00; --input: #4a9bd3; --infer: #1b4f93; --output: #12866a;\n  --error: #b42318; --running: #7a5cc9;\n  color-scheme: light;\n}\n.view[data-theme="dark"] {\n  --bg: #111317; --bg2: #181b20; --card: #1d2127;\n  --fg: #e6e9ed; --fg2: #a3adb8; --fg3: #77818d;\n  --line: #31373f; --line2: #23282e; --shade: #ffffff1a; --over: #ffffff0d; --error-bg: #331a1d;\n  --accent: #6cb0ff; --queue: #f7c948; --input: #a5dbfa; --infer: #4593e0; --output: #3ccf9b;\n  --error: #f2545b; --running: #b79cf5;\n  color-scheme: dark;\n}\n\n:host { all: initial; display: block; }\n.view {\n  --code: var(--jp-code-font-family, ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace);\n  --side: 322px;\n  position: relative; overflow: hidden; container-type: inline-size;\n  border: 1px solid var(--line); border-radius: 8px;\n  background: var(--bg); color: var(--fg); text-align: left;\n  font: 12px/1.4 var(--jp-ui-font-family, system-ui, -apple-system, "Segoe UI", sans-serif);\n  font-variant-numeric: tabular-nums;\n}\n.view *, .view *::before { box-sizing: border-box; }\n.code { font-family: var(--code); font-size: 11px; }\n.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }\n:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }\nh3 { margin: 0; font-size: 13px; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere; }\nh4 { display: flex; justify-content: space-between; gap: 8px; margin: 14px 0 5px; color: var(--fg2); font-size: 11px; font-weight: 600; line-height: 1.3; }\np { margin: 0; }\n\nbutton {\n  min-width: 24px; min-height: 24px; padding: 2px 6px;\n  border: 1px solid var(--line); border-radius: 5px; background: none;\n  color: var(--fg2); font: inherit; font-size: 11px; cursor: pointer;\n}\nbutton:hover { background: var(--over); color: var(--fg); }\nbutton[aria-pressed="true"] { background: var(--shade); color: var(--fg); }\nbutton.quiet { border-color: transparent; }\n\n.back-queue { background: var(--queue); }\n.back-input { background: var(--input); }\n.back-infer { background: var(--infer); }\n.back-child { background: color-mix(in srgb, var(--infer) 28%, transparent); }\n.back-output { background: var(--output); }\n.back-fg3 { background: var(--fg3); }\n.fill-queue { fill: var(--queue); }\n.fill-input { fill: var(--input); }\n.fill-infer { fill: var(--infer); }\n.fill-output { fill: var(--output); }\n.swatch { display: inline-block; flex: none; width: 12px; height: 9px; border-radius: 2px; }\n.swatch.queue { height: 4px; vertical-align: 2px; }\n.swatch.pre, .swatch.post { height: 1px; vertical-align: 4px; }\n\n/* the line above the panes */\n.toolbar { display: flex; flex-wrap: wrap; align-items: center; gap: 4px 10px; min-height: 37px; padding: 5px 10px; border-bottom: 1px solid var(--line); }\n.state { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--output); }\n.state.error { background: var(--error); }\n.state.running { background: var(--running); }\n.state.cancelled { background: var(--fg3); }\n.title { max-width: 36ch; overflow: hidden; font-weight: 600; text-overflow: ellipsis; white-space: nowrap; }\n.figures { display: flex; gap: 12px; color: var(--fg2); white-space: nowrap; }\n.figures b { color: var(--fg); font-weight: 600; }\n.figures .failed, .figures .failed b { color: var(--error); }\n.figures .running { color: var(--running); }\n.space { flex: 1; }\n.legend { display: flex; gap: 10px; color: var(--fg2); font-size: 11px; white-space: nowrap; }\n.legend span { display: inline-flex; align-items: center; gap: 4px; }\n.legend .swatch { vertical-align: 0; }\n.filter { width: 150px; min-height: 24px; padding: 2px 7px; border: 1px solid var(--line); border-radius: 5px; background: var(--bg2); color: var(--fg); font: inherit; }\n.filter::placeholder { color: var(--fg2); opacity: 1; }\n\n/* the panes */\n.panes { position: relative; display: grid; grid-template: var(--graph, 200px) minmax(0, 1fr) / minmax(0, 1fr) var(--side); height: var(--height, 500px); }\n.callgraph { grid-area: 1 / 1; position: relative; min-height: 0; overflow: hidden; border-bottom: 1px solid var(--line); background: var(--bg2); }\n.timeline { grid-area: 2 / 1; display: flex; flex-direction: column; min-height: 0; min-width: 0; }\n.inspector { grid-area: 1 / 2 / 3 / 3; min-width: 0; padding: 10px 12px 16px; overflow: auto; border-left: 1px solid var(--line); }\n.splitter { position: relative; z-index: 2; touch-action: none; }\n.splitter.x { grid-area: 1 / 2 / 3 / 3; justify-self: start; width: 7px; margin-left: -3px; cursor: col-resize; }\n.splitter.y { grid-area: 2 / 1; align-self: start; height: 7px; margin-top: -4px; cursor: row-resize; }\n.splitter:hover, .splitter:focus-visible { background: var(--shade); }\n\n/* call graph */\n.callgraph > svg { display: block; width: 100%; height: 100%; cursor: grab; user-select: none; }\n.callgraph > svg:active { cursor: grabbing; }\n.box { cursor: pointer; outline: none; }\n.box .frame { fill: var(--card); stroke: var(--line); }\n.box:hover .frame { stroke: var(--fg3); }\n.box.failing .frame { stroke: var(--error); }\n.box.span .frame { stroke-dasharray: 4 3; }\n.box.selected .frame { stroke: var(--accent); stroke-width: 2.5; }\n.box:focus-visible .frame { stroke: var(--accent); stroke-width: 3; }\n.box .track { fill: var(--line2); }\n.box .name { fill: var(--fg); font-size: 12px; font-weight: 600; }\n.box .second { fill: var(--fg2); font-size: 10.5px; }\n.box .failed { fill: var(--error); font-weight: 600; }\n.box.dim, .edge.dim { opacity: .3; }\n.far .box .second, .far .edge text, .far .edge rect { display: none; }\n.far .box .name { font-size: 14px; }\n.edge path { fill: none; stroke: var(--fg3); stroke-width: 1.25; opacity: .75; marker-end: var(--arrow); }\n.edge.async path { stroke-dasharray: 5 3; }\n.edge.stream path { stroke-width: 2; stroke-dasharray: 1.5 3; stroke-linecap: round; }\n.edge.failing path { stroke: var(--error); }\n.edge.path path { stroke: var(--fg); opacity: 1; }\n.edge.path.failing path { stroke: var(--error); stroke-width: 2; }\n.edge .label { fill: var(--bg2); }\n.edge text { fill: var(--fg2); font-size: 10.5px; }\n.edge.failing text { fill: var(--error); }\n.edges { position: absolute; bottom: 6px; left: 10px; display: flex; gap: 12px; padding: 0 4px; background: var(--bg2); color: var(--fg2); font-size: 10.5px; }\n.edges i { display: inline-block; width: 20px; margin-right: 4px; border-top: 1.5px solid var(--fg2); vertical-align: middle; }\n.edges .async { border-top-style: dashed; }\n.edges .stream { border-top: 2px dotted var(--fg2); }\n.zoom { position: absolute; right: 6px; bottom: 6px; display: flex; gap: 2px; border-radius: 6px; background: var(--bg2); }\n\n/* timeline */\n.strip, .axis { display: block; flex: none; border-bottom: 1px solid var(--line2); }\n.strip { height: 26px; cursor: crosshair; touch-action: none; }\n.axis { height: 20px; }\n.tree { position: relative; flex: 1; min-height: 0; overflow: hidden auto; outline-offset: -2px; }\n.bars { position: sticky; top: 0; left: 0; display: block; pointer-events: none; }\n.rows { position: absolute; inset: 0 0 auto; }\n.row { position: absolute; right: 0; left: 0; display: flex; height: 22px; white-space: nowrap; cursor: default; }\n.row:hover { background: var(--over); }\n.row.selected { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.tree:focus-visible .row.cursor { outline: 1px solid var(--accent); outline-offset: -1px; }\n.row.dim .names { opacity: .45; }\n.names { display: flex; flex: none; align-items: center; width: var(--names, 220px); padding: 0 6px 0 2px; overflow: hidden; }\n.guide { flex: none; align-self: stretch; width: 12px; border-right: 1px solid var(--line2); }\n.triangle { display: grid; flex: none; place-items: center; width: 16px; height: 22px; color: var(--fg2); }\n.triangle svg { width: 8px; height: 8px; }\n.row[aria-expanded="true"] .triangle svg { rotate: 90deg; }\n.names .name { overflow: hidden; text-overflow: ellipsis; }\n.names .calls, .names .span { font-style: italic; }\n.names .calls { color: var(--fg2); }\n.count { flex: none; margin-left: 5px; color: var(--fg2); font-size: 11px; }\n.badge { flex: none; margin-left: 5px; padding: 0 3px; border: 1px solid var(--line); border-radius: 3px; color: var(--fg2); font-size: 10px; line-height: 14px; }\n.badge.error { border-color: var(--error); color: var(--error); }\n\n/* inspector */\n.breadcrumb, .hint { margin-bottom: 2px; color: var(--fg2); font-size: 11px; overflow-wrap: anywhere; }\n.crumb { min-width: 0; min-height: 22px; padding: 0; border: 0; border-radius: 3px; }\n.crumb:hover { background: none; text-decoration: underline; }\n.chips { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 5px; }\n.chip { max-width: 100%; padding: 0 7px; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 10px; color: var(--fg2); font-size: 10.5px; line-height: 17px; }\n.chip.error { border-color: var(--error); color: var(--error); }\n.chip.running { border-color: var(--running); color: var(--running); }\n.stack { display: flex; gap: 1px; height: 10px; margin: 9px 0 6px; overflow: hidden; border-radius: 3px; background: var(--line2); }\n.stack i { min-width: 1px; }\n.phases { width: 100%; border-collapse: collapse; font-size: 11.5px; }\n.phases th, .phases td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; }\n.phases .swatch { margin-right: 6px; }\n.phases td { padding-left: 8px; color: var(--fg2); text-align: right; }\n.phases td:nth-child(2) { color: var(--fg); }\n.phases .absent { color: var(--fg2); font-style: italic; }\n.error:not(.badge, .chip, .state) { margin-top: 8px; padding: 6px 8px; border-left: 3px solid var(--error); border-radius: 0 4px 4px 0; background: var(--error-bg); overflow-wrap: anywhere; white-space: pre-wrap; }\n.chain { margin-bottom: 3px; color: var(--fg2); font-size: 10.5px; }\n.note { margin-top: 8px; padding: 4px 8px; border-left: 3px solid var(--queue); background: var(--bg2); overflow-wrap: anywhere; }\n.head { display: grid; grid-template-columns: 14px minmax(0, 1fr) auto; gap: 0 6px; align-items: baseline; width: 100%; padding: 4px 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); text-align: left; }\n.head[aria-expanded="true"] { background: var(--over); }\n.head .name { overflow: hidden; font-weight: 600; text-overflow: ellipsis; }\n.head .arrow, .head .datatype, .head .shape, .head .place { color: var(--fg2); }\n.head .shape { grid-column: 2; }\n.head .place { font-size: 10.5px; text-align: right; }\n.detail { padding: 6px 2px 10px; }\n.facts { display: grid; grid-template-columns: repeat(3, 1fr); gap: 2px 10px; margin-bottom: 6px; font-size: 11px; }\n.facts div { display: flex; justify-content: space-between; gap: 4px; color: var(--fg2); }\n.facts b { color: var(--fg); font-weight: 500; }\n.histogram { display: block; width: 100%; height: 46px; border-radius: 4px; background: var(--bg2); }\n.caption { display: flex; justify-content: space-between; gap: 8px; margin-top: 1px; color: var(--fg2); font-size: 10.5px; }\n.slice { margin-top: 8px; }\n.picture { display: block; width: 100%; border-radius: 4px; background: var(--bg2); image-rendering: pixelated; }\n.segments { display: inline-flex; margin-bottom: 6px; overflow: hidden; border: 1px solid var(--line); border-radius: 5px; }\n.segments button { padding: 0 8px; border: 0; border-radius: 0; }\n.slider { display: grid; grid-template-columns: 46px 1fr auto; gap: 6px; align-items: center; min-height: 22px; color: var(--fg2); font-size: 11px; }\n.slider input { width: 100%; height: 16px; margin: 0; accent-color: var(--accent); }\n.strings, .logs, .source { max-height: 170px; overflow: auto; border: 1px solid var(--line2); border-radius: 4px; }\n.strings > div, .logs > div { display: grid; gap: 6px; padding: 1px 6px; overflow-wrap: anywhere; white-space: pre-wrap; border-top: 1px solid var(--line2); }\n.strings > div { grid-template-columns: 24px minmax(0, 1fr); }\n.logs > div { grid-template-columns: 52px auto minmax(0, 1fr); }\n.strings > div:first-child, .logs > div:first-child { border-top: 0; }\n.number, .level { color: var(--fg2); }\n.logs .warning .level { color: var(--queue); }\n.logs .error .level { color: var(--error); }\n.source > div { display: grid; grid-template-columns: 30px max-content; padding: 0 6px; line-height: 17px; white-space: pre; }\n.source .here { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.link { display: flex; justify-content: space-between; gap: 8px; width: 100%; padding: 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); font-size: 11.5px; }\n.link span:last-child { color: var(--fg2); }\n.more { width: 100%; margin-top: 4px; }\n\n/* over the panes */\n.tip { position: absolute; z-index: 9; top: 0; left: 0; max-width: 300px; padding: 6px 8px; border: 1px solid var(--line); border-radius: 6px; background: var(--card); box-shadow: 0 4px 16px #0003; font-size: 11px; pointer-events: none; overflow-wrap: anywhere; }\n.tip .rows { position: static; display: grid; grid-template-columns: auto auto auto; gap: 0 10px; margin-top: 3px; }\n.tip .rows > :not(:nth-child(3n + 1)) { text-align: right; }\n.tip .swatch { margin-right: 5px; }\n.tip .share { color: var(--fg2); }\n.tip .failed { margin-top: 4px; color: var(--error); }\n[hidden] { display: none; }\n.help { position: absolute; z-index: 8; inset: 37px 0 0; padding: 14px 18px; overflow: auto; background: var(--bg); }\n.help dl { display: grid; grid-template-columns: auto 1fr; gap: 4px 14px; margin: 8px 0 12px; }\n.help dd { margin: 0; color: var(--fg2); }\n\n@container (max-width: 980px) {\n  .legend { display: none; }\n  .panes { grid-template-columns: minmax(0, 1fr) min(var(--side), 288px); }\n}\n@container (max-width: 700px) {\n  .panes { grid-template: var(--graph, 200px) var(--timeline, 240px) auto / minmax(0, 1fr); height: auto; }\n  .inspector { grid-area: 3 / 1; max-height: 420px; border-top: 1px solid var(--line); border-left: 0; }\n  .splitter.x { display: none; }\n}\n@media (prefers-reduced-motion: no-preference) {\n  .state.running { animation: pulse 1.4s ease-in-out infinite; }\n  @keyframes pulse { 50% { opacity: .35; } }\n}\n@media (forced-colors: active) {\n  .row.selected { outline: 2px solid Highlight; }\n  .box .frame { stroke: CanvasText; }\n  .box.selected .frame { stroke: Highlight; }\n}\n';
+
+// src/theme.ts
+var TOKENS = [
+  "bg",
+  "fg",
+  "fg2",
+  "fg3",
+  "line",
+  "line2",
+  "shade",
+  "accent",
+  "queue",
+  "input",
+  "infer",
+  "output",
+  "error",
+  "running"
+];
+var WATCHED = ["class", "theme", "style", "data-jp-theme-name", "data-jp-theme-light", "data-vscode-theme-kind"];
+function themeOf(element) {
+  const { vscodeThemeKind, jpThemeLight } = document.body.dataset;
+  if (vscodeThemeKind) return /light/.test(vscodeThemeKind) ? "light" : "dark";
+  if (jpThemeLight) return jpThemeLight === "false" ? "dark" : "light";
+  const colab = document.documentElement.getAttribute("theme");
+  if (colab) return colab.includes("dark") ? "dark" : "light";
+  return backgroundTheme(element) ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+}
+function watchTheme(changed) {
+  const observer = new MutationObserver(changed);
+  for (const element of [document.body, document.documentElement]) {
+    observer.observe(element, { attributes: true, attributeFilter: WATCHED });
+  }
+  const preference = matchMedia("(prefers-color-scheme: dark)");
+  preference.addEventListener("change", changed);
+  return () => {
+    observer.disconnect();
+    preference.removeEventListener("change", changed);
+  };
+}
+function coloursOf(root) {
+  const style = getComputedStyle(root);
+  const tokens = TOKENS.map((token) => [token, style.getPropertyValue(`--${token}`).trim()]);
+  return { ...Object.fromEntries(tokens), font: style.fontFamily };
+}
+function backgroundTheme(element) {
+  for (let at = element; at; at = parentOf(at)) {
+    const [red, green, blue, alpha = 1] = (getComputedStyle(at).backgroundColor.match(/[\d.]+/g) ?? [0, 0, 0, 0]).map(Number);
+    if (alpha > 0.5) return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 110 ? "dark" : "light";
+  }
+  return null;
+}
+function parentOf(element) {
+  const root = element.getRootNode();
+  return element.parentElement ?? (root instanceof ShadowRoot ? root.host : null);
+}
+
+// src/concurrency.ts
+function concurrency(starts, ends) {
+  const opening = Float64Array.from(starts).sort();
+  const closing = Float64Array.from(ends).sort();
+  const times = new Float64Array(opening.length + closing.length);
+  const counts = new Int32Array(times.length);
+  let size = 0;
+  let running = 0;
+  let max = 0;
+  for (let open = 0, close = 0; close < closing.length; ) {
+    const at = open < opening.length ? Math.min(opening[open], closing[close]) : closing[close];
+    while (close < closing.length && closing[close] === at) close++, running--;
+    while (open < opening.length && opening[open] === at) open++, running++;
+    times[size] = at;
+    counts[size++] = running;
+    max = Math.max(max, running);
+  }
+  return { times: times.subarray(0, size), counts: counts.subarray(0, size), max };
+}
+function perPixel(steps2, from, to, width) {
+  const most = new Uint32Array(width);
+  const { times, counts } = steps2;
+  const scale = width / (to - from);
+  for (let k = firstVisible(times, from); k < times.length && times[k] < to; k++) {
+    if (counts[k] === 0) continue;
+    const end = k + 1 < times.length ? times[k + 1] : times[k];
+    const first = Math.max(0, Math.floor((times[k] - from) * scale));
+    const last = Math.min(width - 1, Math.max(first, Math.ceil((end - from) * scale) - 1));
+    for (let x = first; x <= last; x++) if (counts[k] > most[x]) most[x] = counts[k];
+  }
+  return most;
+}
+function firstVisible(times, from) {
+  let low = 0;
+  let high = times.length;
+  while (low < high) {
+    const middle = low + high >> 1;
+    if (times[middle] <= from) low = middle + 1;
+    else high = middle;
+  }
+  return Math.max(0, low - 1);
+}
+
+// src/bars.ts
+var ROW_HEIGHT = 22;
+var QUEUE_HEIGHT = 5;
+var BAR_HEIGHT = 12;
+var TINT = 0.28;
+var DIM = 0.25;
+var LABEL_GAP = 6;
+var MARK_WIDTH = 19;
+var NOTCH_SPACE = 3;
+var Plane = class {
+  left;
+  width;
+  /** Right edge of the canvas, where labels end. */
+  right;
+  range;
+  constructor(range, left, width, right) {
+    this.range = range;
+    this.left = left;
+    this.width = width;
+    this.right = right;
+  }
+  x(us) {
+    return this.left + (us - this.range.from) / this.range.width * this.width;
+  }
+  time(x) {
+    return this.range.from + (x - this.left) / this.width * this.range.width;
+  }
+};
+var Bars = class {
+  #trace;
+  #pen;
+  #plane;
+  #colours;
+  #alpha = 1;
+  constructor(trace, pen, plane, colours) {
+    this.#trace = trace;
+    this.#pen = pen;
+    this.#plane = plane;
+    this.#colours = colours;
+    pen.font = `10.5px ${colours.font}`;
+    pen.textBaseline = "middle";
+  }
+  paint(row, top, { dim, critical }) {
+    this.#alpha = dim ? DIM : 1;
+    this.#pen.globalAlpha = this.#alpha;
+    const middle = top + ROW_HEIGHT / 2;
+    if (row.kind === "call") this.#paintCall(row.calls[0], middle, critical);
+    else this.#paintFold(row, middle, critical);
+    this.#pen.globalAlpha = 1;
+  }
+  #paintCall(call, middle, critical) {
+    const [start, end] = [this.#plane.x(this.#trace.start(call)), this.#plane.x(this.#trace.end(call))];
+    if (end < this.#plane.left - MARK_WIDTH || start > this.#plane.right) return;
+    if (end - start < 2) this.#rect(start, middle, 2, BAR_HEIGHT, this.#colours.infer);
+    else this.#paintPhases(call, middle);
+    this.#paintResponses(call, middle);
+    if (this.#trace.has(call, Flag.RUNNING)) this.#rect(end - 2, middle, 3, BAR_HEIGHT + 2, this.#colours.running);
+    if (this.#trace.has(call, Flag.ERROR)) this.#paintError(end, middle);
+    if (critical) this.#rect(start, middle + 8.75, Math.max(1, end - start), 1.5, this.#colours.fg);
+    this.#paintLabel(call, start, end, middle);
+  }
+  #paintPhases(call, middle) {
+    const { queue, input, infer, output, fg3 } = this.#colours;
+    let at = this.#trace.start(call);
+    const next = (us, height, colour) => {
+      if (!(us > 0)) return;
+      this.#span(at, at + us, middle, height, colour);
+      at += us;
+    };
+    next(this.#trace.phase(call, "pre_us"), 1, fg3);
+    next(this.#trace.phase(call, "queue_us"), QUEUE_HEIGHT, queue);
+    next(this.#trace.phase(call, "compute_input_us"), BAR_HEIGHT, input);
+    const inferring = this.#trace.phase(call, "compute_infer_us");
+    if (this.#trace.isLeaf(call)) next(inferring, BAR_HEIGHT, infer);
+    else if (inferring > 0) {
+      this.#paintCaller(call, at, at + inferring, middle);
+      at += inferring;
+    }
+    next(this.#trace.phase(call, "compute_output_us"), BAR_HEIGHT, output);
+    next(this.#trace.phase(call, "post_us"), 1, fg3);
+  }
+  /** Time in child calls is a tint, own time is solid. */
+  #paintCaller(call, from, to, middle) {
+    const colour = this.#colours.infer;
+    this.#pen.globalAlpha = this.#alpha * TINT;
+    this.#span(from, to, middle, BAR_HEIGHT, colour);
+    this.#pen.globalAlpha = this.#alpha;
+    const gap = 0.3 * (this.#plane.range.width / this.#plane.width);
+    let at = from;
+    const intervals = this.#trace.childIntervals(call);
+    for (let k = 0; k < intervals.length && at < to; k += 2) {
+      if (intervals[k] - at > gap) this.#span(at, Math.min(to, intervals[k]), middle, BAR_HEIGHT, colour);
+      at = Math.max(at, intervals[k + 1]);
+    }
+    if (to - at > gap) this.#span(at, to, middle, BAR_HEIGHT, colour);
+  }
+  /** A stream's responses are notches at their times; the first one goes through the bar. */
+  #paintResponses(call, middle) {
+    if (!this.#trace.has(call, Flag.DECOUPLED)) return;
+    let last = -Infinity;
+    for (const [k, us] of this.#trace.responses(call).entries()) {
+      const x = Math.round(this.#plane.x(this.#trace.start(call) + us));
+      if (x - last < NOTCH_SPACE && k > 1) continue;
+      if (x >= this.#plane.left && x <= this.#plane.right) this.#notch(x, middle, k === 0);
+      last = x;
+    }
+  }
+  #notch(x, middle, first) {
+    this.#pen.fillStyle = this.#colours.bg;
+    if (first) this.#pen.fillRect(x, middle - BAR_HEIGHT / 2, 1, BAR_HEIGHT);
+    else this.#pen.fillRect(x, middle + 2, 1, 4);
+  }
+  /** A bar at the end and a triangle: never colour alone. */
+  #paintError(x, middle) {
+    const pen = this.#pen;
+    this.#rect(x - 1, middle, 2, 16, this.#colours.error);
+    pen.beginPath();
+    pen.moveTo(x + 8, middle - 6);
+    pen.lineTo(x + 14, middle + 5);
+    pen.lineTo(x + 2, middle + 5);
+    pen.fill();
+    pen.fillStyle = this.#colours.bg;
+    pen.fillRect(x + 7.4, middle - 2, 1.3, 3.6);
+    pen.fillRect(x + 7.4, middle + 2.6, 1.3, 1.3);
+  }
+  /** Behind the bar, else before it, else in it. */
+  #paintLabel(call, start, end, middle) {
+    const label2 = this.#trace.has(call, Flag.RUNNING) ? "running…" : time(this.#trace.duration[call]);
+    const width = this.#pen.measureText(label2).width;
+    const gap = this.#trace.has(call, Flag.ERROR) ? MARK_WIDTH : LABEL_GAP;
+    if (end + gap + width < this.#plane.right) this.#text(label2, end + gap, middle, "left", this.#colours.fg2);
+    else if (start - LABEL_GAP - width > this.#plane.left) {
+      this.#text(label2, start - LABEL_GAP, middle, "right", this.#colours.fg2);
+    } else {
+      const colour = this.#trace.isLeaf(call) ? this.#colours.bg : this.#colours.fg;
+      this.#text(label2, Math.max(start, this.#plane.left) + 8, middle, "left", colour);
+    }
+  }
+  /** Height and opacity are concurrency, ticks are failures. */
+  #paintFold(row, middle, critical) {
+    const { range, left, width } = this.#plane;
+    const steps2 = stepsOf2(this.#trace, row);
+    const pixels = Math.ceil(this.#plane.right - left);
+    const most = perPixel(steps2, range.from, range.from + pixels / width * range.width, pixels);
+    const last = this.#paintStrip(most, steps2.max, middle);
+    const until = this.#plane.x(steps2.times[steps2.times.length - 1] ?? 0);
+    if (critical) this.#rect(this.#plane.x(steps2.times[0]), middle + 8.75, Math.max(1, until - this.#plane.x(steps2.times[0])), 1.5, this.#colours.fg);
+    for (const call of row.calls) if (this.#trace.has(call, Flag.ERROR)) this.#tick(this.#trace.end(call), middle);
+    if (last < 0) return;
+    const label2 = `${time(totalOf(this.#trace, row))} total`;
+    const x = left + last + LABEL_GAP + 1;
+    if (x + this.#pen.measureText(label2).width < this.#plane.right) this.#text(label2, x, middle, "left", this.#colours.fg2);
+  }
+  /** Returns where the strip ends, in pixels; -1 if nothing is in view. */
+  #paintStrip(most, max, middle) {
+    const pen = this.#pen;
+    pen.fillStyle = this.#colours.infer;
+    let last = -1;
+    for (let x = 0; x < most.length; ) {
+      const from = x;
+      const share = most[from] / max;
+      while (x < most.length && most[x] === most[from]) x++;
+      if (!(share > 0)) continue;
+      const height = QUEUE_HEIGHT + (BAR_HEIGHT - QUEUE_HEIGHT) * Math.sqrt(share);
+      pen.globalAlpha = this.#alpha * (0.3 + 0.7 * share);
+      pen.fillRect(this.#plane.left + from, middle - height / 2, x - from > 4 ? x - from - 0.5 : x - from, height);
+      last = x;
+    }
+    pen.globalAlpha = this.#alpha;
+    return last;
+  }
+  #tick(us, middle) {
+    const x = this.#plane.x(us);
+    if (x < this.#plane.left || x > this.#plane.right) return;
+    const pen = this.#pen;
+    pen.fillStyle = this.#colours.error;
+    pen.beginPath();
+    pen.moveTo(x, middle - 9);
+    pen.lineTo(x + 3.5, middle - 5);
+    pen.lineTo(x - 3.5, middle - 5);
+    pen.fill();
+  }
+  /** A bar between two times, cut where it would leave the canvas. */
+  #span(from, to, middle, height, colour) {
+    const start = Math.max(this.#plane.x(from), -50);
+    const end = Math.min(this.#plane.x(to), this.#plane.right + 50);
+    if (end > start) this.#rect(start, middle, Math.max(0.8, end - start), height, colour);
+  }
+  #rect(x, middle, width, height, colour) {
+    this.#pen.fillStyle = colour;
+    this.#pen.fillRect(x, middle - height / 2, width, height);
+  }
+  #text(text, x, middle, align, colour) {
+    this.#pen.textAlign = align;
+    this.#pen.fillStyle = colour;
+    this.#pen.fillText(text, x, middle + 0.5);
+  }
+};
+var steps = /* @__PURE__ */ new WeakMap();
+var totals = /* @__PURE__ */ new WeakMap();
+function stepsOf2(trace, row) {
+  let known = steps.get(row);
+  if (!known) steps.set(row, known = trace.concurrencyOf(row.calls));
+  return known;
+}
+function totalOf(trace, row) {
+  let known = totals.get(row);
+  if (known === void 0) totals.set(row, known = row.calls.reduce((sum, call) => sum + trace.duration[call], 0));
+  return known;
+}
+
+// src/keys.ts
+var COMMANDS = {
+  ArrowDown: "down",
+  ArrowUp: "up",
+  Home: "first",
+  End: "last",
+  PageDown: "pageDown",
+  PageUp: "pageUp",
+  ArrowRight: "unfold",
+  ArrowLeft: "fold",
+  "Shift+ArrowRight": "panRight",
+  "Shift+ArrowLeft": "panLeft",
+  Enter: "inspect",
+  "+": "zoomIn",
+  "=": "zoomIn",
+  "-": "zoomOut",
+  "0": "zoomAll",
+  f: "zoomSelected",
+  n: "nextError",
+  c: "criticalPath",
+  "/": "filter",
+  "?": "help",
+  Escape: "clear"
+};
+var HELP = [
+  ["↑ ↓ Home End PgUp PgDn", "move between rows"],
+  ["← →", "fold, unfold, to the caller"],
+  ["Enter", "to the inspector"],
+  ["+ − 0 f", "zoom in, out, whole run, selected call"],
+  ["Shift ← →", "pan"],
+  ["n", "next error, unfolding its path"],
+  ["c", "critical path"],
+  ["/", "filter: part of a name or device, error, stream, >5ms, <200us"],
+  ["arrows, Enter in the graph", "to the nearest box, select"],
+  ["Ctrl or ⌘ + wheel", "zoom; with Shift pan; alone it scrolls"],
+  ["Esc", "clear filter and selection"]
+];
+function commandOf(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return void 0;
+  const shifted = event.shiftKey && event.key.startsWith("Arrow") ? `Shift+${event.key}` : event.key;
+  return COMMANDS[shifted];
+}
+
+// src/range.ts
+var ROOM = 1.005;
+var NARROWEST = 1e-6;
+var TimeRange = class {
+  from = 0;
+  to = 1;
+  /** Grow with a running trace; ends with the first zoom, fold or selection by hand. */
+  following = true;
+  #whole = 1;
+  /** End of everything there is to see. */
+  get whole() {
+    return this.#whole;
+  }
+  get width() {
+    return this.to - this.from;
+  }
+  get isWhole() {
+    return this.from <= 0 && this.to >= this.#whole * 0.999;
+  }
+  /** The trace now ends here. */
+  grow(wall) {
+    const showAll = this.following || this.isWhole;
+    this.#whole = Math.max(wall * ROOM, 1e-3);
+    if (showAll) this.#set(0, this.#whole);
+  }
+  all() {
+    this.#set(0, this.#whole);
+  }
+  show(from, to) {
+    this.following = false;
+    this.#set(from, to);
+  }
+  /** Show less (`factor` below 1) or more; the time `at` stays where it is. */
+  zoom(factor, at = (this.from + this.to) / 2) {
+    this.show(at - (at - this.from) * factor, at + (this.to - at) * factor);
+  }
+  pan(by) {
+    this.show(this.from + by, this.to + by);
+  }
+  #set(from, to) {
+    const width = Math.min(this.#whole, Math.max(to - from, this.#whole * NARROWEST));
+    this.from = Math.max(0, Math.min(from, this.#whole - width));
+    this.to = this.from + width;
+  }
+};
+function ticks(range, width, space = 90) {
+  const least = range.width / Math.max(2, width / space);
+  const power = 10 ** Math.floor(Math.log10(least));
+  const step = power * ([1, 2, 5].find((each) => each * power >= least) ?? 10);
+  const times = [];
+  for (let k = Math.ceil(range.from / step); k * step <= range.to; k++) times.push(k * step);
+  return { times, step };
+}
+
+// src/rows.ts
+var FOLD_FROM = 4;
+var Rows = class {
+  trace;
+  /** Keys of the rows whose children are shown; kept when the trace grows. */
+  open;
+  list = [];
+  #children = /* @__PURE__ */ new Map();
+  #top;
+  constructor(trace, open = []) {
+    this.trace = trace;
+    this.open = new Set(open);
+    this.#top = this.#folded(null, trace.roots, FOLD_FROM);
+    this.rebuild();
+  }
+  /** List the rows shown, top to bottom. */
+  rebuild() {
+    this.list = [];
+    const waiting = this.#top.toReversed();
+    for (let row = waiting.pop(); row; row = waiting.pop()) {
+      row.index = this.list.length;
+      this.list.push(row);
+      if (!this.open.has(row.key)) continue;
+      for (const child of this.children(row).toReversed()) waiting.push(child);
+    }
+  }
+  /** Show or hide the row's children. */
+  toggle(row, show = !this.open.has(row.key)) {
+    if (show) this.open.add(row.key);
+    else this.open.delete(row.key);
+    this.rebuild();
+  }
+  hasChildren(row) {
+    return row.kind !== "call" || !this.trace.isLeaf(row.calls[0]);
+  }
+  isOpen(row) {
+    return this.open.has(row.key) && this.hasChildren(row);
+  }
+  children(row) {
+    let rows = this.#children.get(row);
+    if (!rows) this.#children.set(row, rows = this.#childrenOf(row));
+    return rows;
+  }
+  find(key) {
+    return this.list.find((row) => row.key === key);
+  }
+  /** Unfold level by level while the view is not full; single calls of folds stay hidden. */
+  openDefault(atMost) {
+    this.open.clear();
+    const waiting = [...this.#top];
+    let shown = waiting.length;
+    for (let row = waiting.shift(); row; row = waiting.shift()) {
+      if (!this.hasChildren(row) || row.kind === "calls" || this.#isPlainFold(row)) continue;
+      const children = this.children(row);
+      if (shown + children.length > atMost && shown > 1) continue;
+      this.open.add(row.key);
+      shown += children.length;
+      waiting.push(...children);
+    }
+    this.rebuild();
+  }
+  /** Unfold the path to a call and return its row. */
+  reveal(call) {
+    let rows = this.#top;
+    let found = null;
+    for (const step of [...this.trace.ancestors(call), call]) {
+      if (found) this.open.add(found.key);
+      found = this.#descend(rows, step);
+      if (!found) break;
+      rows = this.children(found);
+    }
+    this.rebuild();
+    return found;
+  }
+  /** The row of one call among these, unfolding the folds on the way. */
+  #descend(rows, call) {
+    const single = rows.find((row) => row.kind === "call" && row.calls[0] === call);
+    if (single) return single;
+    const fold = rows.find((row) => row.kind !== "call" && row.model === this.trace.calls.model[call]);
+    if (!fold) return null;
+    this.open.add(fold.key);
+    const within = this.children(fold);
+    const calls = within.find((row) => row.kind === "calls");
+    if (!calls) return within.find((row) => row.calls[0] === call) ?? null;
+    this.open.add(calls.key);
+    return this.children(calls).find((row) => row.calls[0] === call) ?? null;
+  }
+  /** A fold whose calls made no calls: its children are the calls themselves. */
+  #isPlainFold(row) {
+    return row.kind === "fold" && row.calls.every((call) => this.trace.isLeaf(call));
+  }
+  #childrenOf(row) {
+    if (row.kind === "call") return this.#folded(row, this.trace.children(row.calls[0]), FOLD_FROM);
+    if (row.kind === "calls" || this.#isPlainFold(row)) return this.#singles(row);
+    const below = row.calls.flatMap((call) => Array.from(this.trace.children(call)));
+    const rows = this.#folded(row, below, 1);
+    rows.push(newRow("calls", row, `${row.key}/calls`, row.model, row.calls));
+    return numbered(rows);
+  }
+  #singles(fold) {
+    const rows = fold.calls.map((call, k) => {
+      const row = newRow("call", fold, `${fold.key}/${call}`, fold.model, [call]);
+      row.ordinal = k + 1;
+      return row;
+    });
+    return numbered(rows);
+  }
+  /** Calls as rows in order of their start, folded by model from `foldFrom` calls on. */
+  #folded(parent, calls, foldFrom) {
+    const { trace } = this;
+    const at = parent ? `${parent.key}/` : "";
+    const rows = [];
+    for (const [model, group] of byModel(trace, calls)) {
+      if (group.length >= foldFrom) rows.push(newRow("fold", parent, `${at}m${model}`, model, group));
+      else for (const call of group) rows.push(newRow("call", parent, `${at}${call}`, model, [call]));
+    }
+    rows.sort((a, b) => trace.start(a.calls[0]) - trace.start(b.calls[0]));
+    return numbered(rows);
+  }
+};
+function byModel(trace, calls) {
+  const groups = /* @__PURE__ */ new Map();
+  for (const call of calls) {
+    const model = trace.calls.model[call];
+    const group = groups.get(model);
+    if (group) group.push(call);
+    else groups.set(model, [call]);
+  }
+  for (const group of groups.values()) group.sort((a, b) => trace.start(a) - trace.start(b));
+  return groups;
+}
+function newRow(kind, parent, key, model, calls) {
+  const depth = parent ? parent.depth + 1 : 0;
+  return { kind, key, model, calls, ordinal: 0, parent, depth, position: 0, siblings: 0, index: -1 };
+}
+function numbered(rows) {
+  rows.forEach((row, k) => {
+    row.position = k + 1;
+    row.siblings = rows.length;
+  });
+  return rows;
+}
+
+// src/strip.ts
+var HEIGHT = 26;
+var AXIS_HEIGHT = 20;
+var CURVE_HEIGHT = 18;
+var CLICK = 3;
+var Strip = class {
+  element = h("canvas", { class: "strip", "aria-hidden": "true" });
+  #range;
+  #changed;
+  #plane = null;
+  constructor(range, changed) {
+    this.#range = range;
+    this.#changed = changed;
+    this.element.addEventListener("pointerdown", (event) => this.#brush(event));
+    this.element.addEventListener("dblclick", () => {
+      range.all();
+      changed();
+    });
+  }
+  paint(trace, plane, colours) {
+    this.#plane = plane;
+    const pen = context(this.element, plane.right, HEIGHT);
+    const pixels = Math.max(1, Math.floor(plane.width));
+    const { concurrency: concurrency2 } = trace;
+    const most = perPixel(concurrency2, 0, this.#range.whole, pixels);
+    pen.fillStyle = colours.infer;
+    pen.globalAlpha = 0.55;
+    most.forEach((running, x) => {
+      const height = running / concurrency2.max * CURVE_HEIGHT;
+      if (running) pen.fillRect(plane.left + x, HEIGHT - 3 - height, 1, height);
+    });
+    pen.globalAlpha = 1;
+    this.#paintErrors(trace, pen, plane, colours);
+    this.#paintWindow(pen, plane, colours);
+    label(pen, colours, `concurrent calls, max ${count(concurrency2.max)}`, HEIGHT / 2);
+  }
+  #paintErrors(trace, pen, plane, colours) {
+    pen.fillStyle = colours.error;
+    for (let call = 0; call < trace.n; call++) {
+      if (!trace.has(call, Flag.ERROR)) continue;
+      pen.fillRect(plane.left + trace.end(call) / this.#range.whole * plane.width - 1, 2, 2, 4);
+    }
+  }
+  #paintWindow(pen, { left, width }, { shade, accent }) {
+    if (this.#range.isWhole) return;
+    const from = left + this.#range.from / this.#range.whole * width;
+    const to = left + this.#range.to / this.#range.whole * width;
+    pen.fillStyle = shade;
+    pen.fillRect(left, 0, from - left, HEIGHT);
+    pen.fillRect(to, 0, left + width - to, HEIGHT);
+    pen.strokeStyle = accent;
+    pen.lineWidth = 1.5;
+    pen.strokeRect(from, 0.75, Math.max(3, to - from), HEIGHT - 1.5);
+  }
+  /** Drag shows a stretch of time, click moves to it. */
+  #brush(start) {
+    const from = this.#time(start);
+    this.element.setPointerCapture(start.pointerId);
+    const move = (event) => {
+      if (Math.abs(event.clientX - start.clientX) <= CLICK) return;
+      const to = this.#time(event);
+      this.#range.show(Math.min(from, to), Math.max(from, to));
+      this.#changed();
+    };
+    const end = (event) => {
+      this.element.removeEventListener("pointermove", move);
+      if (Math.abs(event.clientX - start.clientX) > CLICK || this.#range.isWhole) return;
+      this.#range.pan(from - (this.#range.from + this.#range.to) / 2);
+      this.#changed();
+    };
+    this.element.addEventListener("pointermove", move);
+    this.element.addEventListener("pointerup", end, { once: true });
+  }
+  #time(event) {
+    const { left, width } = this.#plane ?? { left: 0, width: 1 };
+    const x = event.clientX - this.element.getBoundingClientRect().left - left;
+    return x / width * this.#range.whole;
+  }
+};
+var Axis = class {
+  element = h("canvas", { class: "axis", "aria-hidden": "true" });
+  /** Label round times; returns them for the grid below. */
+  paint(plane, colours, rows) {
+    const pen = context(this.element, plane.right, AXIS_HEIGHT);
+    label(pen, colours, `${count(rows)} rows`, AXIS_HEIGHT / 2);
+    const { times, step } = ticks(plane.range, plane.width);
+    const [unit, scale] = step >= 1e6 ? ["s", 1e6] : step >= 1e3 || plane.range.to > 5e3 ? ["ms", 1e3] : ["µs", 1];
+    const decimals = Math.max(0, -Math.floor(Math.log10(step / scale) + 1e-9));
+    for (const us of times) {
+      const text = `${(us / scale).toFixed(decimals)} ${unit}`;
+      const [x, half] = [plane.x(us), pen.measureText(text).width / 2];
+      if (x + half > plane.right) continue;
+      pen.fillText(text, Math.max(plane.left, x - half), AXIS_HEIGHT / 2);
+    }
+    return times;
+  }
+};
+function label(pen, { font, fg2 }, text, middle) {
+  pen.font = `10.5px ${font}`;
+  pen.textBaseline = "middle";
+  pen.fillStyle = fg2;
+  pen.fillText(text, 10, middle);
+}
+
+// src/timeline.ts
+var NAMES_WIDTH = 232;
+var LABEL_ROOM = 74;
+var ROWS_AT_FIRST = 24;
+var PAGE = 10;
+var ZOOM_STEP = 0.7;
+var PAN_STEP = 0.2;
+var Timeline = class {
+  element;
+  range = new TimeRange();
+  #session;
+  #id;
+  #rows = null;
+  #shown = /* @__PURE__ */ new Map();
+  #cursor = "";
+  /** Folds changed by hand are kept while a run grows. */
+  #touched = false;
+  #strip = new Strip(this.range, () => this.repaint());
+  #axis = new Axis();
+  #canvas = h("canvas", { class: "bars", "aria-hidden": "true" });
+  #list = h("div", { class: "rows", role: "none" });
+  #tree;
+  #frame = 0;
+  constructor(session, id) {
+    this.#session = session;
+    this.#id = id;
+    const label2 = { "aria-label": "Timeline of calls", "aria-multiselectable": "true" };
+    this.#tree = h("div", { class: "tree", role: "tree", tabindex: 0, ...label2 }, this.#list, this.#canvas);
+    this.element = h("div", { class: "timeline" }, this.#strip.element, this.#axis.element, this.#tree);
+    this.#listen();
+  }
+  /** Show the rows of a trace; what is unfolded stays so. */
+  draw(trace) {
+    this.#rows = new Rows(trace, this.#rows?.open);
+    if (!this.#touched) this.#rows.openDefault(ROWS_AT_FIRST);
+    this.range.grow(trace.wall);
+    this.#resized();
+  }
+  /** Follow the selection: scroll to its row, if asked by unfolding the path to it. */
+  mark(reveal) {
+    const { selection } = this.#session;
+    if (!this.#rows || !selection) return this.repaint();
+    let row;
+    if (selection.kind === "call" && reveal) {
+      row = this.#rows.reveal(selection.call);
+      this.#touched = true;
+      this.#resized();
+    } else row = this.#rows.list.find((each) => this.#isSelected(each));
+    if (row && reveal) this.#cursor = row.key;
+    if (row && reveal) this.#scrollTo(row);
+    this.repaint();
+  }
+  /** Keys of unfolded rows, to hand over to another view of the run. */
+  get open() {
+    return [...this.#rows?.open ?? []];
+  }
+  callsOf(key) {
+    return this.#rows?.find(key)?.calls;
+  }
+  restore(open) {
+    if (!this.#rows || open.length === 0) return;
+    this.#rows = new Rows(this.#rows.trace, open);
+    this.#touched = true;
+    this.#resized();
+  }
+  focus() {
+    this.#tree.focus();
+  }
+  /** Height in which all rows can be seen. */
+  get wantedHeight() {
+    return (this.#rows?.list.length ?? 0) * ROW_HEIGHT + 56;
+  }
+  repaint() {
+    this.#frame ||= requestAnimationFrame(() => {
+      this.#frame = 0;
+      this.#paint();
+    });
+  }
+  dispose() {
+    cancelAnimationFrame(this.#frame);
+    this.element.remove();
+  }
+  #resized() {
+    this.#list.style.height = `${(this.#rows?.list.length ?? 0) * ROW_HEIGHT}px`;
+    this.repaint();
+  }
+  #plane() {
+    const width = this.#tree.clientWidth;
+    const left = Math.round(Math.min(NAMES_WIDTH, 0.38 * width));
+    this.element.style.setProperty("--names", `${left}px`);
+    return new Plane(this.range, left, Math.max(50, width - left - LABEL_ROOM), width);
+  }
+  #paint() {
+    const { trace, colours, showsCritical } = this.#session;
+    const [rows, height] = [this.#rows, this.#tree.clientHeight];
+    if (!rows || this.#tree.clientWidth === 0) return;
+    const plane = this.#plane();
+    const top = this.#tree.scrollTop;
+    const first = Math.max(0, Math.floor(top / ROW_HEIGHT));
+    const visible2 = rows.list.slice(first, Math.ceil((top + height) / ROW_HEIGHT));
+    this.#showRows(visible2);
+    const times = this.#axis.paint(plane, colours, rows.list.length);
+    const pen = context(this.#canvas, plane.right, height);
+    pen.fillStyle = colours.line2;
+    for (const us of times) if (plane.x(us) >= plane.left) pen.fillRect(Math.round(plane.x(us)), 0, 1, height);
+    pen.save();
+    pen.beginPath();
+    pen.rect(plane.left - 1, 0, plane.right, height);
+    pen.clip();
+    const bars = new Bars(trace, pen, plane, colours);
+    for (const row of visible2) {
+      const critical = showsCritical && row.calls.some((call) => trace.critical.has(call));
+      bars.paint(row, row.index * ROW_HEIGHT - top, { dim: this.#session.dims(row, rows.isOpen(row)), critical });
+    }
+    pen.restore();
+    this.#strip.paint(trace, plane, colours);
+  }
+  /** Elements for the rows in view only, in their order; kept as long as they stay in view. */
+  #showRows(visible2) {
+    const keys = new Set(visible2.map((row) => row.key));
+    for (const [key, { element }] of this.#shown) {
+      if (keys.has(key)) continue;
+      element.remove();
+      this.#shown.delete(key);
+    }
+    let next = this.#list.firstElementChild;
+    for (const row of visible2) {
+      const { element } = this.#rowElement(row);
+      if (element === next) next = next.nextElementSibling;
+      else this.#list.insertBefore(element, next);
+    }
+    const cursor = this.#shown.get(this.#cursor);
+    if (cursor) this.#tree.setAttribute("aria-activedescendant", cursor.element.id);
+    else this.#tree.removeAttribute("aria-activedescendant");
+  }
+  #rowElement(row) {
+    let shown = this.#shown.get(row.key);
+    if (!shown) {
+      const element2 = h("div", { class: "row", role: "treeitem", id: `${this.#id}-${row.key}` });
+      this.#shown.set(row.key, shown = { element: element2, row, facts: "" });
+    }
+    const { element } = shown;
+    shown.row = row;
+    const facts = this.#facts(row);
+    if (shown.facts !== facts) this.#fill(element, row);
+    shown.facts = facts;
+    element.style.top = `${row.index * ROW_HEIGHT}px`;
+    const selected = this.#isSelected(row);
+    element.classList.toggle("selected", selected);
+    element.classList.toggle("cursor", row.key === this.#cursor);
+    element.classList.toggle("dim", this.#session.dims(row, this.#rows?.isOpen(row) ?? false));
+    element.setAttribute("aria-selected", String(selected));
+    return shown;
+  }
+  /** All that the element of a row shows, to see whether it must be filled anew. */
+  #facts(row) {
+    const { trace } = this.#session;
+    const [call] = row.calls;
+    const { flags, responses } = trace.calls;
+    const state = [flags[call], responses[call], trace.duration[call], trace.names[row.model]];
+    const tree = [row.calls.length, row.depth, row.position, row.siblings];
+    return [...state, ...tree, this.#rows?.hasChildren(row), this.#rows?.isOpen(row), this.#errors(row)].join();
+  }
+  #errors(row) {
+    return row.calls.reduce((sum, call) => sum + (this.#session.trace.has(call, Flag.ERROR) ? 1 : 0), 0);
+  }
+  #fill(element, row) {
+    const { trace } = this.#session;
+    const [call] = row.calls;
+    const branches = this.#rows?.hasChildren(row) ?? false;
+    element.setAttribute("aria-level", String(row.depth + 1));
+    element.setAttribute("aria-posinset", String(row.position));
+    element.setAttribute("aria-setsize", String(row.siblings));
+    if (branches) element.setAttribute("aria-expanded", String(this.#rows?.isOpen(row)));
+    else element.removeAttribute("aria-expanded");
+    element.setAttribute("aria-description", row.kind === "call" ? time(trace.duration[call]) : counted(row.calls.length, "call"));
+    const triangle = branches && svg("svg", { viewBox: "0 0 8 8" }, svg("path", { d: "M2 0 L7 4 L2 8z", fill: "currentColor" }));
+    const guides = Array.from({ length: row.depth }, () => h("span", { class: "guide" }));
+    const name = row.kind === "calls" ? "individual calls" : trace.names[row.model];
+    const names = h("div", { class: "names" }, guides, h("span", { class: "triangle" }, triangle));
+    names.append(h("span", { class: `name ${row.kind} ${trace.header.models[row.model].kind}`, title: name }, name));
+    names.append(...this.#badges(row));
+    element.replaceChildren(names);
+  }
+  #badges(row) {
+    const { trace } = this.#session;
+    const [call] = row.calls;
+    const badges = [];
+    const badge = (text, kind = "") => badges.push(h("span", { class: `badge ${kind}` }, text));
+    if (row.kind !== "call") badges.push(h("span", { class: "count" }, `×${count(row.calls.length)}`));
+    else if (row.ordinal) badges.push(h("span", { class: "count" }, `#${count(row.ordinal)}`));
+    const errors = this.#errors(row);
+    if (errors) badge(row.kind === "call" ? "error" : counted(errors, "error"), "error");
+    if (row.kind !== "call") return badges;
+    if (trace.has(call, Flag.CANCELLED)) badge("cancelled");
+    if (trace.has(call, Flag.CACHE_HIT)) badge("cached");
+    if (trace.has(call, Flag.DECOUPLED)) badge(counted(trace.calls.responses[call], "response"));
+    if (trace.header.notes[call]) badge("note");
+    return badges;
+  }
+  #isSelected(row) {
+    const { selection } = this.#session;
+    if (!selection) return false;
+    if (selection.kind === "fold") return row.key === selection.key;
+    if (selection.kind === "model") return row.model === selection.model;
+    return row.kind === "call" && row.calls[0] === selection.call;
+  }
+  #listen() {
+    const tree = this.#tree;
+    tree.addEventListener("scroll", () => this.repaint());
+    tree.addEventListener("keydown", (event) => this.#key(event));
+    tree.addEventListener("click", (event) => this.#click(event));
+    tree.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
+    tree.addEventListener("pointermove", (event) => this.#hover(event));
+    tree.addEventListener("pointerleave", () => this.#leave());
+  }
+  #rowOf(event) {
+    const element = event.target.closest("[role=treeitem]");
+    return [...this.#shown.values()].find((shown) => shown.element === element)?.row;
+  }
+  #click(event) {
+    const row = this.#rowOf(event);
+    if (!row || !this.#rows) return;
+    this.range.following = false;
+    this.#cursor = row.key;
+    const onTriangle = event.target.closest(".triangle") !== null;
+    if (onTriangle && this.#rows.hasChildren(row)) this.#toggle(row);
+    else this.#select(row);
+  }
+  #select(row) {
+    this.#cursor = row.key;
+    const { key, model, calls } = row;
+    this.#session.select(row.kind === "call" ? { kind: "call", call: calls[0] } : { kind: "fold", key, model, calls });
+  }
+  #toggle(row, show) {
+    this.#touched = true;
+    this.range.following = false;
+    this.#rows?.toggle(row, show);
+    this.#resized();
+  }
+  #scrollTo(row) {
+    const top = row.index * ROW_HEIGHT;
+    const bottom = top + ROW_HEIGHT - this.#tree.clientHeight;
+    if (top < this.#tree.scrollTop) this.#tree.scrollTop = top;
+    else if (bottom > this.#tree.scrollTop) this.#tree.scrollTop = bottom;
+    this.repaint();
+  }
+  #wheel(event) {
+    if (event.ctrlKey || event.metaKey) {
+      const x = event.clientX - this.#tree.getBoundingClientRect().left;
+      this.#zoom(() => this.range.zoom(Math.exp(event.deltaY * 2e-3), this.#plane().time(x)));
+    } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+      const pixels = event.deltaX || event.deltaY;
+      this.#zoom(() => this.range.pan(pixels / this.#plane().width * this.range.width));
+    } else return;
+    event.preventDefault();
+  }
+  #zoom(change) {
+    change();
+    this.repaint();
+  }
+  /** Over a fold, the call nearest to the pointer is meant. */
+  #hover(event) {
+    const row = this.#rowOf(event);
+    const x = event.clientX - this.#tree.getBoundingClientRect().left;
+    if (!row || x < this.#plane().left) return this.#leave();
+    const { trace } = this.#session;
+    const at = this.#plane().time(x);
+    const away = (call2) => Math.max(trace.start(call2) - at, at - trace.end(call2), 0);
+    const call = row.calls.reduce((best, each) => away(each) < away(best) ? each : best);
+    this.#session.hover({ call });
+    const title = `${trace.name(call)}${row.kind === "call" ? "" : ` · 1 of ${count(row.calls.length)}`}  ${time(trace.duration[call])}`;
+    this.#session.tip({ title, phases: trace.phases([call]), error: trace.header.errors[call] }, event);
+  }
+  #leave() {
+    this.#session.hover(null);
+    this.#session.tip(null);
+  }
+  #key(event) {
+    const command = commandOf(event);
+    if (!command) return;
+    event.preventDefault();
+    this.#obey(command);
+  }
+  #obey(command) {
+    const list = this.#rows?.list ?? [];
+    const at = list.findIndex((row2) => row2.key === this.#cursor);
+    const row = list[at];
+    switch (command) {
+      case "down":
+        return this.#goTo(at + 1);
+      case "up":
+        return this.#goTo(at - 1);
+      case "first":
+        return this.#goTo(0);
+      case "last":
+        return this.#goTo(list.length - 1);
+      case "pageDown":
+        return this.#goTo(at + PAGE);
+      case "pageUp":
+        return this.#goTo(at - PAGE);
+      case "unfold":
+        return row && this.#unfold(row);
+      case "fold":
+        return row && this.#fold(row);
+      case "zoomIn":
+        return this.#zoom(() => this.range.zoom(ZOOM_STEP));
+      case "zoomOut":
+        return this.#zoom(() => this.range.zoom(1 / ZOOM_STEP));
+      case "zoomAll":
+        return this.#zoom(() => this.range.all());
+      case "zoomSelected":
+        return row && this.#zoom(() => this.#showCalls(row.calls));
+      case "panLeft":
+        return this.#zoom(() => this.range.pan(-PAN_STEP * this.range.width));
+      case "panRight":
+        return this.#zoom(() => this.range.pan(PAN_STEP * this.range.width));
+      default:
+        return this.#session.command(command);
+    }
+  }
+  #goTo(index) {
+    const list = this.#rows?.list ?? [];
+    if (list.length === 0) return;
+    this.range.following = false;
+    const row = list[Math.max(0, Math.min(list.length - 1, index))];
+    this.#scrollTo(row);
+    this.#select(row);
+  }
+  #unfold(row) {
+    if (!this.#rows?.hasChildren(row)) return;
+    if (this.#rows.isOpen(row)) this.#goTo(row.index + 1);
+    else this.#toggle(row, true);
+  }
+  #fold(row) {
+    if (this.#rows?.isOpen(row)) this.#toggle(row, false);
+    else if (row.parent) this.#goTo(row.parent.index);
+  }
+  #showCalls(calls) {
+    const { trace } = this.#session;
+    const from = calls.reduce((least, call) => Math.min(least, trace.start(call)), Infinity);
+    const to = calls.reduce((most, call) => Math.max(most, trace.end(call)), 0);
+    const room = 0.08 * (to - from);
+    this.range.show(from - room, to + room);
+  }
+};
+
+// src/toolbar.ts
+var LEGEND = ["queue", "input", "infer", "output"];
+var Toolbar = class {
+  element;
+  filter;
+  #critical;
+  #state = h("span", { class: "state", role: "img" });
+  #title = h("span", { class: "title" });
+  #facts = h("span", { class: "figures" });
+  constructor(actions) {
+    const onclick = () => actions.toggleCritical();
+    const critical = { type: "button", "aria-pressed": "false", title: "Critical path (c)", onclick };
+    this.#critical = h("button", critical, "critical path");
+    const oninput = () => actions.filter(this.filter.value);
+    const onkeydown = (event) => {
+      if (event.key !== "Enter" && event.key !== "Escape") return;
+      if (event.key === "Escape") this.clearFilter();
+      actions.leave();
+      event.preventDefault();
+    };
+    const field = { class: "filter", type: "search", placeholder: "Filter calls  /", "aria-label": "Filter calls" };
+    this.filter = h("input", { ...field, oninput, onkeydown });
+    const help = { type: "button", title: "Keyboard help (?)", "aria-label": "? Keyboard help", onclick: () => actions.toggleHelp() };
+    const legend2 = LEGEND.map((phase) => h("span", {}, h("i", { class: `swatch ${phase} back-${phase}` }), phase));
+    this.element = h(
+      "div",
+      { class: "toolbar", role: "toolbar", "aria-label": "Run" },
+      this.#state,
+      this.#title,
+      this.#facts,
+      h("span", { class: "space" }),
+      h("span", { class: "legend", "aria-hidden": "true" }, legend2),
+      this.#critical,
+      this.filter,
+      h("button", help, "?")
+    );
+  }
+  draw(trace) {
+    const { title, request_id, state } = trace.header.run;
+    const shown = state === "running" ? "running" : state === "cancelled" ? "cancelled" : trace.errors ? "error" : "done";
+    this.#state.className = `state ${shown}`;
+    this.#state.setAttribute("aria-label", shown);
+    this.#state.setAttribute("title", shown);
+    setText(this.#title, request_id ? `${title} · request ${request_id}` : title);
+    this.#title.setAttribute("title", this.#title.textContent ?? "");
+    const models = new Set(trace.calls.model).size;
+    const facts = [figure(time(trace.wall), "wall"), figure(count(trace.n), plural(trace.n, "call")), figure(count(models), plural(models, "model"))];
+    if (trace.errors) facts.push(figure(count(trace.errors), plural(trace.errors, "error"), "failed"));
+    if (shown === "running" || shown === "cancelled") facts.push(h("span", { class: shown }, shown));
+    this.#facts.replaceChildren(...facts);
+  }
+  press(critical) {
+    this.#critical.setAttribute("aria-pressed", String(critical));
+  }
+  clearFilter() {
+    this.filter.value = "";
+    this.filter.dispatchEvent(new Event("input"));
+  }
+};
+function helpSheet(close) {
+  const onkeydown = (event) => {
+    if (event.key !== "Escape" && event.key !== "?") return;
+    event.preventDefault();
+    close();
+  };
+  const entries = HELP.flatMap(([keys, meaning]) => [h("dt", { class: "code" }, keys), h("dd", {}, meaning)]);
+  return h(
+    "div",
+    { class: "help", role: "dialog", "aria-label": "Keyboard help", tabindex: -1, onkeydown },
+    h("h3", {}, "Keyboard"),
+    h("dl", {}, entries),
+    h("button", { type: "button", onclick: close }, "close")
+  );
+}
+function figure(number, noun, kind = "") {
+  return h("span", { class: kind }, h("b", {}, number), ` ${noun}`);
+}
+function plural(number, noun) {
+  return number === 1 ? noun : `${noun}s`;
+}
+
+// src/trace.ts
+var OTHERS = 65535;
+var Trace = class {
+  header;
+  calls;
+  n;
+  /** Names of the models, with the version where a name alone would be ambiguous. */
+  names;
+  roots;
+  duration;
+  /** Per call, time not covered by the calls it made. */
+  own;
+  errors;
+  /** End of the last call. */
+  wall;
+  #store;
+  #offsets;
+  #below;
+  #critical;
+  #concurrency;
+  #intervals = /* @__PURE__ */ new Map();
+  constructor(store) {
+    this.#store = store;
+    this.header = store.header;
+    this.calls = store.calls;
+    this.n = store.n;
+    this.names = distinctNames(this.header);
+    [this.#offsets, this.#below] = this.#index();
+    this.roots = this.#rootCalls();
+    this.duration = this.#durations();
+    this.own = this.duration.map((duration, call) => duration - this.#covered(call));
+    this.errors = this.calls.flags.reduce((sum, flags) => sum + (flags & Flag.ERROR ? 1 : 0), 0);
+    this.wall = this.duration.reduce((most, _, call) => Math.max(most, this.end(call)), 0);
+  }
+  start(call) {
+    return this.calls.start_us[call];
+  }
+  end(call) {
+    return this.calls.start_us[call] + this.duration[call];
+  }
+  name(call) {
+    return this.names[this.calls.model[call]];
+  }
+  has(call, flag) {
+    return (this.calls.flags[call] & flag) !== 0;
+  }
+  /** A phase's duration, NaN where it was not recorded. */
+  phase(call, phase) {
+    return this.calls[phase][call];
+  }
+  responses(call) {
+    return this.#store.responses(call);
+  }
+  /** Calls made by this one, in order of their start. */
+  children(call) {
+    return this.#below.subarray(this.#offsets[call], this.#offsets[call + 1]);
+  }
+  isLeaf(call) {
+    return this.#offsets[call] === this.#offsets[call + 1];
+  }
+  /** The callers, outermost first, without the call itself. */
+  ancestors(call) {
+    const path = [];
+    for (let at = this.calls.parent[call]; at >= 0; at = this.calls.parent[at]) path.push(at);
+    return path.reverse();
+  }
+  /** Merged intervals in which calls made by this one ran, as start, end, start, end, … */
+  childIntervals(call) {
+    let merged = this.#intervals.get(call);
+    if (merged) return merged;
+    this.#intervals.set(call, merged = []);
+    for (const child of this.children(call)) {
+      const end = this.end(child);
+      const last = merged.length - 1;
+      if (last >= 0 && this.start(child) <= merged[last]) merged[last] = Math.max(merged[last], end);
+      else merged.push(this.start(child), end);
+    }
+    return merged;
+  }
+  /** The phases of some calls, summed. */
+  phases(calls) {
+    const sums = { pre: 0, queue: 0, input: 0, infer: 0, child: 0, output: 0, post: 0 };
+    for (const call of calls) this.#addPhases(sums, call);
+    return sums;
+  }
+  /** The calls that determined the wall time: from the last-ending child backwards. */
+  get critical() {
+    if (this.#critical) return this.#critical;
+    const path = /* @__PURE__ */ new Set();
+    const open = [...this.roots];
+    for (let call = open.pop(); call !== void 0; call = open.pop()) {
+      path.add(call);
+      let limit = Infinity;
+      for (const child of this.#byEnd(call)) {
+        if (this.end(child) > limit + 1e-3) continue;
+        open.push(child);
+        limit = this.start(child);
+      }
+    }
+    return this.#critical = path;
+  }
+  /** How many calls that wait for no other call ran at once. */
+  get concurrency() {
+    if (this.#concurrency) return this.#concurrency;
+    const leaves = Array.from({ length: this.n }, (_, call) => call).filter((call) => this.isLeaf(call));
+    return this.#concurrency = this.concurrencyOf(leaves);
+  }
+  concurrencyOf(calls) {
+    return concurrency(calls.map((call) => this.start(call)), calls.map((call) => this.end(call)));
+  }
+  /** Boxes and edges; beyond `limit` models the smallest by own time share one box. */
+  graph(limit = 60, kept = 40) {
+    const nodes = this.#nodes();
+    const edges = this.#edges();
+    if (nodes.length <= limit) return { nodes, edges };
+    return gather(nodes, edges, kept);
+  }
+  #index() {
+    const { parent, start_us } = this.calls;
+    const offsets = new Int32Array(this.n + 1);
+    for (const caller of parent) if (caller >= 0) offsets[caller + 1]++;
+    for (let call = 0; call < this.n; call++) offsets[call + 1] += offsets[call];
+    const below = new Int32Array(offsets[this.n]);
+    const next = offsets.slice();
+    for (let call = 0; call < this.n; call++) if (parent[call] >= 0) below[next[parent[call]]++] = call;
+    for (let call = 0; call < this.n; call++) {
+      const siblings = below.subarray(offsets[call], offsets[call + 1]);
+      const late = siblings.some((child, k) => k > 0 && start_us[child] < start_us[siblings[k - 1]]);
+      if (late) siblings.sort((a, b) => start_us[a] - start_us[b]);
+    }
+    return [offsets, below];
+  }
+  #rootCalls() {
+    const roots = [];
+    this.calls.parent.forEach((parent, call) => {
+      if (parent < 0) roots.push(call);
+    });
+    return roots;
+  }
+  #durations() {
+    const duration = new Float64Array(this.n);
+    for (const phase of PHASES) {
+      this.calls[phase].forEach((us, call) => {
+        if (us > 0) duration[call] += us;
+      });
+    }
+    return duration;
+  }
+  #covered(call) {
+    let covered = 0;
+    let upTo = this.start(call);
+    const end = this.end(call);
+    for (const child of this.children(call)) {
+      const from = Math.max(upTo, this.start(child));
+      const to = Math.min(end, this.end(child));
+      if (to > from) covered += to - from;
+      upTo = Math.max(upTo, to);
+    }
+    return covered;
+  }
+  #addPhases(sums, call) {
+    const part = (phase) => this.calls[phase][call] || 0;
+    const infer = part("compute_infer_us");
+    const child = Math.min(this.duration[call] - this.own[call], infer);
+    sums.pre += part("pre_us");
+    sums.queue += part("queue_us");
+    sums.input += part("compute_input_us");
+    sums.infer += infer - child;
+    sums.child += child;
+    sums.output += part("compute_output_us");
+    sums.post += part("post_us");
+  }
+  #byEnd(call) {
+    return Array.from(this.children(call)).sort((a, b) => this.end(b) - this.end(a));
+  }
+  #nodes() {
+    const nodes = /* @__PURE__ */ new Map();
+    for (let call = 0; call < this.n; call++) {
+      const id = this.calls.model[call];
+      let node = nodes.get(id);
+      if (!node) nodes.set(id, node = this.#emptyNode(id, this.start(call)));
+      node.count++;
+      node.own += this.own[call];
+      node.first = Math.min(node.first, this.start(call));
+      if (this.has(call, Flag.ERROR)) node.errors++;
+      if (this.has(call, Flag.RUNNING)) node.running++;
+      this.#addPhases(node.phases, call);
+    }
+    return [...nodes.values()];
+  }
+  #emptyNode(id, first) {
+    const { device, kind } = this.header.models[id];
+    const counts = { count: 0, errors: 0, running: 0, own: 0, models: 1 };
+    return { id, name: this.names[id], device, kind, ...counts, phases: this.phases([]), first };
+  }
+  #edges() {
+    const edges = /* @__PURE__ */ new Map();
+    const { parent, model, responses } = this.calls;
+    for (let call = 0; call < this.n; call++) {
+      if (parent[call] < 0) continue;
+      const [from, to] = [model[parent[call]], model[call]];
+      let edge = edges.get(from * 65536 + to);
+      if (!edge) edges.set(from * 65536 + to, edge = emptyEdge(from, to, this.start(call)));
+      edge.count++;
+      if (this.has(call, Flag.ASYNC)) edge.async++;
+      if (this.has(call, Flag.ERROR)) edge.errors++;
+      if (!this.has(call, Flag.DECOUPLED)) continue;
+      edge.streams++;
+      edge.responses += responses[call];
+    }
+    return [...edges.values()].sort((a, b) => a.first - b.first);
+  }
+};
+function emptyEdge(from, to, first) {
+  return { from, to, count: 0, async: 0, streams: 0, responses: 0, errors: 0, first };
+}
+function distinctNames({ models }) {
+  const seen = /* @__PURE__ */ new Map();
+  for (const { name } of models) seen.set(name, (seen.get(name) ?? 0) + 1);
+  return models.map(({ name, version }) => (seen.get(name) ?? 0) > 1 ? `${name} v${version}` : name);
+}
+function gather(nodes, edges, kept) {
+  const large = [...nodes].sort((a, b) => b.own - a.own).slice(0, kept);
+  const ids = new Set(large.map((node) => node.id));
+  const rest = nodes.filter((node) => !ids.has(node.id));
+  const box = { ...rest[0], id: OTHERS, name: `+${rest.length} models`, device: "", models: rest.length };
+  box.phases = { ...rest[0].phases };
+  for (const node of rest.slice(1)) addNode(box, node);
+  const merged = /* @__PURE__ */ new Map();
+  for (const edge of edges) {
+    const from = ids.has(edge.from) ? edge.from : OTHERS;
+    const to = ids.has(edge.to) ? edge.to : OTHERS;
+    const key = `${from}>${to}`;
+    const known = merged.get(key);
+    if (known) addEdge(known, edge);
+    else merged.set(key, { ...edge, from, to });
+  }
+  const shown = nodes.filter((node) => ids.has(node.id));
+  return { nodes: [...shown, box], edges: [...merged.values()] };
+}
+function addNode(to, node) {
+  for (const key of ["count", "errors", "running", "own"]) to[key] += node[key];
+  for (const key of Object.keys(to.phases)) to.phases[key] += node.phases[key];
+  to.first = Math.min(to.first, node.first);
+}
+function addEdge(to, edge) {
+  for (const key of ["count", "async", "streams", "responses", "errors"]) to[key] += edge[key];
+}
+
+// src/frame.ts
+var TOOLBAR_HEIGHT = 38;
+var [LEAST_TIMELINE, MOST_TIMELINE] = [150, 300];
+var TIP_PHASES = [["queue", "queue"], ["input", "input"], ["infer", "infer"], ["child", "in child calls"], ["output", "output"]];
+var frames = 0;
+var Frame = class {
+  /** The shadow host, to be put into the page before `draw`. */
+  element = h("div", { class: "blsnb-view", "data-lm-suppress-shortcuts": "true" });
+  kernel;
+  trace;
+  colours;
+  selection = null;
+  showsCritical = false;
+  #options;
+  #root;
+  #panes;
+  #tip = h("div", { class: "tip", role: "tooltip" });
+  #announcer = h("div", { class: "hidden", "aria-live": "polite" });
+  #help = null;
+  #toolbar;
+  #graph;
+  #timeline;
+  #inspector;
+  #hovered = null;
+  #relevance = null;
+  #width = 0;
+  #sizes = { graph: null, side: null };
+  #stops = [];
+  constructor(options) {
+    this.#options = options;
+    this.kernel = options.kernel;
+    this.trace = new Trace(options.store);
+    const id = `blsnb-${++frames}`;
+    this.#toolbar = new Toolbar({
+      filter: (text) => this.#filter(text),
+      toggleCritical: () => this.#toggleCritical(),
+      toggleHelp: () => this.#toggleHelp(),
+      leave: () => this.#timeline.focus()
+    });
+    this.#graph = new CallGraph(this, id);
+    this.#timeline = new Timeline(this, id);
+    this.#inspector = new Inspector(this);
+    const borders = [this.#sideBorder(), this.#graphBorder()];
+    this.#panes = h("div", { class: "panes" }, this.#graph.element, this.#timeline.element, this.#inspector.element, borders);
+    this.#root = h("div", { class: "view" }, this.#toolbar.element, this.#panes, this.#tip, this.#announcer);
+    this.#attach();
+  }
+  /** What embedded previews point into. */
+  get buffer() {
+    return this.#options.store.buffer;
+  }
+  /** Show what the store holds now; the element must be in the page. */
+  draw() {
+    this.trace = new Trace(this.#options.store);
+    this.#applyTheme();
+    this.#toolbar.draw(this.trace);
+    this.#timeline.draw(this.trace);
+    this.#drawGraph();
+    this.#refreshSelection();
+    this.#relate();
+    this.#inspector.draw();
+  }
+  /** The first paint: with what an earlier view handed over, else with the first call selected. */
+  start() {
+    this.draw();
+    const { state } = this.#options;
+    if (state) this.#restore(state);
+    else if (this.trace.roots.length) this.#take({ kind: "call", call: this.trace.roots[0] }, false);
+  }
+  get state() {
+    const { range, open } = this.#timeline;
+    return { selection: this.selection, open, range: range.isWhole ? null : [range.from, range.to] };
+  }
+  select(selection, { reveal = false } = {}) {
+    this.#timeline.range.following = false;
+    this.#take(selection, reveal);
+    this.#announce();
+    this.#options.onSelect?.(selection);
+  }
+  hover(over) {
+    if (JSON.stringify(over) === JSON.stringify(this.#hovered)) return;
+    this.#hovered = over;
+    this.#relate();
+  }
+  tip(tip, event) {
+    this.#tip.hidden = tip === null;
+    if (!tip || !event) return;
+    this.#tip.replaceChildren(...tipContent(tip));
+    const box = this.#root.getBoundingClientRect();
+    const { offsetWidth, offsetHeight } = this.#tip;
+    const x = Math.min(event.clientX - box.left + 14, box.width - offsetWidth - 8);
+    const below = event.clientY - box.top + 14;
+    const y = below + offsetHeight < box.height ? below : event.clientY - box.top - offsetHeight - 8;
+    this.#tip.style.translate = `${Math.max(4, x)}px ${Math.max(4, y)}px`;
+  }
+  dims(row, open) {
+    if (!this.#relevance) return false;
+    const { marks, strict } = this.#relevance;
+    const bright = strict && open ? 1 : 3;
+    return !row.calls.some((call) => marks[call] & bright);
+  }
+  command(name) {
+    if (name === "nextError") this.#nextError();
+    else if (name === "criticalPath") this.#toggleCritical();
+    else if (name === "inspect") this.#inspector.focus();
+    else if (name === "filter") this.#toolbar.filter.focus();
+    else if (name === "help") this.#toggleHelp();
+    else if (name === "clear") this.#clear();
+  }
+  dispose() {
+    for (const stop of this.#stops) stop();
+    this.#graph.dispose();
+    this.#timeline.dispose();
+    this.#inspector.dispose();
+    this.element.remove();
+  }
+  #attach() {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(style_default);
+    const shadow = this.element.attachShadow({ mode: "open" });
+    shadow.adoptedStyleSheets = [sheet];
+    shadow.append(this.#root);
+    this.element.addEventListener("keydown", (event) => event.stopPropagation());
+    const observer = new ResizeObserver(() => this.#resized());
+    observer.observe(this.#root);
+    this.#stops.push(() => observer.disconnect(), watchTheme(() => this.#themeChanged()));
+  }
+  #applyTheme() {
+    this.#root.dataset.theme = themeOf(this.element.parentElement ?? this.element);
+    this.colours = coloursOf(this.#root);
+  }
+  #themeChanged() {
+    if (!this.element.isConnected) return;
+    this.#applyTheme();
+    this.#timeline.repaint();
+  }
+  #resized() {
+    const width = this.#root.clientWidth;
+    if (width === 0) return;
+    if (width !== this.#width) {
+      this.#width = width;
+      this.#themeChanged();
+      this.#drawGraph();
+      this.#relate();
+    }
+    this.#timeline.repaint();
+  }
+  #drawGraph() {
+    const graph = this.#sizes.graph ?? this.#graph.draw(this.trace);
+    if (this.#sizes.graph !== null) this.#graph.draw(this.trace);
+    const timeline = Math.max(LEAST_TIMELINE, Math.min(MOST_TIMELINE, this.#timeline.wantedHeight));
+    const least = (this.trace.header.ui.height ?? 0) - TOOLBAR_HEIGHT;
+    this.#root.style.setProperty("--graph", `${graph}px`);
+    this.#root.style.setProperty("--timeline", `${timeline}px`);
+    this.#root.style.setProperty("--height", `${Math.max(least, graph + timeline)}px`);
+  }
+  /** A fold that is selected has more calls than when it was. */
+  #refreshSelection() {
+    if (this.selection?.kind !== "fold") return;
+    const calls = this.#timeline.callsOf(this.selection.key);
+    if (calls) this.selection = { ...this.selection, calls };
+  }
+  #restore({ selection, open, range }) {
+    this.#timeline.restore(open);
+    if (range) this.#timeline.range.show(...range);
+    this.#take(selection, false);
+  }
+  #take(selection, reveal) {
+    this.selection = selection;
+    this.#relate();
+    this.#timeline.mark(reveal);
+    this.#inspector.draw();
+  }
+  /** Work out what stays bright, and tell the graph. */
+  #relate() {
+    const { trace } = this;
+    const filter = filterOf(this.#toolbar.filter.value, trace);
+    const over = this.#hovered && "model" in this.#hovered ? this.#hovered.model : null;
+    const model = over ?? (this.selection?.kind === "model" ? this.selection.model : null);
+    if (filter) this.#relevance = { marks: spread(trace, filter), strict: true };
+    else if (model === null) this.#relevance = null;
+    else this.#relevance = { marks: spread(trace, (call) => trace.calls.model[call] === model), strict: false };
+    this.#graph.mark({ model: selectedModel(this.selection, trace), path: this.#path(), lit: this.#lit(filter) });
+    this.#timeline.repaint();
+  }
+  /** The edges from the request to the selected call. */
+  #path() {
+    if (this.selection?.kind !== "call") return null;
+    const { model } = this.trace.calls;
+    const chain = [...this.trace.ancestors(this.selection.call), this.selection.call];
+    return new Set(chain.slice(1).map((call, k) => `${model[chain[k]]}>${model[call]}`));
+  }
+  /** Models that stay bright: those of the hovered call's chain, or those that the filter means. */
+  #lit(filter) {
+    const { model } = this.trace.calls;
+    if (this.#hovered && "call" in this.#hovered) {
+      const { call } = this.#hovered;
+      return new Set([...this.trace.ancestors(call), call, ...this.trace.children(call)].map((each) => model[each]));
+    }
+    if (!filter) return null;
+    return new Set(model.filter((_, call) => filter(call)));
+  }
+  #filter(text) {
+    this.#relate();
+    this.#options.onFilter?.(text);
+  }
+  #toggleCritical() {
+    this.showsCritical = !this.showsCritical;
+    this.#toolbar.press(this.showsCritical);
+    this.#timeline.repaint();
+  }
+  #toggleHelp() {
+    if (this.#help) {
+      this.#help.remove();
+      this.#help = null;
+      return this.#timeline.focus();
+    }
+    this.#help = helpSheet(() => this.#toggleHelp());
+    this.#root.append(this.#help);
+    this.#help.focus();
+  }
+  #nextError() {
+    const { trace, selection } = this;
+    const from = selection?.kind === "call" ? selection.call : -1;
+    for (let k = 1; k <= trace.n; k++) {
+      const call = (from + k + trace.n) % trace.n;
+      if (trace.has(call, Flag.ERROR)) return this.select({ kind: "call", call }, { reveal: true });
+    }
+    setText(this.#announcer, "no errors");
+  }
+  #clear() {
+    this.#toolbar.clearFilter();
+    this.select(null);
+  }
+  #announce() {
+    const { selection, trace } = this;
+    if (selection?.kind === "call") setText(this.#announcer, `${trace.name(selection.call)}, ${time(trace.duration[selection.call])}`);
+    else setText(this.#announcer, selection ? trace.names[selection.model] : "nothing selected");
+  }
+  #sideBorder() {
+    return splitter({
+      label: "Width of the inspector",
+      axis: "x",
+      behind: true,
+      size: () => this.#inspector.element.offsetWidth,
+      bounds: () => [220, Math.max(220, this.#root.clientWidth - 360)],
+      resize: (size) => {
+        this.#root.style.setProperty("--side", `${size}px`);
+        this.#graph.fit();
+        this.#timeline.repaint();
+      }
+    });
+  }
+  #graphBorder() {
+    return splitter({
+      label: "Height of the call graph",
+      axis: "y",
+      behind: false,
+      size: () => this.#graph.element.offsetHeight,
+      bounds: () => [80, Math.max(80, this.#panes.clientHeight - 120)],
+      resize: (size) => {
+        this.#sizes.graph = size;
+        this.#root.style.setProperty("--graph", `${size}px`);
+        this.#graph.fit();
+        this.#timeline.repaint();
+      }
+    });
+  }
+};
+function tipContent({ title, phases: phases2, error: error2 }) {
+  const whole = Object.values(phases2).reduce((sum, us) => sum + us, 0);
+  const rows = TIP_PHASES.filter(([part]) => phases2[part] > 0).flatMap(([part, text]) => [
+    h("span", {}, h("i", { class: `swatch ${part} back-${part}` }), text),
+    h("span", {}, time(phases2[part])),
+    h("span", { class: "share" }, percent(phases2[part], whole))
+  ]);
+  const content = [h("b", {}, title), h("div", { class: "rows" }, rows)];
+  if (error2) content.push(h("div", { class: "failed" }, error2.slice(0, 160)));
+  return content;
+}
+
+// src/kernel.ts
+var lastId = 0;
+var Kernel = class {
+  #model;
+  #waiting = /* @__PURE__ */ new Map();
+  #listener;
+  constructor(model) {
+    this.#model = model;
+    this.#listener = (message, buffers = []) => message?.type === "answer" && this.#answered(message, buffers);
+    model.on("msg:custom", this.#listener);
+  }
+  tensors(row) {
+    return this.#ask({ type: "tensors", row });
+  }
+  slice(question) {
+    return this.#ask({ type: "slice", ...question });
+  }
+  dispose() {
+    this.#model.off("msg:custom", this.#listener);
+    for (const { reject } of this.#waiting.values()) reject(new Error("the view was closed"));
+    this.#waiting.clear();
+  }
+  /** Ids are unique in the page, since several views may share one model. */
+  #ask(question) {
+    const id = ++lastId;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.#model.send({ ...question, id });
+    });
+  }
+  #answered({ id, error: error2, tensors, preview }, buffers) {
+    const waiting = this.#waiting.get(id);
+    if (!waiting) return;
+    this.#waiting.delete(id);
+    const buffer = buffers.length ? ownBuffer(buffers[0]) : new ArrayBuffer(0);
+    if (error2 === void 0) waiting.resolve({ tensors, preview, buffer });
+    else waiting.reject(new Error(error2));
+  }
+};
+
+// src/live.ts
+var Live = class {
+  store = new Store();
+  model;
+  #listeners = /* @__PURE__ */ new Set();
+  #resyncing = false;
+  #receive = (message, buffers = []) => this.#received(message, buffers);
+  constructor(model) {
+    this.model = model;
+    model.on("msg:custom", this.#receive);
+    model.send({ type: "hello", have: this.store.seq });
+  }
+  /** Call back after each change; returns how to stop. */
+  onChange(listener) {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+  dispose() {
+    this.model.off("msg:custom", this.#receive);
+    this.#listeners.clear();
+  }
+  #received(message, buffers) {
+    switch (message?.type) {
+      case "snapshot":
+        this.store.replace(message.header, ownBuffer(buffers[0]), message.seq);
+        this.#resyncing = false;
+        break;
+      case "rows":
+        if (!this.store.upsert(message.header, ownBuffer(buffers[0]), message.seq)) return this.#resync();
+        break;
+      case "finished":
+        if (this.store.header.run.state === "running") this.store.header.run.state = "done";
+        break;
+      default:
+        return;
+    }
+    for (const listener of this.#listeners) listener();
+  }
+  /** Messages are missing: ask for everything, once. */
+  #resync() {
+    if (this.#resyncing) return;
+    this.#resyncing = true;
+    this.model.send({ type: "resync" });
+  }
+};
+
+// src/view.ts
+var MANY_CALLS = 2e4;
+var SLOW_MS = 500;
+function mount(host, header, buffer) {
+  const known = registry().get(header.run?.id ?? "");
+  const store = Store.of(header, buffer);
+  const kernel = known ? new Kernel(known.model) : null;
+  const frame = new Frame({ store, kernel, state: known?.state, onSelect: known && selectedIn(known.model) });
+  const before = [...host.childNodes];
+  host.append(frame.element);
+  try {
+    frame.start();
+  } catch (error2) {
+    frame.dispose();
+    kernel?.dispose();
+    throw error2;
+  }
+  for (const child of before) child.remove();
+  return () => {
+    frame.dispose();
+    kernel?.dispose();
+  };
+}
+var lives = /* @__PURE__ */ new WeakMap();
+function initialize({ model }) {
+  const live = new Live(model);
+  lives.set(model, live);
+  const stop = live.onChange(() => register(live));
+  return () => {
+    stop();
+    live.dispose();
+  };
+}
+function render({ model, el }) {
+  const found = liveOf(model);
+  const live = found ?? new Live(model);
+  const kernel = new Kernel(model);
+  let frame = null;
+  const draw2 = () => {
+    if (frame) return frame.draw();
+    frame = new Frame({ store: live.store, kernel, onSelect: selectedIn(model), onFilter: filteredIn(model) });
+    el.append(frame.element);
+    frame.start();
+  };
+  const repaint = everyFrame(draw2, () => live.store.n > MANY_CALLS && live.store.header.run.state === "running");
+  const stop = live.onChange(repaint.ask);
+  if (live.store.n > 0) repaint.ask();
+  return () => {
+    stop();
+    repaint.cancel();
+    const known = registry().get(live.store.header.run.id);
+    if (frame && known) known.state = frame.state;
+    frame?.dispose();
+    kernel.dispose();
+    if (!found) live.dispose();
+  };
+}
+function liveOf(model) {
+  return lives.get(model) ?? registry().get(String(model.get("run_id")))?.live;
+}
+function register(live) {
+  const { id } = live.store.header.run;
+  const known = registry().get(id);
+  if (known?.live === live) return;
+  registry().set(id, { model: live.model, mount, store: live.store, live, state: known?.state });
+}
+function registry() {
+  const page = globalThis;
+  return page[/* @__PURE__ */ Symbol.for("blsnb")] ??= /* @__PURE__ */ new Map();
+}
+function everyFrame(draw2, slow) {
+  let frame = 0;
+  let timer;
+  let last = -Infinity;
+  const paint = () => {
+    frame = 0;
+    last = performance.now();
+    draw2();
+  };
+  const ask = () => {
+    const wait = slow() ? SLOW_MS - (performance.now() - last) : 0;
+    clearTimeout(timer);
+    if (wait > 0) timer = setTimeout(ask, wait);
+    else frame ||= requestAnimationFrame(paint);
+  };
+  const cancel = () => {
+    clearTimeout(timer);
+    cancelAnimationFrame(frame);
+  };
+  return { ask, cancel };
+}
+function selectedIn(model) {
+  return (selection) => set2(model, "selected", selection?.kind === "call" ? selection.call : -1);
+}
+function filteredIn(model) {
+  return (text) => set2(model, "filter", text);
+}
+function set2(model, name, value2) {
+  if (model.get(name) === void 0) return;
+  model.set(name, value2);
+  model.save_changes();
+}
+var view_default = { initialize, render };
+export {
+  view_default as default,
+  mount
+};

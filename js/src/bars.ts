@@ -1,0 +1,251 @@
+/** The timeline's bars, painted on canvas: shape and order carry the meaning before colour does. */
+
+import { perPixel, type Steps } from "./concurrency.ts";
+import { time } from "./format.ts";
+import type { TimeRange } from "./range.ts";
+import type { Row } from "./rows.ts";
+import type { Colours } from "./theme.ts";
+import type { Trace } from "./trace.ts";
+import { Flag } from "./wire.ts";
+
+export const ROW_HEIGHT = 22;
+const QUEUE_HEIGHT = 5;
+const BAR_HEIGHT = 12;
+const TINT = 0.28;
+const DIM = 0.25;
+const LABEL_GAP = 6;
+const MARK_WIDTH = 19;
+/** Responses closer than this, in pixels, would run into one another. */
+const NOTCH_SPACE = 3;
+
+/** Where times lie on the canvas. */
+export class Plane {
+  readonly left: number;
+  readonly width: number;
+  /** Right edge of the canvas, where labels end. */
+  readonly right: number;
+  readonly range: TimeRange;
+
+  constructor(range: TimeRange, left: number, width: number, right: number) {
+    this.range = range;
+    this.left = left;
+    this.width = width;
+    this.right = right;
+  }
+
+  x(us: number): number {
+    return this.left + ((us - this.range.from) / this.range.width) * this.width;
+  }
+
+  time(x: number): number {
+    return this.range.from + ((x - this.left) / this.width) * this.range.width;
+  }
+}
+
+export interface RowLook {
+  dim: boolean;
+  critical: boolean;
+}
+
+/** Paints the rows of one trace. */
+export class Bars {
+  #trace: Trace;
+  #pen: CanvasRenderingContext2D;
+  #plane: Plane;
+  #colours: Colours;
+  #alpha = 1;
+
+  constructor(trace: Trace, pen: CanvasRenderingContext2D, plane: Plane, colours: Colours) {
+    this.#trace = trace;
+    this.#pen = pen;
+    this.#plane = plane;
+    this.#colours = colours;
+    pen.font = `10.5px ${colours.font}`;
+    pen.textBaseline = "middle";
+  }
+
+  paint(row: Row, top: number, { dim, critical }: RowLook): void {
+    this.#alpha = dim ? DIM : 1;
+    this.#pen.globalAlpha = this.#alpha;
+    const middle = top + ROW_HEIGHT / 2;
+    if (row.kind === "call") this.#paintCall(row.calls[0], middle, critical);
+    else this.#paintFold(row, middle, critical);
+    this.#pen.globalAlpha = 1;
+  }
+
+  #paintCall(call: number, middle: number, critical: boolean): void {
+    const [start, end] = [this.#plane.x(this.#trace.start(call)), this.#plane.x(this.#trace.end(call))];
+    if (end < this.#plane.left - MARK_WIDTH || start > this.#plane.right) return;
+    if (end - start < 2) this.#rect(start, middle, 2, BAR_HEIGHT, this.#colours.infer);
+    else this.#paintPhases(call, middle);
+    this.#paintResponses(call, middle);
+    if (this.#trace.has(call, Flag.RUNNING)) this.#rect(end - 2, middle, 3, BAR_HEIGHT + 2, this.#colours.running);
+    if (this.#trace.has(call, Flag.ERROR)) this.#paintError(end, middle);
+    if (critical) this.#rect(start, middle + 8.75, Math.max(1, end - start), 1.5, this.#colours.fg);
+    this.#paintLabel(call, start, end, middle);
+  }
+
+  #paintPhases(call: number, middle: number): void {
+    const { queue, input, infer, output, fg3 } = this.#colours;
+    let at = this.#trace.start(call);
+    const next = (us: number, height: number, colour: string): void => {
+      if (!(us > 0)) return;
+      this.#span(at, at + us, middle, height, colour);
+      at += us;
+    };
+    next(this.#trace.phase(call, "pre_us"), 1, fg3);
+    next(this.#trace.phase(call, "queue_us"), QUEUE_HEIGHT, queue);
+    next(this.#trace.phase(call, "compute_input_us"), BAR_HEIGHT, input);
+    const inferring = this.#trace.phase(call, "compute_infer_us");
+    if (this.#trace.isLeaf(call)) next(inferring, BAR_HEIGHT, infer);
+    else if (inferring > 0) {
+      this.#paintCaller(call, at, at + inferring, middle);
+      at += inferring;
+    }
+    next(this.#trace.phase(call, "compute_output_us"), BAR_HEIGHT, output);
+    next(this.#trace.phase(call, "post_us"), 1, fg3);
+  }
+
+  /** Time in child calls is a tint, own time is solid. */
+  #paintCaller(call: number, from: number, to: number, middle: number): void {
+    const colour = this.#colours.infer;
+    this.#pen.globalAlpha = this.#alpha * TINT;
+    this.#span(from, to, middle, BAR_HEIGHT, colour);
+    this.#pen.globalAlpha = this.#alpha;
+    const gap = 0.3 * (this.#plane.range.width / this.#plane.width);
+    let at = from;
+    const intervals = this.#trace.childIntervals(call);
+    for (let k = 0; k < intervals.length && at < to; k += 2) {
+      if (intervals[k] - at > gap) this.#span(at, Math.min(to, intervals[k]), middle, BAR_HEIGHT, colour);
+      at = Math.max(at, intervals[k + 1]);
+    }
+    if (to - at > gap) this.#span(at, to, middle, BAR_HEIGHT, colour);
+  }
+
+  /** A stream's responses are notches at their times; the first one goes through the bar. */
+  #paintResponses(call: number, middle: number): void {
+    if (!this.#trace.has(call, Flag.DECOUPLED)) return;
+    let last = -Infinity;
+    for (const [k, us] of this.#trace.responses(call).entries()) {
+      const x = Math.round(this.#plane.x(this.#trace.start(call) + us));
+      if (x - last < NOTCH_SPACE && k > 1) continue;
+      if (x >= this.#plane.left && x <= this.#plane.right) this.#notch(x, middle, k === 0);
+      last = x;
+    }
+  }
+
+  #notch(x: number, middle: number, first: boolean): void {
+    this.#pen.fillStyle = this.#colours.bg;
+    if (first) this.#pen.fillRect(x, middle - BAR_HEIGHT / 2, 1, BAR_HEIGHT);
+    else this.#pen.fillRect(x, middle + 2, 1, 4);
+  }
+
+  /** A bar at the end and a triangle: never colour alone. */
+  #paintError(x: number, middle: number): void {
+    const pen = this.#pen;
+    this.#rect(x - 1, middle, 2, 16, this.#colours.error);
+    pen.beginPath();
+    pen.moveTo(x + 8, middle - 6);
+    pen.lineTo(x + 14, middle + 5);
+    pen.lineTo(x + 2, middle + 5);
+    pen.fill();
+    pen.fillStyle = this.#colours.bg;
+    pen.fillRect(x + 7.4, middle - 2, 1.3, 3.6);
+    pen.fillRect(x + 7.4, middle + 2.6, 1.3, 1.3);
+  }
+
+  /** Behind the bar, else before it, else in it. */
+  #paintLabel(call: number, start: number, end: number, middle: number): void {
+    const label = this.#trace.has(call, Flag.RUNNING) ? "running…" : time(this.#trace.duration[call]);
+    const width = this.#pen.measureText(label).width;
+    const gap = this.#trace.has(call, Flag.ERROR) ? MARK_WIDTH : LABEL_GAP;
+    if (end + gap + width < this.#plane.right) this.#text(label, end + gap, middle, "left", this.#colours.fg2);
+    else if (start - LABEL_GAP - width > this.#plane.left) {
+      this.#text(label, start - LABEL_GAP, middle, "right", this.#colours.fg2);
+    } else {
+      const colour = this.#trace.isLeaf(call) ? this.#colours.bg : this.#colours.fg;
+      this.#text(label, Math.max(start, this.#plane.left) + 8, middle, "left", colour);
+    }
+  }
+
+  /** Height and opacity are concurrency, ticks are failures. */
+  #paintFold(row: Row, middle: number, critical: boolean): void {
+    const { range, left, width } = this.#plane;
+    const steps = stepsOf(this.#trace, row);
+    // Calls go on behind the last label, up to the edge of the canvas.
+    const pixels = Math.ceil(this.#plane.right - left);
+    const most = perPixel(steps, range.from, range.from + (pixels / width) * range.width, pixels);
+    const last = this.#paintStrip(most, steps.max, middle);
+    const until = this.#plane.x(steps.times[steps.times.length - 1] ?? 0);
+    if (critical) this.#rect(this.#plane.x(steps.times[0]), middle + 8.75, Math.max(1, until - this.#plane.x(steps.times[0])), 1.5, this.#colours.fg);
+    for (const call of row.calls) if (this.#trace.has(call, Flag.ERROR)) this.#tick(this.#trace.end(call), middle);
+    if (last < 0) return;
+    const label = `${time(totalOf(this.#trace, row))} total`;
+    const x = left + last + LABEL_GAP + 1;
+    if (x + this.#pen.measureText(label).width < this.#plane.right) this.#text(label, x, middle, "left", this.#colours.fg2);
+  }
+
+  /** Returns where the strip ends, in pixels; -1 if nothing is in view. */
+  #paintStrip(most: Uint32Array, max: number, middle: number): number {
+    const pen = this.#pen;
+    pen.fillStyle = this.#colours.infer;
+    let last = -1;
+    for (let x = 0; x < most.length; ) {
+      const from = x;
+      const share = most[from] / max;
+      while (x < most.length && most[x] === most[from]) x++;
+      if (!(share > 0)) continue;
+      const height = QUEUE_HEIGHT + (BAR_HEIGHT - QUEUE_HEIGHT) * Math.sqrt(share);
+      pen.globalAlpha = this.#alpha * (0.3 + 0.7 * share);
+      pen.fillRect(this.#plane.left + from, middle - height / 2, x - from > 4 ? x - from - 0.5 : x - from, height);
+      last = x;
+    }
+    pen.globalAlpha = this.#alpha;
+    return last;
+  }
+
+  #tick(us: number, middle: number): void {
+    const x = this.#plane.x(us);
+    if (x < this.#plane.left || x > this.#plane.right) return;
+    const pen = this.#pen;
+    pen.fillStyle = this.#colours.error;
+    pen.beginPath();
+    pen.moveTo(x, middle - 9);
+    pen.lineTo(x + 3.5, middle - 5);
+    pen.lineTo(x - 3.5, middle - 5);
+    pen.fill();
+  }
+
+  /** A bar between two times, cut where it would leave the canvas. */
+  #span(from: number, to: number, middle: number, height: number, colour: string): void {
+    const start = Math.max(this.#plane.x(from), -50);
+    const end = Math.min(this.#plane.x(to), this.#plane.right + 50);
+    if (end > start) this.#rect(start, middle, Math.max(0.8, end - start), height, colour);
+  }
+
+  #rect(x: number, middle: number, width: number, height: number, colour: string): void {
+    this.#pen.fillStyle = colour;
+    this.#pen.fillRect(x, middle - height / 2, width, height);
+  }
+
+  #text(text: string, x: number, middle: number, align: CanvasTextAlign, colour: string): void {
+    this.#pen.textAlign = align;
+    this.#pen.fillStyle = colour;
+    this.#pen.fillText(text, x, middle + 0.5);
+  }
+}
+
+const steps = new WeakMap<Row, Steps>();
+const totals = new WeakMap<Row, number>();
+
+function stepsOf(trace: Trace, row: Row): Steps {
+  let known = steps.get(row);
+  if (!known) steps.set(row, (known = trace.concurrencyOf(row.calls)));
+  return known;
+}
+
+function totalOf(trace: Trace, row: Row): number {
+  let known = totals.get(row);
+  if (known === undefined) totals.set(row, (known = row.calls.reduce((sum, call) => sum + trace.duration[call], 0)));
+  return known;
+}

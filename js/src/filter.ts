@@ -1,0 +1,44 @@
+/** The filter's small language: part of a name or device, a state, or a bound on the duration. Pure. */
+
+import type { Trace } from "./trace.ts";
+import { Flag } from "./wire.ts";
+
+const SCALES: Record<string, number> = { ns: 1e-3, us: 1, µs: 1, ms: 1e3, s: 1e6 };
+const STATES: Record<string, number> = {
+  error: Flag.ERROR,
+  stream: Flag.DECOUPLED,
+  async: Flag.ASYNC,
+  running: Flag.RUNNING,
+  cancelled: Flag.CANCELLED,
+  cached: Flag.CACHE_HIT,
+};
+
+/** Which calls a text means; null for an empty text, which means all. */
+export function filterOf(text: string, trace: Trace): ((call: number) => boolean) | null {
+  const wanted = text.trim().toLowerCase();
+  if (!wanted) return null;
+  const flag = STATES[wanted];
+  if (flag) return (call) => trace.has(call, flag);
+  const bound = /^([<>])\s*(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)?$/.exec(wanted);
+  if (bound) return bounded(trace, bound[1], Number(bound[2]) * SCALES[bound[3] ?? "ms"]);
+  const named = trace.header.models.map(
+    ({ device }, model) => trace.names[model].toLowerCase().includes(wanted) || device.toLowerCase().includes(wanted),
+  );
+  return (call) => named[trace.calls.model[call]];
+}
+
+function bounded(trace: Trace, side: string, us: number): (call: number) => boolean {
+  return (call) => (side === ">" ? trace.duration[call] > us : trace.duration[call] < us);
+}
+
+/** Per call: 1 if it is meant, 2 if one below it is, 3 if both. */
+export function spread(trace: Trace, meant: (call: number) => boolean): Uint8Array {
+  const marks = new Uint8Array(trace.n);
+  const { parent } = trace.calls;
+  for (let call = 0; call < trace.n; call++) {
+    if (!meant(call)) continue;
+    marks[call] |= 1;
+    for (let at = parent[call]; at >= 0 && !(marks[at] & 2); at = parent[at]) marks[at] |= 2;
+  }
+  return marks;
+}

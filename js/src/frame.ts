@@ -1,0 +1,355 @@
+/** The frame around the panes: one trace, one selection, one theme, in a shadow root of its own. */
+
+import { CallGraph } from "./callgraph.ts";
+import { h, setText } from "./dom.ts";
+import { filterOf, spread } from "./filter.ts";
+import { percent, time } from "./format.ts";
+import { Inspector } from "./inspector.ts";
+import type { Kernel } from "./kernel.ts";
+import type { Command } from "./keys.ts";
+import type { Row } from "./rows.ts";
+import { selectedModel, type Selection, type Session, type Tip } from "./session.ts";
+import { splitter } from "./splitter.ts";
+import style from "./style.css";
+import { coloursOf, themeOf, watchTheme, type Colours } from "./theme.ts";
+import { Timeline } from "./timeline.ts";
+import { helpSheet, Toolbar } from "./toolbar.ts";
+import { Trace, type PhaseSums } from "./trace.ts";
+import { Flag, type Store } from "./wire.ts";
+
+const TOOLBAR_HEIGHT = 38;
+const [LEAST_TIMELINE, MOST_TIMELINE] = [150, 300];
+const TIP_PHASES: [keyof PhaseSums, string][] = [["queue", "queue"], ["input", "input"], ["infer", "infer"], ["child", "in child calls"], ["output", "output"]];
+
+/** What one view of a run hands over to the next. */
+export interface ViewState {
+  selection: Selection | null;
+  open: string[];
+  range: [number, number] | null;
+}
+
+export interface FrameOptions {
+  store: Store;
+  kernel: Kernel | null;
+  state?: ViewState;
+  /** Told about every selection by hand. */
+  onSelect?: (selection: Selection | null) => void;
+  onFilter?: (text: string) => void;
+}
+
+/** Which calls stay bright: bit 1 matches, bit 2 has a match below it. */
+interface Relevance {
+  marks: Uint8Array;
+  /** A caller that is unfolded stays bright only for itself. */
+  strict: boolean;
+}
+
+let frames = 0;
+
+export class Frame implements Session {
+  /** The shadow host, to be put into the page before `draw`. */
+  readonly element = h("div", { class: "blsnb-view", "data-lm-suppress-shortcuts": "true" });
+  readonly kernel: Kernel | null;
+  trace: Trace;
+  colours!: Colours;
+  selection: Selection | null = null;
+  showsCritical = false;
+  #options: FrameOptions;
+  #root: HTMLElement;
+  #panes: HTMLElement;
+  #tip = h("div", { class: "tip", role: "tooltip" });
+  #announcer = h("div", { class: "hidden", "aria-live": "polite" });
+  #help: HTMLElement | null = null;
+  #toolbar: Toolbar;
+  #graph: CallGraph;
+  #timeline: Timeline;
+  #inspector: Inspector;
+  #hovered: { call: number } | { model: number } | null = null;
+  #relevance: Relevance | null = null;
+  #width = 0;
+  #sizes: { graph: number | null; side: number | null } = { graph: null, side: null };
+  #stops: (() => void)[] = [];
+
+  constructor(options: FrameOptions) {
+    this.#options = options;
+    this.kernel = options.kernel;
+    this.trace = new Trace(options.store);
+    const id = `blsnb-${++frames}`;
+    this.#toolbar = new Toolbar({
+      filter: (text) => this.#filter(text),
+      toggleCritical: () => this.#toggleCritical(),
+      toggleHelp: () => this.#toggleHelp(),
+      leave: () => this.#timeline.focus(),
+    });
+    this.#graph = new CallGraph(this, id);
+    this.#timeline = new Timeline(this, id);
+    this.#inspector = new Inspector(this);
+    const borders = [this.#sideBorder(), this.#graphBorder()];
+    this.#panes = h("div", { class: "panes" }, this.#graph.element, this.#timeline.element, this.#inspector.element, borders);
+    this.#root = h("div", { class: "view" }, this.#toolbar.element, this.#panes, this.#tip, this.#announcer);
+    this.#attach();
+  }
+
+  /** What embedded previews point into. */
+  get buffer(): ArrayBuffer {
+    return this.#options.store.buffer;
+  }
+
+  /** Show what the store holds now; the element must be in the page. */
+  draw(): void {
+    this.trace = new Trace(this.#options.store);
+    this.#applyTheme();
+    this.#toolbar.draw(this.trace);
+    this.#timeline.draw(this.trace);
+    this.#drawGraph();
+    this.#refreshSelection();
+    this.#relate();
+    this.#inspector.draw();
+  }
+
+  /** The first paint: with what an earlier view handed over, else with the first call selected. */
+  start(): void {
+    this.draw();
+    const { state } = this.#options;
+    if (state) this.#restore(state);
+    else if (this.trace.roots.length) this.#take({ kind: "call", call: this.trace.roots[0] }, false);
+  }
+
+  get state(): ViewState {
+    const { range, open } = this.#timeline;
+    return { selection: this.selection, open, range: range.isWhole ? null : [range.from, range.to] };
+  }
+
+  select(selection: Selection | null, { reveal = false } = {}): void {
+    this.#timeline.range.following = false;
+    this.#take(selection, reveal);
+    this.#announce();
+    this.#options.onSelect?.(selection);
+  }
+
+  hover(over: { call: number } | { model: number } | null): void {
+    if (JSON.stringify(over) === JSON.stringify(this.#hovered)) return;
+    this.#hovered = over;
+    this.#relate();
+  }
+
+  tip(tip: Tip | null, event?: MouseEvent): void {
+    this.#tip.hidden = tip === null;
+    if (!tip || !event) return;
+    this.#tip.replaceChildren(...tipContent(tip));
+    const box = this.#root.getBoundingClientRect();
+    const { offsetWidth, offsetHeight } = this.#tip;
+    const x = Math.min(event.clientX - box.left + 14, box.width - offsetWidth - 8);
+    const below = event.clientY - box.top + 14;
+    const y = below + offsetHeight < box.height ? below : event.clientY - box.top - offsetHeight - 8;
+    this.#tip.style.translate = `${Math.max(4, x)}px ${Math.max(4, y)}px`;
+  }
+
+  dims(row: Row, open: boolean): boolean {
+    if (!this.#relevance) return false;
+    const { marks, strict } = this.#relevance;
+    const bright = strict && open ? 1 : 3;
+    return !row.calls.some((call) => marks[call] & bright);
+  }
+
+  command(name: Command): void {
+    if (name === "nextError") this.#nextError();
+    else if (name === "criticalPath") this.#toggleCritical();
+    else if (name === "inspect") this.#inspector.focus();
+    else if (name === "filter") this.#toolbar.filter.focus();
+    else if (name === "help") this.#toggleHelp();
+    else if (name === "clear") this.#clear();
+  }
+
+  dispose(): void {
+    for (const stop of this.#stops) stop();
+    this.#graph.dispose();
+    this.#timeline.dispose();
+    this.#inspector.dispose();
+    this.element.remove();
+  }
+
+  #attach(): void {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(style);
+    const shadow = this.element.attachShadow({ mode: "open" });
+    shadow.adoptedStyleSheets = [sheet];
+    shadow.append(this.#root);
+    // A notebook's own shortcuts would act on the cell: "d d" deletes it.
+    this.element.addEventListener("keydown", (event) => event.stopPropagation());
+    const observer = new ResizeObserver(() => this.#resized());
+    observer.observe(this.#root);
+    this.#stops.push(() => observer.disconnect(), watchTheme(() => this.#themeChanged()));
+  }
+
+  #applyTheme(): void {
+    this.#root.dataset.theme = themeOf(this.element.parentElement ?? this.element);
+    this.colours = coloursOf(this.#root);
+  }
+
+  #themeChanged(): void {
+    if (!this.element.isConnected) return;
+    this.#applyTheme();
+    this.#timeline.repaint();
+  }
+
+  #resized(): void {
+    const width = this.#root.clientWidth;
+    if (width === 0) return;
+    if (width !== this.#width) {
+      this.#width = width;
+      this.#themeChanged();
+      this.#drawGraph();
+      this.#relate();
+    }
+    this.#timeline.repaint();
+  }
+
+  #drawGraph(): void {
+    const graph = this.#sizes.graph ?? this.#graph.draw(this.trace);
+    if (this.#sizes.graph !== null) this.#graph.draw(this.trace);
+    const timeline = Math.max(LEAST_TIMELINE, Math.min(MOST_TIMELINE, this.#timeline.wantedHeight));
+    const least = (this.trace.header.ui.height ?? 0) - TOOLBAR_HEIGHT;
+    this.#root.style.setProperty("--graph", `${graph}px`);
+    this.#root.style.setProperty("--timeline", `${timeline}px`);
+    this.#root.style.setProperty("--height", `${Math.max(least, graph + timeline)}px`);
+  }
+
+  /** A fold that is selected has more calls than when it was. */
+  #refreshSelection(): void {
+    if (this.selection?.kind !== "fold") return;
+    const calls = this.#timeline.callsOf(this.selection.key);
+    if (calls) this.selection = { ...this.selection, calls };
+  }
+
+  #restore({ selection, open, range }: ViewState): void {
+    this.#timeline.restore(open);
+    if (range) this.#timeline.range.show(...range);
+    this.#take(selection, false);
+  }
+
+  #take(selection: Selection | null, reveal: boolean): void {
+    this.selection = selection;
+    this.#relate();
+    this.#timeline.mark(reveal);
+    this.#inspector.draw();
+  }
+
+  /** Work out what stays bright, and tell the graph. */
+  #relate(): void {
+    const { trace } = this;
+    const filter = filterOf(this.#toolbar.filter.value, trace);
+    const over = this.#hovered && "model" in this.#hovered ? this.#hovered.model : null;
+    const model = over ?? (this.selection?.kind === "model" ? this.selection.model : null);
+    if (filter) this.#relevance = { marks: spread(trace, filter), strict: true };
+    else if (model === null) this.#relevance = null;
+    else this.#relevance = { marks: spread(trace, (call) => trace.calls.model[call] === model), strict: false };
+    this.#graph.mark({ model: selectedModel(this.selection, trace), path: this.#path(), lit: this.#lit(filter) });
+    this.#timeline.repaint();
+  }
+
+  /** The edges from the request to the selected call. */
+  #path(): Set<string> | null {
+    if (this.selection?.kind !== "call") return null;
+    const { model } = this.trace.calls;
+    const chain = [...this.trace.ancestors(this.selection.call), this.selection.call];
+    return new Set(chain.slice(1).map((call, k) => `${model[chain[k]]}>${model[call]}`));
+  }
+
+  /** Models that stay bright: those of the hovered call's chain, or those that the filter means. */
+  #lit(filter: ((call: number) => boolean) | null): Set<number> | null {
+    const { model } = this.trace.calls;
+    if (this.#hovered && "call" in this.#hovered) {
+      const { call } = this.#hovered;
+      return new Set([...this.trace.ancestors(call), call, ...this.trace.children(call)].map((each) => model[each]));
+    }
+    if (!filter) return null;
+    return new Set(model.filter((_, call) => filter(call)));
+  }
+
+  #filter(text: string): void {
+    this.#relate();
+    this.#options.onFilter?.(text);
+  }
+
+  #toggleCritical(): void {
+    this.showsCritical = !this.showsCritical;
+    this.#toolbar.press(this.showsCritical);
+    this.#timeline.repaint();
+  }
+
+  #toggleHelp(): void {
+    if (this.#help) {
+      this.#help.remove();
+      this.#help = null;
+      return this.#timeline.focus();
+    }
+    this.#help = helpSheet(() => this.#toggleHelp());
+    this.#root.append(this.#help);
+    this.#help.focus();
+  }
+
+  #nextError(): void {
+    const { trace, selection } = this;
+    const from = selection?.kind === "call" ? selection.call : -1;
+    for (let k = 1; k <= trace.n; k++) {
+      const call = (from + k + trace.n) % trace.n;
+      if (trace.has(call, Flag.ERROR)) return this.select({ kind: "call", call }, { reveal: true });
+    }
+    setText(this.#announcer, "no errors");
+  }
+
+  #clear(): void {
+    this.#toolbar.clearFilter();
+    this.select(null);
+  }
+
+  #announce(): void {
+    const { selection, trace } = this;
+    if (selection?.kind === "call") setText(this.#announcer, `${trace.name(selection.call)}, ${time(trace.duration[selection.call])}`);
+    else setText(this.#announcer, selection ? trace.names[selection.model] : "nothing selected");
+  }
+
+  #sideBorder(): HTMLElement {
+    return splitter({
+      label: "Width of the inspector",
+      axis: "x",
+      behind: true,
+      size: () => this.#inspector.element.offsetWidth,
+      bounds: () => [220, Math.max(220, this.#root.clientWidth - 360)],
+      resize: (size) => {
+        this.#root.style.setProperty("--side", `${size}px`);
+        this.#graph.fit();
+        this.#timeline.repaint();
+      },
+    });
+  }
+
+  #graphBorder(): HTMLElement {
+    return splitter({
+      label: "Height of the call graph",
+      axis: "y",
+      behind: false,
+      size: () => this.#graph.element.offsetHeight,
+      bounds: () => [80, Math.max(80, this.#panes.clientHeight - 120)],
+      resize: (size) => {
+        this.#sizes.graph = size;
+        this.#root.style.setProperty("--graph", `${size}px`);
+        this.#graph.fit();
+        this.#timeline.repaint();
+      },
+    });
+  }
+}
+
+function tipContent({ title, phases, error }: Tip): HTMLElement[] {
+  const whole = Object.values(phases).reduce((sum, us) => sum + us, 0);
+  const rows = TIP_PHASES.filter(([part]) => phases[part] > 0).flatMap(([part, text]) => [
+    h("span", {}, h("i", { class: `swatch ${part} back-${part}` }), text),
+    h("span", {}, time(phases[part])),
+    h("span", { class: "share" }, percent(phases[part], whole)),
+  ]);
+  const content = [h("b", {}, title), h("div", { class: "rows" }, rows)];
+  if (error) content.push(h("div", { class: "failed" }, error.slice(0, 160)));
+  return content;
+}

@@ -1,0 +1,235 @@
+/** The inspector: everything about one call, or about all calls of a model or a fold. */
+
+import { h } from "./dom.ts";
+import { count, counted, percent, time } from "./format.ts";
+import type { Selection, Session } from "./session.ts";
+import { sourceLines } from "./source.ts";
+import { distribution, factGrid, TensorList } from "./tensors.ts";
+import type { PhaseSums, Trace } from "./trace.ts";
+import { Flag, type Phase } from "./wire.ts";
+
+const LISTED_CALLS = 6;
+const BINS = 36;
+/** Fewer latencies than this have no distribution worth drawing. */
+const LEAST_FOR_HISTOGRAM = 4;
+
+/** Rows of the phases table: sum, colour, text, and the column behind it. */
+const PARTS: [keyof PhaseSums, string, string, Phase | null][] = [
+  ["pre", "fg3", "before the queue", "pre_us"],
+  ["queue", "queue", "queue", "queue_us"],
+  ["input", "input", "compute input", "compute_input_us"],
+  ["infer", "infer", "compute infer", "compute_infer_us"],
+  ["child", "child", "in child calls", null],
+  ["output", "output", "compute output", "compute_output_us"],
+  ["post", "fg3", "to the response", "post_us"],
+];
+/** Rarely worth a row: below this share of the call they are left out. */
+const MARGINAL = new Set<keyof PhaseSums>(["pre", "post"]);
+const MARGINAL_SHARE = 0.005;
+
+export class Inspector {
+  readonly element = h("div", { class: "inspector", role: "region", "aria-label": "Inspector", tabindex: 0 });
+  #session: Session;
+  #tensors: TensorList;
+  #facts = "";
+
+  constructor(session: Session) {
+    this.#session = session;
+    this.#tensors = new TensorList(session);
+  }
+
+  /** Show the selection; nothing is touched when nothing about it changed. */
+  draw(force = false): void {
+    const { selection } = this.#session;
+    const facts = this.#factsOf(selection);
+    if (facts === this.#facts && !force) return;
+    const sameSubject = JSON.stringify(selection) === this.#facts.split("\n")[0];
+    this.#facts = facts;
+    const focused = (this.element.getRootNode() as ShadowRoot).activeElement?.getAttribute("data-focus");
+    const top = this.element.scrollTop;
+    this.element.replaceChildren(...this.#content(selection));
+    if (sameSubject) this.element.scrollTop = top;
+    else this.element.scrollTop = 0;
+    const again = focused && [...this.element.querySelectorAll<HTMLElement>("[data-focus]")];
+    if (again) again.find((each) => each.dataset.focus === focused)?.focus();
+  }
+
+  focus(): void {
+    this.element.focus();
+  }
+
+  dispose(): void {
+    this.element.remove();
+  }
+
+  #factsOf(selection: Selection | null): string {
+    if (!selection) return "";
+    const { trace } = this.#session;
+    const { flags, responses } = trace.calls;
+    const { errors, logs, notes } = trace.header;
+    const told = (call: number): unknown[] => [flags[call], trace.duration[call], responses[call], errors[call], logs[call]?.length, notes[call]];
+    const facts = selection.kind === "call" ? told(selection.call) : [this.#calls(selection).length, trace.wall];
+    return `${JSON.stringify(selection)}\n${facts}`;
+  }
+
+  #content(selection: Selection | null): HTMLElement[] {
+    if (!selection) return [h("p", { class: "hint" }, "Select a model or a call.")];
+    return selection.kind === "call" ? this.#call(selection.call) : this.#many(selection);
+  }
+
+  #calls(selection: Exclude<Selection, { kind: "call" }>): readonly number[] {
+    const { trace } = this.#session;
+    if (selection.kind === "fold") return selection.calls;
+    return Array.from({ length: trace.n }, (_, call) => call).filter((call) => trace.calls.model[call] === selection.model);
+  }
+
+  #call(call: number): HTMLElement[] {
+    const { trace } = this.#session;
+    const { errors, codes, notes, logs } = trace.header;
+    const source = sourceLines(trace, call);
+    const failed = trace.has(call, Flag.ERROR);
+    return [
+      this.#breadcrumb(call),
+      h("h3", {}, trace.name(call)),
+      this.#chips(call),
+      ...phases(trace, [call]),
+      ...(failed ? [error(trace, call, errors[call] ?? "failed", codes[call])] : []),
+      // Who looks at a failure asks where first, others what.
+      ...(failed ? source : []),
+      ...(notes[call] ?? []).map((note) => h("p", { class: "note" }, note)),
+      this.#tensors.show(call),
+      ...(failed ? [] : source),
+      ...(logs[call]?.length ? logLines(logs[call]) : []),
+    ];
+  }
+
+  #breadcrumb(call: number): HTMLElement {
+    const { trace } = this.#session;
+    const path = trace.ancestors(call);
+    if (path.length === 0) return h("div", { class: "breadcrumb" }, "request from outside");
+    const step = (caller: number): HTMLElement => {
+      const onclick = (): void => this.#session.select({ kind: "call", call: caller }, { reveal: true });
+      return h("button", { type: "button", class: "crumb", onclick, "data-focus": `crumb-${caller}` }, trace.name(caller));
+    };
+    // Deep recursion: the ends of the chain are what tells where one is.
+    const shown = path.length > 6 ? [...path.slice(0, 2).map(step), h("span", {}, "…"), ...path.slice(-3).map(step)] : path.map(step);
+    return h("div", { class: "breadcrumb" }, shown.map((each) => [each, " › "]));
+  }
+
+  #chips(call: number): HTMLElement {
+    const { trace } = this.#session;
+    const { header, calls } = trace;
+    const model = header.models[calls.model[call]];
+    const chips: [string, string?][] = [[time(trace.duration[call])]];
+    if (model.kind === "span") chips.push(["span"]);
+    else chips.push([model.backend], [model.device], [`v${model.version}`]);
+    chips.push([header.instances[calls.instance[call]] ?? ""], [header.request_ids[call] ? `request ${header.request_ids[call]}` : ""]);
+    const batch = this.#shared(call);
+    if (batch > 1) chips.push([`batch of ${count(batch)}`]);
+    if (trace.has(call, Flag.ASYNC)) chips.push(["async"]);
+    if (trace.has(call, Flag.DECOUPLED)) chips.push([counted(calls.responses[call], "response")]);
+    if (trace.has(call, Flag.CACHE_HIT)) chips.push(["cache hit"]);
+    if (trace.has(call, Flag.CANCELLED)) chips.push(["cancelled", "error"]);
+    if (trace.has(call, Flag.RUNNING)) chips.push(["running", "running"]);
+    if (trace.has(call, Flag.ERROR)) chips.push(["error", "error"]);
+    return chipList(chips);
+  }
+
+  /** How many calls the same `execute` answered. */
+  #shared(call: number): number {
+    const { execution, model } = this.#session.trace.calls;
+    if (execution[call] === 0) return 1;
+    return execution.reduce((sum, each, k) => sum + (each === execution[call] && model[k] === model[call] ? 1 : 0), 0);
+  }
+
+  #many(selection: Exclude<Selection, { kind: "call" }>): HTMLElement[] {
+    const { trace } = this.#session;
+    const calls = this.#calls(selection);
+    const model = trace.header.models[selection.model];
+    const failed = calls.filter((call) => trace.has(call, Flag.ERROR));
+    const what = selection.kind === "fold" ? "calls to one model from the same caller" : "model";
+    const chips: [string, string?][] = [[counted(calls.length, "call")], [model.backend], [model.device]];
+    if (failed.length) chips.push([counted(failed.length, "error"), "error"]);
+    const slowest = [...calls].sort((a, b) => trace.duration[b] - trace.duration[a]);
+    return [
+      h("div", { class: "breadcrumb" }, what),
+      h("h3", {}, trace.names[selection.model]),
+      chipList(chips),
+      ...phases(trace, calls),
+      ...latency(trace, slowest),
+      ...(failed.length ? this.#links("Failed calls", failed, calls) : []),
+      ...this.#links("Slowest calls", slowest, calls),
+    ];
+  }
+
+  #links(heading: string, some: readonly number[], all: readonly number[]): HTMLElement[] {
+    const { trace } = this.#session;
+    const link = (call: number): HTMLElement => {
+      const onclick = (): void => this.#session.select({ kind: "call", call }, { reveal: true });
+      const place = `#${count(all.indexOf(call) + 1)} at ${time(trace.start(call))}`;
+      return h("button", { type: "button", class: "link", onclick, "data-focus": `call-${call}` }, h("span", {}, place), h("span", {}, time(trace.duration[call])));
+    };
+    return [h("h4", {}, heading), ...some.slice(0, LISTED_CALLS).map(link)];
+  }
+}
+
+function chipList(chips: [string, string?][]): HTMLElement {
+  const shown = chips.filter(([text]) => text);
+  return h("div", { class: "chips" }, shown.map(([text, kind = ""]) => h("span", { class: `chip ${kind}` }, text)));
+}
+
+/** The stack of phases and their table; of one call, what was not recorded is said. */
+function phases(trace: Trace, calls: readonly number[]): HTMLElement[] {
+  const sums = trace.phases(calls);
+  const whole = Object.values(sums).reduce((sum, us) => sum + us, 0);
+  const stack = PARTS.filter(([part]) => sums[part] > 0).map(([part, colour]) =>
+    h("i", { class: `back-${colour}`, style: { flex: `${sums[part] / whole} 1 0` } }),
+  );
+  const label = PARTS.map(([part, , text]) => `${text} ${time(sums[part])}`).join(", ");
+  const rows = PARTS.filter(([part]) => isListed(part, sums, whole)).map(([part, colour, text, phase]) => {
+    const absent = calls.length === 1 && phase !== null && Number.isNaN(trace.phase(calls[0], phase));
+    const cells = absent ? [h("td", { class: "absent" }, "not recorded"), h("td")] : [h("td", {}, time(sums[part])), h("td", {}, percent(sums[part], whole))];
+    return h("tr", {}, h("th", { class: "phase" }, h("i", { class: `swatch ${part} back-${colour}` }), text), cells);
+  });
+  return [h("div", { class: "stack", role: "img", "aria-label": label }, stack), h("table", { class: "phases" }, h("tbody", {}, rows))];
+}
+
+function isListed(part: keyof PhaseSums, sums: PhaseSums, whole: number): boolean {
+  if (part === "child") return sums.child > 0;
+  return !MARGINAL.has(part) || sums[part] > MARGINAL_SHARE * whole;
+}
+
+/** What failed, with the chain of models that led there. */
+function error(trace: Trace, call: number, text: string, code: string | undefined): HTMLElement {
+  const chain = [...trace.ancestors(call), call].map((each) => trace.name(each));
+  const where = chain.length > 8 ? [...chain.slice(0, 3), "…", ...chain.slice(-4)] : chain;
+  const head = h("div", { class: "chain" }, code ? `${code} · ${where.join(" › ")}` : where.join(" › "));
+  return h("div", { class: "error", role: "note" }, head, h("div", { class: "code" }, text));
+}
+
+function latency(trace: Trace, slowest: readonly number[]): HTMLElement[] {
+  const us = slowest.map((call) => trace.duration[call]).reverse();
+  const quantile = (share: number): string => time(us[Math.min(us.length - 1, Math.floor(share * us.length))]);
+  const mean = us.reduce((sum, each) => sum + each, 0) / us.length;
+  const facts: [string, string][] = [
+    ["p50", quantile(0.5)],
+    ["p90", quantile(0.9)],
+    ["p99", quantile(0.99)],
+    ["min", quantile(0)],
+    ["max", quantile(1)],
+    ["mean", time(mean)],
+  ];
+  const heading = h("h4", {}, "Latency per call");
+  if (us.length < LEAST_FOR_HISTOGRAM) return [heading, factGrid(facts)];
+  const [low, high] = [us[0], us[us.length - 1]];
+  const counts = new Array<number>(BINS).fill(0);
+  for (const each of us) counts[Math.min(BINS - 1, Math.floor(((each - low) / (high - low || 1)) * BINS))]++;
+  return [heading, factGrid(facts), ...distribution({ low, high, counts }, "latencies", (each) => time(each ?? NaN))];
+}
+
+function logLines(lines: readonly [number, string, string][]): HTMLElement[] {
+  const line = ([us, level, text]: [number, string, string]): HTMLElement =>
+    h("div", { class: level.toLowerCase() }, h("span", { class: "number" }, time(us)), h("span", { class: "level" }, level), h("span", {}, text.trimEnd()));
+  const list = h("div", { class: "logs code", tabindex: 0, role: "group", "aria-label": "Log lines" }, lines.map(line));
+  return [h("h4", {}, "Log", h("span", {}, count(lines.length))), list];
+}

@@ -1,0 +1,52 @@
+/** The keyboard map of the timeline, in one table: what a key does and what the help says. */
+
+export type Command =
+  | "down" | "up" | "first" | "last" | "pageDown" | "pageUp" | "unfold" | "fold"
+  | "inspect" | "zoomIn" | "zoomOut" | "zoomAll" | "zoomSelected" | "panLeft" | "panRight"
+  | "nextError" | "criticalPath" | "filter" | "clear" | "help";
+
+const COMMANDS: Record<string, Command> = {
+  ArrowDown: "down",
+  ArrowUp: "up",
+  Home: "first",
+  End: "last",
+  PageDown: "pageDown",
+  PageUp: "pageUp",
+  ArrowRight: "unfold",
+  ArrowLeft: "fold",
+  "Shift+ArrowRight": "panRight",
+  "Shift+ArrowLeft": "panLeft",
+  Enter: "inspect",
+  "+": "zoomIn",
+  "=": "zoomIn",
+  "-": "zoomOut",
+  "0": "zoomAll",
+  f: "zoomSelected",
+  n: "nextError",
+  c: "criticalPath",
+  "/": "filter",
+  "?": "help",
+  Escape: "clear",
+};
+
+/** Rows of the help. */
+export const HELP: readonly [keys: string, meaning: string][] = [
+  ["↑ ↓ Home End PgUp PgDn", "move between rows"],
+  ["← →", "fold, unfold, to the caller"],
+  ["Enter", "to the inspector"],
+  ["+ − 0 f", "zoom in, out, whole run, selected call"],
+  ["Shift ← →", "pan"],
+  ["n", "next error, unfolding its path"],
+  ["c", "critical path"],
+  ["/", "filter: part of a name or device, error, stream, >5ms, <200us"],
+  ["arrows, Enter in the graph", "to the nearest box, select"],
+  ["Ctrl or ⌘ + wheel", "zoom; with Shift pan; alone it scrolls"],
+  ["Esc", "clear filter and selection"],
+];
+
+/** What the key asks for; nothing when it belongs to the browser or the host. */
+export function commandOf(event: KeyboardEvent): Command | undefined {
+  if (event.ctrlKey || event.metaKey || event.altKey) return undefined;
+  const shifted = event.shiftKey && event.key.startsWith("Arrow") ? `Shift+${event.key}` : event.key;
+  return COMMANDS[shifted];
+}

@@ -1,0 +1,62 @@
+/** A running run: rows that arrive in messages, kept by the model and not by a view. */
+
+import { ownBuffer, Store, type Header } from "./wire.ts";
+import type { WidgetModel } from "./kernel.ts";
+
+interface RowsMessage {
+  type: "rows" | "snapshot";
+  seq: number;
+  header: Partial<Header>;
+}
+
+type Message = RowsMessage | { type: "finished" } | { type: "answer" };
+
+export class Live {
+  readonly store = new Store();
+  readonly model: WidgetModel;
+  #listeners = new Set<() => void>();
+  #resyncing = false;
+  #receive = (message: Message, buffers: ArrayBufferView[] = []): void => this.#received(message, buffers);
+
+  constructor(model: WidgetModel) {
+    this.model = model;
+    model.on("msg:custom", this.#receive);
+    model.send({ type: "hello", have: this.store.seq });
+  }
+
+  /** Call back after each change; returns how to stop. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  dispose(): void {
+    this.model.off("msg:custom", this.#receive);
+    this.#listeners.clear();
+  }
+
+  #received(message: Message, buffers: ArrayBufferView[]): void {
+    switch (message?.type) {
+      case "snapshot":
+        this.store.replace(message.header, ownBuffer(buffers[0]), message.seq);
+        this.#resyncing = false;
+        break;
+      case "rows":
+        if (!this.store.upsert(message.header, ownBuffer(buffers[0]), message.seq)) return this.#resync();
+        break;
+      case "finished":
+        if (this.store.header.run.state === "running") this.store.header.run.state = "done";
+        break;
+      default:
+        return;
+    }
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** Messages are missing: ask for everything, once. */
+  #resync(): void {
+    if (this.#resyncing) return;
+    this.#resyncing = true;
+    this.model.send({ type: "resync" });
+  }
+}

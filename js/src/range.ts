@@ -1,0 +1,67 @@
+/** The stretch of time that the timeline shows. Pure. */
+
+/** Some room after the last call, so that its end can be seen. */
+const ROOM = 1.005;
+const NARROWEST = 1e-6;
+
+export class TimeRange {
+  from = 0;
+  to = 1;
+  /** Grow with a running trace; ends with the first zoom, fold or selection by hand. */
+  following = true;
+  #whole = 1;
+
+  /** End of everything there is to see. */
+  get whole(): number {
+    return this.#whole;
+  }
+
+  get width(): number {
+    return this.to - this.from;
+  }
+
+  get isWhole(): boolean {
+    return this.from <= 0 && this.to >= this.#whole * 0.999;
+  }
+
+  /** The trace now ends here. */
+  grow(wall: number): void {
+    const showAll = this.following || this.isWhole;
+    this.#whole = Math.max(wall * ROOM, 1e-3);
+    if (showAll) this.#set(0, this.#whole);
+  }
+
+  all(): void {
+    this.#set(0, this.#whole);
+  }
+
+  show(from: number, to: number): void {
+    this.following = false;
+    this.#set(from, to);
+  }
+
+  /** Show less (`factor` below 1) or more; the time `at` stays where it is. */
+  zoom(factor: number, at = (this.from + this.to) / 2): void {
+    this.show(at - (at - this.from) * factor, at + (this.to - at) * factor);
+  }
+
+  pan(by: number): void {
+    this.show(this.from + by, this.to + by);
+  }
+
+  #set(from: number, to: number): void {
+    const width = Math.min(this.#whole, Math.max(to - from, this.#whole * NARROWEST));
+    this.from = Math.max(0, Math.min(from, this.#whole - width));
+    this.to = this.from + width;
+  }
+}
+
+/** Round times to label, about one per `space` pixels. */
+export function ticks(range: TimeRange, width: number, space = 90): { times: number[]; step: number } {
+  const least = range.width / Math.max(2, width / space);
+  const power = 10 ** Math.floor(Math.log10(least));
+  const step = power * ([1, 2, 5].find((each) => each * power >= least) ?? 10);
+  const times: number[] = [];
+  for (let k = Math.ceil(range.from / step); k * step <= range.to; k++) times.push(k * step);
+  return { times, step };
+}

@@ -1,0 +1,182 @@
+/** The rows of the timeline: a tree of calls in which repeated calls of one model are folded. Pure. */
+
+import type { Trace } from "./trace.ts";
+
+/**
+ * `call`: one call. `fold`: calls of one model from one caller (or, below another fold, from all its
+ * calls). `calls`: the single calls of a fold, beside its aggregated callees.
+ */
+export interface Row {
+  kind: "call" | "fold" | "calls";
+  key: string;
+  model: number;
+  calls: readonly number[];
+  /** Position of a call within its fold, from 1; 0 outside folds. */
+  ordinal: number;
+  parent: Row | null;
+  depth: number;
+  position: number;
+  siblings: number;
+  index: number;
+}
+
+/** So many calls of one model from one caller become one row. */
+export const FOLD_FROM = 4;
+
+export class Rows {
+  readonly trace: Trace;
+  /** Keys of the rows whose children are shown; kept when the trace grows. */
+  readonly open: Set<string>;
+  list: Row[] = [];
+  #children = new Map<Row, Row[]>();
+  #top: Row[];
+
+  constructor(trace: Trace, open: Iterable<string> = []) {
+    this.trace = trace;
+    this.open = new Set(open);
+    this.#top = this.#folded(null, trace.roots, FOLD_FROM);
+    this.rebuild();
+  }
+
+  /** List the rows shown, top to bottom. */
+  rebuild(): void {
+    this.list = [];
+    const waiting = this.#top.toReversed();
+    for (let row = waiting.pop(); row; row = waiting.pop()) {
+      row.index = this.list.length;
+      this.list.push(row);
+      if (!this.open.has(row.key)) continue;
+      for (const child of this.children(row).toReversed()) waiting.push(child);
+    }
+  }
+
+  /** Show or hide the row's children. */
+  toggle(row: Row, show = !this.open.has(row.key)): void {
+    if (show) this.open.add(row.key);
+    else this.open.delete(row.key);
+    this.rebuild();
+  }
+
+  hasChildren(row: Row): boolean {
+    return row.kind !== "call" || !this.trace.isLeaf(row.calls[0]);
+  }
+
+  isOpen(row: Row): boolean {
+    return this.open.has(row.key) && this.hasChildren(row);
+  }
+
+  children(row: Row): Row[] {
+    let rows = this.#children.get(row);
+    if (!rows) this.#children.set(row, (rows = this.#childrenOf(row)));
+    return rows;
+  }
+
+  find(key: string): Row | undefined {
+    return this.list.find((row) => row.key === key);
+  }
+
+  /** Unfold level by level while the view is not full; single calls of folds stay hidden. */
+  openDefault(atMost: number): void {
+    this.open.clear();
+    const waiting = [...this.#top];
+    let shown = waiting.length;
+    for (let row = waiting.shift(); row; row = waiting.shift()) {
+      if (!this.hasChildren(row) || row.kind === "calls" || this.#isPlainFold(row)) continue;
+      const children = this.children(row);
+      if (shown + children.length > atMost && shown > 1) continue;
+      this.open.add(row.key);
+      shown += children.length;
+      waiting.push(...children);
+    }
+    this.rebuild();
+  }
+
+  /** Unfold the path to a call and return its row. */
+  reveal(call: number): Row | null {
+    let rows = this.#top;
+    let found: Row | null = null;
+    for (const step of [...this.trace.ancestors(call), call]) {
+      if (found) this.open.add(found.key);
+      found = this.#descend(rows, step);
+      if (!found) break;
+      rows = this.children(found);
+    }
+    this.rebuild();
+    return found;
+  }
+
+  /** The row of one call among these, unfolding the folds on the way. */
+  #descend(rows: Row[], call: number): Row | null {
+    const single = rows.find((row) => row.kind === "call" && row.calls[0] === call);
+    if (single) return single;
+    const fold = rows.find((row) => row.kind !== "call" && row.model === this.trace.calls.model[call]);
+    if (!fold) return null;
+    this.open.add(fold.key);
+    const within = this.children(fold);
+    const calls = within.find((row) => row.kind === "calls");
+    if (!calls) return within.find((row) => row.calls[0] === call) ?? null;
+    this.open.add(calls.key);
+    return this.children(calls).find((row) => row.calls[0] === call) ?? null;
+  }
+
+  /** A fold whose calls made no calls: its children are the calls themselves. */
+  #isPlainFold(row: Row): boolean {
+    return row.kind === "fold" && row.calls.every((call) => this.trace.isLeaf(call));
+  }
+
+  #childrenOf(row: Row): Row[] {
+    if (row.kind === "call") return this.#folded(row, this.trace.children(row.calls[0]), FOLD_FROM);
+    if (row.kind === "calls" || this.#isPlainFold(row)) return this.#singles(row);
+    const below = row.calls.flatMap((call) => Array.from(this.trace.children(call)));
+    const rows = this.#folded(row, below, 1);
+    rows.push(newRow("calls", row, `${row.key}/calls`, row.model, row.calls));
+    return numbered(rows);
+  }
+
+  #singles(fold: Row): Row[] {
+    const rows = fold.calls.map((call, k) => {
+      const row = newRow("call", fold, `${fold.key}/${call}`, fold.model, [call]);
+      row.ordinal = k + 1;
+      return row;
+    });
+    return numbered(rows);
+  }
+
+  /** Calls as rows in order of their start, folded by model from `foldFrom` calls on. */
+  #folded(parent: Row | null, calls: Iterable<number>, foldFrom: number): Row[] {
+    const { trace } = this;
+    const at = parent ? `${parent.key}/` : "";
+    const rows: Row[] = [];
+    for (const [model, group] of byModel(trace, calls)) {
+      if (group.length >= foldFrom) rows.push(newRow("fold", parent, `${at}m${model}`, model, group));
+      else for (const call of group) rows.push(newRow("call", parent, `${at}${call}`, model, [call]));
+    }
+    rows.sort((a, b) => trace.start(a.calls[0]) - trace.start(b.calls[0]));
+    return numbered(rows);
+  }
+}
+
+function byModel(trace: Trace, calls: Iterable<number>): Map<number, number[]> {
+  const groups = new Map<number, number[]>();
+  for (const call of calls) {
+    const model = trace.calls.model[call];
+    const group = groups.get(model);
+    if (group) group.push(call);
+    else groups.set(model, [call]);
+  }
+  for (const group of groups.values()) group.sort((a, b) => trace.start(a) - trace.start(b));
+  return groups;
+}
+
+function newRow(kind: Row["kind"], parent: Row | null, key: string, model: number, calls: readonly number[]): Row {
+  const depth = parent ? parent.depth + 1 : 0;
+  return { kind, key, model, calls, ordinal: 0, parent, depth, position: 0, siblings: 0, index: -1 };
+}
+
+function numbered(rows: Row[]): Row[] {
+  rows.forEach((row, k) => {
+    row.position = k + 1;
+    row.siblings = rows.length;
+  });
+  return rows;
+}

@@ -1,0 +1,44 @@
+/** What the panes share: one selection, one set of colours, and the door to the frame that holds them. */
+
+import type { Kernel } from "./kernel.ts";
+import type { Command } from "./keys.ts";
+import type { Row } from "./rows.ts";
+import type { Colours } from "./theme.ts";
+import type { PhaseSums, Trace } from "./trace.ts";
+
+/** One call, all calls of a model, or the calls of one folded row. */
+export type Selection =
+  | { kind: "call"; call: number }
+  | { kind: "model"; model: number }
+  | { kind: "fold"; key: string; model: number; calls: readonly number[] };
+
+/** What a tooltip tells. */
+export interface Tip {
+  title: string;
+  phases: PhaseSums;
+  error?: string;
+}
+
+/** What a pane may ask of the frame. */
+export interface Session {
+  readonly trace: Trace;
+  readonly colours: Colours;
+  readonly kernel: Kernel | null;
+  /** What embedded previews point into. */
+  readonly buffer: ArrayBuffer;
+  readonly selection: Selection | null;
+  readonly showsCritical: boolean;
+  select(selection: Selection | null, options?: { reveal?: boolean }): void;
+  /** The pointer is over calls in the timeline, or over a model in the graph. */
+  hover(over: { call: number } | { model: number } | null): void;
+  tip(tip: Tip | null, event?: MouseEvent): void;
+  /** Whether the filter, or what is selected or hovered, leaves this row aside. */
+  dims(row: Row, open: boolean): boolean;
+  command(name: Command): void;
+}
+
+/** The model that is selected, directly or by one of its calls. */
+export function selectedModel(selection: Selection | null, trace: Trace): number | null {
+  if (!selection) return null;
+  return selection.kind === "call" ? trace.calls.model[selection.call] : selection.model;
+}

@@ -1,0 +1,193 @@
+/** One slice of a tensor as heatmap or image, with a slider per leading axis. */
+
+import { h, setText } from "./dom.ts";
+import { value } from "./format.ts";
+import type { Answer, Kernel } from "./kernel.ts";
+import { imageLayout, leadingAxes, pixelsOf, scaleOf, valueOf } from "./picture.ts";
+import type { GridPreview, ImagePreview, TensorEntry } from "./wire.ts";
+
+type Picture = GridPreview | ImagePreview;
+type Mode = "grid" | "image";
+
+/** The kernel answers at once or only when its cell has ended. */
+export const BUSY_AFTER_MS = 300;
+const MOST_HEIGHT = 230;
+
+export interface SliceSource {
+  entry: TensorEntry;
+  /** What the entry's previews point into. */
+  buffer: ArrayBuffer;
+  row: number;
+  tensor: number;
+  kernel: Kernel | null;
+}
+
+/** Which slice is looked at; kept while other calls are selected. */
+export interface SliceState {
+  mode: Mode;
+  index: number[];
+}
+
+export class SliceView {
+  readonly element = h("div", { class: "slice" });
+  #source: SliceSource;
+  #state: SliceState;
+  #picture: Picture;
+  #buffer: ArrayBuffer;
+  #canvas = h("canvas", { class: "picture", role: "img" });
+  #size = h("span");
+  #range = h("span");
+  #note = h("div", { class: "caption", role: "status" });
+  #asked = 0;
+
+  constructor(source: SliceSource, preview: Picture, state: SliceState | undefined) {
+    this.#source = source;
+    this.#buffer = source.buffer;
+    this.#picture = preview;
+    this.#state = state ?? { mode: preview.kind, index: [...preview.index] };
+    this.#canvas.addEventListener("pointermove", (event) => this.#read(event));
+    this.#canvas.addEventListener("pointerleave", () => this.#caption());
+    this.#fill();
+    if (state) this.#show();
+  }
+
+  get state(): SliceState {
+    return this.#state;
+  }
+
+  #fill(): void {
+    const caption = h("div", { class: "caption" }, this.#size, this.#range);
+    this.element.replaceChildren(...this.#modes(), this.#canvas, caption, this.#note, ...this.#sliders());
+    this.#paint();
+  }
+
+  #modes(): HTMLElement[] {
+    const { shape, datatype } = this.#source.entry;
+    if (!imageLayout(shape, datatype) || !(this.#source.kernel || this.#embedded("image"))) return [];
+    const button = (mode: Mode, text: string): HTMLElement =>
+      h("button", { type: "button", "aria-pressed": String(this.#state.mode === mode), onclick: () => this.#setMode(mode) }, text);
+    const group = { class: "segments", role: "group", "aria-label": "View" };
+    return [h("div", group, button("image", "image"), button("grid", "heatmap"))];
+  }
+
+  #setMode(mode: Mode): void {
+    const axes = leadingAxes(this.#source.entry.shape, mode);
+    this.#state = { mode, index: axes.map((_, axis) => this.#state.index[axis] ?? 0) };
+    this.#fill();
+    this.#show();
+    const pressed = this.element.querySelector<HTMLElement>("[aria-pressed=true]");
+    pressed?.focus();
+  }
+
+  #sliders(): HTMLElement[] {
+    const axes = leadingAxes(this.#source.entry.shape, this.#state.mode);
+    return axes.flatMap((size, axis) => (size > 1 ? [this.#slider(size, axis)] : []));
+  }
+
+  #slider(size: number, axis: number): HTMLElement {
+    const place = h("span", {}, `${this.#state.index[axis] ?? 0} / ${size - 1}`);
+    const disabled = this.#source.kernel === null;
+    const attributes = { type: "range", min: 0, max: size - 1, step: 1, value: this.#state.index[axis] ?? 0 };
+    const oninput = (event: Event): void => {
+      this.#state.index[axis] = Number((event.target as HTMLInputElement).value);
+      setText(place, `${this.#state.index[axis]} / ${size - 1}`);
+      this.#show();
+    };
+    const title = disabled ? "other slices need the kernel that ran this" : undefined;
+    const input = h("input", { ...attributes, disabled, title, oninput, "aria-label": `axis ${axis}` });
+    return h("div", { class: "slider" }, h("span", { class: "code" }, `axis ${axis}`), input, place);
+  }
+
+  /** The embedded preview of a mode, if it is the slice wanted. */
+  #embedded(mode: Mode): Picture | null {
+    const { preview, grid } = this.#source.entry;
+    const found = [preview, grid].find((each) => each?.kind === mode);
+    return found && found.kind !== "text" ? found : null;
+  }
+
+  /** Show the slice wanted: from what came with the entry, else asked from the kernel. */
+  #show(): void {
+    const embedded = this.#embedded(this.#state.mode);
+    const { kernel } = this.#source;
+    if (embedded && (!kernel || embedded.index.join() === this.#state.index.join())) {
+      this.#asked++;
+      this.#take(embedded, this.#source.buffer);
+    } else if (kernel) this.#ask(kernel);
+  }
+
+  async #ask(kernel: Kernel): Promise<void> {
+    const question = ++this.#asked;
+    const busy = setTimeout(() => this.#say("the kernel is busy"), BUSY_AFTER_MS);
+    const { row, tensor } = this.#source;
+    try {
+      const { mode, index } = this.#state;
+      const answer = await kernel.slice({ row, tensor, mode, index: [...index] });
+      if (question === this.#asked) this.#answered(answer);
+    } catch (error) {
+      if (question === this.#asked) this.#say((error as Error).message);
+    } finally {
+      clearTimeout(busy);
+    }
+  }
+
+  #answered({ preview, buffer }: Answer): void {
+    if (preview && preview.kind !== "text") this.#take(preview, buffer);
+  }
+
+  #take(picture: Picture, buffer: ArrayBuffer): void {
+    this.#picture = picture;
+    this.#buffer = buffer;
+    this.#say("");
+    this.#paint();
+  }
+
+  #say(text: string): void {
+    setText(this.#note, text);
+  }
+
+  #paint(): void {
+    const { rows, columns } = this.#picture;
+    const pen = this.#canvas.getContext("2d");
+    if (!pen || rows === 0 || columns === 0) return this.#caption();
+    this.#canvas.width = columns;
+    this.#canvas.height = rows;
+    // A single row of values is a band, not a line.
+    const high = Math.max(rows, columns / 8);
+    this.#canvas.style.aspectRatio = `${columns} / ${high}`;
+    this.#canvas.style.objectFit = rows < columns / 8 ? "fill" : "contain";
+    this.#canvas.style.maxHeight = `${MOST_HEIGHT}px`;
+    this.#canvas.setAttribute("aria-label", `${this.#source.entry.name}, ${rows} × ${columns}`);
+    pen.putImageData(new ImageData(pixelsOf(this.#picture, this.#bytes()), columns, rows), 0, 0);
+    this.#caption();
+  }
+
+  #bytes(): Uint8Array {
+    const [offset, size] = this.#picture.data;
+    return new Uint8Array(this.#buffer, offset, size);
+  }
+
+  #caption(): void {
+    const { rows, columns, of } = this.#picture;
+    const whole = of[0] === rows && of[1] === columns;
+    const reduced = this.#picture.kind === "grid" && this.#picture.reduced ? ` by ${this.#picture.reduced}` : "";
+    setText(this.#size, whole ? `${rows} × ${columns}` : `${rows} × ${columns} of ${of[0]} × ${of[1]}${reduced}`);
+    const range = this.#picture.kind === "grid" ? scaleOf(this.#picture).map(value).join(" … ") : "";
+    setText(this.#range, range);
+  }
+
+  /** The value under the pointer. */
+  #read(event: PointerEvent): void {
+    if (this.#picture.kind !== "grid") return;
+    const { rows, columns, of } = this.#picture;
+    const box = this.#canvas.getBoundingClientRect();
+    const fill = this.#canvas.style.objectFit === "fill";
+    const scale = Math.min(box.width / columns, box.height / rows);
+    const [wide, high] = fill ? [box.width, box.height] : [columns * scale, rows * scale];
+    const column = Math.floor(((event.clientX - box.left - (box.width - wide) / 2) / wide) * columns);
+    const row = Math.floor(((event.clientY - box.top - (box.height - high) / 2) / high) * rows);
+    if (row < 0 || column < 0 || row >= rows || column >= columns) return this.#caption();
+    const level = this.#bytes()[row * columns + column];
+    const at = [Math.floor((row * of[0]) / rows), Math.floor((column * of[1]) / columns)];
+    setText(this.#range, `[${at.join(", ")}] ≈ ${value(valueOf(this.#picture, level))}`);
+  }
+}

@@ -1,0 +1,124 @@
+/** Above the rows: how many calls ran at once, with a brush to zoom, and the time axis. */
+
+import type { Plane } from "./bars.ts";
+import { perPixel } from "./concurrency.ts";
+import { context, h } from "./dom.ts";
+import { count } from "./format.ts";
+import { ticks, type TimeRange } from "./range.ts";
+import type { Colours } from "./theme.ts";
+import type { Trace } from "./trace.ts";
+import { Flag } from "./wire.ts";
+
+const HEIGHT = 26;
+const AXIS_HEIGHT = 20;
+const CURVE_HEIGHT = 18;
+/** A shorter drag, in pixels, is a click. */
+const CLICK = 3;
+
+export class Strip {
+  readonly element = h("canvas", { class: "strip", "aria-hidden": "true" });
+  #range: TimeRange;
+  #changed: () => void;
+  #plane: Plane | null = null;
+
+  constructor(range: TimeRange, changed: () => void) {
+    this.#range = range;
+    this.#changed = changed;
+    this.element.addEventListener("pointerdown", (event) => this.#brush(event));
+    this.element.addEventListener("dblclick", () => {
+      range.all();
+      changed();
+    });
+  }
+
+  paint(trace: Trace, plane: Plane, colours: Colours): void {
+    this.#plane = plane;
+    const pen = context(this.element, plane.right, HEIGHT);
+    const pixels = Math.max(1, Math.floor(plane.width));
+    const { concurrency } = trace;
+    const most = perPixel(concurrency, 0, this.#range.whole, pixels);
+    pen.fillStyle = colours.infer;
+    pen.globalAlpha = 0.55;
+    most.forEach((running, x) => {
+      const height = (running / concurrency.max) * CURVE_HEIGHT;
+      if (running) pen.fillRect(plane.left + x, HEIGHT - 3 - height, 1, height);
+    });
+    pen.globalAlpha = 1;
+    this.#paintErrors(trace, pen, plane, colours);
+    this.#paintWindow(pen, plane, colours);
+    label(pen, colours, `concurrent calls, max ${count(concurrency.max)}`, HEIGHT / 2);
+  }
+
+  #paintErrors(trace: Trace, pen: CanvasRenderingContext2D, plane: Plane, colours: Colours): void {
+    pen.fillStyle = colours.error;
+    for (let call = 0; call < trace.n; call++) {
+      if (!trace.has(call, Flag.ERROR)) continue;
+      pen.fillRect(plane.left + (trace.end(call) / this.#range.whole) * plane.width - 1, 2, 2, 4);
+    }
+  }
+
+  #paintWindow(pen: CanvasRenderingContext2D, { left, width }: Plane, { shade, accent }: Colours): void {
+    if (this.#range.isWhole) return;
+    const from = left + (this.#range.from / this.#range.whole) * width;
+    const to = left + (this.#range.to / this.#range.whole) * width;
+    pen.fillStyle = shade;
+    pen.fillRect(left, 0, from - left, HEIGHT);
+    pen.fillRect(to, 0, left + width - to, HEIGHT);
+    pen.strokeStyle = accent;
+    pen.lineWidth = 1.5;
+    pen.strokeRect(from, 0.75, Math.max(3, to - from), HEIGHT - 1.5);
+  }
+
+  /** Drag shows a stretch of time, click moves to it. */
+  #brush(start: PointerEvent): void {
+    const from = this.#time(start);
+    this.element.setPointerCapture(start.pointerId);
+    const move = (event: PointerEvent): void => {
+      if (Math.abs(event.clientX - start.clientX) <= CLICK) return;
+      const to = this.#time(event);
+      this.#range.show(Math.min(from, to), Math.max(from, to));
+      this.#changed();
+    };
+    const end = (event: PointerEvent): void => {
+      this.element.removeEventListener("pointermove", move);
+      if (Math.abs(event.clientX - start.clientX) > CLICK || this.#range.isWhole) return;
+      this.#range.pan(from - (this.#range.from + this.#range.to) / 2);
+      this.#changed();
+    };
+    this.element.addEventListener("pointermove", move);
+    this.element.addEventListener("pointerup", end, { once: true });
+  }
+
+  #time(event: PointerEvent): number {
+    const { left, width } = this.#plane ?? { left: 0, width: 1 };
+    const x = event.clientX - this.element.getBoundingClientRect().left - left;
+    return (x / width) * this.#range.whole;
+  }
+}
+
+export class Axis {
+  readonly element = h("canvas", { class: "axis", "aria-hidden": "true" });
+
+  /** Label round times; returns them for the grid below. */
+  paint(plane: Plane, colours: Colours, rows: number): number[] {
+    const pen = context(this.element, plane.right, AXIS_HEIGHT);
+    label(pen, colours, `${count(rows)} rows`, AXIS_HEIGHT / 2);
+    const { times, step } = ticks(plane.range, plane.width);
+    const [unit, scale] = step >= 1e6 ? ["s", 1e6] : step >= 1e3 || plane.range.to > 5e3 ? ["ms", 1e3] : ["µs", 1];
+    const decimals = Math.max(0, -Math.floor(Math.log10(step / scale) + 1e-9));
+    for (const us of times) {
+      const text = `${(us / scale).toFixed(decimals)} ${unit}`;
+      const [x, half] = [plane.x(us), pen.measureText(text).width / 2];
+      if (x + half > plane.right) continue;
+      pen.fillText(text, Math.max(plane.left, x - half), AXIS_HEIGHT / 2);
+    }
+    return times;
+  }
+}
+
+function label(pen: CanvasRenderingContext2D, { font, fg2 }: Colours, text: string, middle: number): void {
+  pen.font = `10.5px ${font}`;
+  pen.textBaseline = "middle";
+  pen.fillStyle = fg2;
+  pen.fillText(text, 10, middle);
+}

@@ -1,0 +1,188 @@
+/** The tensors of one call: what they are, their statistics, and a look inside. */
+
+import { h, setText, svg } from "./dom.ts";
+import { bytes, count, percent, shape, value } from "./format.ts";
+import type { Answer } from "./kernel.ts";
+import type { Session } from "./session.ts";
+import { BUSY_AFTER_MS, SliceView, type SliceState } from "./slice.ts";
+import { Flag, type Histogram, type Stats, type TensorEntry, type TextPreview } from "./wire.ts";
+
+/** A stream's responses can be many: so many tensors are listed at once. */
+const LISTED = 24;
+
+type Role = TensorEntry["role"];
+const HEADINGS: [Role, string][] = [["input", "Inputs"], ["output", "Outputs"]];
+
+export class TensorList {
+  #session: Session;
+  /** Tensors opened or closed by hand; kept from call to call, as "role/name". */
+  #opened = new Map<string, boolean>();
+  #slices = new Map<string, SliceState>();
+  #answers = new Map<number, Answer>();
+  #asked = 0;
+
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  /** The sections of a call; filled again when the kernel has answered. */
+  show(call: number): HTMLElement {
+    const element = h("div", { class: "tensors" });
+    const { header } = this.#session.trace;
+    const known = this.#answers.get(call);
+    const embedded = header.tensors[call];
+    if (known) this.#fill(element, call, known);
+    else if (embedded) this.#fill(element, call, { tensors: embedded, buffer: this.#session.buffer });
+    if (!known && this.#session.kernel) this.#ask(element, call, Boolean(embedded));
+    else if (!known && !embedded) element.append(...this.#nothing(header.run.state === "running"));
+    return element;
+  }
+
+  #nothing(running: boolean): HTMLElement[] {
+    const text = running ? "Shown when the run has ended." : "Not embedded in this document.";
+    return [h("h4", {}, "Tensors"), h("p", { class: "hint" }, text)];
+  }
+
+  async #ask(element: HTMLElement, call: number, filled: boolean): Promise<void> {
+    const question = ++this.#asked;
+    const { kernel, trace } = this.#session;
+    const note = h("p", { class: "hint", role: "status" });
+    if (!filled) element.append(h("h4", {}, "Tensors"), note);
+    const busy = setTimeout(() => setText(note, "the kernel is busy"), BUSY_AFTER_MS);
+    try {
+      const answer = await kernel?.tensors(call);
+      if (!answer) return;
+      // What a running call has is not all that it will have.
+      if (!trace.has(call, Flag.RUNNING)) this.#answers.set(call, answer);
+      if (question === this.#asked) this.#fill(element, call, answer);
+    } catch (error) {
+      setText(note, (error as Error).message);
+    } finally {
+      clearTimeout(busy);
+    }
+  }
+
+  #fill(element: HTMLElement, call: number, answer: Answer): void {
+    const tensors = answer.tensors ?? [];
+    if (tensors.length === 0) return element.replaceChildren(h("h4", {}, "Tensors"), h("p", { class: "hint" }, "None were recorded."));
+    const sections = HEADINGS.flatMap(([role, heading]) => {
+      const own = tensors.map((entry, position) => ({ entry, position })).filter(({ entry }) => entry.role === role);
+      if (own.length === 0) return [];
+      const list = h("div");
+      const items = own.map(({ entry, position }) => this.#item(call, entry, position, answer, tensors));
+      this.#list(list, items, LISTED);
+      return [h("h4", {}, heading, h("span", {}, count(own.length))), list];
+    });
+    element.replaceChildren(...sections);
+  }
+
+  #list(list: HTMLElement, items: HTMLElement[], shown: number): void {
+    list.replaceChildren(...items.slice(0, shown));
+    const rest = items.length - shown;
+    if (rest <= 0) return;
+    const onclick = (): void => this.#list(list, items, shown + 4 * LISTED);
+    list.append(h("button", { type: "button", class: "more", onclick }, `${count(rest)} more`));
+  }
+
+  #item(call: number, entry: TensorEntry, position: number, answer: Answer, all: TensorEntry[]): HTMLElement {
+    const key = `${entry.role}/${entry.name}/${entry.response}`;
+    const isOpen = (): boolean => this.#opened.get(key) ?? entry === this.#openAtFirst(all);
+    const item = h("div", { class: "tensor" });
+    const fill = (): void => {
+      const head = this.#head(entry, isOpen(), `${call}/${position}`);
+      head.addEventListener("click", () => {
+        this.#opened.set(key, !isOpen());
+        fill();
+        item.querySelector("button")?.focus();
+      });
+      item.replaceChildren(head);
+      if (isOpen()) item.append(this.#detail(call, entry, position, answer));
+    };
+    fill();
+    return item;
+  }
+
+  /** Unless something was opened by hand, what came out: the first output with something to show. */
+  #openAtFirst(all: TensorEntry[]): TensorEntry | undefined {
+    if (this.#opened.size > 0) return undefined;
+    const shows = (entry: TensorEntry): boolean => entry.preview !== null || entry.stats !== null;
+    return all.find((entry) => entry.role === "output" && shows(entry)) ?? all.find(shows);
+  }
+
+  #head(entry: TensorEntry, open: boolean, key: string): HTMLElement {
+    const place = [entry.device, bytes(entry.byte_size)].filter(Boolean).join(" · ");
+    const number = entry.response > 0 ? ` #${entry.response + 1}` : "";
+    return h(
+      "button",
+      { type: "button", class: "head", "aria-expanded": String(open), "data-focus": `tensor-${key}` },
+      h("span", { class: "arrow", "aria-hidden": "true" }, entry.role === "output" ? "←" : "→"),
+      h("span", { class: "name code" }, entry.name, number),
+      h("span", { class: "datatype code" }, entry.datatype),
+      h("span", { class: "shape code" }, shape(entry.shape)),
+      h("span", { class: "place" }, place),
+    );
+  }
+
+  #detail(call: number, entry: TensorEntry, position: number, answer: Answer): HTMLElement {
+    const { stats, histogram, preview } = entry;
+    const parts: HTMLElement[] = [];
+    if (stats) parts.push(statistics(stats));
+    if (histogram) parts.push(...distribution(histogram, "values"));
+    if (preview?.kind === "text") parts.push(...texts(preview));
+    else if (preview) {
+      const key = `${call}/${position}`;
+      const source = { entry, buffer: answer.buffer, row: call, tensor: position, kernel: this.#session.kernel };
+      const slice = new SliceView(source, preview, this.#slices.get(key));
+      this.#slices.set(key, slice.state);
+      slice.element.addEventListener("input", () => this.#slices.set(key, slice.state));
+      slice.element.addEventListener("click", () => this.#slices.set(key, slice.state));
+      parts.push(slice.element);
+    } else parts.push(h("p", { class: "hint" }, this.#absent(entry)));
+    return h("div", { class: "detail" }, parts);
+  }
+
+  #absent({ evicted, byte_size }: TensorEntry): string {
+    if (evicted) return "Its values were not kept: the trace budget was spent.";
+    if (byte_size === 0) return "It has no elements.";
+    return this.#session.kernel ? "Nothing to preview." : "Its values are not embedded in this document.";
+  }
+}
+
+function statistics({ count: size, min, max, mean, std, nan, inf, zeros }: Stats): HTMLElement {
+  const facts: [string, string][] = [
+    ["min", value(min)],
+    ["mean", value(mean)],
+    ["zeros", percent(zeros, size)],
+    ["max", value(max)],
+    ["std", value(std)],
+    ["NaN", count(nan)],
+  ];
+  if (inf) facts.push(["Inf", count(inf)]);
+  return factGrid(facts);
+}
+
+/** Short facts in three columns. */
+export function factGrid(facts: [string, string][]): HTMLElement {
+  return h("div", { class: "facts" }, facts.map(([name, text]) => h("div", {}, name, h("b", {}, text))));
+}
+
+/** Bars of a histogram above its bounds. */
+export function distribution({ low, high, counts }: Histogram, what: string, show = value): HTMLElement[] {
+  const [width, height] = [6, 46];
+  const most = Math.max(1, ...counts);
+  const bars = counts.map((each, k) => {
+    const tall = each ? Math.max(1.5, (each / most) * (height - 4)) : 0;
+    return svg("rect", { class: "fill-infer", x: k * width + 0.5, y: height - tall, width: width - 1, height: tall });
+  });
+  const label = `Histogram of ${what} from ${show(low)} to ${show(high)}`;
+  const box = { class: "histogram", viewBox: `0 0 ${counts.length * width} ${height}`, preserveAspectRatio: "none" };
+  const picture = svg("svg", { ...box, role: "img", "aria-label": label }, bars);
+  const bounds = h("div", { class: "caption" }, h("span", {}, show(low)), h("span", {}, show(high)));
+  return [h("div", {}, picture), bounds];
+}
+
+function texts({ strings, count: all }: TextPreview): HTMLElement[] {
+  const lines = strings.map((text, k) => h("div", {}, h("span", { class: "number" }, String(k)), h("span", {}, text)));
+  const list = h("div", { class: "strings code", tabindex: 0, role: "group", "aria-label": "Strings" }, lines);
+  return strings.length < all ? [list, h("div", { class: "caption" }, `first ${count(strings.length)} of ${count(all)}`)] : [list];
+}

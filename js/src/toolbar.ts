@@ -1,0 +1,103 @@
+/** The line above the panes: what ran, how it ended, the legend, and the controls. */
+
+import { h, setText } from "./dom.ts";
+import { count, time } from "./format.ts";
+import { HELP } from "./keys.ts";
+import type { Trace } from "./trace.ts";
+
+const LEGEND = ["queue", "input", "infer", "output"] as const;
+
+export interface ToolbarActions {
+  filter(text: string): void;
+  toggleCritical(): void;
+  toggleHelp(): void;
+  /** Leave the filter for the timeline. */
+  leave(): void;
+}
+
+export class Toolbar {
+  readonly element: HTMLElement;
+  readonly filter: HTMLInputElement;
+  #critical: HTMLButtonElement;
+  #state = h("span", { class: "state", role: "img" });
+  #title = h("span", { class: "title" });
+  #facts = h("span", { class: "figures" });
+
+  constructor(actions: ToolbarActions) {
+    const onclick = (): void => actions.toggleCritical();
+    const critical = { type: "button", "aria-pressed": "false", title: "Critical path (c)", onclick };
+    this.#critical = h("button", critical, "critical path");
+    const oninput = (): void => actions.filter(this.filter.value);
+    const onkeydown = (event: KeyboardEvent): void => {
+      if (event.key !== "Enter" && event.key !== "Escape") return;
+      if (event.key === "Escape") this.clearFilter();
+      actions.leave();
+      event.preventDefault();
+    };
+    const field = { class: "filter", type: "search", placeholder: "Filter calls  /", "aria-label": "Filter calls" };
+    this.filter = h("input", { ...field, oninput, onkeydown });
+    const help = { type: "button", title: "Keyboard help (?)", "aria-label": "? Keyboard help", onclick: () => actions.toggleHelp() };
+    const legend = LEGEND.map((phase) => h("span", {}, h("i", { class: `swatch ${phase} back-${phase}` }), phase));
+    this.element = h(
+      "div",
+      { class: "toolbar", role: "toolbar", "aria-label": "Run" },
+      this.#state,
+      this.#title,
+      this.#facts,
+      h("span", { class: "space" }),
+      h("span", { class: "legend", "aria-hidden": "true" }, legend),
+      this.#critical,
+      this.filter,
+      h("button", help, "?"),
+    );
+  }
+
+  draw(trace: Trace): void {
+    const { title, request_id, state } = trace.header.run;
+    const shown = state === "running" ? "running" : state === "cancelled" ? "cancelled" : trace.errors ? "error" : "done";
+    this.#state.className = `state ${shown}`;
+    this.#state.setAttribute("aria-label", shown);
+    this.#state.setAttribute("title", shown);
+    setText(this.#title, request_id ? `${title} · request ${request_id}` : title);
+    this.#title.setAttribute("title", this.#title.textContent ?? "");
+    const models = new Set(trace.calls.model).size;
+    const facts = [figure(time(trace.wall), "wall"), figure(count(trace.n), plural(trace.n, "call")), figure(count(models), plural(models, "model"))];
+    if (trace.errors) facts.push(figure(count(trace.errors), plural(trace.errors, "error"), "failed"));
+    if (shown === "running" || shown === "cancelled") facts.push(h("span", { class: shown }, shown));
+    this.#facts.replaceChildren(...facts);
+  }
+
+  press(critical: boolean): void {
+    this.#critical.setAttribute("aria-pressed", String(critical));
+  }
+
+  clearFilter(): void {
+    this.filter.value = "";
+    this.filter.dispatchEvent(new Event("input"));
+  }
+}
+
+/** The keyboard map, over the panes. */
+export function helpSheet(close: () => void): HTMLElement {
+  const onkeydown = (event: KeyboardEvent): void => {
+    if (event.key !== "Escape" && event.key !== "?") return;
+    event.preventDefault();
+    close();
+  };
+  const entries = HELP.flatMap(([keys, meaning]) => [h("dt", { class: "code" }, keys), h("dd", {}, meaning)]);
+  return h(
+    "div",
+    { class: "help", role: "dialog", "aria-label": "Keyboard help", tabindex: -1, onkeydown },
+    h("h3", {}, "Keyboard"),
+    h("dl", {}, entries),
+    h("button", { type: "button", onclick: close }, "close"),
+  );
+}
+
+function figure(number: string, noun: string, kind = ""): HTMLElement {
+  return h("span", { class: kind }, h("b", {}, number), ` ${noun}`);
+}
+
+function plural(number: number, noun: string): string {
+  return number === 1 ? noun : `${noun}s`;
+}

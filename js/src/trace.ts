@@ -1,0 +1,331 @@
+/** What the rows mean: who called whom, own time, critical path, models and edges. Pure. */
+
+import { concurrency, type Steps } from "./concurrency.ts";
+import { Flag, PHASES, type Calls, type Header, type Phase, type Store } from "./wire.ts";
+
+/** Where time of calls went, summed; `infer` is own time, `child` that of the calls below. */
+export interface PhaseSums {
+  pre: number;
+  queue: number;
+  input: number;
+  infer: number;
+  child: number;
+  output: number;
+  post: number;
+}
+
+/** All calls of one model. */
+export interface ModelNode {
+  id: number;
+  name: string;
+  device: string;
+  kind: string;
+  count: number;
+  errors: number;
+  running: number;
+  /** Time not covered by child calls. */
+  own: number;
+  phases: PhaseSums;
+  /** Start of its first call: the order in which siblings stand. */
+  first: number;
+  /** Number of models that this box stands for. */
+  models: number;
+}
+
+/** All calls from one model to another. */
+export interface ModelEdge {
+  from: number;
+  to: number;
+  count: number;
+  async: number;
+  streams: number;
+  responses: number;
+  errors: number;
+  first: number;
+}
+
+export interface ModelGraph {
+  nodes: ModelNode[];
+  edges: ModelEdge[];
+}
+
+/** Id of the box that stands for all models that have none of their own. */
+export const OTHERS = 0xffff;
+
+export class Trace {
+  readonly header: Header;
+  readonly calls: Calls;
+  readonly n: number;
+  /** Names of the models, with the version where a name alone would be ambiguous. */
+  readonly names: string[];
+  readonly roots: readonly number[];
+  readonly duration: Float64Array;
+  /** Per call, time not covered by the calls it made. */
+  readonly own: Float64Array;
+  readonly errors: number;
+  /** End of the last call. */
+  readonly wall: number;
+  #store: Store;
+  #offsets: Int32Array;
+  #below: Int32Array;
+  #critical: Set<number> | undefined;
+  #concurrency: Steps | undefined;
+  #intervals = new Map<number, number[]>();
+
+  constructor(store: Store) {
+    this.#store = store;
+    this.header = store.header;
+    this.calls = store.calls;
+    this.n = store.n;
+    this.names = distinctNames(this.header);
+    [this.#offsets, this.#below] = this.#index();
+    this.roots = this.#rootCalls();
+    this.duration = this.#durations();
+    this.own = this.duration.map((duration, call) => duration - this.#covered(call));
+    this.errors = this.calls.flags.reduce((sum, flags) => sum + (flags & Flag.ERROR ? 1 : 0), 0);
+    this.wall = this.duration.reduce((most, _, call) => Math.max(most, this.end(call)), 0);
+  }
+
+  start(call: number): number {
+    return this.calls.start_us[call];
+  }
+
+  end(call: number): number {
+    return this.calls.start_us[call] + this.duration[call];
+  }
+
+  name(call: number): string {
+    return this.names[this.calls.model[call]];
+  }
+
+  has(call: number, flag: number): boolean {
+    return (this.calls.flags[call] & flag) !== 0;
+  }
+
+  /** A phase's duration, NaN where it was not recorded. */
+  phase(call: number, phase: Phase): number {
+    return this.calls[phase][call];
+  }
+
+  responses(call: number): readonly number[] {
+    return this.#store.responses(call);
+  }
+
+  /** Calls made by this one, in order of their start. */
+  children(call: number): Int32Array {
+    return this.#below.subarray(this.#offsets[call], this.#offsets[call + 1]);
+  }
+
+  isLeaf(call: number): boolean {
+    return this.#offsets[call] === this.#offsets[call + 1];
+  }
+
+  /** The callers, outermost first, without the call itself. */
+  ancestors(call: number): number[] {
+    const path: number[] = [];
+    for (let at = this.calls.parent[call]; at >= 0; at = this.calls.parent[at]) path.push(at);
+    return path.reverse();
+  }
+
+  /** Merged intervals in which calls made by this one ran, as start, end, start, end, … */
+  childIntervals(call: number): readonly number[] {
+    let merged = this.#intervals.get(call);
+    if (merged) return merged;
+    this.#intervals.set(call, (merged = []));
+    for (const child of this.children(call)) {
+      const end = this.end(child);
+      const last = merged.length - 1;
+      if (last >= 0 && this.start(child) <= merged[last]) merged[last] = Math.max(merged[last], end);
+      else merged.push(this.start(child), end);
+    }
+    return merged;
+  }
+
+  /** The phases of some calls, summed. */
+  phases(calls: Iterable<number>): PhaseSums {
+    const sums: PhaseSums = { pre: 0, queue: 0, input: 0, infer: 0, child: 0, output: 0, post: 0 };
+    for (const call of calls) this.#addPhases(sums, call);
+    return sums;
+  }
+
+  /** The calls that determined the wall time: from the last-ending child backwards. */
+  get critical(): Set<number> {
+    if (this.#critical) return this.#critical;
+    const path = new Set<number>();
+    const open = [...this.roots];
+    for (let call = open.pop(); call !== undefined; call = open.pop()) {
+      path.add(call);
+      let limit = Infinity;
+      for (const child of this.#byEnd(call)) {
+        if (this.end(child) > limit + 1e-3) continue;
+        open.push(child);
+        limit = this.start(child);
+      }
+    }
+    return (this.#critical = path);
+  }
+
+  /** How many calls that wait for no other call ran at once. */
+  get concurrency(): Steps {
+    if (this.#concurrency) return this.#concurrency;
+    const leaves = Array.from({ length: this.n }, (_, call) => call).filter((call) => this.isLeaf(call));
+    return (this.#concurrency = this.concurrencyOf(leaves));
+  }
+
+  concurrencyOf(calls: readonly number[]): Steps {
+    return concurrency(calls.map((call) => this.start(call)), calls.map((call) => this.end(call)));
+  }
+
+  /** Boxes and edges; beyond `limit` models the smallest by own time share one box. */
+  graph(limit = 60, kept = 40): ModelGraph {
+    const nodes = this.#nodes();
+    const edges = this.#edges();
+    if (nodes.length <= limit) return { nodes, edges };
+    return gather(nodes, edges, kept);
+  }
+
+  #index(): [Int32Array, Int32Array] {
+    const { parent, start_us } = this.calls;
+    const offsets = new Int32Array(this.n + 1);
+    for (const caller of parent) if (caller >= 0) offsets[caller + 1]++;
+    for (let call = 0; call < this.n; call++) offsets[call + 1] += offsets[call];
+    const below = new Int32Array(offsets[this.n]);
+    const next = offsets.slice();
+    for (let call = 0; call < this.n; call++) if (parent[call] >= 0) below[next[parent[call]]++] = call;
+    for (let call = 0; call < this.n; call++) {
+      const siblings = below.subarray(offsets[call], offsets[call + 1]);
+      const late = siblings.some((child, k) => k > 0 && start_us[child] < start_us[siblings[k - 1]]);
+      if (late) siblings.sort((a, b) => start_us[a] - start_us[b]);
+    }
+    return [offsets, below];
+  }
+
+  #rootCalls(): number[] {
+    const roots: number[] = [];
+    this.calls.parent.forEach((parent, call) => {
+      if (parent < 0) roots.push(call);
+    });
+    return roots;
+  }
+
+  #durations(): Float64Array {
+    const duration = new Float64Array(this.n);
+    for (const phase of PHASES) {
+      this.calls[phase].forEach((us, call) => {
+        if (us > 0) duration[call] += us;
+      });
+    }
+    return duration;
+  }
+
+  #covered(call: number): number {
+    let covered = 0;
+    let upTo = this.start(call);
+    const end = this.end(call);
+    for (const child of this.children(call)) {
+      const from = Math.max(upTo, this.start(child));
+      const to = Math.min(end, this.end(child));
+      if (to > from) covered += to - from;
+      upTo = Math.max(upTo, to);
+    }
+    return covered;
+  }
+
+  #addPhases(sums: PhaseSums, call: number): void {
+    const part = (phase: Phase): number => this.calls[phase][call] || 0;
+    const infer = part("compute_infer_us");
+    const child = Math.min(this.duration[call] - this.own[call], infer);
+    sums.pre += part("pre_us");
+    sums.queue += part("queue_us");
+    sums.input += part("compute_input_us");
+    sums.infer += infer - child;
+    sums.child += child;
+    sums.output += part("compute_output_us");
+    sums.post += part("post_us");
+  }
+
+  #byEnd(call: number): number[] {
+    return Array.from(this.children(call)).sort((a, b) => this.end(b) - this.end(a));
+  }
+
+  #nodes(): ModelNode[] {
+    const nodes = new Map<number, ModelNode>();
+    for (let call = 0; call < this.n; call++) {
+      const id = this.calls.model[call];
+      let node = nodes.get(id);
+      if (!node) nodes.set(id, (node = this.#emptyNode(id, this.start(call))));
+      node.count++;
+      node.own += this.own[call];
+      node.first = Math.min(node.first, this.start(call));
+      if (this.has(call, Flag.ERROR)) node.errors++;
+      if (this.has(call, Flag.RUNNING)) node.running++;
+      this.#addPhases(node.phases, call);
+    }
+    return [...nodes.values()];
+  }
+
+  #emptyNode(id: number, first: number): ModelNode {
+    const { device, kind } = this.header.models[id];
+    const counts = { count: 0, errors: 0, running: 0, own: 0, models: 1 };
+    return { id, name: this.names[id], device, kind, ...counts, phases: this.phases([]), first };
+  }
+
+  #edges(): ModelEdge[] {
+    const edges = new Map<number, ModelEdge>();
+    const { parent, model, responses } = this.calls;
+    for (let call = 0; call < this.n; call++) {
+      if (parent[call] < 0) continue;
+      const [from, to] = [model[parent[call]], model[call]];
+      let edge = edges.get(from * 0x10000 + to);
+      if (!edge) edges.set(from * 0x10000 + to, (edge = emptyEdge(from, to, this.start(call))));
+      edge.count++;
+      if (this.has(call, Flag.ASYNC)) edge.async++;
+      if (this.has(call, Flag.ERROR)) edge.errors++;
+      if (!this.has(call, Flag.DECOUPLED)) continue;
+      edge.streams++;
+      edge.responses += responses[call];
+    }
+    return [...edges.values()].sort((a, b) => a.first - b.first);
+  }
+}
+
+function emptyEdge(from: number, to: number, first: number): ModelEdge {
+  return { from, to, count: 0, async: 0, streams: 0, responses: 0, errors: 0, first };
+}
+
+function distinctNames({ models }: Header): string[] {
+  const seen = new Map<string, number>();
+  for (const { name } of models) seen.set(name, (seen.get(name) ?? 0) + 1);
+  return models.map(({ name, version }) => ((seen.get(name) ?? 0) > 1 ? `${name} v${version}` : name));
+}
+
+/** Keep the largest boxes, and put all others and their edges into one. */
+function gather(nodes: ModelNode[], edges: ModelEdge[], kept: number): ModelGraph {
+  const large = [...nodes].sort((a, b) => b.own - a.own).slice(0, kept);
+  const ids = new Set(large.map((node) => node.id));
+  const rest = nodes.filter((node) => !ids.has(node.id));
+  const box: ModelNode = { ...rest[0], id: OTHERS, name: `+${rest.length} models`, device: "", models: rest.length };
+  box.phases = { ...rest[0].phases };
+  for (const node of rest.slice(1)) addNode(box, node);
+  const merged = new Map<string, ModelEdge>();
+  for (const edge of edges) {
+    const from = ids.has(edge.from) ? edge.from : OTHERS;
+    const to = ids.has(edge.to) ? edge.to : OTHERS;
+    const key = `${from}>${to}`;
+    const known = merged.get(key);
+    if (known) addEdge(known, edge);
+    else merged.set(key, { ...edge, from, to });
+  }
+  const shown = nodes.filter((node) => ids.has(node.id));
+  return { nodes: [...shown, box], edges: [...merged.values()] };
+}
+
+function addNode(to: ModelNode, node: ModelNode): void {
+  for (const key of ["count", "errors", "running", "own"] as const) to[key] += node[key];
+  for (const key of Object.keys(to.phases) as (keyof PhaseSums)[]) to.phases[key] += node.phases[key];
+  to.first = Math.min(to.first, node.first);
+}
+
+function addEdge(to: ModelEdge, edge: ModelEdge): void {
+  for (const key of ["count", "async", "streams", "responses", "errors"] as const) to[key] += edge[key];
+}

@@ -1,0 +1,141 @@
+/** The entry: a live widget for anywidget, and `mount` for a finished run's document. */
+
+import { Frame, type ViewState } from "./frame.ts";
+import { Kernel, type WidgetModel } from "./kernel.ts";
+import { Live } from "./live.ts";
+import type { Selection } from "./session.ts";
+import { Store, type Header } from "./wire.ts";
+
+/** What the page knows of a run: the way to its kernel, and what its last view looked like. */
+interface Known {
+  model: WidgetModel;
+  mount: typeof mount;
+  store: Store;
+  live: Live;
+  state?: ViewState;
+}
+
+type Registry = Map<string, Known>;
+
+/** Above this many calls a live view is drawn twice a second. */
+const MANY_CALLS = 20_000;
+const SLOW_MS = 500;
+
+/** Draw a finished run into the host; returns how to remove it. On failure the host stays as it was. */
+export function mount(host: HTMLElement, header: Partial<Header>, buffer: ArrayBuffer): () => void {
+  const known = registry().get(header.run?.id ?? "");
+  const store = Store.of(header, buffer);
+  const kernel = known ? new Kernel(known.model) : null;
+  const frame = new Frame({ store, kernel, state: known?.state, onSelect: known && selectedIn(known.model) });
+  const before = [...host.childNodes];
+  host.append(frame.element);
+  try {
+    frame.start();
+  } catch (error) {
+    frame.dispose();
+    kernel?.dispose();
+    throw error;
+  }
+  for (const child of before) child.remove();
+  return () => {
+    frame.dispose();
+    kernel?.dispose();
+  };
+}
+
+const lives = new WeakMap<WidgetModel, Live>();
+
+/** The rows belong to the model: they are received before there is a view, and after. */
+function initialize({ model }: { model: WidgetModel }): () => void {
+  const live = new Live(model);
+  lives.set(model, live);
+  const stop = live.onChange(() => register(live));
+  return () => {
+    stop();
+    live.dispose();
+  };
+}
+
+function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => void {
+  const found = liveOf(model);
+  const live = found ?? new Live(model);
+  const kernel = new Kernel(model);
+  let frame: Frame | null = null;
+  const draw = (): void => {
+    if (frame) return frame.draw();
+    frame = new Frame({ store: live.store, kernel, onSelect: selectedIn(model), onFilter: filteredIn(model) });
+    el.append(frame.element);
+    frame.start();
+  };
+  const repaint = everyFrame(draw, () => live.store.n > MANY_CALLS && live.store.header.run.state === "running");
+  const stop = live.onChange(repaint.ask);
+  if (live.store.n > 0) repaint.ask();
+  return () => {
+    stop();
+    repaint.cancel();
+    const known = registry().get(live.store.header.run.id);
+    if (frame && known) known.state = frame.state;
+    frame?.dispose();
+    kernel.dispose();
+    if (!found) live.dispose();
+  };
+}
+
+/** The model's rows; anywidget hands a new proxy of the model to each hook, so also by run. */
+function liveOf(model: WidgetModel): Live | undefined {
+  return lives.get(model) ?? registry().get(String(model.get("run_id")))?.live;
+}
+
+function register(live: Live): void {
+  const { id } = live.store.header.run;
+  const known = registry().get(id);
+  if (known?.live === live) return;
+  registry().set(id, { model: live.model, mount, store: live.store, live, state: known?.state });
+}
+
+/** One per page, also when several copies of this code are in it. */
+function registry(): Registry {
+  const page = globalThis as unknown as Record<symbol, Registry | undefined>;
+  return (page[Symbol.for("blsnb")] ??= new Map());
+}
+
+/** Many messages, one repaint per animation frame; slower when asked to. */
+function everyFrame(draw: () => void, slow: () => boolean): { ask(): void; cancel(): void } {
+  let frame = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let last = -Infinity;
+  const paint = (): void => {
+    frame = 0;
+    last = performance.now();
+    draw();
+  };
+  const ask = (): void => {
+    const wait = slow() ? SLOW_MS - (performance.now() - last) : 0;
+    clearTimeout(timer);
+    if (wait > 0) timer = setTimeout(ask, wait);
+    else frame ||= requestAnimationFrame(paint);
+  };
+  const cancel = (): void => {
+    clearTimeout(timer);
+    cancelAnimationFrame(frame);
+  };
+  return { ask, cancel };
+}
+
+/** Tell Python's `selected` trait the row that was selected; −1 for none. */
+function selectedIn(model: WidgetModel): (selection: Selection | null) => void {
+  return (selection) => set(model, "selected", selection?.kind === "call" ? selection.call : -1);
+}
+
+function filteredIn(model: WidgetModel): (text: string) => void {
+  return (text) => set(model, "filter", text);
+}
+
+/** Only traits that the widget has. */
+function set(model: WidgetModel, name: string, value: unknown): void {
+  if (model.get(name) === undefined) return;
+  model.set(name, value);
+  model.save_changes();
+}
+
+export default { initialize, render };

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { layered, type LayoutEdge, type LayoutNode, type LayoutOptions } from "../src/layout.ts";
+import { random } from "./fixture.ts";
+
+const OPTIONS: LayoutOptions = { width: 100, height: 40, rankGap: 46, siblingGap: 12, direction: "down", available: 700 };
+
+function nodes(count: number): LayoutNode[] {
+  return Array.from({ length: count }, (_, id) => ({ id, first: id }));
+}
+
+function edge(from: number, to: number): LayoutEdge {
+  return { from, to, first: to };
+}
+
+/** A tree of calls, with some edges across it. */
+function randomEdges(count: number, seed: number): LayoutEdge[] {
+  const next = random(seed);
+  const edges = Array.from({ length: count - 1 }, (_, k) => edge(Math.floor(next() * (k + 1)), k + 1));
+  for (let k = 0; k < count / 5; k++) edges.push(edge(Math.floor(next() * count), Math.floor(next() * count)));
+  return edges;
+}
+
+test("no two boxes overlap, in either direction, zig-zag or not", () => {
+  for (let seed = 1; seed <= 12; seed++) {
+    for (const direction of ["down", "right"] as const) {
+      const layout = layered(nodes(20), randomEdges(20, seed), { ...OPTIONS, direction });
+      const boxes = [...layout.boxes.values()];
+      for (const a of boxes) {
+        for (const b of boxes) {
+          assert.ok(a === b || Math.abs(a.x - b.x) >= 99.9 || Math.abs(a.y - b.y) >= 39.9, `seed ${seed}`);
+        }
+        assert.ok(a.x >= 49.9 && a.x <= layout.width - 49.9 && a.y >= 20 && a.y <= layout.height - 20);
+      }
+    }
+  }
+});
+
+test("callees stand below their callers, except where an edge closes a cycle", () => {
+  const edges = randomEdges(25, 3);
+  const layout = layered(nodes(25), edges, OPTIONS);
+  edges.forEach(({ from, to }, k) => {
+    if (from === to) return;
+    const down = (layout.boxes.get(to)?.y ?? 0) > (layout.boxes.get(from)?.y ?? 0);
+    assert.equal(down, !layout.routes[k].back);
+  });
+});
+
+test("the same graph is laid out the same", () => {
+  const edges = randomEdges(30, 5);
+
+  assert.deepEqual(layered(nodes(30), edges, OPTIONS), layered(nodes(30), edges, OPTIONS));
+});
+
+test("siblings stand in order of first call when no edges cross", () => {
+  const { boxes, crossings } = layered(nodes(4), [edge(0, 3), edge(0, 1), edge(0, 2)], OPTIONS);
+  const across = [1, 2, 3].map((id) => boxes.get(id)?.x ?? 0);
+
+  assert.equal(crossings, 0);
+  assert.deepEqual(across, across.toSorted((a, b) => a - b));
+});
+
+test("crossings that another order avoids are avoided", () => {
+  const edges = [edge(0, 1), edge(0, 2), edge(1, 4), edge(2, 3)];
+
+  assert.equal(layered(nodes(5), edges, OPTIONS).crossings, 0);
+});
+
+test("a rank wider than the pane zig-zags over two rows", () => {
+  const edges = Array.from({ length: 7 }, (_, k) => edge(0, k + 1));
+  const rows = (available: number): number =>
+    new Set([...layered(nodes(8), edges, { ...OPTIONS, available }).boxes.values()].map((box) => box.y)).size;
+
+  assert.equal(rows(2000), 2);
+  assert.equal(rows(500), 3);
+});
+
+test("routes run from the caller's border to the callee's", () => {
+  const edges = randomEdges(15, 9).filter(({ from, to }) => from !== to);
+  const { boxes, routes } = layered(nodes(15), edges, OPTIONS);
+  edges.forEach(({ from, to }, k) => {
+    const sign = routes[k].back ? -1 : 1;
+    assert.equal(routes[k].points[0].y, (boxes.get(from)?.y ?? 0) + sign * 20);
+    assert.equal(routes[k].points.at(-1)?.y, (boxes.get(to)?.y ?? 0) - sign * 20);
+  });
+});
+
+test("recursion and cycles are laid out", () => {
+  const { routes } = layered(nodes(2), [edge(0, 1), edge(1, 0), edge(1, 1)], OPTIONS);
+
+  assert.deepEqual(routes.map((route) => [route.points.length > 0, route.back]), [[true, false], [true, true], [false, false]]);
+});
+
+test("a graph without models is empty", () => {
+  assert.equal(layered([], [], OPTIONS).boxes.size, 0);
+});

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { concurrency, perPixel } from "../src/concurrency.ts";
+import { filterOf } from "../src/filter.ts";
+import { OTHERS, Trace } from "../src/trace.ts";
+import { Flag, Store } from "../src/wire.ts";
+import { call, invoice, model, random, sweep, traceOf } from "./fixture.ts";
+
+const long = { compute_infer_us: 100 };
+
+test("own time is what child calls do not cover, overlaps counted once", () => {
+  const trace = traceOf([
+    call(-1, 0, 0, long),
+    call(0, 1, 10, { compute_infer_us: 30 }),
+    call(0, 1, 20, { compute_infer_us: 40 }),
+    call(0, 2, 80),
+  ]);
+
+  assert.deepEqual([...trace.own], [100 - 50 - 10, 30, 40, 10]);
+  assert.deepEqual(trace.childIntervals(0), [10, 60, 80, 90]);
+});
+
+test("a child that outlives its caller covers no more than the caller's time", () => {
+  const trace = traceOf([call(-1, 0, 0), call(0, 1, 5, { compute_infer_us: 50 })]);
+
+  assert.equal(trace.own[0], 5);
+  assert.equal(trace.wall, 55);
+});
+
+test("siblings stand in order of their start, whatever the order of rows", () => {
+  const trace = traceOf([call(-1, 0, 0, long), call(0, 1, 50), call(0, 1, 20)]);
+
+  assert.deepEqual([...trace.children(0)], [2, 1]);
+});
+
+test("the critical path goes from the last-ending child backwards", () => {
+  const trace = traceOf([
+    call(-1, 0, 0, long),
+    call(0, 1, 5, { compute_infer_us: 30 }),
+    call(0, 1, 6, { compute_infer_us: 10 }),
+    call(0, 1, 40, { compute_infer_us: 50 }),
+    call(3, 2, 45, { compute_infer_us: 20 }),
+    call(0, 1, 50, { compute_infer_us: 20 }),
+  ]);
+
+  assert.deepEqual([...trace.critical].sort(), [0, 1, 3, 4]);
+});
+
+test("a chain of ten thousand calls needs no recursion", () => {
+  const size = 10_000;
+  const trace = traceOf(Array.from({ length: size }, (_, k) => call(k - 1, 0, k, { compute_infer_us: 2 * (size - k) })));
+
+  assert.equal(trace.critical.size, size);
+  assert.equal(trace.ancestors(size - 1).length, size - 1);
+});
+
+test("concurrency is the exact number of overlapping calls", () => {
+  const next = random(7);
+  const starts = Array.from({ length: 200 }, () => Math.floor(next() * 100));
+  const ends = starts.map((start) => start + Math.floor(next() * 12));
+  const steps = concurrency(starts, ends);
+  const running = (at: number): number => starts.filter((start, k) => start <= at && at < ends[k]).length;
+
+  steps.times.forEach((at, k) => assert.equal(steps.counts[k], running(at)));
+  assert.equal(steps.max, Math.max(...steps.times.map(running)));
+});
+
+test("the maximum shown does not depend on the width it is drawn at", () => {
+  const { header, buffer } = sweep(2000);
+  const trace = new Trace(Store.of(header, buffer));
+  const widths = [37, 200, 1111].map((width) => Math.max(...perPixel(trace.concurrency, 0, trace.wall * 1.01, width)));
+
+  assert.deepEqual(widths, [trace.concurrency.max, trace.concurrency.max, trace.concurrency.max]);
+});
+
+test("a call that ends where another starts does not run beside it", () => {
+  assert.equal(concurrency([0, 10], [10, 20]).max, 1);
+});
+
+test("boxes and edges add up to the calls", () => {
+  const { header, buffer } = invoice();
+  const trace = new Trace(Store.of(header, buffer));
+  const { nodes, edges } = trace.graph();
+  const recognizer = nodes.find((node) => node.name === "crop_recognizer");
+  const stream = edges.find((edge) => edge.streams > 0);
+
+  assert.equal(nodes.length, 9);
+  assert.equal(nodes.reduce((sum, node) => sum + node.count, 0), 27);
+  assert.equal(edges.reduce((sum, edge) => sum + edge.count, 0), 26);
+  assert.deepEqual([recognizer?.count, recognizer?.errors, recognizer?.device], [12, 1, "gpu:0"]);
+  assert.equal(stream?.responses, 46);
+});
+
+test("over sixty models the small ones share one box and nothing is lost", () => {
+  const calls = [call(-1, 0, 0, { compute_infer_us: 1e4 })];
+  for (let k = 1; k < 80; k++) calls.push(call(0, k, 10 * k, { compute_infer_us: k }));
+  const { nodes, edges } = traceOf(calls).graph();
+
+  assert.equal(nodes.length, 41);
+  assert.equal(nodes.find((node) => node.id === OTHERS)?.name, "+40 models");
+  assert.equal(nodes.reduce((sum, node) => sum + node.count, 0), 80);
+  assert.equal(edges.reduce((sum, edge) => sum + edge.count, 0), 79);
+});
+
+test("two versions of a model are told apart, a single one needs no number", () => {
+  const models = [model("a", "python", "cpu", 1), model("a", "python", "cpu", 2), model("b")];
+
+  assert.deepEqual(traceOf([call(-1, 2, 0)], { models }).names, ["a v1", "a v2", "b"]);
+});
+
+test("the filter means names, devices, states and bounds", () => {
+  const { header, buffer } = invoice();
+  const trace = new Trace(Store.of(header, buffer));
+  const rows = Array.from({ length: trace.n }, (_, k) => k);
+  const found = (text: string): number => rows.filter(filterOf(text, trace) ?? (() => true)).length;
+
+  assert.equal(found(" CROP"), 12);
+  assert.equal(found("gpu:1"), 8);
+  assert.equal(found("error"), 3);
+  assert.equal(found("stream"), 1);
+  assert.equal(found("> 30ms"), 2);
+  assert.equal(found("<1000us"), 3);
+  assert.equal(found(""), 27);
+  assert.equal(filterOf("  ", trace), null);
+});
+
+test("a trace without calls is no error", () => {
+  const trace = traceOf([]);
+
+  assert.deepEqual([trace.n, trace.wall, trace.graph().nodes, trace.concurrency.max], [0, 0, [], 0]);
+  assert.equal(trace.has(0, Flag.ERROR), false);
+});

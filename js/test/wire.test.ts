@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Flag, Store, column, ownBuffer } from "../src/wire.ts";
+import { call, encode, invoice, model } from "./fixture.ts";
+
+const MODELS = [model("a"), model("b")];
+
+test("a document's columns come back as the numbers that went in", () => {
+  const { header, buffer } = invoice();
+  const { calls, n } = Store.of(header, buffer);
+
+  assert.equal(n, 27);
+  assert.deepEqual([...calls.parent.slice(0, 3)], [-1, 0, 0]);
+  assert.equal(calls.compute_infer_us[2], 9800);
+  assert.ok(calls.flags[3] & Flag.ASYNC);
+});
+
+test("a phase that was not recorded stays NaN and never becomes zero", () => {
+  const { header, buffer } = invoice();
+
+  assert.ok(Number.isNaN(Store.of(header, buffer).calls.compute_infer_us[13]));
+});
+
+test("a view at an odd offset of a larger buffer can be read", () => {
+  const { header, buffer } = encode([call(-1, 0, 7)], { models: MODELS });
+  const shifted = new Uint8Array(buffer.byteLength + 3);
+  shifted.set(new Uint8Array(buffer), 3);
+
+  assert.equal(Store.of(header, ownBuffer(shifted.subarray(3))).calls.start_us[0], 7);
+});
+
+test("rows are upserted: a replayed message changes nothing", () => {
+  const store = new Store();
+  const first = encode([call(-1, 0, 0, { flags: Flag.RUNNING })], { models: MODELS }, { rows: [0] });
+  const second = encode(
+    [call(-1, 0, 0), call(0, 1, 5)],
+    { models: MODELS, errors: { "1": "broke" } },
+    { rows: [0, 1], responses: [[1, 2], [1, 4]] },
+  );
+  store.upsert(first.header, first.buffer, 1);
+  store.upsert(second.header, second.buffer, 2);
+  const before = [store.n, [...store.calls.flags], [...store.responses(1)]];
+
+  assert.ok(store.upsert(first.header, first.buffer, 1));
+  assert.ok(store.upsert(second.header, second.buffer, 2));
+  assert.deepEqual([store.n, [...store.calls.flags], [...store.responses(1)]], before);
+  assert.deepEqual(before, [2, [0, 0], [2, 4]]);
+});
+
+test("a gap in the sequence is refused until a snapshot comes", () => {
+  const store = new Store();
+  const part = encode([call(-1, 0, 0)], { models: MODELS }, { rows: [0] });
+  const whole = encode([call(-1, 0, 0), call(0, 1, 1)], { models: MODELS });
+
+  assert.equal(store.upsert(part.header, part.buffer, 3), false);
+  assert.equal(store.n, 0);
+  store.replace(whole.header, whole.buffer, 5);
+  assert.ok(store.upsert(part.header, part.buffer, 6));
+  assert.equal(store.n, 2);
+});
+
+test("what updates say about single rows is kept beside what was said before", () => {
+  const store = new Store();
+  const first = encode([call(-1, 0, 0)], { models: MODELS, notes: { "0": ["slow"] } }, { rows: [0] });
+  const second = encode([call(0, 1, 1)], { models: MODELS, notes: { "1": ["late"] } }, { rows: [1] });
+  store.upsert(first.header, first.buffer, 1);
+  store.upsert(second.header, second.buffer, 2);
+
+  assert.deepEqual(store.header.notes, { "0": ["slow"], "1": ["late"] });
+});
+
+test("columns that the view does not know are ignored, an unknown format is refused", () => {
+  const { header, buffer } = encode([call(-1, 0, 0)], { models: MODELS });
+  const richer = { ...header, columns: { ...header.columns, copy_bytes: ["f8", 0, 1] as [string, number, number] } };
+
+  assert.equal(Store.of(richer, buffer).n, 1);
+  assert.throws(() => Store.of({ ...header, format: 2 }, buffer), /format 2/);
+  assert.throws(() => column(buffer, ["x9", 0, 1]), /x9/);
+});

@@ -1,0 +1,64 @@
+"""How cases put their questions: short ways to make values and requests."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from typing import Any
+
+import numpy as np
+from tritonclient.utils import np_to_triton_dtype
+
+from .targets import Answer, Request, Target, Value
+
+
+def tensor(array: Any, dtype: Any = np.float32) -> Value:
+    """Return numbers as they travel."""
+    array = np.asarray(array, dtype=dtype)
+    return Value(np_to_triton_dtype(array.dtype), array.shape, array.tobytes())
+
+
+def texts(*elements: str | bytes, shape: tuple[int, ...] | None = None) -> Value:
+    """Return a BYTES tensor."""
+    coded = [each.encode() if isinstance(each, str) else each for each in elements]
+    data = b"".join(len(each).to_bytes(4, "little") + each for each in coded)
+    return Value("BYTES", (len(coded),) if shape is None else shape, data)
+
+
+def ask(target: Target, model: str, /, *outputs: str, **inputs: Value) -> Answer:
+    """Load a model, send it inputs by keyword, and return its answer."""
+    target.load(model)
+    return target.infer(Request(model, list(inputs.items()), outputs))
+
+
+def run(target: Target, code: str, *models: str) -> list[Any]:
+    """Run Python text inside a model's execute; return what it showed, decoded.
+
+    Parameters
+    ----------
+    models
+        Further models of `tests/repositories` that the text calls.
+    """
+    answer = ask_repl(target, code, *models)
+    if answer.error is not None:
+        return ["error", *answer.error]
+    return json.loads(target.normalised(decoded(answer.outputs["OUT"])))
+
+
+def given(target: Target, code: str) -> Answer:
+    """Run Python text inside a model's execute; return the tensors that it gave."""
+    answer = ask_repl(target, code)
+    rest = {name: value for name, value in answer.outputs.items() if name != "OUT"}
+    return Answer(rest, answer.error)
+
+
+def ask_repl(target: Target, code: str, *models: str) -> Answer:
+    """Send Python text to the model `repl`."""
+    for model in models:
+        target.load(model)
+    return ask(target, "repl", CODE=texts(textwrap.dedent(code)))
+
+
+def decoded(value: Value) -> str:
+    """Return the one text of a BYTES tensor."""
+    return value.data[4:].decode()

@@ -1,0 +1,188 @@
+"""Put a real Triton server beside this checkout, in an environment of its own.
+
+``python tests/conformance/install_triton.py`` builds ``.triton/`` once, needs
+a package index for that, and says at once that all is there when called again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+# Run as a script, and by the Makefile before anything is installed.
+sys.path.insert(0, str(Path(__file__).parent))
+from triton_env import HOME, TritonEnv, installed  # noqa: E402
+
+PACKAGE = "nvidia-pytriton==0.7.0"
+# The 24.10 model process dies when NumPy 2 is imported.
+NUMPY = "numpy<2"
+GLIBC = (2, 35)
+PYTHONS = ((3, 11), (3, 12))
+
+DESCRIBE = """
+import ensurepip, json, pathlib, platform, sys, sysconfig, venv
+name = sysconfig.get_config_var("INSTSONAME") or ""
+folders = [sysconfig.get_config_var("LIBDIR") or "", sys.base_prefix + "/lib"]
+found = [p for f in folders if (p := pathlib.Path(f, name)).is_file()]
+print(json.dumps({
+    "executable": str(pathlib.Path(getattr(sys, "_base_executable", sys.executable))),
+    "implementation": platform.python_implementation(),
+    "version": list(sys.version_info[:2]),
+    "library": str(found[0]) if found and ".so" in name else "",
+}))
+"""
+
+
+class CannotInstallError(Exception):
+    """The server cannot run on a machine; the text says why."""
+
+
+def install() -> TritonEnv:
+    """Return the server of this checkout, built first if it is not there."""
+    env = installed()
+    if env is not None and env.package == PACKAGE:
+        return env
+    check_machine()
+    python, library = find_python()
+    shutil.rmtree(HOME, ignore_errors=True)
+    HOME.mkdir()
+    own_python = make_venv(python)
+    env = lay_out(own_python, library)
+    env.save()
+    return env
+
+
+def check_machine() -> None:
+    """Refuse machines for which no server is published."""
+    system = f"{platform.system()} {platform.machine()}"
+    if system != "Linux x86_64":
+        raise CannotInstallError(f"it needs Linux x86_64, this is {system}")
+    name, version = platform.libc_ver()
+    if name != "glibc" or tuple(map(int, version.split("."))) < GLIBC:
+        raise CannotInstallError(
+            f"it needs glibc 2.35 or later, this is {name or 'no glibc'} {version}"
+        )
+
+
+def find_python() -> tuple[str, str]:
+    """Return an interpreter that the server can embed, and its shared library."""
+    refused = []
+    for candidate in candidates():
+        facts = describe(candidate)
+        reason = why_not(facts)
+        if not reason:
+            return facts["executable"], facts["library"]
+        refused.append(f"  {candidate}: {reason}")
+    tried = "\n".join(refused) or "  none found"
+    raise CannotInstallError(
+        "it needs CPython 3.11 or 3.12 with venv and a shared library "
+        f"(on Debian and Ubuntu: python3.11-venv and libpython3.11). Tried:\n{tried}"
+    )
+
+
+def candidates() -> Iterator[str]:
+    """Name the interpreters of this machine, the running one first."""
+    seen = set()
+    places = [sys.base_prefix + "/bin", *os.get_exec_path(), "/usr/bin"]
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    places += [str(p) for p in sorted(pyenv.glob("versions/3.1[12]*/bin"))]
+    names = [f"python{major}.{minor}" for major, minor in PYTHONS]
+    for place in places:
+        for name in [*names, "python3"]:
+            path = Path(place, name)
+            if path.exists() and path.resolve() not in seen:
+                seen.add(path.resolve())
+                yield str(path)
+
+
+def describe(python: str) -> dict:
+    """Ask an interpreter about itself; a failure is an empty answer with a reason."""
+    try:
+        done = subprocess.run(
+            [python, "-c", DESCRIBE], capture_output=True, text=True, timeout=60
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return {"failure": str(error)}
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or ["it does not start"]
+        return {"failure": lines[-1]}
+    return json.loads(done.stdout)
+
+
+def why_not(facts: dict) -> str:
+    """Return why an interpreter does not fit, or an empty text if it does."""
+    if "failure" in facts:
+        return facts["failure"]
+    if facts["implementation"] != "CPython":
+        return f"is {facts['implementation']}"
+    if tuple(facts["version"]) not in PYTHONS:
+        return "is Python {}.{}".format(*facts["version"])
+    return "" if facts["library"] else "has no shared libpython"
+
+
+def make_venv(python: str) -> Path:
+    """Make the environment of the model processes, with the server's package."""
+    run([python, "-m", "venv", str(HOME / "venv")])
+    own = HOME / "venv" / "bin" / "python"
+    pip = [str(own), "-m", "pip", "install", "--quiet"]
+    run([*pip, NUMPY])
+    # Its dependencies serve pytriton's own Python layer, which nobody calls here.
+    run([*pip, "--no-deps", PACKAGE])
+    return own
+
+
+def lay_out(python: Path, library: str) -> TritonEnv:
+    """Gather the Python backend's three files, as the server wants to find them."""
+    ask = "import sysconfig, sys; print(sysconfig.get_path('purelib'))"
+    done = subprocess.run([python, "-c", ask], capture_output=True, check=True)
+    package = Path(done.stdout.decode().strip(), "pytriton", "tritonserver")
+    backend = HOME / "backends" / "python"
+    shutil.copytree(package / "backends" / "python", backend)
+    # The library looks for its own libraries relative to where it lies.
+    (backend / "libtriton_python.so").unlink()
+    (backend / "libtriton_python.so").symlink_to(
+        package / "backends" / "python" / "libtriton_python.so"
+    )
+    env = TritonEnv(
+        server=str(package / "bin" / "tritonserver"),
+        backends=str(backend.parent),
+        python=str(python),
+        python_library=library,
+        package=PACKAGE,
+    )
+    stub = (
+        package / "python_backend_stubs" / env.python_version
+    ) / "triton_python_backend_stub"
+    (backend / stub.name).symlink_to(stub)
+    for program in (stub, Path(env.server)):
+        program.chmod(0o755)
+    return env
+
+
+def run(command: list[str]) -> None:
+    """Run a command; its last words become the reason when it fails."""
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        words = (done.stderr or done.stdout).strip()[-2000:]
+        raise CannotInstallError(f"{' '.join(command)} failed:\n{words}")
+
+
+def main() -> int:
+    """Install, say so, and fail only where a server is demanded."""
+    try:
+        env = install()
+    except CannotInstallError as error:
+        print(f"no real Triton server on this machine: {error}", file=sys.stderr)
+        return int(os.environ.get("BLSNB_REQUIRE_TRITON") == "1")
+    print(f"real Triton server: {env.server}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,109 @@
+"""What a conformance case may ask of a server, and what it gets: plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+REPOSITORIES = Path(__file__).parents[1] / "repositories"
+
+
+class Value(NamedTuple):
+    """A tensor as it travels: any datatype, any shape, any bytes."""
+
+    datatype: str
+    shape: tuple[int, ...]
+    data: bytes
+
+    def plain(self) -> str | list[str]:
+        """Return readable texts where there are some, else hexadecimal digits."""
+        if self.datatype == "BYTES":
+            try:
+                return [each.decode() for each in elements(self.data)]
+            except ValueError:
+                pass
+        return self.data.hex()
+
+
+def elements(data: bytes) -> Iterator[bytes]:
+    """Yield the elements of a BYTES tensor; a cut one is a ValueError."""
+    position = 0
+    while position < len(data):
+        start = position + 4
+        position = start + int.from_bytes(data[position:start], "little")
+        if position > len(data):
+            raise ValueError("an element is cut")
+        yield data[start:position]
+
+
+class Failure(NamedTuple):
+    """An error as gRPC's client sees it: the status code's name, and the details."""
+
+    code: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One inference request; `inputs` is a sequence, so names may repeat."""
+
+    model: str
+    inputs: Sequence[tuple[str, Value]] = ()
+    outputs: Sequence[str] = ()
+    version: str = ""
+    id: str = ""
+    parameters: dict[str, bool | int | str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back: outputs in the order of the reply, or an error."""
+
+    outputs: dict[str, Value] = field(default_factory=dict)
+    error: Failure | None = None
+
+    def plain(self) -> dict:
+        """Return this answer as JSON can keep it."""
+        outputs = [
+            [name, value.datatype, list(value.shape), value.plain()]
+            for name, value in self.outputs.items()
+        ]
+        return {"outputs": outputs, "error": list(self.error) if self.error else None}
+
+
+class Target(Protocol):
+    """A server under test.
+
+    Texts come back with the path of the repository replaced by ``<repo>``, and
+    that of the server's own Python file by ``<backend>``, so that the answers of
+    two targets can be compared byte for byte.
+    """
+
+    name: str
+    python: str
+
+    def load(self, model: str) -> Failure | None:
+        """Load a model folder of `REPOSITORIES`; nothing happens if it is loaded."""
+
+    def unload(self, model: str) -> None:
+        """Unload a model and wait until it is gone."""
+
+    def config(self, model: str) -> str:
+        """Return the JSON text of a loaded model's normalised configuration."""
+
+    def infer(self, request: Request) -> Answer:
+        """Send one request and wait for its answer."""
+
+    def infer_together(self, requests: Sequence[Request]) -> list[Answer]:
+        """Send all requests at once and wait for all answers, in order."""
+
+    def stream(self, request: Request) -> list[Answer]:
+        """Send one request on a stream and collect all responses to it."""
+
+    def normalised(self, text: str) -> str:
+        """Replace this target's own paths, as said above."""
+
+    def close(self) -> None:
+        """Stop the server; nothing is left running."""

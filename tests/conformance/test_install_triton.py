@@ -1,0 +1,106 @@
+"""Setting up the real server says clearly where it cannot be done, and does it once."""
+
+import platform
+
+import pytest
+
+from . import install_triton, triton_env
+
+FITTING = {
+    "executable": "/usr/bin/python3.11",
+    "implementation": "CPython",
+    "version": [3, 11],
+    "library": "/usr/lib/libpython3.11.so.1.0",
+}
+
+
+@pytest.mark.parametrize(
+    ("facts", "reason"),
+    [
+        ({}, ""),
+        ({"version": [3, 12]}, ""),
+        ({"version": [3, 13]}, "is Python 3.13"),
+        ({"implementation": "PyPy"}, "is PyPy"),
+        ({"library": ""}, "has no shared libpython"),
+        ({"failure": "No module named 'ensurepip'"}, "No module named 'ensurepip'"),
+    ],
+)
+def test_an_interpreter_fits_or_a_reason_is_given(facts, reason):
+    """CPython 3.11 and 3.12 with a shared library and venv can be embedded."""
+    assert reason == install_triton.why_not(FITTING | facts)
+
+
+def test_an_interpreter_that_does_not_start_is_a_reason(tmp_path):
+    """A candidate that cannot be run is refused by name, not a crash."""
+    assert "failure" in install_triton.describe(str(tmp_path / "python3.11"))
+
+
+def test_other_systems_are_refused_by_name(monkeypatch):
+    """The text names what is needed and what is there."""
+    monkeypatch.setattr(platform, "system", lambda: "Darwin")
+    monkeypatch.setattr(platform, "machine", lambda: "arm64")
+
+    with pytest.raises(install_triton.CannotInstallError) as refused:
+        install_triton.check_machine()
+
+    assert "it needs Linux x86_64, this is Darwin arm64" == str(refused.value)
+
+
+def test_an_old_library_is_refused_by_its_version(monkeypatch):
+    """glibc before 2.35 cannot run the server."""
+    monkeypatch.setattr(platform, "system", lambda: "Linux")
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(platform, "libc_ver", lambda: ("glibc", "2.31"))
+
+    with pytest.raises(install_triton.CannotInstallError) as refused:
+        install_triton.check_machine()
+
+    assert "it needs glibc 2.35 or later, this is glibc 2.31" == str(refused.value)
+
+
+def test_no_fitting_interpreter_lists_those_tried(monkeypatch):
+    """The text says what to install, and why each interpreter was refused."""
+    monkeypatch.setattr(install_triton, "candidates", lambda: iter(["/opt/python3"]))
+    monkeypatch.setattr(
+        install_triton, "describe", lambda _: FITTING | {"version": [3, 13]}
+    )
+
+    with pytest.raises(install_triton.CannotInstallError) as refused:
+        install_triton.find_python()
+
+    assert "python3.11-venv and libpython3.11" in str(refused.value)
+    assert str(refused.value).endswith("  /opt/python3: is Python 3.13")
+
+
+@pytest.mark.parametrize(("required", "status"), [("1", 1), ("", 0)])
+def test_impossible_is_a_failure_only_where_a_server_is_demanded(
+    monkeypatch, capsys, required, status
+):
+    """The script's exit status obeys BLSNB_REQUIRE_TRITON; its text is the reason."""
+
+    def refuse():
+        raise install_triton.CannotInstallError("it needs a mountain")
+
+    monkeypatch.setattr(install_triton, "install", refuse)
+    monkeypatch.setenv("BLSNB_REQUIRE_TRITON", required)
+
+    assert status == install_triton.main()
+    assert "it needs a mountain" in capsys.readouterr().err
+
+
+def test_an_installation_that_lost_a_part_is_none(tmp_path, monkeypatch):
+    """What is recorded counts only while every part of it exists."""
+    parts = {name: str(tmp_path / name) for name in ("server", "backends", "python")}
+    env = triton_env.TritonEnv(
+        **parts, python_library=str(tmp_path / "libpython3.11.so.1.0"), package="p"
+    )
+    monkeypatch.setattr(triton_env, "STAMP", tmp_path / "environment.json")
+    assert triton_env.installed() is None
+
+    env.save()
+    assert triton_env.installed() is None
+
+    for part in (*parts.values(), env.python_library):
+        (tmp_path / part).touch()
+    assert env == triton_env.installed()
+    assert "3.11" == env.python_version

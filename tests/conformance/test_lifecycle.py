@@ -1,0 +1,120 @@
+"""From a folder to a ready model: what is there, what is told, what goes wrong."""
+
+import pytest
+
+from .asking import ask, run, tensor
+from .targets import REPOSITORIES, Request
+
+BROKEN = sorted(folder.name for folder in REPOSITORIES.glob("broken_*"))
+PYTHON_SPEAKS = {
+    "broken_bytes",
+    "broken_class_body",
+    "broken_early_default",
+    "broken_early_names",
+    "broken_import",
+    "broken_import_deep",
+    "broken_indentation",
+    "broken_syntax",
+}
+
+
+@pytest.mark.parametrize("model", BROKEN)
+def test_a_load_fails_with_its_reason(agree, model):
+    """A model that cannot be made ready says why, and then counts as unavailable."""
+
+    def case(target):
+        failure = target.load(model)
+        return [failure, ask(target, model)]
+
+    agree(case, python_speaks=model in PYTHON_SPEAKS)
+
+
+def test_a_failed_load_harms_no_other_model(agree):
+    """Models that are ready answer after another one failed to load."""
+
+    def case(target):
+        before = run(target, "see(1)")
+        target.load("broken_initialize")
+        return [before, run(target, "see(2)")]
+
+    agree(case)
+
+
+CONFIGURED = ["add", "batch", "bare", "completed", "echo", "repl", "reshaped"]
+
+
+@pytest.mark.parametrize("model", CONFIGURED)
+def test_the_configuration_is_normalised(agree, model):
+    """The JSON text of a loaded model's configuration is Triton's, to the letter."""
+
+    def case(target):
+        return [target.load(model), target.config(model)]
+
+    agree(case)
+
+
+def test_initialize_gets_seven_texts(agree):
+    """`args` has these keys, and all its values are texts."""
+    agree(lambda target: run(target, "see(sorted(args.items()))"))
+
+
+def test_names_at_import_time(agree):
+    """While model.py is imported only the pure-Python names are there."""
+    agree(lambda target: run(target, "see(names_at_import)"))
+
+
+NAMES = {
+    "names": 'see(sorted(n for n in dir(pb_utils) if not n.startswith("__")))',
+    "module": "see(pb_utils.__name__)",
+    "constants": """
+        see([(name, spelled) for name in sorted(dir(pb_utils))
+             if isinstance(spelled := getattr(pb_utils, name), int)])
+        see([(name, np.dtype(kind).name, kind is bool)
+             for name, kind in pb_utils.TRITON_STRING_TO_NUMPY.items()])
+        """,
+    "model's folder": "see(pb_utils.get_model_dir())",
+    "classes": """
+        for name in ["Tensor", "InferenceRequest", "InferenceResponse", "TritonError",
+                     "TritonModelException", "Logger", "PreferredMemory"]:
+            cls = getattr(pb_utils, name)
+            see(repr(cls), cls.__name__, cls.__qualname__, cls.__module__)
+            see([n for n in sorted(dir(cls)) if not n.startswith("_")])
+        """,
+}
+
+
+@pytest.mark.parametrize("code", NAMES.values(), ids=NAMES)
+def test_names_at_run_time(agree, code):
+    """Inside a hook all names of the backend are there, with Triton's values."""
+    agree(lambda target: run(target, code))
+
+
+def test_a_model_that_declares_itself_is_checked_like_any_other(agree):
+    """What `auto_complete_config` declared is what requests are held against."""
+
+    def case(target):
+        good = ask(target, "completed", X=tensor([[1, 2]]))
+        wrong = ask(target, "completed", X=tensor([[1, 2, 3]]))
+        more = ask(target, "completed", X=tensor([[1, 2]]), Y=tensor([[1]], "int8"))
+        return [good, wrong, more]
+
+    agree(case)
+
+
+def test_a_bare_model_takes_no_inputs(agree):
+    """A model without configuration serves requests that bring nothing."""
+    agree(
+        lambda t: [ask(t, "bare"), ask(t, "bare", X=tensor([1])), ask(t, "bare", "Y")]
+    )
+
+
+def test_unloading_forgets(agree):
+    """A model counts its requests, is unavailable once unloaded, and starts afresh."""
+
+    def case(target):
+        counts = [ask(target, "counter") for _ in "12"]
+        target.unload("counter")
+        gone = target.infer(Request("counter"))
+        return [*counts, gone, ask(target, "counter")]
+
+    agree(case)

@@ -1,0 +1,205 @@
+"""Requests that the server refuses, or wrongly seems to refuse, before the model."""
+
+import pytest
+
+from .asking import ask, tensor, texts
+from .targets import Request, Value
+
+ONES = tensor([1, 1, 1, 1])
+
+
+def fp32(shape, size):
+    """Return FP32 zeros whose bytes need not fit their shape."""
+    return Value("FP32", shape, bytes(size))
+
+
+INPUTS = {
+    "good": ("add", [("A", ONES), ("B", ONES)]),
+    "good in another order": ("add", [("B", ONES), ("A", ONES)]),
+    "none": ("add", []),
+    "one of two": ("add", [("A", ONES)]),
+    "the other of two": ("add", [("B", ONES)]),
+    "three of two": ("add", [("A", ONES), ("B", ONES), ("C", ONES)]),
+    "six of two": ("add", [(name, ONES) for name in "ABCDEF"]),
+    "thirty of two": ("add", [(f"INPUT{n}", ONES) for n in range(30)]),
+    "long names": ("add", [(f"INPUT_{n}", ONES) for n in range(4)]),
+    "wrong name": ("add", [("A", ONES), ("Q", ONES)]),
+    "two wrong names": ("add", [("P", ONES), ("Q", ONES)]),
+    "case matters": ("add", [("A", ONES), ("b", ONES)]),
+    "twice": ("add", [("A", ONES), ("A", ONES)]),
+    "twice, and one more": ("add", [("A", ONES), ("B", ONES), ("A", ONES)]),
+    "wrong datatype": ("add", [("A", ONES), ("B", tensor([1] * 4, "int32"))]),
+    "two wrong datatypes": ("add", [(n, tensor([1] * 4, "int32")) for n in "AB"]),
+    "BYTES for FP32": ("add", [("A", ONES), ("B", texts("a", "b", "c", "d"))]),
+    "unknown datatype": ("add", [("A", ONES), ("B", Value("FLOAT", (4,), bytes(16)))]),
+    "configuration's datatype": (
+        "add",
+        [("A", ONES), ("B", Value("TYPE_FP32", (4,), bytes(16)))],
+    ),
+    "no datatype": ("add", [("A", ONES), ("B", Value("", (4,), bytes(16)))]),
+    "wrong length": ("add", [("A", ONES), ("B", tensor([1, 2, 3]))]),
+    "two wrong lengths": ("add", [("A", tensor([1, 2, 3])), ("B", tensor([1, 2]))]),
+    "wrong rank": ("add", [("A", ONES), ("B", tensor([[1, 2, 3, 4]]))]),
+    "scalar": ("add", [("A", ONES), ("B", fp32((), 4))]),
+    "empty": ("add", [("A", ONES), ("B", fp32((0,), 0))]),
+    "negative dim": ("add", [("A", ONES), ("B", fp32((-1,), 16))]),
+    "very negative dim": ("add", [("A", ONES), ("B", fp32((-4,), 16))]),
+    "too few bytes": ("add", [("A", ONES), ("B", fp32((4,), 12))]),
+    "too many bytes": ("add", [("A", ONES), ("B", fp32((4,), 20))]),
+    "no bytes": ("add", [("A", ONES), ("B", fp32((4,), 0))]),
+    "wrong datatype and length": ("add", [("A", ONES), ("B", tensor([1, 2], "int8"))]),
+    "wrong length and bytes": ("add", [("A", ONES), ("B", fp32((3,), 4))]),
+    "rows of any length": ("flexible", [("X", tensor([[1, 2, 3], [4, 5, 6]]))]),
+    "rows of length zero": ("flexible", [("X", fp32((2, 0), 0))]),
+    "three rows of two": ("flexible", [("X", tensor([[1], [2], [3]]))]),
+    "no rows": ("flexible", [("X", fp32((0, 3), 0))]),
+    "wildcard given": ("flexible", [("X", fp32((2, -1), 8))]),
+    "wildcard, too few bytes": ("flexible", [("X", fp32((2, 3), 8))]),
+    "a batch": ("batch", [(name, tensor([[1] * 4] * 3)) for name in "AB"]),
+    "no batch dimension": ("batch", [("A", ONES), ("B", ONES)]),
+    "batch dimension here, not there": (
+        "batch",
+        [("A", tensor([[1] * 4])), ("B", ONES)],
+    ),
+    "batches differ": (
+        "batch",
+        [("A", tensor([[1] * 4])), ("B", tensor([[1] * 4] * 2))],
+    ),
+    "batch too large": ("batch", [(name, tensor([[1] * 4] * 5)) for name in "AB"]),
+    "batch too large, rows wrong": ("batch", [(n, tensor([[1]] * 5)) for n in "AB"]),
+    "batch of none": ("batch", [(name, fp32((0, 4), 0)) for name in "AB"]),
+    "batch, rows too long": ("batch", [(name, tensor([[1] * 5])) for name in "AB"]),
+    "batch, rank too high": ("batch", [(name, tensor([[[1] * 4]])) for name in "AB"]),
+    "batch, scalars": ("batch", [(name, fp32((), 4)) for name in "AB"]),
+    "batch, too few bytes": ("batch", [(name, fp32((2, 4), 16)) for name in "AB"]),
+    "reshaped": ("reshaped", [("X", tensor([[[1, 2, 3], [4, 5, 6]]]))]),
+    "reshaped, batch of two": ("reshaped", [("X", fp32((2, 2, 3), 48))]),
+    "as the model sees it": ("reshaped", [("X", tensor([[1, 2, 3, 4, 5, 6]]))]),
+    "optional there": ("optional", [(name, tensor([1, 2])) for name in "XY"]),
+    "optional left out": ("optional", [("X", tensor([1, 2]))]),
+    "required left out": ("optional", [("Y", tensor([1, 2]))]),
+    "both left out": ("optional", []),
+    "more than optional": ("optional", [(name, tensor([1, 2])) for name in "XYZ"]),
+    "optional of wrong name": ("optional", [(name, tensor([1, 2])) for name in "XZ"]),
+    "optional of wrong datatype": (
+        "optional",
+        [("X", tensor([1, 2])), ("Y", tensor([1, 2], "int64"))],
+    ),
+    "optional of wrong shape": (
+        "optional",
+        [("X", tensor([1, 2])), ("Y", tensor([1]))],
+    ),
+    "texts": ("texts", [("X", texts("", "ä\0b"))]),
+    "texts, not UTF-8": ("texts", [("X", texts(b"\xff\x00", b"\0"))]),
+    "too few texts": ("texts", [("X", texts("a", shape=(2,)))]),
+    "too many texts": ("texts", [("X", texts("a", "b", "c", shape=(2,)))]),
+    "no texts": ("texts", [("X", Value("BYTES", (2,), b""))]),
+    "cut length": ("texts", [("X", Value("BYTES", (2,), b"\1\0\0\0a\1\0"))]),
+    "cut text": ("texts", [("X", Value("BYTES", (2,), b"\1\0\0\0a\x32\0\0\0b"))]),
+    "cut first text": ("texts", [("X", Value("BYTES", (2,), b"\x09\0\0\0ab"))]),
+    "texts of wrong shape": ("texts", [("X", texts("a", "b", "c"))]),
+    "numbers for texts": ("texts", [("X", tensor([1, 2]))]),
+}
+
+
+@pytest.mark.parametrize(("model", "inputs"), INPUTS.values(), ids=INPUTS)
+def test_inputs_are_checked(agree, model, inputs):
+    """Names, datatypes, shapes, batches and bytes are checked, in Triton's order."""
+
+    def case(target):
+        target.load(model)
+        return target.infer(Request(model, inputs))
+
+    agree(case)
+
+
+REQUESTS = {
+    "unknown model": Request("nope", [("A", ONES)]),
+    "no model": Request(""),
+    "unknown version": Request("add", version="9"),
+    "its version": Request("add", [("A", ONES), ("B", ONES)], version="1"),
+    "version zero": Request("add", version="0"),
+    "version with a zero before": Request("add", version="01"),
+    "version with a letter behind": Request("add", version="1x"),
+    "negative version": Request("add", version="-1"),
+    "version -2": Request("add", version="-2"),
+    "no number": Request("add", version="abc"),
+    "unknown model, no number": Request("nope", version="abc"),
+    "huge version": Request("add", version="9" * 30),
+    "with an id": Request("add", [("A", ONES)], id="my-id"),
+    "id, unknown name": Request("add", [("A", ONES), ("Q", ONES)], id="my-id"),
+    "unknown output": Request("add", [("A", ONES), ("B", ONES)], ["NOPE"]),
+    "two unknown outputs": Request("add", [("A", ONES), ("B", ONES)], ["P", "Q"]),
+    "unknown output before missing input": Request("add", [("A", ONES)], ["NOPE"]),
+    "unknown output after doubled input": Request("add", [("A", ONES)] * 2, ["NOPE"]),
+    "one output": Request("add", [("A", ONES), ("B", ONES)], ["DIFFERENCE"]),
+    "an output twice": Request("add", [("A", ONES), ("B", ONES)], ["SUM", "SUM"]),
+    "outputs in another order": Request(
+        "add", [("A", ONES), ("B", ONES)], ["DIFFERENCE", "SUM"]
+    ),
+    "empty output name": Request("add", [("A", ONES), ("B", ONES)], [""]),
+}
+
+
+@pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
+def test_a_request_names_what_exists(agree, request_):
+    """Model, version and outputs are looked up, in Triton's order and words."""
+
+    def case(target):
+        target.load("add")
+        return target.infer(request_)
+
+    agree(case)
+
+
+PARAMETERS = {
+    "none": {},
+    "every kind": {"b": True, "i": -5, "s": "ä"},
+    "id of a sequence": {"sequence_id": 7, "sequence_start": True},
+    "name of a sequence": {"sequence_id": "seven", "sequence_end": True},
+    "priority": {"priority": 3, "timeout": 10},
+    "reserved": {"triton_anything": 1},
+    "other reserved": {"headers": "x"},
+}
+
+
+@pytest.mark.parametrize("parameters", PARAMETERS.values(), ids=PARAMETERS)
+def test_parameters_reach_the_model(agree, parameters):
+    """The model sees its client's own parameters; the server's become fields."""
+
+    def case(target):
+        target.load("echo")
+        inputs = [("INT8", tensor([[1]], "int8"))]
+        return target.infer(Request("echo", inputs, ["REPORT"], parameters=parameters))
+
+    agree(case)
+
+
+EVERY_TYPE = {
+    "BOOL": tensor([[True, False]], bool),
+    "UINT8": tensor([[0, 255]], "uint8"),
+    "UINT16": tensor([[0, 2**16 - 1]], "uint16"),
+    "UINT32": tensor([[0, 2**32 - 1]], "uint32"),
+    "UINT64": tensor([[0, 2**64 - 1]], "uint64"),
+    "INT8": tensor([[-128, 127]], "int8"),
+    "INT16": tensor([[-(2**15), 2**15 - 1]], "int16"),
+    "INT32": tensor([[-(2**31), 2**31 - 1]], "int32"),
+    "INT64": tensor([[-(2**63), 2**63 - 1]], "int64"),
+    "FP16": tensor([[6e-8, float("inf")]], "float16"),
+    "FP32": tensor([[1e-45, float("nan")]], "float32"),
+    "FP64": tensor([[5e-324, -0.0]], "float64"),
+    "STRING": texts(b"\xff\0", "ä", shape=(1, 2)),
+}
+
+
+@pytest.mark.parametrize("name", EVERY_TYPE)
+def test_every_type_travels_unchanged(agree, name):
+    """A tensor of each datatype comes back bit for bit, and is told in detail."""
+    agree(lambda target: ask(target, "echo", **{name: EVERY_TYPE[name]}))
+
+
+@pytest.mark.parametrize("name", EVERY_TYPE)
+def test_every_type_may_be_empty(agree, name):
+    """A tensor without elements keeps its shape, whatever its datatype."""
+    datatype = EVERY_TYPE[name].datatype
+    agree(lambda t: ask(t, "echo", **{name: Value(datatype, (0, 3), b"")}))

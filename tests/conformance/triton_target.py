@@ -1,0 +1,159 @@
+"""The real server as a target of the conformance cases."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+import time
+import urllib.request
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import grpc
+from tritonclient.grpc import service_pb2 as pb
+
+from .targets import REPOSITORIES, Answer, Failure, Request, Value
+from .triton_env import TritonEnv
+from .triton_server import TritonServer
+
+CALL_S = 30.0
+
+
+class TritonTarget:
+    """Answers of one real server, to which models are copied as cases name them."""
+
+    name = "triton"
+
+    def __init__(self, env: TritonEnv) -> None:
+        self.python = env.python_version
+        self._backends = env.backends
+        self._folder = tempfile.TemporaryDirectory(prefix="blsnb-triton-")
+        self.repository = Path(self._folder.name).resolve() / "repository"
+        self.repository.mkdir()
+        self._loaded: dict[str, Failure | None] = {}
+        try:
+            log = self.repository.parent / "server.log"
+            self.server = TritonServer(env, self.repository, log)
+        except BaseException:
+            self._folder.cleanup()
+            raise
+
+    def load(self, model: str, source: Path | None = None) -> Failure | None:
+        """Copy a model folder into the repository and load it, once."""
+        if model not in self._loaded:
+            folder = source or REPOSITORIES / model
+            ignore = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(folder, self.repository / model, ignore=ignore)
+            self._loaded[model] = self._load(model)
+        return self._loaded[model]
+
+    def unload(self, model: str) -> None:
+        """Unload a model, wait until its instances are gone, remove its copy."""
+        request = pb.RepositoryModelUnloadRequest(model_name=model)
+        self.server.stub.RepositoryModelUnload(request, timeout=CALL_S)
+        deadline = time.monotonic() + CALL_S
+        while "UNLOADING" in self._states(model) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        shutil.rmtree(self.repository / model, ignore_errors=True)
+        self._loaded.pop(model, None)
+
+    def config(self, model: str) -> str:
+        """Return the configuration's JSON text, as HTTP's config endpoint gives it."""
+        url = f"http://127.0.0.1:{self.server.http_port}/v2/models/{model}/config"
+        with urllib.request.urlopen(url, timeout=CALL_S) as reply:
+            return self.normalised(reply.read().decode())
+
+    def infer(self, request: Request) -> Answer:
+        """Send one request and wait for its answer."""
+        return self.infer_together([request])[0]
+
+    def infer_together(self, requests: Sequence[Request]) -> list[Answer]:
+        """Send all requests before waiting for the first answer."""
+        call = self.server.stub.ModelInfer.future
+        futures = [call(message(request), timeout=CALL_S) for request in requests]
+        return [self._outcome(future) for future in futures]
+
+    def stream(self, request: Request) -> list[Answer]:
+        """Send one request on a stream of its own and collect every response."""
+        answers = []
+        replies = self.server.stub.ModelStreamInfer(
+            iter([message(request)]), timeout=CALL_S
+        )
+        for reply in replies:
+            if reply.error_message:
+                # A stream carries the text of an error and no status code.
+                failure = Failure("", self.normalised(reply.error_message))
+                answers.append(Answer(error=failure))
+            else:
+                answers.append(self._answer(reply.infer_response))
+        return answers
+
+    def normalised(self, text: str) -> str:
+        """Replace this server's own paths."""
+        text = text.replace(str(self.repository), "<repo>")
+        # Its line numbers are those of a file that is not ours.
+        own = re.escape(self._backends) + r"/python/(triton_python_backend_utils\.py)"
+        return re.sub(own + r"\(\d+\)", r"<backend>/\1", text)
+
+    def close(self) -> None:
+        """Stop the server and remove its repository."""
+        self.server.close()
+        self._folder.cleanup()
+
+    def _load(self, model: str) -> Failure | None:
+        request = pb.RepositoryModelLoadRequest(model_name=model)
+        try:
+            self.server.stub.RepositoryModelLoad(request, timeout=CALL_S)
+        except grpc.RpcError as error:
+            return self._failure(error)
+        return None
+
+    def _states(self, model: str) -> list[str]:
+        index = self.server.stub.RepositoryIndex(pb.RepositoryIndexRequest())
+        return [row.state for row in index.models if row.name == model]
+
+    def _outcome(self, future: Any) -> Answer:
+        try:
+            return self._answer(future.result())
+        except grpc.RpcError as error:
+            return Answer(error=self._failure(error))
+
+    def _answer(self, reply: pb.ModelInferResponse) -> Answer:
+        pairs = zip(reply.outputs, reply.raw_output_contents, strict=True)
+        outputs = {
+            output.name: Value(output.datatype, tuple(output.shape), data)
+            for output, data in pairs
+        }
+        return Answer(outputs)
+
+    def _failure(self, error: Any) -> Failure:
+        text = self.normalised(error.details() or "")
+        return Failure(error.code().name, text)
+
+
+def message(request: Request) -> pb.ModelInferRequest:
+    """Return a request as it goes over the wire, unchecked."""
+    built = pb.ModelInferRequest(
+        model_name=request.model, model_version=request.version, id=request.id
+    )
+    for name, value in request.inputs:
+        tensor = built.inputs.add(name=name, datatype=value.datatype)
+        tensor.shape.extend(value.shape)
+        built.raw_input_contents.append(value.data)
+    for name in request.outputs:
+        built.outputs.add(name=name)
+    for key, given in request.parameters.items():
+        put(built.parameters[key], given)
+    return built
+
+
+def put(parameter: pb.InferParameter, given: bool | int | str) -> None:
+    """Store a request parameter under the kind that its Python type names."""
+    if isinstance(given, bool):
+        parameter.bool_param = given
+    elif isinstance(given, int):
+        parameter.int64_param = given
+    else:
+        parameter.string_param = given

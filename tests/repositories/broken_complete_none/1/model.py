@@ -1,0 +1,7 @@
+"""Forgets to return the configuration."""
+
+
+class TritonPythonModel:
+    @staticmethod
+    def auto_complete_config(config):
+        config.set_max_batch_size(2)

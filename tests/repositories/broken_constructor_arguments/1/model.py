@@ -1,0 +1,6 @@
+"""Cannot be made without an argument."""
+
+
+class TritonPythonModel:
+    def __init__(self, a):
+        self.a = a

@@ -1,0 +1,5 @@
+"""Its input has no dims."""
+
+
+class TritonPythonModel:
+    pass

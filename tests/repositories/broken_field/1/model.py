@@ -1,0 +1,5 @@
+"""Its configuration has a field that does not exist."""
+
+
+class TritonPythonModel:
+    pass

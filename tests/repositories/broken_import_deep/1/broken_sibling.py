@@ -1,0 +1,8 @@
+"""Fails while it is imported."""
+
+
+def fail():
+    raise RuntimeError("sibling boom")
+
+
+fail()

@@ -1,0 +1,7 @@
+"""Imports a sibling that fails."""
+
+import broken_sibling
+
+
+class TritonPythonModel:
+    pass

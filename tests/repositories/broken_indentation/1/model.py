@@ -1,0 +1,6 @@
+"""Is indented wrongly."""
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+    return []

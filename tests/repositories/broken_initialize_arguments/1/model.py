@@ -1,0 +1,6 @@
+"""Its `initialize` takes nothing."""
+
+
+class TritonPythonModel:
+    def initialize(self):
+        pass

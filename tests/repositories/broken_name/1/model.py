@@ -1,0 +1,5 @@
+"""Its configuration names another model."""
+
+
+class TritonPythonModel:
+    pass

@@ -1,0 +1,5 @@
+"""Has another class than the one that is looked for."""
+
+
+class PythonModel:
+    pass

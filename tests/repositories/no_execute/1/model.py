@@ -1,0 +1,5 @@
+"""A class without `execute`: it loads, and every request fails."""
+
+
+class TritonPythonModel:
+    pass

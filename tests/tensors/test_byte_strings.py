@@ -1,0 +1,63 @@
+"""Specification of BYTES tensors on the wire."""
+
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blsnb.tensors import byte_strings
+
+
+@given(st.lists(st.binary(max_size=40), max_size=12))
+def test_what_is_packed_is_unpacked_unchanged(elements):
+    """Any bytes survive, empty ones and ones that look like lengths included."""
+    assert elements == byte_strings.unpack(byte_strings.pack(elements))
+
+
+@given(st.text(max_size=30))
+def test_text_travels_as_utf_8(text):
+    """A str element is sent as its UTF-8."""
+    try:
+        expected = text.encode("utf-8")
+    except UnicodeEncodeError:
+        with pytest.raises(UnicodeEncodeError):
+            byte_strings.pack([text])
+        return
+
+    assert [expected] == byte_strings.unpack(byte_strings.pack([text]))
+
+
+def test_an_element_is_its_length_in_four_little_endian_bytes_and_its_bytes():
+    """The layout is the one of Triton's clients and backends."""
+    assert b"\x02\x00\x00\x00hi\x00\x00\x00\x00" == byte_strings.pack([b"hi", b""])
+
+
+def test_other_objects_are_sent_as_their_text():
+    """A number in an object array is sent as Python prints it."""
+    assert [b"3", b"None"] == byte_strings.unpack(byte_strings.pack([3, None]))
+
+
+@given(st.lists(st.binary(max_size=9), min_size=6, max_size=6))
+def test_an_array_keeps_its_shape_and_logical_order(elements):
+    """A transposed array is packed in the order of its own shape."""
+    array = np.empty(6, np.object_)
+    array[:] = elements
+    transposed = array.reshape(2, 3).T
+
+    found = byte_strings.unpack_array(byte_strings.pack_array(transposed), (3, 2))
+
+    assert transposed.tolist() == found.tolist()
+
+
+def test_a_cut_length_is_refused():
+    """Data that end inside a length are not BYTES data."""
+    with pytest.raises(struct.error):
+        byte_strings.unpack(b"\x01\x00")
+
+
+def test_a_cut_element_is_refused_with_both_sizes():
+    """Data that end inside an element are not BYTES data."""
+    with pytest.raises(ValueError, match="9 bytes is announced where 2 are left"):
+        byte_strings.unpack(b"\x09\x00\x00\x00ab")

@@ -1,0 +1,211 @@
+"""Specification of previews: what of a tensor can be drawn."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from blsnb.errors import TraceError
+from blsnb.tensors import preview
+from blsnb.tensors.dtypes import BY_NUMPY, BYTES
+from blsnb.tensors.preview import NAN_LEVEL, SIDE, Grid, Image, Text
+from blsnb.tensors.ref import TensorRef, freeze
+
+
+def ref(values, dtype="float32"):
+    array = np.asarray(values, dtype)
+    return freeze("X", array, BY_NUMPY[array.dtype])
+
+
+def strings(*elements):
+    return freeze("X", np.array(elements, np.object_), BYTES)
+
+
+def levels(grid):
+    return np.frombuffer(grid.data, np.uint8).reshape(grid.rows, grid.columns)
+
+
+@given(arrays.arrays(np.float32, (3, 5), elements=st.floats(-1e4, 1e4, width=32)))
+def test_a_small_grid_gives_its_values_back_within_half_a_level(array):
+    """Level 0 is low, 254 is high, and what lies between is linear."""
+    grid = preview.grid(ref(array))
+    back = grid.low + levels(grid) / 254 * (grid.high - grid.low)
+
+    step = (grid.high - grid.low) / 254
+    assert "" == grid.reduced
+    assert np.abs(back - array).max() <= step / 2 * 1.001 + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("shape", "cells"),
+    [((), (1, 1)), ((5,), (1, 5)), ((300,), (1, 128)), ((200, 3), (128, 3))],
+)
+def test_up_to_two_axes_are_one_slice(shape, cells):
+    """A scalar and a vector are a grid of one row; no axis exceeds 128 cells."""
+    grid = preview.grid(ref(np.zeros(shape)))
+
+    assert (cells, ()) == ((grid.rows, grid.columns), grid.index)
+
+
+def test_the_index_chooses_on_the_leading_axes():
+    """All axes but the last two are chosen by number."""
+    array = np.arange(24).reshape(2, 3, 2, 2)
+    grid = preview.grid(ref(array), [1, 2])
+
+    assert (20, 23, (1, 2)) == (grid.low, grid.high, grid.index)
+
+
+@pytest.mark.parametrize("index", [[2, 0], [0], [-1, 0], [0, 0, 0]])
+def test_an_index_outside_the_tensor_is_refused(index):
+    """The message names index and axes, and nothing is guessed."""
+    with pytest.raises(TraceError, match="lies outside the leading axes"):
+        preview.grid(ref(np.zeros((2, 3, 2, 2))), index)
+
+
+def test_a_spike_survives_the_reduction_of_floats():
+    """Of many activations in a cell the largest in magnitude is shown."""
+    array = np.zeros((512, 512))
+    array[77, 301] = -9
+    grid = preview.grid(ref(array))
+
+    assert ("max-abs", -9.0, (512, 512)) == (grid.reduced, grid.low, grid.of)
+    assert 1 == int((levels(grid) == 0).sum())
+
+
+def test_one_true_in_a_large_mask_stays_visible():
+    """A mask is reduced like floats, since its few ones are what matters."""
+    mask = np.zeros((256, 256), bool)
+    mask[200, 3] = True
+
+    assert 254 == levels(preview.grid(ref(mask, "bool"))).max()
+
+
+def test_integers_are_thinned_out_not_searched():
+    """Labels and counts keep their distribution: every so many is shown."""
+    grid = preview.grid(ref(np.arange(256), "int64"))
+
+    assert ("stride", 0, 254) == (grid.reduced, grid.low, grid.high)
+
+
+def test_a_nan_has_its_own_level_and_infinities_the_ends():
+    """Level 255 is NaN and nothing else; the range is of the finite values."""
+    grid = preview.grid(ref([np.nan, np.inf, -np.inf, 1, 3]))
+
+    assert (1.0, 3.0) == (grid.low, grid.high)
+    assert [NAN_LEVEL, 254, 0, 0, 254] == levels(grid)[0].tolist()
+
+
+def test_a_nan_among_many_values_is_shown():
+    """The reduction keeps a NaN, since one is enough to spoil a model."""
+    array = np.zeros((400, 400))
+    array[399, 399] = np.nan
+
+    assert NAN_LEVEL == levels(preview.grid(ref(array)))[-1, -1]
+
+
+@pytest.mark.parametrize(
+    ("shape", "layout"),
+    [
+        ((8, 9, 3), "HWC"),
+        ((2, 8, 9, 4), "HWC"),
+        ((8, 9, 1), "HWC"),
+        ((3, 8, 9), "CHW"),
+        ((4, 8, 9), ""),
+        ((8, 9), ""),
+        ((0, 9, 3), ""),
+    ],
+)
+def test_which_shapes_can_be_pictures(shape, layout):
+    """Channels last with 1, 3 or 4 of them, or first with 3."""
+    assert layout == preview.image_layout(shape)
+
+
+def test_a_uint8_picture_keeps_its_pixels():
+    """Small pictures are not touched, and are what is shown first."""
+    pixels = np.arange(8 * 9 * 3).reshape(1, 8, 9, 3) % 256
+    shown = preview.default(ref(pixels, "uint8"))
+
+    assert isinstance(shown, Image)
+    assert pixels.astype(np.uint8).tobytes() == shown.data
+
+
+def test_channels_first_in_zero_to_one_is_scaled_to_a_picture():
+    """Normalised floats are the other usual form of a picture."""
+    values = np.zeros((3, 8, 8))
+    values[0] = 1
+    shown = preview.default(ref(values))
+
+    assert ("CHW", b"\xff\x00\x00") == (shown.layout, shown.data[:3])
+
+
+def test_other_floats_are_a_heatmap_first_and_a_stretched_picture_on_request():
+    """Only values in [0, 1] are taken for a picture without being asked."""
+    values = np.linspace(-2, 2, 192).reshape(3, 8, 8)
+
+    assert isinstance(preview.default(ref(values)), Grid)
+    assert (0, 255) == (
+        preview.image(ref(values)).data[0],
+        preview.image(ref(values)).data[-1],
+    )
+
+
+def test_a_grey_picture_becomes_rgb_and_alpha_is_left_out():
+    """What travels has three bytes a pixel."""
+    grey = preview.image(ref(np.full((8, 8, 1), 7), "uint8"))
+    alpha = preview.image(ref(np.tile([1, 2, 3, 4], (8, 8, 1)), "uint8"))
+
+    assert (b"\x07\x07\x07", b"\x01\x02\x03") == (grey.data[:3], alpha.data[-3:])
+
+
+def test_a_large_picture_keeps_its_proportions_and_averages():
+    """Neither side exceeds 128 pixels; a checkerboard becomes grey."""
+    board = np.indices((512, 256)).sum(axis=0)[:, :, None] % 2 * 200
+    shown = preview.image(ref(np.repeat(board, 3, axis=2), "uint8"))
+
+    assert (SIDE, SIDE // 2, (512, 256)) == (shown.rows, shown.columns, shown.of)
+    assert {100} == set(shown.data)
+
+
+def test_what_is_no_picture_is_refused_as_one():
+    """The message names tensor and shape."""
+    with pytest.raises(TraceError, match=r"'X' of shape \(4, 4\) is no picture"):
+        preview.image(ref(np.zeros((4, 4))))
+
+
+def test_undecodable_bytes_are_shown_by_number():
+    """Text is text; a byte that is none is shown as it would be written."""
+    shown = preview.default(strings("Löwe".encode(), b"\xff\x00"))
+
+    assert Text(("Löwe", "\\xff\x00"), 2) == shown
+
+
+def test_of_many_long_strings_the_first_are_shown_and_all_are_counted():
+    """At most 200 strings of 4 kB travel, and no character is cut in two."""
+    shown = preview.text(strings(*["é".encode() * 3000] * 300))
+
+    assert (200, 300) == (len(shown.strings), shown.count)
+    assert "é" * 2048 + "…" == shown.strings[0]
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 8, 8)])
+def test_an_empty_tensor_has_no_preview(shape):
+    """There is nothing to draw, and asking for it says so."""
+    assert preview.default(ref(np.zeros(shape))) is None
+    with pytest.raises(TraceError, match="no elements"):
+        preview.grid(ref(np.zeros(shape)))
+
+
+def test_an_evicted_tensor_says_how_to_keep_values():
+    """The reader learns why it is gone and what to do next time."""
+    gone = TensorRef("X", BY_NUMPY[np.dtype("float32")], (2, 2), None)
+
+    assert preview.default(gone) is None
+    with pytest.raises(TraceError, match=r"keep\(\)"):
+        preview.grid(gone)
+
+
+def test_strings_cannot_be_sliced_as_numbers():
+    """A BYTES tensor has no heatmap."""
+    with pytest.raises(TraceError, match="holds strings"):
+        preview.grid(strings(b"a"))
