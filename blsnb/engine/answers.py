@@ -55,7 +55,7 @@ def take_results(results: Any, inflights: list[Inflight], instance_name: str) ->
         if inflight.response is not None:
             fail_all([inflight], "")
             continue
-        inflight.finish(responses.send(result, inflight.message.requested_outputs))
+        inflight.finish(responses.send(result, inflight.requested))
 
 
 def _problem(results: Any, count: int) -> str:

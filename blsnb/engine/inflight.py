@@ -27,6 +27,7 @@ class Inflight:
         "failed",
         "final",
         "message",
+        "requested",
         "response",
         "root",
         "waiter",
@@ -35,6 +36,8 @@ class Inflight:
 
     def __init__(self, message: RequestMessage, root: RootRequest, call: Call) -> None:
         self.message = message
+        self.requested = message.requested_outputs
+        """Names of the outputs to send: all configured ones if none is asked for."""
         self.root = root
         self.call = call
         self.execution: Execution | None = None

@@ -90,9 +90,10 @@ class ServedVersion:
         call.instance = instance.name
         call.execution = execution.number
         call.batch = 1
+        inflight.requested = inflight.requested or self._outputs
         call.compute_start_ns = _now()
         request = receive_request(
-            instance.request_class, inflight.message, self._outputs, inflight
+            instance.request_class, inflight.message, inflight.requested, inflight
         )
         call.compute_input_end_ns = _now()
         try:

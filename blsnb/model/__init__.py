@@ -5,11 +5,13 @@
 ``normalise``
     `normalise`: what Triton writes into a configuration before it is used.
 ``validate``
-    `validate_poll`, `validate_create`: what Triton refuses, and at which stage.
+    `validate_poll`, `validate_instances` (before ``auto_complete_config``),
+    `validate_create` (after it): what Triton refuses, and at which stage.
 ``complete``
-    `complete`: what ``auto_complete_config`` may change.
+    `check_returned`, `complete`: what ``auto_complete_config`` may change.
 ``spec``
-    Options of ``%%triton_model`` as the same configuration.
+    `parse_tensor_spec`, `config_from_options`, `merge_options`: options of
+    ``%%triton_model`` as the same configuration.
 ``model``
     `Model` and `ModelVersion`.
 """

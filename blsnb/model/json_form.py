@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from google.protobuf import json_format
+from google.protobuf.descriptor import FieldDescriptor
 
 # Triton turns every other 64-bit integer back into a JSON number
 # (core: src/model_config_utils.cc, ModelConfigToJson).
@@ -18,6 +20,13 @@ _LEFT_AS_TEXT = frozenset(
         "inference.ModelOptimizationPolicy.Cuda.GraphSpec.Shape.dim",
     }
 )
+_INTEGERS = {
+    FieldDescriptor.TYPE_INT32: "TYPE_INT32",
+    FieldDescriptor.TYPE_INT64: "TYPE_INT64",
+    FieldDescriptor.TYPE_UINT32: "TYPE_UINT32",
+    FieldDescriptor.TYPE_UINT64: "TYPE_UINT64",
+}
+_INTEGER = re.compile(r"-?[0-9]+(?:\.0*)?(?:[eE]\+?[0-9]+)?")
 
 
 class JsonFormError(ValueError):
@@ -72,7 +81,7 @@ def _field(field: Any, value: Any) -> Any:
     if _is_map(field):
         entry = field.message_type.fields_by_name["value"]
         return {str(key): _single(entry, value[key]) for key in sorted(value)}
-    if field.is_repeated:
+    if _is_list(field):
         return [_single(field, element) for element in value]
     return _single(field, value)
 
@@ -102,6 +111,11 @@ def _is_scalar_choice(field: Any) -> bool:
     return field.containing_oneof is not None and field.message_type is None
 
 
+def _is_list(field: Any) -> bool:
+    # `is_repeated` came with protobuf 6; `label`, its forerunner, now warns.
+    return bool(field.default_value == [])
+
+
 def _is_map(field: Any) -> bool:
     kind = field.message_type
     return kind is not None and bool(kind.GetOptions().map_entry)
@@ -121,28 +135,41 @@ def _spelled(descriptor: Any, tree: Any, path: str) -> Any:
     for name, value in tree.items():
         field = _find(descriptor, name)
         if field is None:
-            place = f"({path})" if path else ""
+            place = f"({path}) " if path else ""
             raise JsonFormError(f"{place}{name}: Cannot find field.")
         spelled[name] = _spell(field, value, f"{path}.{name}" if path else name)
     return spelled
 
 
 def _spell(field: Any, value: Any, path: str) -> Any:
+    if value is None:
+        return None
     if _is_map(field) and isinstance(value, Mapping):
         entry = field.message_type.fields_by_name["value"]
         return {
-            key: _spell(entry, element, f'{path}["{key}"]')
-            for key, element in value.items()
+            key: _spell_single(entry, element, f"{path}[{index}].value")
+            for index, (key, element) in enumerate(value.items())
         }
-    if isinstance(value, list):
+    if _is_list(field):
+        # C++ takes a lone value for a list of one.
+        elements = value if isinstance(value, list) else [value]
         return [
-            _spell(field, element, f"{path}[{index}]")
-            for index, element in enumerate(value)
+            _spell_single(field, element, f"{path}[{index}]")
+            for index, element in enumerate(elements)
         ]
+    return _spell_single(field, value, path)
+
+
+def _spell_single(field: Any, value: Any, path: str) -> Any:
     if field.type == field.TYPE_MESSAGE:
         return _spelled(field.message_type, value, path)
     if field.type == field.TYPE_ENUM and isinstance(value, str):
         return _enum_name(field.enum_type, value, path)
+    integer = _INTEGERS.get(field.type)
+    if integer is not None and not _INTEGER.fullmatch(str(value)):
+        raise JsonFormError(
+            f"({path}): invalid value {json.dumps(value)} for type {integer}"
+        )
     return value
 
 

@@ -27,7 +27,8 @@ _ESCAPE = re.compile(
 _PLACE = re.compile(r"\d+:\d+ : ")
 _QUOTED_LINE = re.compile(r"'.*': (?=\S)")
 _MINUS_ZERO = re.compile(r"-0[0xX]*")
-_OCTAL_OR_HEX = re.compile(r"-?0(?:[xX](?P<hex>[0-9a-fA-F]+)|[0-7]+)")
+_HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]+")
+_OCTAL = re.compile(r"0[0-7]+")
 
 
 class TextFormatError(ValueError):
@@ -92,6 +93,9 @@ def _words(tokens: list[Token]) -> list[str]:
 
 
 def _readable(token: Token) -> str:
+    if _OCTAL.fullmatch(token.text):
+        # For integers and enumerations the same, and no float in any release.
+        return hex(int(token.text, 8))
     if token.kind == "string" and "\\" in token.text:
         return f'"{text_encoding.CEscape(_unescape(token.text[1:-1]), False)}"'
     return token.text
@@ -133,27 +137,29 @@ def _first_error(words: list[str], message: Any) -> tuple[int, str] | None:
 
 def _culprit(words: list[str], message: Any) -> int:
     """Return the number that fits no enumeration, which protobuf does not place."""
-    for index, word in enumerate(words):
-        if word.lstrip("-")[:1].isdigit():
-            message.Clear()
-            try:
-                text_format.Parse("\n".join(words[: index + 1]), message)
-            except text_format.ParseError:
-                continue
-            except ValueError:
-                return index
-    return len(words) - 1
+    index = 0
+    while not _overflows(words[: index + 1], message):
+        index += 1
+    return index
+
+
+def _overflows(words: list[str], message: Any) -> bool:
+    message.Clear()
+    try:
+        text_format.Parse("\n".join(words), message)
+    except text_format.ParseError:
+        return False
+    except ValueError:
+        return True
+    return False
 
 
 def _mend(words: list[str], index: int, reason: str) -> bool:
-    """Spell an octal or hexadecimal enumeration or boolean in decimal.
-
-    Protobuf's Python parser reads these two spellings for integers only.
-    """
-    match = _OCTAL_OR_HEX.fullmatch(words[index])
-    if match is None or not _wants_name(reason):
+    """Spell a hexadecimal boolean in decimal, as protobuf's Python parser wants it."""
+    hexadecimal = _HEXADECIMAL.fullmatch(words[index])
+    if hexadecimal is None or 'Expected "true" or "false"' not in reason:
         return False
-    words[index] = str(int(words[index], 16 if match["hex"] else 8))
+    words[index] = str(int(words[index], 16))
     return True
 
 

@@ -71,7 +71,7 @@ _NO_TOKEN = _rules(
 _NO_NUMBER = _rules(
     (r"0[xX](?![0-9a-fA-F])", '"0x" must be followed by hex digits.'),
     (r"0[0-7]*(?=[89])", "Numbers starting with leading zero must be in octal."),
-    (rf"{_DECIMAL}[eE][+-]?(?![0-9])", '"e" must be followed by exponent.'),
+    (rf"{_DECIMAL}[eE](?>[+-]?)(?![0-9])", '"e" must be followed by exponent.'),
     (rf"{_OCTAL_OR_HEX}(?=\.)", "Hex and octal numbers must be integers."),
     (
         rf"{_NUMBER}(?=\.)",
@@ -123,14 +123,11 @@ def _fault(
         return _first(_NO_TOKEN, text, offset)
     if match.lastgroup not in ("number", "octal_or_hex"):
         return None
-    fault = _first(_NO_NUMBER, text, offset)
-    if fault is not None:
-        return fault
     before = tokens[-1] if tokens else Token("", "", 0)
     touches = before.offset + len(before.text) == offset
     if touches and before.kind == "identifier" and text[offset] == ".":
         return Fault("Need space between identifier and decimal point.", offset)
-    return None
+    return _first(_NO_NUMBER, text, offset)
 
 
 def _first(

@@ -48,6 +48,20 @@ def validate_poll(config: ModelConfig) -> None:
         )
 
 
+def validate_instances(config: ModelConfig, *, gpu_count: int = 0) -> None:
+    """Refuse what Triton refuses before it runs ``auto_complete_config``.
+
+    Raises
+    ------
+    ModelConfigError
+        At stage ``create``: the backend is unknown, or an instance group does not
+        fit the machine.
+    """
+    message = config.message
+    _check_library(message)
+    check_instance_groups(message, range(gpu_count))
+
+
 def validate_create(
     config: ModelConfig, *, model_dir: Path | None = None, gpu_count: int = 0
 ) -> None:
@@ -69,9 +83,8 @@ def validate_create(
     ----------
     core: src/backend_model.cc, TritonModel::Create
     """
+    validate_instances(config, gpu_count=gpu_count)
     message = config.message
-    _check_library(message)
-    check_instance_groups(message, range(gpu_count))
     check_tensors(message)
     if model_dir is not None:
         _check_labels(message, model_dir)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from blsnb.pb_utils.compiled_type import MODULE, CompiledType
+from blsnb.pb_utils.signature import INT32, compiled, integer
 
-class CompiledEnum:
+
+class CompiledEnum(metaclass=CompiledType):
     """A member of a compiled enumeration.
-
-    Parameters
-    ----------
-    value
-        The member's number.
 
     References
     ----------
@@ -19,18 +17,15 @@ class CompiledEnum:
     """
 
     __slots__ = ("_value",)
-    _type_name: ClassVar[str] = ""
     _names: ClassVar[tuple[str, ...]] = ()
-
-    def __init__(self, value: int) -> None:
-        if not 0 <= value < len(self._names):
-            raise ValueError(f"{value} is no {self._type_name}")
-        self._value = value
+    __members__: ClassVar[dict[str, Any]] = {}
+    _value: int
 
     @property
     def name(self) -> str:
         """The member's name."""
-        return self._names[self._value]
+        known = 0 <= self._value < len(self._names)
+        return self._names[self._value] if known else "???"
 
     @property
     def value(self) -> int:
@@ -51,29 +46,46 @@ class CompiledEnum:
         return isinstance(other, int) and self._value == other
 
     def __str__(self) -> str:
-        return f"{self._type_name}.{self.name}"
+        return f"{type(self).__name__}.{self.name}"
 
     def __repr__(self) -> str:
-        return f"<{self._type_name}.{self.name}: {self._value}>"
+        return f"<{self}: {self._value}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _member, (_ENUMS.index(type(self)), self._value)
 
 
-def _members(cls: type[CompiledEnum]) -> type[CompiledEnum]:
-    """Give the class its members as attributes, and their table."""
-    members = {name: cls(value) for value, name in enumerate(cls._names)}
-    for name, member in members.items():
-        setattr(cls, name, member)
-    cls.__members__ = members  # type: ignore[attr-defined]
-    cls.__module__ = "c_python_backend_utils"
-    return cls
+def _member(number: int, value: int) -> CompiledEnum:
+    return _ENUMS[number](value)
 
 
-@_members
-class ErrorCode(CompiledEnum):
-    """Codes of a TritonError."""
+def _enumeration(owner: str, name: str, names: tuple[str, ...]) -> Any:
+    """Make an enumeration; its members are attributes, too."""
+    path = f"{owner}.{name}" if owner else name
 
-    __slots__ = ()
-    _type_name = "__ErrorCode"
-    _names = (
+    @compiled(f"{MODULE}.{path}(value: int)")
+    def construct(self: CompiledEnum, value: int) -> None:
+        self._value = integer(value, INT32)
+
+    body = {
+        "__slots__": (),
+        "__module__": MODULE,
+        "__qualname__": path,
+        "__init__": construct,
+        "_names": names,
+    }
+    enumeration = CompiledType(name, (CompiledEnum,), body)
+    members = {member: enumeration(value) for value, member in enumerate(names)}
+    for member, value in members.items():
+        setattr(enumeration, member, value)
+    enumeration.__members__ = members
+    return enumeration
+
+
+ErrorCode = _enumeration(
+    "TritonError",
+    "__ErrorCode",
+    (
         "UNKNOWN",
         "INTERNAL",
         "NOT_FOUND",
@@ -82,31 +94,12 @@ class ErrorCode(CompiledEnum):
         "UNSUPPORTED",
         "ALREADY_EXISTS",
         "CANCELLED",
-    )
-
-
-@_members
-class LogLevel(CompiledEnum):
-    """Levels of the Logger."""
-
-    __slots__ = ()
-    _type_name = "LogLevel"
-    _names = ("INFO", "WARNING", "ERROR", "VERBOSE")
-
-
-@_members
-class MemoryType(CompiledEnum):
-    """Where a tensor is wanted; not the numbering of Triton's C interface."""
-
-    __slots__ = ()
-    _type_name = "MemoryType"
-    _names = ("TRITONSERVER_MEMORY_GPU", "TRITONSERVER_MEMORY_CPU")
-
-
-@_members
-class MetricKind(CompiledEnum):
-    """Kinds of a metric family."""
-
-    __slots__ = ()
-    _type_name = "MetricKind"
-    _names = ("COUNTER", "GAUGE", "HISTOGRAM")
+    ),
+)
+LogLevel = _enumeration("Logger", "LogLevel", ("INFO", "WARNING", "ERROR", "VERBOSE"))
+MemoryType = _enumeration(
+    "", "MemoryType", ("TRITONSERVER_MEMORY_GPU", "TRITONSERVER_MEMORY_CPU")
+)
+"""Not the numbering of Triton's C interface."""
+MetricKind = _enumeration("", "MetricKind", ("COUNTER", "GAUGE", "HISTOGRAM"))
+_ENUMS = (ErrorCode, LogLevel, MemoryType, MetricKind)

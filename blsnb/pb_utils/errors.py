@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from blsnb.pb_utils.compiled_type import Compiled, CompiledType, rename_type
 from blsnb.pb_utils.enums import ErrorCode
 from blsnb.pb_utils.signature import compiled, expect, string
 
@@ -27,7 +28,7 @@ def _code_property(value: int) -> property:
     return property(code)
 
 
-class _Codes(type):
+class _Codes(CompiledType):
     """Gives the class TritonError its codes as read-only attributes."""
 
     UNKNOWN, INTERNAL, NOT_FOUND, INVALID_ARG = map(_code_property, range(4))
@@ -36,7 +37,10 @@ class _Codes(type):
     )
 
 
-class TritonError(metaclass=_Codes):
+rename_type(_Codes, "pybind11_type")
+
+
+class TritonError(Compiled, metaclass=_Codes):
     """The error of a response: a message and a code; not an exception.
 
     Parameters
@@ -56,7 +60,7 @@ class TritonError(metaclass=_Codes):
     python_backend: src/pb_stub.cc, PYBIND11_EMBEDDED_MODULE; src/pb_error.cc
     """
 
-    __slots__ = ("__weakref__", "_code", "_message")
+    __slots__ = ("_code", "_message")
 
     @compiled(
         "c_python_backend_utils.TritonError(message: str, code: "
@@ -66,6 +70,15 @@ class TritonError(metaclass=_Codes):
         expect(code, ErrorCode)
         self._message = string(message)
         self._code = code
+
+    def __getattr__(self, name: str) -> Any:
+        if name in CODE_NAMES:
+            return getattr(type(self), name)
+        raise AttributeError(
+            f"'c_python_backend_utils.TritonError' object has no attribute {name!r}",
+            name=name,
+            obj=self,
+        )
 
     @compiled("message(self: c_python_backend_utils.TritonError) -> str")
     def message(self) -> str:
@@ -79,6 +92,3 @@ class TritonError(metaclass=_Codes):
     def code(self) -> ErrorCode:
         """Return the code."""
         return self._code
-
-
-TritonError.__module__ = "c_python_backend_utils"

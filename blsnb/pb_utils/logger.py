@@ -6,30 +6,14 @@ import functools
 from typing import Any
 
 from blsnb.pb_utils.backend import Backend
+from blsnb.pb_utils.compiled_type import Compiled, CompiledType
 from blsnb.pb_utils.enums import LogLevel
 from blsnb.pb_utils.signature import compiled, expect, string
 
-
-def _level_property(value: int) -> property:
-    def level(cls: Any) -> LogLevel:
-        return LogLevel(value)
-
-    return property(level)
-
-
 _INFO = LogLevel(0)
 
 
-_INFO = LogLevel(0)
-
-
-class _Levels(type):
-    """Gives the class Logger its levels as read-only attributes."""
-
-    INFO, WARNING, ERROR, VERBOSE = map(_level_property, range(4))
-
-
-class Logger(metaclass=_Levels):
+class Logger(Compiled):
     """Writes to the model's log; has static methods only.
 
     References
@@ -37,23 +21,32 @@ class Logger(metaclass=_Levels):
     python_backend: src/pb_log.cc, src/pb_stub.cc, Logger
     """
 
+    __slots__ = ()
     LogLevel = LogLevel
+    INFO, WARNING, ERROR, VERBOSE = LogLevel.__members__.values()
 
     def __init__(self, *_: Any, **__: Any) -> None:
         raise TypeError("c_python_backend_utils.Logger: No constructor defined!")
 
 
+def _text(message: Any) -> str:
+    """Return the message; bytes that are no UTF-8 are logged as far as they are."""
+    if isinstance(message, bytes):
+        return message.decode("utf-8", errors="replace")
+    return string(message)
+
+
 def _log(message: str, level: LogLevel = _INFO) -> tuple[str, str]:
     """Return level and text of the general method."""
     expect(level, LogLevel)
-    return level.name, string(message)
+    return level.name, _text(message)
 
 
 def _at(level: str) -> Any:
     """Return a function that gives level and text of a method of one level."""
 
     def log(message: str) -> tuple[str, str]:
-        return level, string(message)
+        return level, _text(message)
 
     return log
 
@@ -73,7 +66,8 @@ def bound_logger(backend: Backend) -> type[Logger]:
         name: staticmethod(_bound(backend, name, reader, rest))
         for name, (reader, rest) in _METHODS.items()
     }
-    return type("Logger", (Logger,), {**methods, "__module__": Logger.__module__})
+    body = {**methods, "__slots__": (), "__module__": Logger.__module__}
+    return CompiledType("Logger", (Logger,), body)
 
 
 def _bound(backend: Backend, name: str, reader: Any, rest: str) -> Any:
@@ -83,6 +77,3 @@ def _bound(backend: Backend, name: str, reader: Any, rest: str) -> Any:
         backend.log(*reader(*args, **kwargs))
 
     return write
-
-
-Logger.__module__ = "c_python_backend_utils"

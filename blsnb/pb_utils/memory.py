@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from blsnb.pb_utils.compiled_type import Compiled
 from blsnb.pb_utils.enums import MemoryType
 from blsnb.pb_utils.signature import INT64, compiled, expect, integer
 
 
-class PreferredMemory:
+class PreferredMemory(Compiled):
     """Where the outputs of a BLS request should be placed.
 
     Parameters
@@ -21,7 +22,7 @@ class PreferredMemory:
     python_backend: src/pb_preferred_memory.h
     """
 
-    __slots__ = ("__weakref__", "_device_id", "_memory_type")
+    __slots__ = ("_device_id", "_memory_type")
 
     @compiled(
         "c_python_backend_utils.PreferredMemory(preferred_memory_type: "
@@ -34,6 +35,3 @@ class PreferredMemory:
         expect(preferred_memory_type, MemoryType)
         self._memory_type = preferred_memory_type
         self._device_id = integer(preferred_device_id, INT64)
-
-
-PreferredMemory.__module__ = "c_python_backend_utils"

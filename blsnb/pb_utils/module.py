@@ -11,6 +11,7 @@ import numpy as np
 
 from blsnb.pb_utils import functions
 from blsnb.pb_utils.backend import Backend, Outside, not_yet
+from blsnb.pb_utils.compiled_type import CompiledType
 from blsnb.pb_utils.config import ModelConfig
 from blsnb.pb_utils.enums import LogLevel, MemoryType, MetricKind
 from blsnb.pb_utils.errors import TritonError, TritonModelException
@@ -127,7 +128,7 @@ def _later(name: str) -> Any:
 def bound_request(backend: Backend) -> type[InferenceRequest]:
     """Return the request class whose ``exec`` goes to an instance's backend."""
     body = {"__slots__": (), "__module__": COMPILED_NAME, "_backend": backend}
-    return type("InferenceRequest", (InferenceRequest,), body)
+    return CompiledType("InferenceRequest", (InferenceRequest,), body)
 
 
 def compiled_module(module: types.ModuleType) -> types.ModuleType:

@@ -6,9 +6,11 @@ import asyncio
 import json
 import weakref
 from collections.abc import Sequence
+from types import NoneType
 from typing import Any
 
 from blsnb.pb_utils.backend import Backend, Outside, Reply, not_yet
+from blsnb.pb_utils.compiled_type import Compiled
 from blsnb.pb_utils.enums import MemoryType
 from blsnb.pb_utils.errors import TritonModelException
 from blsnb.pb_utils.memory import PreferredMemory
@@ -43,7 +45,7 @@ def _method(name: str, result: str, *parameters: str) -> str:
     return f"{name}({', '.join((_SELF, *parameters))}) -> {result}"
 
 
-class InferenceTrace:
+class InferenceTrace(Compiled):
     """The mark of a request, passed on so that a BLS call is drawn below it.
 
     References
@@ -62,9 +64,6 @@ class InferenceTrace:
     def get_context(self) -> str | None:
         """Return the OpenTelemetry context; None, since none is collected."""
         return None
-
-
-InferenceTrace.__module__ = "c_python_backend_utils"
 
 
 def mark(caller: Any) -> InferenceTrace:
@@ -86,7 +85,7 @@ _CONSTRUCTOR = (
 )
 
 
-class InferenceRequest:
+class InferenceRequest(Compiled):
     """A request: constructed to ask another model, or received in ``execute``.
 
     Parameters
@@ -125,7 +124,6 @@ class InferenceRequest:
     """
 
     __slots__ = (
-        "__weakref__",
         "_correlation_id",
         "_flags",
         "_inputs",
@@ -165,13 +163,13 @@ class InferenceRequest:
         self._model_version = integer(model_version, INT64)
         self._flags = integer(flags, UINT32)
         self._timeout = integer(timeout, UINT64)
-        self._inputs: list[Tensor] = list_of(inputs, Tensor)
+        self._inputs: list[Tensor] = list_of(inputs, (Tensor, NoneType))
         requested = list_of(requested_output_names, (str, bytes))
         self._trace = trace._mark
-        self._check_elements(requested)
         self._requested = tuple(dict.fromkeys(map(string, requested)))
         self._correlation_id = _correlation_id(correlation_id)
         self._parameters = _parameters(parameters)
+        self._check_elements(requested)
         self._reply: Reply | None = None
         self._sender: weakref.ref[InferenceResponseSender] | None = None
 
@@ -307,9 +305,6 @@ class InferenceRequest:
             raise not_yet("rescheduling a request")
 
 
-InferenceRequest.__module__ = "c_python_backend_utils"
-
-
 def _truth(value: Any) -> bool:
     """Return the value as a compiled bool parameter takes it."""
     if isinstance(value, str) or not hasattr(type(value), "__bool__") or value is None:
@@ -348,7 +343,7 @@ def _parameters(value: Any) -> Parameters:
 def receive_request(
     kind: type[InferenceRequest],
     message: RequestMessage,
-    outputs: tuple[str, ...],
+    requested: tuple[str, ...],
     reply: Reply,
 ) -> InferenceRequest:
     """Return the request object that a model's ``execute`` gets.
@@ -357,14 +352,14 @@ def receive_request(
     ----------
     kind
         The receiving instance's own class.
-    outputs
-        What is requested if the caller named nothing: all configured outputs.
+    requested
+        Names of the outputs to send, never empty where the model has outputs.
     """
     request: InferenceRequest = object.__new__(kind)
     request._request_id = message.request_id
     request._correlation_id = message.correlation_id
     request._inputs = [receive(ref) for ref in message.inputs]
-    request._requested = message.requested_outputs or outputs
+    request._requested = requested
     request._model_name = message.model_name
     request._model_version = message.model_version
     request._flags = message.flags

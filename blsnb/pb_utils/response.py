@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import NoneType
 
+from blsnb.pb_utils.compiled_type import Compiled
 from blsnb.pb_utils.enums import ErrorCode
 from blsnb.pb_utils.errors import CODE_NAMES, TritonError, TritonModelException
 from blsnb.pb_utils.message import ResponseMessage
@@ -13,7 +15,7 @@ from blsnb.pb_utils.tensor import Tensor, receive, transmit
 _EMPTY_TENSOR = "Output tensor for inference response should not be empty."
 
 
-class InferenceResponse:
+class InferenceResponse(Compiled):
     """The answer to a request.
 
     Parameters
@@ -35,7 +37,7 @@ class InferenceResponse:
     python_backend: src/infer_response.cc, InferResponse::InferResponse
     """
 
-    __slots__ = ("__weakref__", "_error", "_tensors")
+    __slots__ = ("_error", "_tensors")
 
     @compiled(
         "c_python_backend_utils.InferenceResponse(output_tensors: "
@@ -49,7 +51,7 @@ class InferenceResponse:
     ) -> None:
         if error is not None:
             expect(error, TritonError)
-        self._tensors = list_of(output_tensors, Tensor)
+        self._tensors = list_of(output_tensors, (Tensor, NoneType))
         if None in self._tensors:
             raise TritonModelException(_EMPTY_TENSOR)
         self._error = error
@@ -76,9 +78,6 @@ class InferenceResponse:
         return self._error
 
 
-InferenceResponse.__module__ = "c_python_backend_utils"
-
-
 def send(response: InferenceResponse, requested: tuple[str, ...]) -> ResponseMessage:
     """Freeze a response for its receiver.
 
@@ -88,9 +87,7 @@ def send(response: InferenceResponse, requested: tuple[str, ...]) -> ResponseMes
     if response._error is not None:
         error = response._error
         return ResponseMessage(error=error.message(), code=error.code().name)
-    if requested:
-        kept = [t for t in response._tensors if t.name() in requested]
-        response._tensors = kept
+    response._tensors = [t for t in response._tensors if t.name() in requested]
     return ResponseMessage(tuple([transmit(tensor) for tensor in response._tensors]))
 
 

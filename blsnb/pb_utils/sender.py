@@ -6,6 +6,7 @@ from typing import Any
 
 from blsnb.pb_utils import response as responses
 from blsnb.pb_utils.backend import Reply
+from blsnb.pb_utils.compiled_type import Compiled
 from blsnb.pb_utils.errors import TritonModelException
 from blsnb.pb_utils.response import InferenceResponse
 from blsnb.pb_utils.signature import UINT32, compiled, expect, integer
@@ -17,7 +18,7 @@ def _refused(reason: str) -> TritonModelException:
     return TritonModelException(f"Unable to send response. {reason}")
 
 
-class InferenceResponseSender:
+class InferenceResponseSender(Compiled):
     """Sends the response of one received request.
 
     Obtained from a request only. A model that is not decoupled may send one
@@ -28,7 +29,7 @@ class InferenceResponseSender:
     python_backend: src/response_sender.cc, ResponseSender::Send
     """
 
-    __slots__ = ("__weakref__", "_reply", "_request", "_requested")
+    __slots__ = ("_reply", "_request", "_requested")
 
     def __init__(self, *_: Any, **__: Any) -> None:
         raise TypeError(
@@ -99,6 +100,3 @@ def sender_of(
     sender._reply = reply
     sender._requested = requested
     return sender
-
-
-InferenceResponseSender.__module__ = "c_python_backend_utils"

@@ -9,9 +9,13 @@ from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+INT32 = (-(2**31), 2**31 - 1)
 INT64 = (-(2**63), 2**63 - 1)
 UINT32 = (0, 2**32 - 1)
 UINT64 = (0, 2**64 - 1)
+
+
+_COMPILED = "pybind11_builtins"
 
 
 class Missing:
@@ -52,6 +56,9 @@ def compiled(signature: str) -> Callable[[F], F]:
                 pass
             except TypeError:
                 if _binds(function, args, kwargs):
+                    raise
+            except AttributeError:
+                if args and type(type(args[0])).__module__ == _COMPILED:
                     raise
             raise incompatible(signature, args, kwargs)
 
@@ -137,7 +144,7 @@ def expect(value: Any, kind: type) -> None:
 
 
 def list_of(value: Any, kind: type | tuple[type, ...]) -> list[Any]:
-    """Return the value as a compiled list parameter takes it; None is an element.
+    """Return the value as a compiled list parameter takes it.
 
     Raises
     ------
@@ -147,6 +154,6 @@ def list_of(value: Any, kind: type | tuple[type, ...]) -> list[Any]:
     if not isinstance(value, list | tuple):
         raise Mismatch
     for item in value:
-        if item is not None and not isinstance(item, kind):
+        if not isinstance(item, kind):
             raise Mismatch
     return list(value)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from blsnb.pb_utils.compiled_type import Compiled
 from blsnb.pb_utils.errors import TritonModelException
 from blsnb.pb_utils.signature import Mismatch, compiled, string
 from blsnb.tensors import dlpack
@@ -23,7 +24,7 @@ _BF16_NUMPY = (
 )
 
 
-class Tensor:
+class Tensor(Compiled):
     """A named tensor.
 
     Its value is frozen when it is first sent: until then the array's present
@@ -49,7 +50,7 @@ class Tensor:
     python_backend: src/pb_tensor.cc, PbTensor::PbTensor
     """
 
-    __slots__ = ("__weakref__", "_array", "_dtype", "_name", "_ref", "_source")
+    __slots__ = ("_array", "_dtype", "_name", "_ref", "_source")
 
     _name: str
     _dtype: DType
@@ -73,6 +74,11 @@ class Tensor:
         self._name = name
         self._dtype = dtype
         self._ref = freeze(name, array, dtype) if dtype is BYTES else None
+        if isinstance(array, np.ma.MaskedArray):
+            # Its flags are a copy's, which the compiled class cannot read.
+            raise AttributeError(
+                "'numpy.ndarray' object has no attribute 'c_contiguous'"
+            )
         if not array.flags.c_contiguous:
             array = np.ascontiguousarray(array)
         self._array = self._source = array
@@ -180,9 +186,6 @@ class Tensor:
     )
     def __dlpack_device__(self) -> tuple[int, int]:
         return (dlpack.CPU, 0)
-
-
-Tensor.__module__ = "c_python_backend_utils"
 
 
 def _from_dlpack(name: str, producer: Any) -> Tensor:

@@ -19,9 +19,6 @@ class Buffer:
     def __bytes__(self) -> bytes:
         return bytes(self._data)
 
-    def __len__(self) -> int:
-        return len(self._data)
-
     def add(self, part: bytes) -> list[int]:
         """Append bytes and return ``[offset, count]``."""
         self._data.extend(bytes(-len(self._data) % _ALIGNMENT))

@@ -116,6 +116,17 @@ def html(
     )
 
 
+def page(
+    trace: Trace, *, state: wire.State | None = None, notes: Sequence[str] = ()
+) -> str:
+    """Return a run as a whole web page, to be saved in a file."""
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f"<title>{_text(heading(trace))}</title></head>"
+        f"<body>{html(trace, state=state, notes=notes)}</body></html>\n"
+    )
+
+
 def still(trace: Trace, state: wire.State | None = None) -> str:
     """Return what readers without scripts see: the picture and a table."""
     columns = columns_of(trace)

@@ -94,11 +94,11 @@ class _Embedder:
         for row in order:
             uses = tensors_of(self._trace.spans[row])
             entries = [description(use) | self._summary(use.ref) for use in uses]
-            self._left -= len(json.dumps(entries))
+            self._left -= len(json.dumps(entries)) + len(str(row)) + 4
             if self._left < BUDGET // 2:
                 return
-            if entries:
-                self.rows[str(row)] = entries
+            # Also none: a call without tensors is not one that was left out.
+            self.rows[str(row)] = entries
 
     def show(self) -> None:
         """Embed previews of what was described, as long as they fit."""

@@ -31,7 +31,7 @@ _PIECES = 200
 _CONTROLS = {code: "?" for code in range(0x2400, 0x2427)}
 
 
-def draw_figure(trace: Trace) -> Figure:
+def plot(trace: Trace) -> Figure:
     """Draw call graph and timeline of a run."""
     # Here, since importing matplotlib takes longer than all else in blsnb.
     from matplotlib.figure import Figure
@@ -63,7 +63,7 @@ def draw_figure(trace: Trace) -> Figure:
 def png(trace: Trace) -> bytes:
     """Return the figure as a PNG file."""
     written = io.BytesIO()
-    draw_figure(trace).savefig(written, format="png")
+    plot(trace).savefig(written, format="png")
     return written.getvalue()
 
 

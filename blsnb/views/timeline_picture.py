@@ -15,7 +15,7 @@ from blsnb.views.rows import Row
 ROW = 22.0
 AXIS = 26.0
 _NAMES = 240.0
-_RIGHT = 84.0
+_RIGHT = 88.0
 _INDENT = 14.0
 _PHASES = (
     ("queue", 1, 5.0),
@@ -55,8 +55,8 @@ class Timeline:
         self._trace = trace
         self._columns = columns
         self._names = names
-        self._plot = wide - _NAMES - _RIGHT
-        self._x = _Scale(self._plot / (columns.wall_us or 1.0))
+        plot = wide - _NAMES - _RIGHT
+        self._x = _Scale(plot / (columns.wall_us or 1.0))
         self._errors = columns.has(CallFlag.ERROR)
 
     def draw(self, shown: list[Row], top: float) -> str:
@@ -235,15 +235,4 @@ class Timeline:
         if row.folded:
             words += " total"
         x = end + (18 if failed else 7)
-        # A bar that ends at the border has its time before it.
-        if x + width(words, 10.5) > _NAMES + self._plot + _RIGHT:
-            begin = self._x(float(self._columns.start_us[calls].min()))
-            return svg.text(
-                begin - 7,
-                middle + 4,
-                words,
-                font_size=10.5,
-                fill=svg.COLOURS["fg2"],
-                text_anchor="end",
-            )
         return svg.text(x, middle + 4, words, font_size=10.5, fill=svg.COLOURS["fg2"])

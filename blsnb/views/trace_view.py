@@ -40,6 +40,9 @@ class TraceView(anywidget.AnyWidget):
         sync=True
     )
     filter = traitlets.Unicode("", help="what the rows are filtered by").tag(sync=True)
+    run_id = traitlets.Unicode("", help="the run's id in a page", read_only=True).tag(
+        sync=True
+    )
     height = traitlets.Int(wire.HEIGHT, help="height in pixels").tag(sync=True)
 
     def __init__(self, trace: Callable[[], Trace], **traits: Any) -> None:
@@ -59,6 +62,7 @@ class TraceView(anywidget.AnyWidget):
         # all threads, and nobody has to wait.
         self._token = ["flush"]
         super().__init__(**traits)
+        self._name(trace())
         self.on_msg(self._on_message)
 
     def __repr__(self) -> str:
@@ -94,14 +98,20 @@ class TraceView(anywidget.AnyWidget):
         # Numbered before the trace is taken: a later number is never older.
         self._seq += 1
         trace = self._trace()
+        self._name(trace)
         rows = len(trace.spans)
         changed = None if whole else [*self._open, *range(self._sent, rows)]
-        self._send("snapshot" if whole else "rows", self._seq, trace, changed)
+        self._tell("snapshot" if whole else "rows", self._seq, trace, changed)
         self._open = [span.index for span in trace.spans if not span.request_end_ns]
         self._sent = rows
         self._clock.flushed(now_ns, rows, whole)
 
-    def _send(self, kind: str, seq: int, trace: Trace, rows: list[int] | None) -> None:
+    def _name(self, trace: Trace) -> None:
+        """Tell the page under which id the run's document will look for this view."""
+        if trace.spans and not self.run_id:
+            self.set_trait("run_id", wire.page_id(trace))
+
+    def _tell(self, kind: str, seq: int, trace: Trace, rows: list[int] | None) -> None:
         header, buffer = wire.encode(
             trace, rows, instances=self._names, height=self.height
         )
@@ -111,7 +121,7 @@ class TraceView(anywidget.AnyWidget):
         """Answer the page; what it says is checked, and never evaluated."""
         match content:
             case {"type": "hello" | "resync"}:
-                self._send("snapshot", self._seq, self._trace(), None)
+                self._tell("snapshot", self._seq, self._trace(), None)
             case {"type": "tensors" | "slice", "id": id_}:
                 answer, data = self._answer(content)
                 self.send({"type": "answer", "id": id_, **answer}, buffers=[data])

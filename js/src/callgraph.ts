@@ -1,31 +1,18 @@
 /** The call graph: one box per model, one edge per pair of caller and callee, on SVG. */
 
-import { svg, h, setText } from "./dom.ts";
-import { clip, count, counted, time } from "./format.ts";
-import { layered, type Layout, type Point, type Route } from "./layout.ts";
+import { BOX_HEIGHT, boxWidth, largestOwn, newBox, updateBox, type Box } from "./boxes.ts";
+import { h, svg } from "./dom.ts";
+import { edgeElement } from "./edges.ts";
+import { counted } from "./format.ts";
+import { layered, type Layout } from "./layout.ts";
+import { modelGraph, type ModelGraph, type ModelNode } from "./modelgraph.ts";
 import type { Session } from "./session.ts";
-import type { ModelEdge, ModelGraph, ModelNode, PhaseSums, Trace } from "./trace.ts";
+import type { Trace } from "./trace.ts";
 
-const BOX_HEIGHT = 42;
-const PADDING = 8;
-const NAME_LENGTH = 26;
-/** A few failures among many calls must not paint the graph. */
-const ERROR_SHARE = 0.05;
 /** Below this scale secondary text goes and names grow. */
 const FAR = 0.62;
 const [LEAST_HEIGHT, MOST_HEIGHT] = [150, 300];
 const MARGIN = 44;
-
-interface Box {
-  node: ModelNode;
-  element: SVGGElement;
-  frame: SVGRectElement;
-  name: SVGTextElement;
-  left: SVGTextElement;
-  right: SVGTextElement;
-  track: SVGRectElement;
-  bars: SVGGElement;
-}
 
 /** What the graph emphasises. */
 export interface GraphMarks {
@@ -64,8 +51,8 @@ export class CallGraph {
 
   /** Draw the models of a trace; returns the height that shows the graph well. */
   draw(trace: Trace): number {
-    this.#graph = trace.graph();
-    const width = this.#boxWidth();
+    this.#graph = modelGraph(trace);
+    const width = boxWidth(this.#graph.nodes, this.#session.colours.font);
     const [paneWidth, fit] = [this.#paneWidth(), (layout: Layout) => this.#scaleFor(layout)];
     this.#layout = chooseLayout(this.#graph, width, paneWidth, fit);
     this.#drawEdges(this.#layout, width);
@@ -114,35 +101,16 @@ export class CallGraph {
     return Math.min(1, (this.#paneWidth() - 32) / width, (MOST_HEIGHT - 30) / (height + 34));
   }
 
-  /** As wide as the widest name or second line, within reason. */
-  #boxWidth(): number {
-    const { font } = this.#session.colours;
-    const pen = document.createElement("canvas").getContext("2d");
-    if (!pen) return 140;
-    const measure = (text: string, style: string): number => {
-      pen.font = `${style} ${font}`;
-      return pen.measureText(text).width;
-    };
-    const widths = this.#graph.nodes.map((node) => {
-      const second = measure(leftText(node), "10.5px") + measure(rightText(node), "600 10.5px") + 10;
-      return Math.max(measure(clip(node.name, NAME_LENGTH), "600 12px"), second);
-    });
-    return Math.ceil(Math.max(96, ...widths) + 2 * PADDING);
-  }
-
   #drawEdges(layout: Layout, width: number): void {
     this.#edgeElements = this.#graph.edges.map((edge, k) => {
       const box = layout.boxes.get(edge.from) ?? { x: 0, y: 0 };
-      const route = layout.routes[k];
-      const line = route.points.length ? curve(route, layout.direction) : loop(box, width);
-      const at = route.points.length ? labelPlace(route, layout.direction) : { x: box.x, y: box.y - BOX_HEIGHT / 2 - 18 };
-      return edgeElement(edge, line, at);
+      return edgeElement(edge, layout.routes[k], layout.direction, { ...box, width, height: BOX_HEIGHT });
     });
     this.#edges.replaceChildren(...this.#edgeElements);
   }
 
   #drawBoxes(layout: Layout, width: number): void {
-    const largest = Math.max(1e-9, ...this.#graph.nodes.map((node) => total(ownPhases(node.phases))));
+    const largest = largestOwn(this.#graph.nodes);
     const shown = new Set(this.#graph.nodes.map((node) => node.id));
     for (const [id, box] of this.#boxes) {
       if (shown.has(id)) continue;
@@ -161,13 +129,8 @@ export class CallGraph {
   }
 
   #newBox(node: ModelNode): Box {
-    const frame = svg("rect", { class: "frame", rx: 6 });
-    const [name, left] = [svg("text", { class: "name" }), svg("text", { class: "second" })];
-    const right = svg("text", { class: "second", "text-anchor": "end" });
-    const [track, bars] = [svg("rect", { class: "track", height: 3 }), svg("g")];
-    const parts = { frame, name, left, right, track, bars };
-    const element = svg("g", { role: "button", tabindex: -1 }, frame, name, left, right, track, bars);
-    const box = { node, element, ...parts };
+    const box = newBox(node);
+    const { element } = box;
     element.addEventListener("click", () => this.#select(box));
     element.addEventListener("pointermove", (event) => this.#hover(box, event));
     element.addEventListener("pointerleave", () => this.#hover(null));
@@ -289,122 +252,6 @@ function chooseLayout(graph: ModelGraph, width: number, paneWidth: number, fit: 
   const down = layered(nodes, edges, { ...size, rankGap: 46, siblingGap: 12, direction: "down", available });
   const right = layered(nodes, edges, { ...size, rankGap: 62, siblingGap: 10, direction: "right", available });
   return fit(down) >= fit(right) - 0.08 ? down : right;
-}
-
-function leftText({ count: calls, own, models }: ModelNode): string {
-  if (models > 1) return `${counted(calls, "call")} ${time(own)}`;
-  return calls > 1 ? `×${count(calls)} ${time(own)}` : time(own);
-}
-
-function rightText({ errors, device }: ModelNode): string {
-  return errors ? `⚠ ${count(errors)}` : device;
-}
-
-function ownPhases({ pre, queue, input, infer, output, post }: PhaseSums): [string, number][] {
-  return [["queue", pre + queue], ["input", input], ["infer", infer], ["output", output + post]];
-}
-
-function total(phases: [string, number][]): number {
-  return phases.reduce((sum, [, us]) => sum + us, 0);
-}
-
-function updateBox(box: Box, node: ModelNode, at: Point, width: number, largest: number): void {
-  const [x, y] = [at.x - width / 2, at.y - BOX_HEIGHT / 2];
-  box.node = node;
-  place(box.frame, { x, y, width, height: BOX_HEIGHT });
-  place(box.name, { x: x + PADDING, y: y + 15 });
-  place(box.left, { x: x + PADDING, y: y + 29 });
-  place(box.right, { x: x + width - PADDING, y: y + 29 });
-  place(box.track, { x: x + PADDING, y: y + BOX_HEIGHT - 7, width: width - 2 * PADDING });
-  const name = clip(node.name, NAME_LENGTH);
-  setText(box.name, name);
-  setText(box.left, leftText(node));
-  setText(box.right, rightText(node));
-  box.element.setAttribute("class", boxClass(node, box.element.classList.contains("selected")));
-  box.right.classList.toggle("failed", node.errors > 0);
-  box.element.setAttribute("aria-label", `${name} ${leftText(node)} ${rightText(node)}`.trim());
-  box.element.setAttribute("aria-description", describe(node));
-  drawShare(box, node, x + PADDING, y + BOX_HEIGHT - 7, (width - 2 * PADDING) / largest);
-}
-
-function boxClass({ errors, count: calls, kind }: ModelNode, selected: boolean): string {
-  const failing = errors / calls > ERROR_SHARE;
-  return ["box", failing && "failing", kind === "span" && "span", selected && "selected"].filter(Boolean).join(" ");
-}
-
-function describe({ name, count: calls, own, errors }: ModelNode): string {
-  const failed = errors ? `, ${counted(errors, "error")}` : "";
-  return `${name}: ${counted(calls, "call")}, own time ${time(own)}${failed}`;
-}
-
-/** The model's share of the largest own time, by phase. */
-function drawShare(box: Box, node: ModelNode, x: number, y: number, scale: number): void {
-  let from = x;
-  const parts = ownPhases(node.phases).map(([phase, us]) => {
-    const bar = svg("rect", { class: `fill-${phase}`, x: from, y, width: us * scale, height: 3 });
-    from += us * scale;
-    return bar;
-  });
-  box.bars.replaceChildren(...parts);
-}
-
-function place(element: SVGElement, attributes: Record<string, number>): void {
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
-}
-
-function edgeElement(edge: ModelEdge, d: string, at: Point): SVGGElement {
-  const kind = edge.streams ? "stream" : edge.async ? "async" : "";
-  const failing = edge.errors / edge.count > ERROR_SHARE ? "failing" : "";
-  const label = edgeLabel(edge);
-  const width = label.length * 6.4 + 4;
-  const back = { class: "label", x: at.x - width / 2, y: at.y - 7, width, height: 13, rx: 3 };
-  return svg(
-    "g",
-    { class: `edge ${kind} ${failing}` },
-    svg("path", { d }),
-    label && svg("rect", back),
-    label && svg("text", { x: at.x, y: at.y + 3.5, "text-anchor": "middle" }, label),
-  );
-}
-
-function edgeLabel({ count: calls, streams, responses }: ModelEdge): string {
-  const times = calls > 1 ? `×${count(calls)}` : "";
-  return streams ? `${times} ${count(responses)} resp`.trim() : times;
-}
-
-/** Straight through ranks, curved between them, ending short of the box for the arrow. */
-function curve({ points, back }: Route, direction: "down" | "right"): string {
-  const down = direction === "down";
-  const sign = back ? -1 : 1;
-  let [from] = points;
-  let path = `M${from.x} ${from.y}`;
-  points.slice(1).forEach((point, k) => {
-    const last = k === points.length - 2;
-    const to = !last ? point : down ? { x: point.x, y: point.y - 2 * sign } : { x: point.x - 2 * sign, y: point.y };
-    path += segment(from, to, down);
-    from = to;
-  });
-  return path;
-}
-
-function segment(from: Point, to: Point, down: boolean): string {
-  const [dx, dy] = [to.x - from.x, to.y - from.y];
-  if (down ? dx === 0 : dy === 0) return ` L${to.x} ${to.y}`;
-  if (down) return ` C${from.x} ${from.y + 0.45 * dy} ${to.x} ${to.y - 0.85 * dy} ${to.x} ${to.y}`;
-  return ` C${from.x + 0.5 * dx} ${from.y} ${to.x - 0.5 * dx} ${to.y} ${to.x} ${to.y}`;
-}
-
-function labelPlace({ points, back }: Route, direction: "down" | "right"): Point {
-  const { x, y } = points[points.length - 1];
-  const sign = back ? -1 : 1;
-  return direction === "down" ? { x, y: y - 16 * sign } : { x: x - 26 * sign, y };
-}
-
-/** Recursion: a loop above the box. */
-function loop({ x, y }: Point, width: number): string {
-  const top = y - BOX_HEIGHT / 2;
-  const reach = Math.min(18, width / 3);
-  return `M${x - reach} ${top} C${x - reach} ${top - 22} ${x + reach} ${top - 22} ${x + reach} ${top - 2}`;
 }
 
 /** How far a box lies in the direction of an arrow key; 0 if it does not. */

@@ -3,7 +3,7 @@
 import { CallGraph } from "./callgraph.ts";
 import { h, setText } from "./dom.ts";
 import { filterOf, spread } from "./filter.ts";
-import { percent, time } from "./format.ts";
+import { time } from "./format.ts";
 import { Inspector } from "./inspector.ts";
 import type { Kernel } from "./kernel.ts";
 import type { Command } from "./keys.ts";
@@ -14,12 +14,12 @@ import style from "./style.css";
 import { coloursOf, themeOf, watchTheme, type Colours } from "./theme.ts";
 import { Timeline } from "./timeline.ts";
 import { helpSheet, Toolbar } from "./toolbar.ts";
-import { Trace, type PhaseSums } from "./trace.ts";
+import { Tooltip } from "./tooltip.ts";
+import { Trace } from "./trace.ts";
 import { Flag, type Store } from "./wire.ts";
 
 const TOOLBAR_HEIGHT = 38;
 const [LEAST_TIMELINE, MOST_TIMELINE] = [150, 300];
-const TIP_PHASES: [keyof PhaseSums, string][] = [["queue", "queue"], ["input", "input"], ["infer", "infer"], ["child", "in child calls"], ["output", "output"]];
 
 /** What one view of a run hands over to the next. */
 export interface ViewState {
@@ -57,7 +57,7 @@ export class Frame implements Session {
   #options: FrameOptions;
   #root: HTMLElement;
   #panes: HTMLElement;
-  #tip = h("div", { class: "tip", role: "tooltip" });
+  #tip = new Tooltip();
   #announcer = h("div", { class: "hidden", "aria-live": "polite" });
   #help: HTMLElement | null = null;
   #toolbar: Toolbar;
@@ -86,7 +86,7 @@ export class Frame implements Session {
     this.#inspector = new Inspector(this);
     const borders = [this.#sideBorder(), this.#graphBorder()];
     this.#panes = h("div", { class: "panes" }, this.#graph.element, this.#timeline.element, this.#inspector.element, borders);
-    this.#root = h("div", { class: "view" }, this.#toolbar.element, this.#panes, this.#tip, this.#announcer);
+    this.#root = h("div", { class: "view" }, this.#toolbar.element, this.#panes, this.#tip.element, this.#announcer);
     this.#attach();
   }
 
@@ -134,15 +134,8 @@ export class Frame implements Session {
   }
 
   tip(tip: Tip | null, event?: MouseEvent): void {
-    this.#tip.hidden = tip === null;
-    if (!tip || !event) return;
-    this.#tip.replaceChildren(...tipContent(tip));
-    const box = this.#root.getBoundingClientRect();
-    const { offsetWidth, offsetHeight } = this.#tip;
-    const x = Math.min(event.clientX - box.left + 14, box.width - offsetWidth - 8);
-    const below = event.clientY - box.top + 14;
-    const y = below + offsetHeight < box.height ? below : event.clientY - box.top - offsetHeight - 8;
-    this.#tip.style.translate = `${Math.max(4, x)}px ${Math.max(4, y)}px`;
+    if (tip && event) this.#tip.show(tip, event, this.#root);
+    else this.#tip.hide();
   }
 
   dims(row: Row, open: boolean): boolean {
@@ -261,10 +254,16 @@ export class Frame implements Session {
     const { model } = this.trace.calls;
     if (this.#hovered && "call" in this.#hovered) {
       const { call } = this.#hovered;
-      return new Set([...this.trace.ancestors(call), call, ...this.trace.children(call)].map((each) => model[each]));
+      const related = [...this.trace.ancestors(call), call, ...this.trace.children(call)];
+      return new Set([...related.map((each) => model[each]), ...this.#selectedModels()]);
     }
     if (!filter) return null;
-    return new Set(model.filter((_, call) => filter(call)));
+    return new Set([...model.filter((_, call) => filter(call)), ...this.#selectedModels()]);
+  }
+
+  #selectedModels(): number[] {
+    const model = selectedModel(this.selection, this.trace);
+    return model === null ? [] : [model];
   }
 
   #filter(text: string): void {
@@ -340,16 +339,4 @@ export class Frame implements Session {
       },
     });
   }
-}
-
-function tipContent({ title, phases, error }: Tip): HTMLElement[] {
-  const whole = Object.values(phases).reduce((sum, us) => sum + us, 0);
-  const rows = TIP_PHASES.filter(([part]) => phases[part] > 0).flatMap(([part, text]) => [
-    h("span", {}, h("i", { class: `swatch ${part} back-${part}` }), text),
-    h("span", {}, time(phases[part])),
-    h("span", { class: "share" }, percent(phases[part], whole)),
-  ]);
-  const content = [h("b", {}, title), h("div", { class: "rows" }, rows)];
-  if (error) content.push(h("div", { class: "failed" }, error.slice(0, 160)));
-  return content;
 }

@@ -10,6 +10,8 @@ import { Flag, type Phase } from "./wire.ts";
 
 const LISTED_CALLS = 6;
 const BINS = 36;
+/** While a run grows, what is selected is told anew so often. */
+const REFRESH_MS = 500;
 /** Fewer latencies than this have no distribution worth drawing. */
 const LEAST_FOR_HISTOGRAM = 4;
 
@@ -32,6 +34,7 @@ export class Inspector {
   #session: Session;
   #tensors: TensorList;
   #facts = "";
+  #drawn = -Infinity;
 
   constructor(session: Session) {
     this.#session = session;
@@ -39,17 +42,19 @@ export class Inspector {
   }
 
   /** Show the selection; nothing is touched when nothing about it changed. */
-  draw(force = false): void {
-    const { selection } = this.#session;
+  draw(): void {
+    const { selection, trace } = this.#session;
     const facts = this.#factsOf(selection);
-    if (facts === this.#facts && !force) return;
-    const sameSubject = JSON.stringify(selection) === this.#facts.split("\n")[0];
+    if (facts === this.#facts) return;
+    const sameSubject = facts.split("\n")[0] === this.#facts.split("\n")[0];
+    const running = trace.header.run.state === "running";
+    if (sameSubject && running && performance.now() - this.#drawn < REFRESH_MS) return;
+    this.#drawn = performance.now();
     this.#facts = facts;
     const focused = (this.element.getRootNode() as ShadowRoot).activeElement?.getAttribute("data-focus");
     const top = this.element.scrollTop;
     this.element.replaceChildren(...this.#content(selection));
-    if (sameSubject) this.element.scrollTop = top;
-    else this.element.scrollTop = 0;
+    this.element.scrollTop = sameSubject ? top : 0;
     const again = focused && [...this.element.querySelectorAll<HTMLElement>("[data-focus]")];
     if (again) again.find((each) => each.dataset.focus === focused)?.focus();
   }
@@ -62,14 +67,19 @@ export class Inspector {
     this.element.remove();
   }
 
+  /** First line: what is selected; second: all that can change about it. */
   #factsOf(selection: Selection | null): string {
-    if (!selection) return "";
+    if (!selection) return "nothing";
     const { trace } = this.#session;
+    const { errors, logs, notes, run } = trace.header;
+    if (selection.kind !== "call") {
+      const key = selection.kind === "fold" ? selection.key : selection.model;
+      return `${selection.kind} ${key}\n${this.#calls(selection).length} ${trace.wall} ${run.state}`;
+    }
+    const { call } = selection;
     const { flags, responses } = trace.calls;
-    const { errors, logs, notes } = trace.header;
-    const told = (call: number): unknown[] => [flags[call], trace.duration[call], responses[call], errors[call], logs[call]?.length, notes[call]];
-    const facts = selection.kind === "call" ? told(selection.call) : [this.#calls(selection).length, trace.wall];
-    return `${JSON.stringify(selection)}\n${facts}`;
+    const facts = [flags[call], trace.duration[call], responses[call], errors[call], logs[call]?.length, notes[call]];
+    return `call ${call}\n${facts} ${run.state}`;
   }
 
   #content(selection: Selection | null): HTMLElement[] {

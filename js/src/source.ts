@@ -13,7 +13,9 @@ export function sourceLines(trace: Trace, call: number): HTMLElement[] {
   const lines = text?.trimEnd().split("\n") ?? [];
   if (line > lines.length) return [];
   const first = Math.max(1, line - AROUND);
-  const shown = lines.slice(first - 1, line + AROUND).map((each, k) => sourceLine(each, first + k, line));
+  const around = lines.slice(first - 1, line + AROUND);
+  const indent = Math.min(...around.filter((each) => each.trim()).map((each) => each.search(/\S/)));
+  const shown = around.map((each, k) => sourceLine(each.slice(indent), first + k, line));
   const title = h("h4", {}, `Called by ${trace.name(caller)}`, h("span", {}, `model.py:${line}`));
   return [title, h("div", { class: "source code", tabindex: 0, role: "group", "aria-label": "Source of the call" }, shown)];
 }

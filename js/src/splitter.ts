@@ -19,7 +19,7 @@ export interface SplitterOptions {
 export function splitter(options: SplitterOptions): HTMLElement {
   const { label, axis, behind } = options;
   const orientation = axis === "x" ? "vertical" : "horizontal";
-  const role = { role: "separator", tabindex: 0, "aria-label": label, "aria-orientation": orientation };
+  const role = { role: "separator", tabindex: 0, "aria-label": label, "aria-orientation": orientation, "aria-valuenow": 0 };
   const element = h("div", { class: `splitter ${axis}`, ...role });
   const show = (): void => element.setAttribute("aria-valuenow", String(Math.round(options.size())));
   const moveTo = (size: number): void => {

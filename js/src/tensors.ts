@@ -19,7 +19,9 @@ export class TensorList {
   #opened = new Map<string, boolean>();
   #slices = new Map<string, SliceState>();
   #answers = new Map<number, Answer>();
-  #asked = 0;
+  /** Questions under way: a busy kernel must not find one for every repaint. */
+  #asked = new Map<number, Promise<Answer>>();
+  #shown = -1;
 
   constructor(session: Session) {
     this.#session = session;
@@ -29,6 +31,7 @@ export class TensorList {
   show(call: number): HTMLElement {
     const element = h("div", { class: "tensors" });
     const { header } = this.#session.trace;
+    this.#shown = call;
     const known = this.#answers.get(call);
     const embedded = header.tensors[call];
     if (known) this.#fill(element, call, known);
@@ -44,21 +47,31 @@ export class TensorList {
   }
 
   async #ask(element: HTMLElement, call: number, filled: boolean): Promise<void> {
-    const question = ++this.#asked;
-    const { kernel, trace } = this.#session;
     const note = h("p", { class: "hint", role: "status" });
     if (!filled) element.append(h("h4", {}, "Tensors"), note);
     const busy = setTimeout(() => setText(note, "the kernel is busy"), BUSY_AFTER_MS);
     try {
-      const answer = await kernel?.tensors(call);
-      if (!answer) return;
-      // What a running call has is not all that it will have.
-      if (!trace.has(call, Flag.RUNNING)) this.#answers.set(call, answer);
-      if (question === this.#asked) this.#fill(element, call, answer);
+      const answer = await this.#question(call);
+      if (this.#shown === call) this.#fill(element, call, answer);
     } catch (error) {
       setText(note, (error as Error).message);
     } finally {
       clearTimeout(busy);
+    }
+  }
+
+  async #question(call: number): Promise<Answer> {
+    const { kernel, trace } = this.#session;
+    const asked = this.#asked.get(call) ?? kernel?.tensors(call);
+    if (!asked) throw new Error("no kernel");
+    this.#asked.set(call, asked);
+    try {
+      const answer = await asked;
+      // What a running call has is not all that it will have.
+      if (!trace.has(call, Flag.RUNNING)) this.#answers.set(call, answer);
+      return answer;
+    } finally {
+      this.#asked.delete(call);
     }
   }
 

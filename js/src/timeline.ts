@@ -1,15 +1,15 @@
 /** The timeline: a tree of rows as virtual elements, their bars on one canvas beside them. */
 
 import { Bars, Plane, ROW_HEIGHT } from "./bars.ts";
-import { context, h, svg } from "./dom.ts";
-import { count, counted, time } from "./format.ts";
+import { context, h } from "./dom.ts";
+import { count, time } from "./format.ts";
 import { commandOf, type Command } from "./keys.ts";
 import { TimeRange } from "./range.ts";
+import { isSelected, RowElements } from "./rowelements.ts";
 import { Rows, type Row } from "./rows.ts";
 import type { Session } from "./session.ts";
 import { Axis, Strip } from "./strip.ts";
 import type { Trace } from "./trace.ts";
-import { Flag } from "./wire.ts";
 
 const NAMES_WIDTH = 232;
 /** Room for a duration behind the last bar. */
@@ -19,34 +19,26 @@ const PAGE = 10;
 const ZOOM_STEP = 0.7;
 const PAN_STEP = 0.2;
 
-interface Shown {
-  element: HTMLElement;
-  row: Row;
-  facts: string;
-}
-
 export class Timeline {
   readonly element: HTMLElement;
   readonly range = new TimeRange();
   #session: Session;
-  #id: string;
   #rows: Rows | null = null;
-  #shown = new Map<string, Shown>();
   #cursor = "";
   /** Folds changed by hand are kept while a run grows. */
   #touched = false;
   #strip = new Strip(this.range, () => this.repaint());
   #axis = new Axis();
   #canvas = h("canvas", { class: "bars", "aria-hidden": "true" });
-  #list = h("div", { class: "rows", role: "none" });
+  #elements: RowElements;
   #tree: HTMLElement;
   #frame = 0;
 
   constructor(session: Session, id: string) {
     this.#session = session;
-    this.#id = id;
+    this.#elements = new RowElements(session, id);
     const label = { "aria-label": "Timeline of calls", "aria-multiselectable": "true" };
-    this.#tree = h("div", { class: "tree", role: "tree", tabindex: 0, ...label }, this.#list, this.#canvas);
+    this.#tree = h("div", { class: "tree", role: "tree", tabindex: 0, ...label }, this.#elements.element, this.#canvas);
     this.element = h("div", { class: "timeline" }, this.#strip.element, this.#axis.element, this.#tree);
     this.#listen();
   }
@@ -68,9 +60,11 @@ export class Timeline {
       row = this.#rows.reveal(selection.call);
       this.#touched = true;
       this.#resized();
-    } else row = this.#rows.list.find((each) => this.#isSelected(each));
-    if (row && reveal) this.#cursor = row.key;
-    if (row && reveal) this.#scrollTo(row);
+    } else row = this.#rows.list.find((each) => isSelected(each, selection));
+    if (row && reveal) {
+      this.#cursor = row.key;
+      this.#scrollTo(row, true);
+    }
     this.repaint();
   }
 
@@ -112,7 +106,7 @@ export class Timeline {
   }
 
   #resized(): void {
-    this.#list.style.height = `${(this.#rows?.list.length ?? 0) * ROW_HEIGHT}px`;
+    this.#elements.element.style.height = `${(this.#rows?.list.length ?? 0) * ROW_HEIGHT}px`;
     this.repaint();
   }
 
@@ -131,7 +125,9 @@ export class Timeline {
     const top = this.#tree.scrollTop;
     const first = Math.max(0, Math.floor(top / ROW_HEIGHT));
     const visible = rows.list.slice(first, Math.ceil((top + height) / ROW_HEIGHT));
-    this.#showRows(visible);
+    const cursor = this.#elements.show(visible, rows, this.#cursor);
+    if (cursor) this.#tree.setAttribute("aria-activedescendant", cursor.id);
+    else this.#tree.removeAttribute("aria-activedescendant");
 
     const times = this.#axis.paint(plane, colours, rows.list.length);
     const pen = context(this.#canvas, plane.right, height);
@@ -150,106 +146,12 @@ export class Timeline {
     this.#strip.paint(trace, plane, colours);
   }
 
-  /** Elements for the rows in view only, in their order; kept as long as they stay in view. */
-  #showRows(visible: Row[]): void {
-    const keys = new Set(visible.map((row) => row.key));
-    for (const [key, { element }] of this.#shown) {
-      if (keys.has(key)) continue;
-      element.remove();
-      this.#shown.delete(key);
-    }
-    let next = this.#list.firstElementChild;
-    for (const row of visible) {
-      const { element } = this.#rowElement(row);
-      if (element === next) next = next.nextElementSibling;
-      else this.#list.insertBefore(element, next);
-    }
-    const cursor = this.#shown.get(this.#cursor);
-    if (cursor) this.#tree.setAttribute("aria-activedescendant", cursor.element.id);
-    else this.#tree.removeAttribute("aria-activedescendant");
-  }
-
-  #rowElement(row: Row): Shown {
-    let shown = this.#shown.get(row.key);
-    if (!shown) {
-      const element = h("div", { class: "row", role: "treeitem", id: `${this.#id}-${row.key}` });
-      this.#shown.set(row.key, (shown = { element, row, facts: "" }));
-    }
-    const { element } = shown;
-    shown.row = row;
-    const facts = this.#facts(row);
-    if (shown.facts !== facts) this.#fill(element, row);
-    shown.facts = facts;
-    element.style.top = `${row.index * ROW_HEIGHT}px`;
-    const selected = this.#isSelected(row);
-    element.classList.toggle("selected", selected);
-    element.classList.toggle("cursor", row.key === this.#cursor);
-    element.classList.toggle("dim", this.#session.dims(row, this.#rows?.isOpen(row) ?? false));
-    element.setAttribute("aria-selected", String(selected));
-    return shown;
-  }
-
-  /** All that the element of a row shows, to see whether it must be filled anew. */
-  #facts(row: Row): string {
-    const { trace } = this.#session;
-    const [call] = row.calls;
-    const { flags, responses } = trace.calls;
-    const state = [flags[call], responses[call], trace.duration[call], trace.names[row.model]];
-    const tree = [row.calls.length, row.depth, row.position, row.siblings];
-    return [...state, ...tree, this.#rows?.hasChildren(row), this.#rows?.isOpen(row), this.#errors(row)].join();
-  }
-
-  #errors(row: Row): number {
-    return row.calls.reduce((sum, call) => sum + (this.#session.trace.has(call, Flag.ERROR) ? 1 : 0), 0);
-  }
-
-  #fill(element: HTMLElement, row: Row): void {
-    const { trace } = this.#session;
-    const [call] = row.calls;
-    const branches = this.#rows?.hasChildren(row) ?? false;
-    element.setAttribute("aria-level", String(row.depth + 1));
-    element.setAttribute("aria-posinset", String(row.position));
-    element.setAttribute("aria-setsize", String(row.siblings));
-    if (branches) element.setAttribute("aria-expanded", String(this.#rows?.isOpen(row)));
-    else element.removeAttribute("aria-expanded");
-    element.setAttribute("aria-description", row.kind === "call" ? time(trace.duration[call]) : counted(row.calls.length, "call"));
-    const triangle = branches && svg("svg", { viewBox: "0 0 8 8" }, svg("path", { d: "M2 0 L7 4 L2 8z", fill: "currentColor" }));
-    const guides = Array.from({ length: row.depth }, () => h("span", { class: "guide" }));
-    const name = row.kind === "calls" ? "individual calls" : trace.names[row.model];
-    const names = h("div", { class: "names" }, guides, h("span", { class: "triangle" }, triangle));
-    names.append(h("span", { class: `name ${row.kind} ${trace.header.models[row.model].kind}`, title: name }, name));
-    names.append(...this.#badges(row));
-    element.replaceChildren(names);
-  }
-
-  #badges(row: Row): HTMLElement[] {
-    const { trace } = this.#session;
-    const [call] = row.calls;
-    const badges: HTMLElement[] = [];
-    const badge = (text: string, kind = ""): number => badges.push(h("span", { class: `badge ${kind}` }, text));
-    if (row.kind !== "call") badges.push(h("span", { class: "count" }, `×${count(row.calls.length)}`));
-    else if (row.ordinal) badges.push(h("span", { class: "count" }, `#${count(row.ordinal)}`));
-    const errors = this.#errors(row);
-    if (errors) badge(row.kind === "call" ? "error" : counted(errors, "error"), "error");
-    if (row.kind !== "call") return badges;
-    if (trace.has(call, Flag.CANCELLED)) badge("cancelled");
-    if (trace.has(call, Flag.CACHE_HIT)) badge("cached");
-    if (trace.has(call, Flag.DECOUPLED)) badge(counted(trace.calls.responses[call], "response"));
-    if (trace.header.notes[call]) badge("note");
-    return badges;
-  }
-
-  #isSelected(row: Row): boolean {
-    const { selection } = this.#session;
-    if (!selection) return false;
-    if (selection.kind === "fold") return row.key === selection.key;
-    if (selection.kind === "model") return row.model === selection.model;
-    return row.kind === "call" && row.calls[0] === selection.call;
-  }
-
   #listen(): void {
     const tree = this.#tree;
-    tree.addEventListener("scroll", () => this.repaint());
+    tree.addEventListener("scroll", () => {
+      this.#leave();
+      this.repaint();
+    });
     tree.addEventListener("keydown", (event) => this.#key(event));
     tree.addEventListener("click", (event) => this.#click(event));
     tree.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
@@ -257,13 +159,8 @@ export class Timeline {
     tree.addEventListener("pointerleave", () => this.#leave());
   }
 
-  #rowOf(event: Event): Row | undefined {
-    const element = (event.target as Element).closest("[role=treeitem]");
-    return [...this.#shown.values()].find((shown) => shown.element === element)?.row;
-  }
-
   #click(event: MouseEvent): void {
-    const row = this.#rowOf(event);
+    const row = this.#elements.rowAt(event);
     if (!row || !this.#rows) return;
     this.range.following = false;
     this.#cursor = row.key;
@@ -285,11 +182,14 @@ export class Timeline {
     this.#resized();
   }
 
-  #scrollTo(row: Row): void {
+  /** Bring a row into view: just so while stepping, with its surroundings after a jump. */
+  #scrollTo(row: Row, jump = false): void {
     const top = row.index * ROW_HEIGHT;
-    const bottom = top + ROW_HEIGHT - this.#tree.clientHeight;
-    if (top < this.#tree.scrollTop) this.#tree.scrollTop = top;
-    else if (bottom > this.#tree.scrollTop) this.#tree.scrollTop = bottom;
+    const { clientHeight, scrollTop } = this.#tree;
+    const bottom = top + ROW_HEIGHT - clientHeight;
+    if (top >= scrollTop && bottom <= scrollTop) return;
+    if (jump) this.#tree.scrollTop = top - clientHeight / 2;
+    else this.#tree.scrollTop = top < scrollTop ? top : bottom;
     this.repaint();
   }
 
@@ -311,7 +211,7 @@ export class Timeline {
 
   /** Over a fold, the call nearest to the pointer is meant. */
   #hover(event: PointerEvent): void {
-    const row = this.#rowOf(event);
+    const row = this.#elements.rowAt(event);
     const x = event.clientX - this.#tree.getBoundingClientRect().left;
     if (!row || x < this.#plane().left) return this.#leave();
     const { trace } = this.#session;
@@ -332,6 +232,7 @@ export class Timeline {
     const command = commandOf(event);
     if (!command) return;
     event.preventDefault();
+    this.#leave();
     this.#obey(command);
   }
 

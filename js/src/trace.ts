@@ -1,4 +1,4 @@
-/** What the rows mean: who called whom, own time, critical path, models and edges. Pure. */
+/** What the rows mean: who called whom, own time, phases, the critical path. Pure. */
 
 import { concurrency, type Steps } from "./concurrency.ts";
 import { Flag, PHASES, type Calls, type Header, type Phase, type Store } from "./wire.ts";
@@ -14,43 +14,9 @@ export interface PhaseSums {
   post: number;
 }
 
-/** All calls of one model. */
-export interface ModelNode {
-  id: number;
-  name: string;
-  device: string;
-  kind: string;
-  count: number;
-  errors: number;
-  running: number;
-  /** Time not covered by child calls. */
-  own: number;
-  phases: PhaseSums;
-  /** Start of its first call: the order in which siblings stand. */
-  first: number;
-  /** Number of models that this box stands for. */
-  models: number;
+export function noPhases(): PhaseSums {
+  return { pre: 0, queue: 0, input: 0, infer: 0, child: 0, output: 0, post: 0 };
 }
-
-/** All calls from one model to another. */
-export interface ModelEdge {
-  from: number;
-  to: number;
-  count: number;
-  async: number;
-  streams: number;
-  responses: number;
-  errors: number;
-  first: number;
-}
-
-export interface ModelGraph {
-  nodes: ModelNode[];
-  edges: ModelEdge[];
-}
-
-/** Id of the box that stands for all models that have none of their own. */
-export const OTHERS = 0xffff;
 
 export class Trace {
   readonly header: Header;
@@ -143,9 +109,23 @@ export class Trace {
 
   /** The phases of some calls, summed. */
   phases(calls: Iterable<number>): PhaseSums {
-    const sums: PhaseSums = { pre: 0, queue: 0, input: 0, infer: 0, child: 0, output: 0, post: 0 };
-    for (const call of calls) this.#addPhases(sums, call);
+    const sums = noPhases();
+    for (const call of calls) this.addPhases(sums, call);
     return sums;
+  }
+
+  /** Add a call's phases to a sum. */
+  addPhases(sums: PhaseSums, call: number): void {
+    const part = (phase: Phase): number => this.calls[phase][call] || 0;
+    const infer = part("compute_infer_us");
+    const child = Math.min(this.duration[call] - this.own[call], infer);
+    sums.pre += part("pre_us");
+    sums.queue += part("queue_us");
+    sums.input += part("compute_input_us");
+    sums.infer += infer - child;
+    sums.child += child;
+    sums.output += part("compute_output_us");
+    sums.post += part("post_us");
   }
 
   /** The calls that determined the wall time: from the last-ending child backwards. */
@@ -174,14 +154,6 @@ export class Trace {
 
   concurrencyOf(calls: readonly number[]): Steps {
     return concurrency(calls.map((call) => this.start(call)), calls.map((call) => this.end(call)));
-  }
-
-  /** Boxes and edges; beyond `limit` models the smallest by own time share one box. */
-  graph(limit = 60, kept = 40): ModelGraph {
-    const nodes = this.#nodes();
-    const edges = this.#edges();
-    if (nodes.length <= limit) return { nodes, edges };
-    return gather(nodes, edges, kept);
   }
 
   #index(): [Int32Array, Int32Array] {
@@ -231,101 +203,13 @@ export class Trace {
     return covered;
   }
 
-  #addPhases(sums: PhaseSums, call: number): void {
-    const part = (phase: Phase): number => this.calls[phase][call] || 0;
-    const infer = part("compute_infer_us");
-    const child = Math.min(this.duration[call] - this.own[call], infer);
-    sums.pre += part("pre_us");
-    sums.queue += part("queue_us");
-    sums.input += part("compute_input_us");
-    sums.infer += infer - child;
-    sums.child += child;
-    sums.output += part("compute_output_us");
-    sums.post += part("post_us");
-  }
-
   #byEnd(call: number): number[] {
     return Array.from(this.children(call)).sort((a, b) => this.end(b) - this.end(a));
   }
-
-  #nodes(): ModelNode[] {
-    const nodes = new Map<number, ModelNode>();
-    for (let call = 0; call < this.n; call++) {
-      const id = this.calls.model[call];
-      let node = nodes.get(id);
-      if (!node) nodes.set(id, (node = this.#emptyNode(id, this.start(call))));
-      node.count++;
-      node.own += this.own[call];
-      node.first = Math.min(node.first, this.start(call));
-      if (this.has(call, Flag.ERROR)) node.errors++;
-      if (this.has(call, Flag.RUNNING)) node.running++;
-      this.#addPhases(node.phases, call);
-    }
-    return [...nodes.values()];
-  }
-
-  #emptyNode(id: number, first: number): ModelNode {
-    const { device, kind } = this.header.models[id];
-    const counts = { count: 0, errors: 0, running: 0, own: 0, models: 1 };
-    return { id, name: this.names[id], device, kind, ...counts, phases: this.phases([]), first };
-  }
-
-  #edges(): ModelEdge[] {
-    const edges = new Map<number, ModelEdge>();
-    const { parent, model, responses } = this.calls;
-    for (let call = 0; call < this.n; call++) {
-      if (parent[call] < 0) continue;
-      const [from, to] = [model[parent[call]], model[call]];
-      let edge = edges.get(from * 0x10000 + to);
-      if (!edge) edges.set(from * 0x10000 + to, (edge = emptyEdge(from, to, this.start(call))));
-      edge.count++;
-      if (this.has(call, Flag.ASYNC)) edge.async++;
-      if (this.has(call, Flag.ERROR)) edge.errors++;
-      if (!this.has(call, Flag.DECOUPLED)) continue;
-      edge.streams++;
-      edge.responses += responses[call];
-    }
-    return [...edges.values()].sort((a, b) => a.first - b.first);
-  }
-}
-
-function emptyEdge(from: number, to: number, first: number): ModelEdge {
-  return { from, to, count: 0, async: 0, streams: 0, responses: 0, errors: 0, first };
 }
 
 function distinctNames({ models }: Header): string[] {
   const seen = new Map<string, number>();
   for (const { name } of models) seen.set(name, (seen.get(name) ?? 0) + 1);
   return models.map(({ name, version }) => ((seen.get(name) ?? 0) > 1 ? `${name} v${version}` : name));
-}
-
-/** Keep the largest boxes, and put all others and their edges into one. */
-function gather(nodes: ModelNode[], edges: ModelEdge[], kept: number): ModelGraph {
-  const large = [...nodes].sort((a, b) => b.own - a.own).slice(0, kept);
-  const ids = new Set(large.map((node) => node.id));
-  const rest = nodes.filter((node) => !ids.has(node.id));
-  const box: ModelNode = { ...rest[0], id: OTHERS, name: `+${rest.length} models`, device: "", models: rest.length };
-  box.phases = { ...rest[0].phases };
-  for (const node of rest.slice(1)) addNode(box, node);
-  const merged = new Map<string, ModelEdge>();
-  for (const edge of edges) {
-    const from = ids.has(edge.from) ? edge.from : OTHERS;
-    const to = ids.has(edge.to) ? edge.to : OTHERS;
-    const key = `${from}>${to}`;
-    const known = merged.get(key);
-    if (known) addEdge(known, edge);
-    else merged.set(key, { ...edge, from, to });
-  }
-  const shown = nodes.filter((node) => ids.has(node.id));
-  return { nodes: [...shown, box], edges: [...merged.values()] };
-}
-
-function addNode(to: ModelNode, node: ModelNode): void {
-  for (const key of ["count", "errors", "running", "own"] as const) to[key] += node[key];
-  for (const key of Object.keys(to.phases) as (keyof PhaseSums)[]) to.phases[key] += node.phases[key];
-  to.first = Math.min(to.first, node.first);
-}
-
-function addEdge(to: ModelEdge, edge: ModelEdge): void {
-  for (const key of ["count", "async", "streams", "responses", "errors"] as const) to[key] += edge[key];
 }

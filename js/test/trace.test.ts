@@ -3,7 +3,8 @@ import { test } from "node:test";
 
 import { concurrency, perPixel } from "../src/concurrency.ts";
 import { filterOf } from "../src/filter.ts";
-import { OTHERS, Trace } from "../src/trace.ts";
+import { modelGraph, OTHERS } from "../src/modelgraph.ts";
+import { Trace } from "../src/trace.ts";
 import { Flag, Store } from "../src/wire.ts";
 import { call, invoice, model, random, sweep, traceOf } from "./fixture.ts";
 
@@ -81,7 +82,7 @@ test("a call that ends where another starts does not run beside it", () => {
 test("boxes and edges add up to the calls", () => {
   const { header, buffer } = invoice();
   const trace = new Trace(Store.of(header, buffer));
-  const { nodes, edges } = trace.graph();
+  const { nodes, edges } = modelGraph(trace);
   const recognizer = nodes.find((node) => node.name === "crop_recognizer");
   const stream = edges.find((edge) => edge.streams > 0);
 
@@ -95,7 +96,7 @@ test("boxes and edges add up to the calls", () => {
 test("over sixty models the small ones share one box and nothing is lost", () => {
   const calls = [call(-1, 0, 0, { compute_infer_us: 1e4 })];
   for (let k = 1; k < 80; k++) calls.push(call(0, k, 10 * k, { compute_infer_us: k }));
-  const { nodes, edges } = traceOf(calls).graph();
+  const { nodes, edges } = modelGraph(traceOf(calls));
 
   assert.equal(nodes.length, 41);
   assert.equal(nodes.find((node) => node.id === OTHERS)?.name, "+40 models");
@@ -128,6 +129,6 @@ test("the filter means names, devices, states and bounds", () => {
 test("a trace without calls is no error", () => {
   const trace = traceOf([]);
 
-  assert.deepEqual([trace.n, trace.wall, trace.graph().nodes, trace.concurrency.max], [0, 0, [], 0]);
+  assert.deepEqual([trace.n, trace.wall, modelGraph(trace).nodes, trace.concurrency.max], [0, 0, [], 0]);
   assert.equal(trace.has(0, Flag.ERROR), false);
 });

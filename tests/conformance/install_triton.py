@@ -17,7 +17,7 @@ from pathlib import Path
 
 # Run as a script, and by the Makefile before anything is installed.
 sys.path.insert(0, str(Path(__file__).parent))
-from triton_env import HOME, TritonEnv, installed  # noqa: E402
+from triton_env import HOME, TritonEnv, installed
 
 PACKAGE = "nvidia-pytriton==0.7.0"
 # The 24.10 model process dies when NumPy 2 is imported.

@@ -43,11 +43,11 @@ def test_other_systems_are_refused_by_name(monkeypatch):
     with pytest.raises(install_triton.CannotInstallError) as refused:
         install_triton.check_machine()
 
-    assert "it needs Linux x86_64, this is Darwin arm64" == str(refused.value)
+    assert str(refused.value) == "it needs Linux x86_64, this is Darwin arm64"
 
 
 def test_an_old_library_is_refused_by_its_version(monkeypatch):
-    """glibc before 2.35 cannot run the server."""
+    """A glibc before 2.35 cannot run the server."""
     monkeypatch.setattr(platform, "system", lambda: "Linux")
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
     monkeypatch.setattr(platform, "libc_ver", lambda: ("glibc", "2.31"))
@@ -55,7 +55,7 @@ def test_an_old_library_is_refused_by_its_version(monkeypatch):
     with pytest.raises(install_triton.CannotInstallError) as refused:
         install_triton.check_machine()
 
-    assert "it needs glibc 2.35 or later, this is glibc 2.31" == str(refused.value)
+    assert str(refused.value) == "it needs glibc 2.35 or later, this is glibc 2.31"
 
 
 def test_no_fitting_interpreter_lists_those_tried(monkeypatch):
@@ -103,4 +103,4 @@ def test_an_installation_that_lost_a_part_is_none(tmp_path, monkeypatch):
     for part in (*parts.values(), env.python_library):
         (tmp_path / part).touch()
     assert env == triton_env.installed()
-    assert "3.11" == env.python_version
+    assert env.python_version == "3.11"

@@ -28,8 +28,8 @@ def _sequence(controls: str) -> str:
 
 def _start(values: str) -> str:
     return _sequence(
-        f"control_input {{ name: 'S' control {{ kind: CONTROL_SEQUENCE_START {values} }}"
-        " }"
+        "control_input { name: 'S' control { kind: CONTROL_SEQUENCE_START "
+        f"{values} }} }}"
     )
 
 

@@ -150,6 +150,22 @@ def test_other_floats_are_a_heatmap_first_and_a_stretched_picture_on_request():
     )
 
 
+@pytest.mark.parametrize(
+    ("shape", "dtype"),
+    [((3, 8, 8), "int64"), ((2, 2, 3), "float32"), ((4, 8, 8), "bool")],
+)
+def test_labels_scores_and_other_shapes_are_a_heatmap_first(shape, dtype):
+    """Only what is likely a picture is shown as one without being asked."""
+    assert isinstance(preview.default(ref(np.zeros(shape), dtype)), Grid)
+
+
+def test_a_slice_of_nans_alone_is_all_nan():
+    """Without a finite value there is no range, and nothing is made up."""
+    grid = preview.grid(ref([np.nan, np.nan]))
+
+    assert (0.0, 0.0, b"\xff\xff") == (grid.low, grid.high, grid.data)
+
+
 def test_a_grey_picture_becomes_rgb_and_alpha_is_left_out():
     """What travels has three bytes a pixel."""
     grey = preview.image(ref(np.full((8, 8, 1), 7), "uint8"))
@@ -186,6 +202,10 @@ def test_of_many_long_strings_the_first_are_shown_and_all_are_counted():
 
     assert (200, 300) == (len(shown.strings), shown.count)
     assert "é" * 2048 + "…" == shown.strings[0]
+    assert (
+        "a" + "é" * 2047 + "…"
+        == preview.text(strings(b"a" + "é".encode() * 3000)).strings[0]
+    )
 
 
 @pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 8, 8)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from blsnb.tensors.dtypes import BY_DATATYPE
@@ -98,6 +100,7 @@ def hill(rows=160, columns=160):
     return near + 0.7 / (1 + ((y - 110) ** 2 + (x - 100) ** 2) / 400)
 
 
+@functools.cache
 def invoice_run() -> Trace:
     """27 calls of 9 models: a fan-out, a stream, nested calls, three failures."""
     script = Script()
@@ -239,6 +242,7 @@ _TIMES = (
 )
 
 
+@functools.cache
 def batch_run(size=10_000) -> Trace:
     """One caller, a fan-out of routers, each with a loop over ten models."""
     script = Script()

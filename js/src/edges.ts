@@ -1,0 +1,74 @@
+/** The edges of the call graph: solid for calls, dashed for async ones, dotted for streams. */
+
+import { ERROR_SHARE } from "./boxes.ts";
+import { svg } from "./dom.ts";
+import { count } from "./format.ts";
+import type { Point, Route } from "./layout.ts";
+import type { ModelEdge } from "./modelgraph.ts";
+
+type Direction = "down" | "right";
+
+/** The caller's box, for the loop of a model that calls itself. */
+interface Caller extends Point {
+  width: number;
+  height: number;
+}
+
+/** Line and label of an edge. */
+export function edgeElement(edge: ModelEdge, route: Route, direction: Direction, caller: Caller): SVGGElement {
+  const recursive = route.points.length === 0;
+  const d = recursive ? loop(caller) : curve(route, direction);
+  const at = recursive ? { x: caller.x, y: caller.y - caller.height / 2 - 18 } : labelPlace(route, direction);
+  const kind = edge.streams ? "stream" : edge.async ? "async" : "";
+  const failing = edge.errors / edge.count > ERROR_SHARE ? "failing" : "";
+  const label = edgeLabel(edge);
+  const width = label.length * 6.4 + 4;
+  const back = { class: "label", x: at.x - width / 2, y: at.y - 7, width, height: 13, rx: 3 };
+  return svg(
+    "g",
+    { class: `edge ${kind} ${failing}` },
+    svg("path", { d }),
+    label && svg("rect", back),
+    label && svg("text", { x: at.x, y: at.y + 3.5, "text-anchor": "middle" }, label),
+  );
+}
+
+function edgeLabel({ count: calls, streams, responses }: ModelEdge): string {
+  const times = calls > 1 ? `×${count(calls)}` : "";
+  return streams ? `${times} ${count(responses)} resp`.trim() : times;
+}
+
+/** Straight through ranks, curved between them, ending short of the box for the arrow. */
+function curve({ points, back }: Route, direction: Direction): string {
+  const down = direction === "down";
+  const sign = back ? -1 : 1;
+  let [from] = points;
+  let path = `M${from.x} ${from.y}`;
+  points.slice(1).forEach((point, k) => {
+    const last = k === points.length - 2;
+    const to = !last ? point : down ? { x: point.x, y: point.y - 2 * sign } : { x: point.x - 2 * sign, y: point.y };
+    path += segment(from, to, down);
+    from = to;
+  });
+  return path;
+}
+
+function segment(from: Point, to: Point, down: boolean): string {
+  const [dx, dy] = [to.x - from.x, to.y - from.y];
+  if (down ? dx === 0 : dy === 0) return ` L${to.x} ${to.y}`;
+  if (down) return ` C${from.x} ${from.y + 0.45 * dy} ${to.x} ${to.y - 0.85 * dy} ${to.x} ${to.y}`;
+  return ` C${from.x + 0.5 * dx} ${from.y} ${to.x - 0.5 * dx} ${to.y} ${to.x} ${to.y}`;
+}
+
+function labelPlace({ points, back }: Route, direction: Direction): Point {
+  const { x, y } = points[points.length - 1];
+  const sign = back ? -1 : 1;
+  return direction === "down" ? { x, y: y - 16 * sign } : { x: x - 26 * sign, y };
+}
+
+/** Recursion: a loop above the box. */
+function loop({ x, y, width, height }: Caller): string {
+  const top = y - height / 2;
+  const reach = Math.min(18, width / 3);
+  return `M${x - reach} ${top} C${x - reach} ${top - 22} ${x + reach} ${top - 22} ${x + reach} ${top - 2}`;
+}

@@ -1,0 +1,123 @@
+/** The calls of a trace gathered by model: boxes, and edges from callers to callees. Pure. */
+
+import { noPhases, type PhaseSums, type Trace } from "./trace.ts";
+import { Flag } from "./wire.ts";
+
+/** All calls of one model. */
+export interface ModelNode {
+  id: number;
+  name: string;
+  device: string;
+  kind: string;
+  count: number;
+  errors: number;
+  /** Time not covered by child calls. */
+  own: number;
+  phases: PhaseSums;
+  /** Start of its first call: the order in which siblings stand. */
+  first: number;
+  /** Number of models that this box stands for. */
+  models: number;
+}
+
+/** All calls from one model to another. */
+export interface ModelEdge {
+  from: number;
+  to: number;
+  count: number;
+  async: number;
+  streams: number;
+  responses: number;
+  errors: number;
+  first: number;
+}
+
+export interface ModelGraph {
+  nodes: ModelNode[];
+  edges: ModelEdge[];
+}
+
+/** Id of the box that stands for all models that have none of their own. */
+export const OTHERS = 0xffff;
+
+/** Boxes and edges; beyond `limit` models the smallest by own time share one box. */
+export function modelGraph(trace: Trace, limit = 60, kept = 40): ModelGraph {
+  const nodes = nodesOf(trace);
+  const edges = edgesOf(trace);
+  return nodes.length <= limit ? { nodes, edges } : gather(nodes, edges, kept);
+}
+
+function nodesOf(trace: Trace): ModelNode[] {
+  const nodes = new Map<number, ModelNode>();
+  for (let call = 0; call < trace.n; call++) {
+    const id = trace.calls.model[call];
+    let node = nodes.get(id);
+    if (!node) nodes.set(id, (node = emptyNode(trace, id, trace.start(call))));
+    node.count++;
+    node.own += trace.own[call];
+    node.first = Math.min(node.first, trace.start(call));
+    if (trace.has(call, Flag.ERROR)) node.errors++;
+    trace.addPhases(node.phases, call);
+  }
+  return [...nodes.values()];
+}
+
+function emptyNode({ header, names }: Trace, id: number, first: number): ModelNode {
+  const { device, kind } = header.models[id];
+  const counts = { count: 0, errors: 0, own: 0, models: 1 };
+  return { id, name: names[id], device, kind, ...counts, phases: noPhases(), first };
+}
+
+function edgesOf(trace: Trace): ModelEdge[] {
+  const edges = new Map<number, ModelEdge>();
+  const { parent, model, responses } = trace.calls;
+  for (let call = 0; call < trace.n; call++) {
+    if (parent[call] < 0) continue;
+    const [from, to] = [model[parent[call]], model[call]];
+    const key = from * 0x10000 + to;
+    let edge = edges.get(key);
+    if (!edge) edges.set(key, (edge = emptyEdge(from, to, trace.start(call))));
+    edge.count++;
+    if (trace.has(call, Flag.ASYNC)) edge.async++;
+    if (trace.has(call, Flag.ERROR)) edge.errors++;
+    if (!trace.has(call, Flag.DECOUPLED)) continue;
+    edge.streams++;
+    edge.responses += responses[call];
+  }
+  return [...edges.values()].sort((a, b) => a.first - b.first);
+}
+
+function emptyEdge(from: number, to: number, first: number): ModelEdge {
+  return { from, to, count: 0, async: 0, streams: 0, responses: 0, errors: 0, first };
+}
+
+/** Keep the largest boxes, and put all others and their edges into one. */
+function gather(nodes: ModelNode[], edges: ModelEdge[], kept: number): ModelGraph {
+  const large = [...nodes].sort((a, b) => b.own - a.own).slice(0, kept);
+  const ids = new Set(large.map((node) => node.id));
+  const rest = nodes.filter((node) => !ids.has(node.id));
+  const box: ModelNode = { ...rest[0], id: OTHERS, name: `+${rest.length} models`, device: "", models: rest.length };
+  box.phases = { ...rest[0].phases };
+  for (const node of rest.slice(1)) addNode(box, node);
+  const merged = new Map<string, ModelEdge>();
+  for (const edge of edges) {
+    const from = ids.has(edge.from) ? edge.from : OTHERS;
+    const to = ids.has(edge.to) ? edge.to : OTHERS;
+    const key = `${from}>${to}`;
+    const known = merged.get(key);
+    if (known) addEdge(known, edge);
+    else merged.set(key, { ...edge, from, to });
+  }
+  const shown = nodes.filter((node) => ids.has(node.id));
+  return { nodes: [...shown, box], edges: [...merged.values()] };
+}
+
+function addNode(to: ModelNode, node: ModelNode): void {
+  for (const key of ["count", "errors", "own"] as const) to[key] += node[key];
+  for (const key of Object.keys(to.phases) as (keyof PhaseSums)[]) to.phases[key] += node.phases[key];
+  to.first = Math.min(to.first, node.first);
+}
+
+function addEdge(to: ModelEdge, edge: ModelEdge): void {
+  for (const key of ["count", "async", "streams", "responses", "errors"] as const) to[key] += edge[key];
+}

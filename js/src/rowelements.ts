@@ -1,0 +1,133 @@
+/** The rows of the timeline as elements: only those in view, kept as long as they are. */
+
+import { ROW_HEIGHT } from "./bars.ts";
+import { h, svg } from "./dom.ts";
+import { count, counted, time } from "./format.ts";
+import type { Row, Rows } from "./rows.ts";
+import type { Selection, Session } from "./session.ts";
+import { Flag } from "./wire.ts";
+
+/** Deeper rows are not indented further: deep recursion must leave room for names. */
+const MOST_GUIDES = 10;
+
+interface Shown {
+  element: HTMLElement;
+  row: Row;
+  facts: string;
+}
+
+export class RowElements {
+  readonly element = h("div", { class: "rows", role: "none" });
+  #session: Session;
+  #id: string;
+  #rows: Rows | null = null;
+  #cursor = "";
+  #shown = new Map<string, Shown>();
+
+  constructor(session: Session, id: string) {
+    this.#session = session;
+    this.#id = id;
+  }
+
+  /** Elements for the rows in view only, in their order; kept as long as they stay in view. */
+  show(visible: readonly Row[], rows: Rows, cursor: string): HTMLElement | undefined {
+    this.#rows = rows;
+    this.#cursor = cursor;
+    const keys = new Set(visible.map((row) => row.key));
+    for (const [key, { element }] of this.#shown) {
+      if (keys.has(key)) continue;
+      element.remove();
+      this.#shown.delete(key);
+    }
+    let next = this.element.firstElementChild;
+    for (const row of visible) {
+      const { element } = this.#rowElement(row);
+      if (element === next) next = next.nextElementSibling;
+      else this.element.insertBefore(element, next);
+    }
+    return this.#shown.get(cursor)?.element;
+  }
+
+  #rowElement(row: Row): Shown {
+    let shown = this.#shown.get(row.key);
+    if (!shown) {
+      const element = h("div", { class: "row", role: "treeitem", id: `${this.#id}-${row.key}` });
+      this.#shown.set(row.key, (shown = { element, row, facts: "" }));
+    }
+    const { element } = shown;
+    shown.row = row;
+    const facts = this.#facts(row);
+    if (shown.facts !== facts) this.#fill(element, row);
+    shown.facts = facts;
+    element.style.top = `${row.index * ROW_HEIGHT}px`;
+    const selected = isSelected(row, this.#session.selection);
+    element.classList.toggle("selected", selected);
+    element.classList.toggle("cursor", row.key === this.#cursor);
+    element.classList.toggle("dim", this.#session.dims(row, this.#rows?.isOpen(row) ?? false));
+    element.setAttribute("aria-selected", String(selected));
+    return shown;
+  }
+
+  /** All that the element of a row shows, to see whether it must be filled anew. */
+  #facts(row: Row): string {
+    const { trace } = this.#session;
+    const [call] = row.calls;
+    const { flags, responses } = trace.calls;
+    const state = [flags[call], responses[call], trace.duration[call], trace.names[row.model]];
+    const tree = [row.calls.length, row.depth, row.position, row.siblings];
+    return [...state, ...tree, this.#rows?.hasChildren(row), this.#rows?.isOpen(row), this.#errors(row)].join();
+  }
+
+  #errors(row: Row): number {
+    return row.calls.reduce((sum, call) => sum + (this.#session.trace.has(call, Flag.ERROR) ? 1 : 0), 0);
+  }
+
+  #fill(element: HTMLElement, row: Row): void {
+    const { trace } = this.#session;
+    const [call] = row.calls;
+    const branches = this.#rows?.hasChildren(row) ?? false;
+    element.setAttribute("aria-level", String(row.depth + 1));
+    element.setAttribute("aria-posinset", String(row.position));
+    element.setAttribute("aria-setsize", String(row.siblings));
+    if (branches) element.setAttribute("aria-expanded", String(this.#rows?.isOpen(row)));
+    else element.removeAttribute("aria-expanded");
+    element.setAttribute("aria-description", row.kind === "call" ? time(trace.duration[call]) : counted(row.calls.length, "call"));
+    const triangle = branches && svg("svg", { viewBox: "0 0 8 8", "aria-hidden": "true" }, svg("path", { d: "M2 0 L7 4 L2 8z", fill: "currentColor" }));
+    const guides = Array.from({ length: Math.min(row.depth, MOST_GUIDES) }, () => h("span", { class: "guide" }));
+    const name = row.kind === "calls" ? "individual calls" : trace.names[row.model];
+    const names = h("div", { class: "names" }, guides, h("span", { class: "triangle" }, triangle));
+    names.append(h("span", { class: `name ${row.kind} ${trace.header.models[row.model].kind}`, title: name }, name));
+    names.append(...this.#badges(row));
+    element.replaceChildren(names);
+  }
+
+  #badges(row: Row): HTMLElement[] {
+    const { trace } = this.#session;
+    const [call] = row.calls;
+    const badges: HTMLElement[] = [];
+    const badge = (text: string, kind = ""): number => badges.push(h("span", { class: `badge ${kind}` }, text));
+    if (row.kind !== "call") badges.push(h("span", { class: "count" }, `×${count(row.calls.length)}`));
+    else if (row.ordinal) badges.push(h("span", { class: "count" }, `#${count(row.ordinal)}`));
+    const errors = this.#errors(row);
+    if (errors) badge(row.kind === "call" ? "error" : counted(errors, "error"), "error");
+    if (row.kind !== "call") return badges;
+    if (trace.has(call, Flag.CANCELLED)) badge("cancelled");
+    if (trace.has(call, Flag.CACHE_HIT)) badge("cached");
+    if (trace.has(call, Flag.DECOUPLED)) badge(counted(trace.calls.responses[call], "response"));
+    if (trace.header.notes[call]) badge("note");
+    return badges;
+  }
+
+  /** The row that a pointer event is about. */
+  rowAt(event: Event): Row | undefined {
+    const element = (event.target as Element).closest("[role=treeitem]");
+    return [...this.#shown.values()].find((shown) => shown.element === element)?.row;
+  }
+}
+
+export function isSelected(row: Row, selection: Selection | null): boolean {
+  if (!selection) return false;
+  if (selection.kind === "fold") return row.key === selection.key;
+  if (selection.kind === "model") return row.model === selection.model;
+  return row.kind === "call" && row.calls[0] === selection.call;
+}

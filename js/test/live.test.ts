@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Kernel, type WidgetModel } from "../src/kernel.ts";
+import { Live } from "../src/live.ts";
+import { call, encode, model } from "./fixture.ts";
+
+type Sent = { type: string; id?: number; have?: number };
+type Listener = (message: unknown, buffers: ArrayBufferView[]) => void;
+
+/** What anywidget hands to the view, with the kernel's side of it in the test's hands. */
+class FakeModel implements WidgetModel {
+  readonly sent: Sent[] = [];
+  readonly listeners = new Set<Listener>();
+
+  get(): unknown {
+    return undefined;
+  }
+  set(): void {}
+  save_changes(): void {}
+  send(content: unknown): void {
+    this.sent.push(content as Sent);
+  }
+  on(_: string, listener: (...values: never[]) => void): void {
+    this.listeners.add(listener as unknown as Listener);
+  }
+  off(_: string, listener: (...values: never[]) => void): void {
+    this.listeners.delete(listener as unknown as Listener);
+  }
+  receive(message: unknown, ...buffers: ArrayBuffer[]): void {
+    for (const listener of this.listeners) listener(message, buffers.map((buffer) => new DataView(buffer)));
+  }
+}
+
+const MODELS = [model("a"), model("b")];
+const RUNNING = { id: "r", title: "a", request_id: "", state: "running" as const };
+
+function part(row: number) {
+  return encode([call(row - 1, 0, row)], { models: MODELS, run: { ...RUNNING } }, { rows: [row] });
+}
+
+test("a view says what it has, takes rows, and tells each change", () => {
+  const widget = new FakeModel();
+  const live = new Live(widget);
+  let changes = 0;
+  live.onChange(() => changes++);
+  for (const row of [0, 1, 2]) widget.receive({ type: "rows", seq: row + 1, header: part(row).header }, part(row).buffer);
+
+  assert.deepEqual(widget.sent, [{ type: "hello", have: 0 }]);
+  assert.deepEqual([live.store.n, live.store.seq, changes], [3, 3, 3]);
+});
+
+test("a lost message is noticed, everything asked for once, and taken", () => {
+  const widget = new FakeModel();
+  const live = new Live(widget);
+  widget.receive({ type: "rows", seq: 1, header: part(0).header }, part(0).buffer);
+  widget.receive({ type: "rows", seq: 3, header: part(2).header }, part(2).buffer);
+  widget.receive({ type: "rows", seq: 4, header: part(3).header }, part(3).buffer);
+
+  assert.deepEqual(widget.sent.slice(1), [{ type: "resync" }]);
+  assert.equal(live.store.n, 1);
+
+  const calls = [0, 1, 2, 3].map((row) => call(row - 1, 0, row));
+  const whole = encode(calls, { models: MODELS, run: RUNNING });
+  widget.receive({ type: "snapshot", seq: 4, header: whole.header }, whole.buffer);
+  widget.receive({ type: "rows", seq: 5, header: part(4).header }, part(4).buffer);
+
+  assert.deepEqual([live.store.n, live.store.seq], [5, 5]);
+});
+
+test("a run that is said to be finished no longer runs", () => {
+  const widget = new FakeModel();
+  const live = new Live(widget);
+  widget.receive({ type: "rows", seq: 1, header: part(0).header }, part(0).buffer);
+  widget.receive({ type: "finished" });
+
+  assert.equal(live.store.header.run.state, "done");
+});
+
+test("after its end a view hears nothing", () => {
+  const widget = new FakeModel();
+  new Live(widget).dispose();
+
+  assert.equal(widget.listeners.size, 0);
+});
+
+test("each answer reaches the question with its number, whatever their order", async () => {
+  const widget = new FakeModel();
+  const kernel = new Kernel(widget);
+  const [first, second] = [kernel.tensors(1), kernel.slice({ row: 1, tensor: 0, index: [2], mode: "grid" })];
+  const [one, two] = widget.sent;
+  widget.receive({ type: "answer", id: two.id, preview: { kind: "text", strings: ["x"], count: 1 } }, Uint8Array.of(7).buffer);
+  widget.receive({ type: "answer", id: one.id, tensors: [] });
+
+  assert.deepEqual((await first).tensors, []);
+  assert.deepEqual([(await second).preview?.kind, new Uint8Array((await second).buffer)[0]], ["text", 7]);
+});
+
+test("an error in the answer is the question's error", async () => {
+  const widget = new FakeModel();
+  const question = new Kernel(widget).tensors(99);
+  widget.receive({ type: "answer", id: widget.sent[0].id, error: "no row 99" });
+
+  await assert.rejects(question, /no row 99/);
+});
+
+test("questions that a closed view had under way end with it", async () => {
+  const kernel = new Kernel(new FakeModel());
+  const question = kernel.tensors(0);
+  kernel.dispose();
+
+  await assert.rejects(question, /closed/);
+});

@@ -1,0 +1,64 @@
+"""What every test gets: a server to use, and proof that nothing stays behind."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+import stage
+
+from blsnb.server import Server
+
+_LONG_LIVED = ("browser", "conformance", "notebooks")
+"""Folders whose servers outlive a test."""
+_JOIN_S = 2.0
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """A server without models, closed at the end."""
+    with Server() as server:
+        try:
+            yield server
+        finally:
+            stage.clear()
+
+
+def _worlds() -> set[str]:
+    """Names of modules that belong to instances of models."""
+    return {name for name in sys.modules if name.startswith("_blsnb_")}
+
+
+def _finders() -> list[object]:
+    """Import hooks, without the one that finds the modules of instances."""
+    return [f for f in sys.meta_path if type(f).__name__ != "_WorldFinder"]
+
+
+def _left_running(before: set[threading.Thread]) -> list[str]:
+    """Names of threads that a test started and that do not end."""
+    deadline = time.monotonic() + _JOIN_S
+    started = [t for t in threading.enumerate() if t not in before]
+    for thread in started:
+        thread.join(max(0, deadline - time.monotonic()))
+    # IPython keeps its history on a thread for as long as the process lives.
+    return [t.name for t in started if t.is_alive() and "IPython" not in t.name]
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
+    """No thread, module, import hook, path or signal handler outlives its test."""
+    if any(name in request.path.parts for name in _LONG_LIVED):
+        yield
+        return
+    threads = set(threading.enumerate())
+    before = (_worlds(), _finders(), list(sys.path), signal.getsignal(signal.SIGINT))
+    yield
+    stage.clear()
+    left = _left_running(threads)
+    after = (_worlds(), _finders(), list(sys.path), signal.getsignal(signal.SIGINT))
+    assert [] == left
+    assert before == after

@@ -1,0 +1,453 @@
+"""No wait without an end: what would hang on Triton, and what only looks like it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from cells import CONFIG, DOUBLE, FINAL, OWN_THREAD, calling, cell, instances, line_of
+
+from blsnb.errors import WouldHang
+from blsnb.server import Server
+
+X = {"X": np.array([1, 2], np.float32)}
+SWALLOW = """
+    try:
+        return [reply(answer_of(ask("{name}", request).exec()))]
+    except:
+        return [reply(x_of(request) * 0)]
+"""
+
+
+def doubles(server: Server, name: str = "double") -> bool:
+    """Whether the server answers as if nothing had happened."""
+    if name == "double":
+        server.define("double", DOUBLE, config=CONFIG)
+    return [2, 4] == server.infer(name, X)["Y"].tolist()
+
+
+def test_a_self_call_with_one_instance_would_hang(server):
+    """Triton waits for ever; here the chain, the line and the remedy are said."""
+    source = calling("me")
+    server.define("me", source, config=CONFIG)
+
+    with pytest.raises(WouldHang) as caught:
+        server.infer("me", X)
+
+    error = caught.value
+    assert "me (1 instance, all busy)" in error.message
+    line = line_of(source, 'ask("me", request).exec()')
+    assert f"me_0 waits in exec() at line {line}" in error.message
+    assert "instances" in error.advice
+    assert "Triton would wait here for ever" in str(error)
+    assert doubles(server)
+
+
+def test_a_self_call_on_a_thread_of_the_instances_own_would_hang(server):
+    """With BLSNB_THREAD=instance it is as certain as without."""
+    server.define("me", calling("me"), config=OWN_THREAD)
+
+    with pytest.raises(WouldHang):
+        server.infer("me", X)
+
+    assert doubles(server)
+
+
+def test_a_self_call_of_a_coroutine_would_hang(server):
+    """A synchronous exec() in a coroutine blocks the loop that would answer it."""
+    body = 'return [reply(answer_of(ask("me", request).exec()))]'
+    server.define("me", cell(body, asynchronous=True), config=CONFIG)
+
+    with pytest.raises(WouldHang):
+        server.infer("me", X)
+
+    assert doubles(server)
+
+
+def test_a_circle_of_models_would_hang(server):
+    """The error names every call of the circle, each with its own line."""
+    first, second = calling("second"), "# one line more\n" + calling("first")
+    server.define("first", first, config=CONFIG)
+    server.define("second", second, config=CONFIG)
+
+    with pytest.raises(WouldHang) as caught:
+        server.infer("first", X)
+
+    line = line_of(first, ".exec()")
+    assert [
+        "  first (1 instance, all busy) is asked and must wait",
+        f"  first_0 waits in exec() at line {line}",
+        f"  second_0 waits in exec() at line {line + 1}",
+    ] == caught.value.message.splitlines()[1:]
+    assert doubles(server)
+
+
+def test_the_run_of_a_hang_shows_how_far_it_got(server):
+    """The error carries the run; its calls have ends and are marked."""
+    server.define("me", calling("me"), config=CONFIG)
+
+    with pytest.raises(WouldHang) as caught:
+        server.infer("me", X)
+
+    spans = caught.value.run.trace.spans
+    assert [("me_0", -1), ("", 0)] == [(s.instance, s.parent) for s in spans]
+    assert all(span.request_end_ns for span in spans)
+    assert not caught.value.run.trace.running
+
+
+@pytest.mark.parametrize("result", ["None", "[None]"])
+def test_a_request_without_an_answer_would_hang(server, result):
+    """None answers nothing; without a response sender nobody ever will."""
+    source = cell(f"return {result}")
+    server.define("silent", source, config=CONFIG)
+
+    with pytest.raises(WouldHang) as caught:
+        server.infer("silent", X)
+
+    assert "silent_0" in caught.value.message
+    assert "returned no response" in caught.value.message
+    assert "one InferenceResponse for each request" in caught.value.advice
+    assert doubles(server)
+
+
+def test_a_response_without_the_final_flag_would_hang(server):
+    """A sender that is dropped before the final flag leaves its caller waiting."""
+    source = cell("request.get_response_sender().send(reply(x_of(request)))")
+    server.define("unfinished", source, config=CONFIG)
+
+    with pytest.raises(WouldHang) as caught:
+        server.infer("unfinished", X)
+
+    assert "sent a response but not the final flag" in caught.value.message
+    assert "TRITONSERVER_RESPONSE_COMPLETE_FINAL" in caught.value.advice
+    assert doubles(server)
+
+
+def test_a_sender_dropped_by_a_thread_would_hang(server):
+    """The wait ends when the last thread that could answer lets the sender go."""
+    source = cell(
+        """
+        def forget(sender):
+            stage.events["let go"].wait(10)
+
+        threading.Thread(target=forget, args=[request.get_response_sender()]).start()
+        """
+    )
+    server.define("forgetful", source, config=CONFIG)
+    import stage
+
+    threading.Timer(0.3, stage.events["let go"].set).start()
+
+    with pytest.raises(WouldHang):
+        server.infer("forgetful", X)
+
+    assert doubles(server)
+
+
+def test_a_request_in_a_circle_of_references_would_hang(server):
+    """What only the garbage collector could free is held by nobody."""
+    source = cell(
+        """
+        class Held:
+            pass
+
+        held = Held()
+        held.sender = request.get_response_sender()
+        held.itself = held
+        """
+    )
+    server.define("circular", source, config=CONFIG)
+
+    with pytest.raises(WouldHang):
+        server.infer("circular", X)
+
+
+def test_an_unanswered_callee_ends_the_whole_request(server):
+    """The caller of a silent model never learns of it: Triton would hang, too."""
+    server.define("silent", cell("return None"), config=CONFIG)
+    server.define("caller", cell(SWALLOW.format(name="silent")), config=CONFIG)
+
+    with pytest.raises(WouldHang) as caught:
+        server.infer("caller", X)
+
+    assert "silent_0" in caught.value.message
+    assert doubles(server)
+
+
+def test_a_bare_except_makes_no_answer_of_a_hang(server):
+    """Not even ``except:`` turns the end of a request into a result."""
+    server.define("me", cell(SWALLOW.format(name="me")), config=CONFIG)
+
+    with pytest.raises(WouldHang):
+        server.infer("me", X)
+
+    assert doubles(server)
+
+
+def test_the_same_model_answers_after_a_hang(server):
+    """The instance that was unwound serves the next request."""
+    source = cell(
+        """
+        if x_of(request)[0] < 0:
+            ask("me", request).exec()
+        return [reply(x_of(request) * 2)]
+        """
+    )
+    server.define("me", source, config=CONFIG)
+
+    with pytest.raises(WouldHang):
+        server.infer("me", {"X": np.array([-1], np.float32)})
+
+    assert doubles(server, "me")
+
+
+def test_two_requests_that_wait_for_each_other_would_hang(server):
+    """Two clients, two models, each holding what the other needs."""
+    import stage
+
+    stage.barriers["both"] = threading.Barrier(2)
+    source = """
+        if x_of(request)[0] == {number}:
+            stage.barriers["both"].wait(10)
+            return [reply(answer_of(ask("{other}", request).exec()))]
+        return [reply(x_of(request) * 2)]
+    """
+    server.define("a", cell(source.format(number=1, other="b")), config=CONFIG)
+    server.define("b", cell(source.format(number=2, other="a")), config=CONFIG)
+
+    def client(name: str, number: int) -> str:
+        try:
+            run = server.infer(name, {"X": np.array([number], np.float32)})
+        except WouldHang:
+            return "would hang"
+        return str(run["Y"].tolist())
+
+    with ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(client, ["a", "b"], [1, 2]))
+
+    # Whoever closes the circle is ended; that frees the other.
+    assert 1 == answers.count("would hang")
+    assert {"[2.0]", "[4.0]"} & set(answers)
+    assert doubles(server)
+
+
+def test_a_self_call_with_two_instances_is_answered(server):
+    """A second instance can serve it, so it is no hang."""
+    source = cell(
+        """
+        if x_of(request)[0] > 0:
+            less = pb_utils.Tensor("X", x_of(request) - 1)
+            inner = pb_utils.InferenceRequest(
+                model_name="me", inputs=[less], requested_output_names=["Y"]
+            )
+            return [reply(answer_of(inner.exec()) + 1)]
+        return [reply(x_of(request))]
+        """
+    )
+    server.define("me", source, config=instances(2))
+
+    run = server.infer("me", {"X": np.array([1], np.float32)})
+
+    assert [1.0] == run["Y"].tolist()
+    assert 2 == len({span.instance for span in run.trace.spans})
+
+
+def test_a_self_call_deeper_than_its_instances_would_hang(server):
+    """Two instances bear one self-call; the second one waits for ever."""
+    server.define("me", calling("me"), config=instances(2))
+
+    with pytest.raises(WouldHang) as caught:
+        server.infer("me", X)
+
+    assert "me (2 instances, all busy)" in caught.value.message
+    assert doubles(server)
+
+
+def test_a_self_call_of_a_models_own_thread_is_legal(server):
+    """It waits until ``execute`` has returned, and is answered then."""
+    source = cell(
+        """
+        if x_of(request)[0] == 0:
+            return [reply(x_of(request))]
+
+        def later(x):
+            inner = pb_utils.InferenceRequest(
+                model_name="me",
+                inputs=[pb_utils.Tensor("X", x * 0)],
+                requested_output_names=["Y"],
+            )
+            stage.events["asking"].set()
+            stage.seen.append(answer_of(inner.exec()).tolist())
+            stage.events["answered"].set()
+
+        threading.Thread(target=later, args=[x_of(request)]).start()
+        stage.events["asking"].wait(10)
+        return [reply(x_of(request) * 2)]
+        """
+    )
+    server.define("me", source, config=CONFIG)
+    import stage
+
+    assert doubles(server, "me")
+    assert stage.events["answered"].wait(10)
+    assert [[0.0, 0.0]] == stage.seen
+
+
+def test_a_self_call_of_a_thread_that_execute_waits_for_goes_on_elsewhere(server):
+    """A thread may serve it with the second instance, once that is free."""
+    import stage
+
+    source = cell(
+        """
+        kind = x_of(request)[0]
+        if kind == 9:
+            stage.events["busy"].set()
+            stage.events["free"].wait(10)
+        if kind != 1:
+            return [reply(x_of(request))]
+        inner = pb_utils.InferenceRequest(
+            model_name="me",
+            inputs=[pb_utils.Tensor("X", x_of(request) * 0)],
+            requested_output_names=["Y"],
+        )
+        answers = []
+        thread = threading.Thread(target=lambda: answers.append(inner.exec()))
+        thread.start()
+        threading.Timer(0.05, stage.events["free"].set).start()
+        thread.join(10)
+        return [reply(answer_of(answers[0]))]
+        """
+    )
+    server.define("me", source, config=instances(2))
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(server.infer, "me", {"X": np.array([9], np.float32)})
+        assert stage.events["busy"].wait(10)
+
+        run = server.infer("me", {"X": np.array([1], np.float32)})
+        other.result()
+
+    assert [0.0] == run["Y"].tolist()
+
+
+def test_wait_for_on_a_self_call_is_legal(server):
+    """The time-out reaches the model, whose answer counts; the call is dropped."""
+    source = cell(
+        """
+        if stage.values.setdefault("first", True):
+            stage.values["first"] = False
+            try:
+                await asyncio.wait_for(ask("me", request).async_exec(), 0.05)
+            except asyncio.TimeoutError:
+                return [reply(x_of(request) * 2)]
+        stage.events["dropped"].set()
+        return [reply(x_of(request) * 3)]
+        """,
+        asynchronous=True,
+    )
+    server.define("me", source, config=CONFIG)
+    import stage
+
+    assert doubles(server, "me")
+    # The inference runs on, as on Triton, and its result goes nowhere.
+    assert stage.events["dropped"].wait(10)
+
+
+def test_a_sender_used_later_is_legal(server):
+    """``execute`` returned long ago; a timer of the model answers."""
+    source = cell(
+        f"""
+        sender = request.get_response_sender()
+        x = x_of(request)
+        threading.Timer(1.0, lambda: sender.send(reply(x * 2), flags={FINAL})).start()
+        """
+    )
+    server.define("late", source, config=CONFIG)
+
+    assert doubles(server, "late")
+
+
+def test_a_sender_held_by_the_model_is_answered_by_the_next_request(server):
+    """An instance serves further requests while it owes an answer."""
+    source = cell(
+        f"""
+        if self.held is None:
+            self.held = request.get_response_sender()
+            stage.events["held"].set()
+            return None
+        self.held.send(reply(x_of(request)), flags={FINAL})
+        return [reply(x_of(request))]
+        """,
+        methods="held = None\n",
+    )
+    server.define("pair", source, config=CONFIG)
+    import stage
+
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(server.infer, "pair", {"X": np.array([1], np.float32)})
+        assert stage.events["held"].wait(10)
+        second = server.infer("pair", {"X": np.array([7], np.float32)})
+
+        assert [7.0] == second["Y"].tolist()
+        assert [7.0] == first.result(10)["Y"].tolist()
+
+
+def test_a_response_and_then_the_final_flag_is_one_answer(server):
+    """The two may be sent apart; only the flag ends the request."""
+    source = cell(
+        f"""
+        sender = request.get_response_sender()
+        sender.send(reply(x_of(request) * 2))
+        threading.Thread(target=lambda: sender.send(flags={FINAL})).start()
+        return None
+        """
+    )
+    server.define("apart", source, config=CONFIG)
+
+    assert doubles(server, "apart")
+
+
+def test_a_task_that_holds_the_sender_answers_later(server):
+    """A background task of the instance's loop lives on after ``execute``."""
+    source = cell(
+        f"""
+        async def later(sender, x):
+            await asyncio.sleep(0.05)
+            sender.send(reply(x * 2), flags={FINAL})
+
+        sender = request.get_response_sender()
+        self.task = asyncio.create_task(later(sender, x_of(request)))
+        return None
+        """,
+        asynchronous=True,
+    )
+    server.define("background", source, config=CONFIG)
+
+    assert doubles(server, "background")
+
+
+def test_a_busy_model_is_waited_for(server):
+    """One instance, two clients: the second waits its turn."""
+    import stage
+
+    source = cell(
+        """
+        stage.events["busy"].set()
+        stage.events["go on"].wait(10)
+        return [reply(x_of(request) * 2)]
+        """
+    )
+    server.define("slow", source, config=CONFIG)
+
+    async def both():
+        first = asyncio.create_task(server.async_infer("slow", X))
+        await asyncio.to_thread(stage.events["busy"].wait, 10)
+        second = asyncio.create_task(server.async_infer("slow", X))
+        stage.events["go on"].set()
+        return await asyncio.gather(first, second)
+
+    runs = asyncio.run(both())
+
+    assert [[2.0, 4.0]] * 2 == [run["Y"].tolist() for run in runs]

@@ -1,0 +1,113 @@
+"""Defaults are written out as Triton writes them."""
+
+import pytest
+
+from blsnb.errors import ModelConfigError
+from blsnb.model.config import ModelConfig, parse_pbtxt
+from blsnb.model.normalise import normalise
+
+
+def normal(text: str, name: str = "m", py: bool = True, gpus: int = 0) -> ModelConfig:
+    return normalise(
+        parse_pbtxt(text), model_name=name, has_model_py=py, gpu_count=gpus
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "backend", "filename"),
+    [
+        ("", "python", "model.py"),
+        ("backend: 'python'", "python", "model.py"),
+        ("default_model_filename: 'model.py'", "python", "model.py"),
+        ("backend: 'python' default_model_filename: 'a.py'", "python", "a.py"),
+        (
+            "backend: 'python' platform: 'tensorflow_graphdef'",
+            "python",
+            "model.graphdef",
+        ),
+        ("platform: 'onnxruntime_onnx'", "onnxruntime", ""),
+        ("platform: 'foo'", "", ""),
+    ],
+)
+def test_backend_and_entry_file_are_deduced(
+    text: str, backend: str, filename: str
+) -> None:
+    """A model.py, its name or a platform tell the backend."""
+    config = normal(text)
+
+    assert (backend, filename) == (config.backend, config.default_model_filename)
+
+
+def test_a_dotted_name_tells_the_backend() -> None:
+    """Without any content, Triton reads the backend out of the model's name."""
+    config = normal("", name="model.identity", py=False)
+
+    assert ("identity", "model.identity") == (
+        config.backend,
+        config.default_model_filename,
+    )
+
+
+def test_no_backend_is_an_error_of_the_poll_stage() -> None:
+    """Nothing recognisable has Triton's text."""
+    with pytest.raises(ModelConfigError) as caught:
+        normal("", py=False)
+
+    assert (
+        "Invalid model name: Could not determine backend for model 'm' with no backend "
+        "in model configuration. Expected model name of the form "
+        "'model.<backend_name>'." == caught.value.message
+    )
+    assert "poll" == caught.value.stage
+
+
+@pytest.mark.parametrize("written", ["other", "m "])
+def test_the_name_must_be_that_of_the_folder(written: str) -> None:
+    """Another name, or a trailing blank, is refused."""
+    with pytest.raises(ModelConfigError) as caught:
+        normal(f"name: '{written}'")
+
+    assert (
+        f"unexpected directory name 'm' for model '{written}', directory name must "
+        "equal model name" == caught.value.message
+    )
+
+
+def test_batchers_prefer_full_batches() -> None:
+    """An empty list of preferred sizes becomes the largest batch, if there is one."""
+    batching = normal("max_batch_size: 8 dynamic_batching {}").message
+    oldest = normal("max_batch_size: 4 sequence_batching { oldest {} }").message
+
+    assert [8] == batching.dynamic_batching.preferred_batch_size
+    assert (
+        []
+        == normal("dynamic_batching {}").message.dynamic_batching.preferred_batch_size
+    )
+    assert [4] == oldest.sequence_batching.oldest.preferred_batch_size
+    assert 1_000_000 == oldest.sequence_batching.max_sequence_idle_microseconds
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "devices"),
+    [
+        ("", "GPU", [0, 1]),
+        ("gpus: 1", "GPU", [1]),
+        ("gpus: 7", "CPU", [0]),
+        ("kind: KIND_CPU", "CPU", [0]),
+    ],
+)
+def test_an_automatic_group_uses_the_gpus_there_are(
+    group: str, kind: str, devices: list[int]
+) -> None:
+    """KIND_AUTO runs on all GPUs, or on the CPU when a wanted one is missing."""
+    instances = normal(f"instance_group {{ {group} }}", gpus=2).instance_names()
+
+    assert [kind] == sorted({instance.kind for instance in instances})
+    assert devices == [instance.device_id for instance in instances]
+
+
+def test_normalising_twice_changes_nothing() -> None:
+    """A normalised configuration is its own normal form."""
+    once = normal("max_batch_size: 4 dynamic_batching {} instance_group [{}, {}]")
+
+    assert once == normalise(once, model_name="m")

@@ -1,0 +1,71 @@
+"""NAME:FP32[3,-1] is read, and what is malformed is shown with its place."""
+
+import pytest
+
+from blsnb.errors import ModelConfigError
+from blsnb.model.config import TensorSpec
+from blsnb.model.spec import format_tensor_spec, parse_tensor_spec
+
+
+@pytest.mark.parametrize(
+    ("spec", "tensor"),
+    [
+        ("X:FP32[3,-1]", TensorSpec("X", "TYPE_FP32", "FP32", (3, -1))),
+        ("X:TYPE_FP32[1]", TensorSpec("X", "TYPE_FP32", "FP32", (1,))),
+        ("X:BYTES[1]", TensorSpec("X", "TYPE_STRING", "BYTES", (1,))),
+        ("X:STRING[1]", TensorSpec("X", "TYPE_STRING", "BYTES", (1,))),
+        ("X:TYPE_STRING[1]", TensorSpec("X", "TYPE_STRING", "BYTES", (1,))),
+        ("X?:BF16[1]", TensorSpec("X", "TYPE_BF16", "BF16", (1,), optional=True)),
+        (
+            "  a.b/c-0 ? : INT64 [ 3 , -1 ] ",
+            TensorSpec("a.b/c-0", "TYPE_INT64", "INT64", (3, -1), optional=True),
+        ),
+    ],
+)
+def test_specifications_are_read(spec: str, tensor: TensorSpec) -> None:
+    """Both spellings of a type, optional inputs and blanks are understood."""
+    assert tensor == parse_tensor_spec(spec)
+    assert tensor == parse_tensor_spec(format_tensor_spec(tensor))
+
+
+@pytest.mark.parametrize(
+    ("spec", "place", "reason"),
+    [
+        ("", 0, "expected a tensor name"),
+        (":FP32[1]", 0, "expected a tensor name"),
+        ("X FP32[1]", 2, "expected ':' between name and type"),
+        ("X:", 2, "expected a type"),
+        ("X:FP32", 6, "expected '[' before the dimensions"),
+        ("X:FP32[]", 7, "expected a dimension"),
+        ("X:FP32[3,]", 8, "expected ']' at the end"),
+        ("X:FP32[3] Y", 8, "expected ']' at the end"),
+        ("X:FLOAT[1]", 2, "'FLOAT' is no type of Triton"),
+        ("X:fp32[1]", 2, "'fp32' is no type of Triton"),
+        (
+            "X:FP32[3,0]",
+            9,
+            "0 is no dimension, which is at least 1, or -1 for any size",
+        ),
+        (
+            "X:FP32[-2]",
+            7,
+            "-2 is no dimension, which is at least 1, or -1 for any size",
+        ),
+        (
+            "X:FP32[+2]",
+            7,
+            "+2 is no dimension, which is at least 1, or -1 for any size",
+        ),
+    ],
+)
+def test_malformed_specifications_are_marked(
+    spec: str, place: int, reason: str
+) -> None:
+    """The message quotes it, the advice marks the place and shows a right one."""
+    with pytest.raises(ModelConfigError) as caught:
+        parse_tensor_spec(spec)
+    error = caught.value
+
+    assert f"tensor specification {spec!r}: {reason}" == error.message
+    assert [f"    {spec}", "    " + " " * place + "^"] == error.advice.splitlines()[:2]
+    assert "NAME:FP32[3,-1]" in error.advice

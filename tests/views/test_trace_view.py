@@ -1,0 +1,230 @@
+"""Specification of the live widget: what it sends and what it answers."""
+
+import pytest
+
+from blsnb.views import wire
+from blsnb.views.trace_view import TraceView
+
+from .samples import batch_run, invoice_run, running_run
+
+MS = 1_000_000
+
+
+class Recorded(TraceView):
+    """A view whose messages are kept instead of sent."""
+
+    def __init__(self, trace, **traits):
+        self.sent = []
+        super().__init__(trace, **traits)
+
+    def send(self, content, buffers=None):
+        self.sent.append((content, buffers))
+
+    def ask(self, **question):
+        """Deliver a message as the page would; return the answer to it."""
+        before = len(self.sent)
+        self._handle_custom_msg(question, [])
+        (answer,) = self.sent[before:]
+        return answer
+
+
+@pytest.fixture
+def view():
+    shown = Recorded(invoice_run)
+    yield shown
+    shown.close()
+
+
+def test_an_unknown_keyword_is_refused():
+    """A misspelled trait is an error here, not silence."""
+    with pytest.raises(TypeError, match="no trait 'selection'"):
+        TraceView(invoice_run, selection=3)
+
+
+def test_selection_and_filter_are_traits_that_can_be_given_and_observed(view):
+    """A notebook can follow what its reader looks at."""
+    seen = []
+    view.observe(lambda change: seen.append(change["new"]), "selected")
+    view.selected = 4
+
+    assert [4] == seen
+    assert (-1, "") == (TraceView.selected.default_value, view.filter)
+    assert {"selected", "filter", "height"} <= set(view.keys)
+
+
+def test_the_run_is_named_as_in_its_messages_from_its_first_call_on():
+    """The finished document finds the widget by this id."""
+    empty = type(invoice_run())("run-7f3a", "", "", (), (), 0)
+    now = [empty]
+    view = Recorded(lambda: now[0])
+    before = view.run_id
+    now[0] = invoice_run()
+    view.tick(0)
+
+    assert ["", view.sent[0][0]["header"]["run"]["id"]] == [before, view.run_id]
+    view.close()
+
+
+def test_a_tick_sends_the_trace_and_the_next_one_waits(view):
+    """Whoever emits an event asks; the view decides by the time it is told."""
+    assert [True, False, True] == [view.tick(ms * MS) for ms in (0, 50, 100)]
+    assert [1, 2] == [content["seq"] for content, _ in view.sent]
+
+
+def test_a_message_holds_a_header_and_one_buffer(view):
+    """What is sent can be decoded to the calls of the trace."""
+    view.tick(0)
+    content, (buffer,) = view.sent[0]
+
+    assert "snapshot" == content["type"]
+    assert 27 == len(wire.decode(content["header"], buffer)["parent"])
+
+
+def test_of_a_large_trace_only_new_and_open_rows_are_sent():
+    """What is closed was told; what is open has grown."""
+    large = batch_run(1600)
+    now = [type(large)("0", "t", "", large.models, large.spans[:900], 0)]
+    view = Recorded(lambda: now[0])
+    view.tick(0)
+    now[0] = large
+    view.tick(100 * MS)
+    content, (buffer,) = view.sent[-1]
+
+    assert "rows" == content["type"]
+    rows = wire.decode(content["header"], buffer)["row"].tolist()
+    assert list(range(900, 1600)) == rows
+    view.close()
+
+
+def test_an_open_row_is_sent_again_until_it_has_ended():
+    """Durations grow on the page, and end where the call ended."""
+    running = running_run()
+    spans = running.spans * 40
+    now = [type(running)("0", "t", "", running.models, spans, running.taken_ns)]
+    view = Recorded(lambda: now[0])
+    view.tick(0)
+    view.tick(100 * MS)
+    content, (buffer,) = view.sent[-1]
+
+    open_ = sorted({span.index for span in spans if span.running})
+    assert open_ == sorted(set(wire.decode(content["header"], buffer)["row"].tolist()))
+    view.close()
+
+
+def test_finish_sends_the_whole_trace_and_says_that_it_is_the_last(view):
+    """Whatever a page missed, it ends with the truth."""
+    view.tick(0)
+    view.finish(1)
+
+    assert ["snapshot", "snapshot", "finished"] == [m["type"] for m, _ in view.sent]
+
+
+@pytest.mark.parametrize("kind", ["hello", "resync"])
+def test_a_page_that_asks_gets_a_snapshot_as_of_the_last_message(view, kind):
+    """Messages that follow carry on from its number."""
+    view.tick(0)
+    view.tick(100 * MS)
+    content, _ = view.ask(type=kind, have=0)
+
+    assert ("snapshot", 2) == (content["type"], content["seq"])
+
+
+def test_a_page_that_asks_for_tensors_gets_entries_with_previews(view):
+    """The answer repeats the question's number."""
+    content, (buffer,) = view.ask(type="tensors", id=7, row=2)
+
+    assert ("answer", 7) == (content["type"], content["id"])
+    pixels, scores, boxes = content["tensors"]
+    assert ("PIXELS", "input", "image") == (
+        pixels["name"],
+        pixels["role"],
+        pixels["preview"]["kind"],
+    )
+    assert ("SCORE_MAP", "output") == (scores["name"], scores["role"])
+    offset, count = boxes["preview"]["data"]
+    assert 24 * 4 == len(buffer[offset : offset + count])
+
+
+def test_a_stream_says_which_response_a_tensor_came_in(view):
+    """Responses are counted from 0."""
+    content, _ = view.ask(type="tensors", id=1, row=23)
+
+    assert [0, 1, 2] == [entry["response"] for entry in content["tensors"][:3]]
+
+
+@pytest.mark.parametrize(("mode", "kind"), [("grid", "grid"), ("image", "image")])
+def test_a_slice_is_answered_in_the_form_asked_for(view, mode, kind):
+    """Slider and switch of the inspector lead here."""
+    index = [0, 2] if mode == "grid" else [0]
+    content, (buffer,) = view.ask(
+        type="slice", id=3, row=2, tensor=1, index=index, mode=mode
+    )
+
+    shown = content["preview"]
+    assert (kind, index) == (shown["kind"], shown["index"])
+    assert shown["data"][1] == len(buffer)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ({"row": 27}, "row is a number from 0 to 26, not 27"),
+        ({"row": -1}, "not -1"),
+        ({"row": "0"}, "not '0'"),
+        ({"row": True}, "not True"),
+        ({"tensor": 9}, "tensor is a number from 0 to 2"),
+        ({"index": [0, 9]}, "outside the leading axes"),
+        ({"index": "0"}, "index is a list of numbers"),
+        ({"index": [0.5, 0]}, "index is a list of numbers"),
+        ({"mode": "__import__"}, "'grid' or 'image'"),
+        ({"row": 3, "tensor": 1, "index": []}, "is gone"),
+    ],
+)
+def test_a_question_that_makes_no_sense_is_answered_with_an_error(view, wrong, reason):
+    """What a page says is checked for range and type, and never evaluated."""
+    question = {"row": 2, "tensor": 1, "index": [0, 0], "mode": "grid"} | wrong
+    content, _ = view.ask(type="slice", id=5, **question)
+
+    assert 5 == content["id"]
+    assert reason in content["error"]
+
+
+@pytest.mark.parametrize("content", [{}, {"type": "other"}, "text", None])
+def test_what_is_no_question_gets_no_answer(view, content):
+    """An unknown message changes nothing and raises nothing."""
+    view._handle_custom_msg(content, [])
+
+    assert [] == view.sent
+
+
+def test_a_running_view_is_widget_picture_and_text(view):
+    """Readers without widgets see what was there so far."""
+    data, _ = view._repr_mimebundle_()
+
+    assert {
+        "application/vnd.jupyter.widget-view+json",
+        "text/html",
+        "text/plain",
+    } == set(data)
+    assert data["text/html"].startswith("<img")
+    assert "<script" not in data["text/html"]
+
+
+def test_a_second_thread_does_not_flush_at_the_same_time(view):
+    """Two events at once are one message, and nobody waits."""
+    nested = []
+    whole_trace = view._trace
+
+    def trace():
+        nested.append(view.tick(0))
+        return whole_trace()
+
+    view._trace = trace
+
+    assert view.tick(0)
+    assert [False] == nested
+
+
+def test_the_representation_is_one_line(view):
+    """A repr names the run and holds no rows."""
+    assert "<TraceView of run run-7f3a>" == repr(view)

@@ -1,0 +1,43 @@
+"""Specification of the run as text."""
+
+from blsnb.views.tree import tree
+
+from . import golden_run
+from .samples import Script, hostile_run, invoice_run
+
+
+def test_the_tree_of_the_sample_is_the_golden_one():
+    """A change of the text is looked at before it is accepted."""
+    assert golden_run.TREE.read_text("utf-8") == tree(invoice_run()) + "\n"
+
+
+def test_a_line_tells_model_calls_time_and_failures():
+    """Two spaces per level; the first error stands below its line."""
+    lines = tree(invoice_run()).splitlines()
+
+    assert "  invoice_pipeline  76.2 ms" == lines[1]
+    assert "      embedder \N{MULTIPLICATION SIGN}6  11.2 ms" in lines
+    checks = next(k for k, line in enumerate(lines) if "schema_check" in line)
+    assert lines[checks].endswith("2.65 ms  2 failed")
+    assert lines[checks + 1].startswith("      ! ValueError: field 'total_due'")
+
+
+def test_nothing_in_a_name_reaches_the_terminal_as_a_command():
+    """Escape sequences, line ends and direction marks are shown, not obeyed."""
+    text = tree(hostile_run())
+
+    assert not set("\x1b\x00\u202e\r") & set(text)
+    assert 6 == len(text.splitlines())
+    assert text.encode()
+
+
+def test_a_very_long_tree_is_cut_and_counted():
+    """A thousand levels of recursion do not fill a terminal."""
+    script = Script()
+    script.model("m")
+    caller = None
+    for at in range(500):
+        caller = script.call(caller, "m", at, 0, 0, 1, 0)
+    lines = tree(script.trace()).splitlines()
+
+    assert (202, "  … 300 more lines") == (len(lines), lines[-1])
