@@ -34,7 +34,7 @@ bench: $(VENV)/.test triton ## measure, side by side with a real server
 	@$(BIN)/python -m benchmarks
 
 js: js/node_modules/.package-lock.json ## rebuild the view's JavaScript
-	$(NPM) run build
+	@$(NPM) run build
 
 triton: $(VENV)/.test
 	@$(BIN)/python tests/conformance/install_triton.py
@@ -58,10 +58,10 @@ check-notebooks: $(VENV)/.test
 	$(BIN)/nbstripout --keep-id --verify notebooks/*.ipynb
 
 check-view: js/node_modules/.package-lock.json
-	$(NPM) run check
-	$(NPM) test
+	@$(NPM) run check
+	@$(NPM) test
 	@mkdir -p build
-	$(NPM) run build -- --outfile=../build/view.js --log-level=warning
+	@$(NPM) run build -- --outfile=../build/view.js --log-level=warning
 	@cmp build/view.js blsnb/views/static/view.js || { \
 		echo "The committed view is not what js/src builds: run 'make js'." >&2; exit 1; }
 

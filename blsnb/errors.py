@@ -69,6 +69,8 @@ class ModelLoadError(BlsnbError):
         The cause, which Triton may show in its log only.
     advice
         What to do about it.
+    stage
+        Where it failed: ``"poll"`` before the model was taken up, else ``"create"``.
     """
 
     def __init__(
@@ -77,12 +79,14 @@ class ModelLoadError(BlsnbError):
         code: str = "INVALID_ARG",
         reason: str = "",
         advice: str = "",
+        stage: str = "create",
     ) -> None:
         super().__init__(message)
         self.message = message
         self.code = code
         self.reason = reason
         self.advice = advice
+        self.stage = stage
 
     def __str__(self) -> str:
         parts = [self.message]

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import functools
 import logging
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from blsnb.engine.engine import Answer, Engine
+from blsnb.engine.root import RootRequest
 from blsnb.engine.validation import RequestError
 from blsnb.errors import (
     InferenceError,
@@ -90,7 +93,7 @@ class Server:
         self.log_lines: list[tuple[str, str, str]] = []
         self._engine = Engine(
             self.recorder,
-            self.repository.private_root,
+            (self.repository.private_root, *self.repository.roots),
             parse_release(triton_release),
             hang_notice_s,
             self._write_log,
@@ -98,9 +101,14 @@ class Server:
         self._load_seconds: dict[str, float] = {}
         self._callers: ThreadPoolExecutor | None = None
         self._closed = False
+        self._changes = threading.RLock()
         names = self.repository.names() if startup_models == "*" else startup_models
-        for name in names:
-            self.load(name)
+        try:
+            for name in names:
+                self.load(name)
+        except BaseException:
+            self.close()
+            raise
 
     def __repr__(self) -> str:
         ready = sum(row["state"] == "READY" for row in self.index() if "state" in row)
@@ -171,11 +179,17 @@ class Server:
             A path leads out of the folder.
         """
         self._check_open()
-        with self.repository.changing(name, files) as directory:
-            # A file may come before the model that it belongs to.
-            if directory.has_model_file():
-                self._load(name)
-        return self.model(name)
+        with self._changes:
+            try:
+                with self.repository.changing(name, files) as directory:
+                    # A file may come before the model that it belongs to.
+                    if directory.has_model_file():
+                        self._load(name)
+            except BaseException:
+                if self.repository.directory(name) is None:
+                    self._engine.forget(name)
+                raise
+            return self.model(name)
 
     def load(self, name: str) -> ModelStatus:
         """Load a model from its folder, or load it anew.
@@ -346,6 +360,38 @@ class Server:
         TypeError
             An input is of a type that Triton has not.
         """
+        return self._infer(
+            model_name,
+            inputs,
+            outputs=outputs,
+            version=version,
+            parameters=parameters,
+            request_id=request_id,
+            correlation_id=correlation_id,
+            sequence_start=sequence_start,
+            sequence_end=sequence_end,
+            priority=priority,
+            timeout_us=timeout_us,
+            client_timeout_s=client_timeout_s,
+        )
+
+    def _infer(
+        self,
+        model_name: str,
+        inputs: Mapping[str, Any],
+        *,
+        outputs: Sequence[str] | None = None,
+        version: int | None = None,
+        parameters: Mapping[str, bool | int | float | str] | None = None,
+        request_id: str = "",
+        correlation_id: int | str = 0,
+        sequence_start: bool = False,
+        sequence_end: bool = False,
+        priority: int = 0,
+        timeout_us: int = 0,
+        client_timeout_s: float | None = None,
+        begun: Callable[[RootRequest], None] | None = None,
+    ) -> Run:
         message = self._message(
             model_name, inputs, outputs, version, parameters, request_id
         )
@@ -356,7 +402,7 @@ class Server:
         deadline_ns = 0
         if client_timeout_s is not None:
             deadline_ns = time.monotonic_ns() + round(client_timeout_s * 1e9)
-        return self._run(message, deadline_ns)
+        return self._run(message, deadline_ns, begun)
 
     def _message(
         self,
@@ -387,9 +433,14 @@ class Server:
             parameters=given,
         )
 
-    def _run(self, message: RequestMessage, deadline_ns: int) -> Run:
+    def _run(
+        self,
+        message: RequestMessage,
+        deadline_ns: int,
+        begun: Callable[[RootRequest], None] | None,
+    ) -> Run:
         try:
-            answer = self._engine.infer(message, deadline_ns)
+            answer = self._engine.infer(message, deadline_ns, begun)
         except InferenceError as error:
             # Would hang: the run shows how far it got.
             record = error.__dict__.pop("run_record", None)
@@ -433,11 +484,18 @@ class Server:
         if self._callers is None:
             self._callers = ThreadPoolExecutor(32, "blsnb async_infer")
         context = contextvars.copy_context()
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(
-            self._callers,
-            lambda: context.run(self.infer, model_name, inputs, **options),
+        begun: list[RootRequest] = []
+        call = functools.partial(
+            self._infer, model_name, inputs, begun=begun.append, **options
         )
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._callers, context.run, call)
+        except asyncio.CancelledError:
+            # As when a gRPC client cancels: the model may ask, and goes on.
+            for root in begun:
+                root.cancel()
+            raise
 
     def stream(self, model_name: str, inputs: Mapping[str, Any], **_: Any) -> Any:
         """Run a request on a decoupled model.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from blsnb.engine.failure import is_ours
 from blsnb.engine.inflight import Execution, Inflight
-from blsnb.engine.root import RootRequest
+from blsnb.engine.root import RootRequest, Unwind
 from blsnb.engine.validation import RequestError
 from blsnb.pb_utils.backend import BLS_OUTSIDE_EXECUTE
 from blsnb.pb_utils.errors import TritonModelException
@@ -77,6 +77,9 @@ class Router(Protocol):
     def route(self, message: RequestMessage, caller: Caller) -> ResponseMessage:
         """Run a request on the model that it names."""
 
+    def is_ready(self, name: str, version: str) -> bool:
+        """Whether a model, or a version of it, can serve."""
+
     def background_root(self) -> RootRequest:
         """Return a root for work that no request from outside asked for."""
 
@@ -109,7 +112,6 @@ class InstanceBackend:
         self._router = router
         self._instance = instance
         self._log = log
-        self._late: set[Inflight] = set()
 
     def exec(self, message: RequestMessage) -> ResponseMessage:
         """Run a request on its model and wait for the answer.
@@ -147,13 +149,15 @@ class InstanceBackend:
         execution = self._instance.execution
         mark = message.trace
         line = _line_in(self._instance.model_file)
+        named = mark if isinstance(mark, Inflight) and not mark.final else None
         if execution is not None:
-            execution.root.check()
-            parent = mark if isinstance(mark, Inflight) else execution.inflight
             own = execution.thread_id == threading.get_ident()
+            if own:
+                execution.root.check()
+            parent = named or execution.inflight
             return Caller(parent.root, parent, execution if own else None, line)
-        if isinstance(mark, Inflight) and not mark.final:
-            return Caller(mark.root, mark, None, line)
+        if named is not None:
+            return Caller(named.root, named, None, line)
         return Caller(self._router.background_root(), None, None, line)
 
     def _run(self, message: RequestMessage, caller: Caller) -> ResponseMessage:
@@ -168,6 +172,11 @@ class InstanceBackend:
                 error=f"Model {message.model_name} - Error when running inference: "
                 f"{self._router.unready_text(message.model_name, error.message)}"
             )
+        except Unwind:
+            if caller.execution is not None or caller.flags & CallFlag.ASYNC:
+                raise
+            # A thread of the model's own goes on after a request that has ended.
+            return ResponseMessage(error="The request was cancelled.", code="CANCELLED")
         finally:
             if caller.parent is None:
                 self._router.end_background(caller.root)
@@ -176,7 +185,8 @@ class InstanceBackend:
         """Write a line of the model's log, and of the call that it belongs to."""
         execution = self._instance.execution
         if execution is not None:
-            execution.root.check()
+            if execution.thread_id == threading.get_ident():
+                execution.root.check()
             call = execution.call
             if call.logs is None:
                 call.logs = []
@@ -184,6 +194,10 @@ class InstanceBackend:
         if level != "PRINT":
             filename, line = _user_frame()
             self._log(level, text, filename, line)
+
+    def is_model_ready(self, name: str, version: str) -> bool:
+        """Whether a model, or a version of it, can serve."""
+        return self._router.is_ready(name, version)
 
     def model_dir(self) -> str:
         """Return the folder of the model's version."""

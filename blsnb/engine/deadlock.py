@@ -53,9 +53,10 @@ def chain(waiting: Inflight) -> list[str]:
             execution = busy[0] if busy else None
         else:
             execution = request.execution
-        if execution is None:
+        if execution is None or execution.blocked_on is None:
             break
-        place = f" at line {request.call.line}" if request.call.line else ""
-        lines.append(f"{execution.instance.name} waits in exec(){place}")
         request = execution.blocked_on
+        place = f" at line {request.call.line}" if request.call.line else ""
+        asked = request.message.model_name
+        lines.append(f"{execution.instance.name} waits in exec() of {asked}{place}")
     return lines

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from blsnb.engine.bls import Caller
 from blsnb.engine.inflight import Inflight
 from blsnb.engine.loader import Loader
+from blsnb.engine.pool import Retired
 from blsnb.engine.root import RootRequest, Unwind, interruptible
 from blsnb.engine.validation import RequestError
 from blsnb.engine.version import ServedVersion
 from blsnb.errors import ModelLoadError, ServerClosedError
+from blsnb.pb_utils.errors import TritonModelException
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.repository.directory import ModelDirectory
 from blsnb.trace.events import Call, CallFlag, ModelInfo
@@ -46,8 +49,8 @@ class Engine:
     ----------
     recorder
         Where everything that happens is recorded.
-    models_dir
-        Folder above the models' files.
+    models_dirs
+        Folders above the models' files.
     release
         Triton's release to agree with, such as ``(24, 10)``.
     hang_notice_s
@@ -59,7 +62,7 @@ class Engine:
     def __init__(
         self,
         recorder: Recorder,
-        models_dir: Path,
+        models_dirs: Sequence[Path],
         release: tuple[int, int],
         hang_notice_s: float,
         log: LogWriter,
@@ -68,7 +71,7 @@ class Engine:
         self.bls_codes_kept = release >= (25, 4)
         self._release = release
         self._hang_notice_s = hang_notice_s
-        self._models_dir = models_dir
+        self._models_dirs = tuple(map(str, models_dirs))
         self._models: dict[str, dict[int, ServedVersion]] = {}
         self._states: dict[str, dict[int, VersionState]] = {}
         self._loader = Loader(self, threading.Lock(), log)
@@ -87,15 +90,44 @@ class Engine:
             self._check_open()
             name = directory.name
             try:
-                versions = self._loader.load(directory)
+                versions = self._load_interruptibly(directory)
             except ModelLoadError as error:
-                if not self._models.get(name):
+                if not self._models.get(name) and error.stage != "poll":
                     self._states[name] = {
                         number: VersionState("UNAVAILABLE", error.reason)
                         for number in directory.versions
                     }
                 raise
             self._swap(name, versions)
+
+    def _load_interruptibly(
+        self, directory: ModelDirectory
+    ) -> dict[int, ServedVersion]:
+        """Load, and let Ctrl-C in a hook be the user's, not the model's failure."""
+        root = RootRequest(RunRecord(""), self._hang_notice_s)
+        versions: dict[int, ServedVersion] = {}
+        try:
+            with interruptible(root, self._models_dirs):
+                versions = self._loader.load(directory)
+        except ModelLoadError:
+            if root.ended is None:
+                raise
+        if root.ended is not None:
+            for version in versions.values():
+                version.retire()
+            raise root.ended
+        return versions
+
+    def forget(self, name: str) -> None:
+        """Forget the failed load of a model that is gone again."""
+        if name not in self._models:
+            self._states.pop(name, None)
+
+    def is_ready(self, name: str, version: str) -> bool:
+        """Whether a model, or a version of it, can serve."""
+        number = parse_version(version)
+        versions = self._models.get(name, {})
+        return bool(versions) if number == -1 else number in versions
 
     def _swap(self, name: str, versions: dict[int, ServedVersion]) -> None:
         old = self._models.get(name, {})
@@ -155,8 +187,18 @@ class Engine:
         names = ", ".join(sorted(self._models)) or "none"
         return f"Models that are loaded: {names}."
 
-    def infer(self, message: RequestMessage, deadline_ns: int = 0) -> Answer:
+    def infer(
+        self,
+        message: RequestMessage,
+        deadline_ns: int = 0,
+        begun: Callable[[RootRequest], None] | None = None,
+    ) -> Answer:
         """Run a request from outside, on this thread.
+
+        Parameters
+        ----------
+        begun
+            Told of the request's life, so that another thread can cancel it.
 
         Raises
         ------
@@ -168,8 +210,10 @@ class Engine:
         self._check_open()
         record = self.recorder.begin()
         root = RootRequest(record, self._hang_notice_s, deadline_ns)
+        if begun is not None:
+            begun(root)
         try:
-            with interruptible(root, self._models_dir):
+            with interruptible(root, self._models_dirs):
                 answer = self._answer(message, root)
         except KeyboardInterrupt:
             # Raised anew only if no model could have raised it.
@@ -180,10 +224,17 @@ class Engine:
             self._close_open_calls(record, root)
             self.recorder.end(record)
         if root.ended is not None:
+            self._leave_behind(root)
             root.ended.run_record = record  # type: ignore[attr-defined]
             raise root.ended
         assert answer is not None
         return answer
+
+    def _leave_behind(self, root: RootRequest) -> None:
+        """Let fresh instances take over from those that still run for a request."""
+        for versions in list(self._models.values()):
+            for version in list(versions.values()):
+                version.pool.leave_behind(root)
 
     def _answer(self, message: RequestMessage, root: RootRequest) -> Answer | None:
         try:
@@ -216,14 +267,28 @@ class Engine:
         Unwind
             The whole request has ended.
         """
-        root = caller.root
-        parent = None if caller.parent is None else caller.parent.call
+        while True:
+            served = self._admit(message, caller)
+            try:
+                return self._run_on(served, message, caller)
+            except Retired:
+                # Replaced between look-up and execution: ask its successor.
+                continue
+
+    def _admit(self, message: RequestMessage, caller: Caller) -> ServedVersion:
         try:
             served = self.served(message.model_name, message.model_version)
             served.validator.check(message)
         except RequestError as error:
             self._record_refusal(message, caller, error)
             raise
+        return served
+
+    def _run_on(
+        self, served: ServedVersion, message: RequestMessage, caller: Caller
+    ) -> ResponseMessage:
+        root = caller.root
+        parent = None if caller.parent is None else caller.parent.call
         call = self.recorder.open(root.record, served.info, parent)
         call.request_start_ns = _now()
         call.request_id = message.request_id
@@ -231,13 +296,15 @@ class Engine:
         call.line = caller.line
         inflight = Inflight(message, root, call)
         execution = caller.execution
-        if execution is None:
-            response = served.run(inflight, certain=False)
-        else:
+        if execution is not None:
             execution.blocked_on = inflight
-            try:
-                response = served.run(inflight, certain=True)
-            finally:
+        try:
+            response = served.run(inflight, certain=execution is not None)
+        except Retired:
+            self.recorder.drop(root.record, call)
+            raise
+        finally:
+            if execution is not None:
                 execution.blocked_on = None
         if response.error is not None:
             call.flags |= CallFlag.ERROR
@@ -312,3 +379,29 @@ def _fill_refusal(
     call.error_code = error.code
     if error.advice:
         call.notes = [error.advice]
+
+
+def parse_version(text: str) -> int:
+    """Return the version that a text names; -1 for none, the server's choice.
+
+    Raises
+    ------
+    TritonModelException
+        It is no positive number; the text is Triton's.
+    """
+    if not text:
+        return -1
+    prefix = "Failed to check model readiness: "
+    why = "version should be an integral value > 0"
+    number = re.match(r"\s*[+-]?\d+", text)
+    if number is None:
+        raise TritonModelException(
+            f"{prefix}failed to get model version from specified version string "
+            f"'{text}' (details: stol), {why}"
+        )
+    if int(number[0]) < 0:
+        raise TritonModelException(
+            f"{prefix}failed to get model version from specified version string "
+            f"'{text}', {why}"
+        )
+    return int(number[0])

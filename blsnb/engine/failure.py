@@ -6,7 +6,13 @@ import traceback
 import types
 from pathlib import Path
 
+from blsnb.pb_utils import config, functions
+
 _OURS = str(Path(__file__).resolve().parent.parent)
+# On Triton these are functions of a Python file, so they show in error texts.
+_PYTHON_NAMES = tuple(
+    str(Path(module.__file__ or "").resolve()) for module in (config, functions)
+)
 _EMPTY = "<EMPTY MESSAGE>"
 
 
@@ -30,9 +36,15 @@ def describe(error: BaseException, stop: types.CodeType) -> str:
     ----------
     pybind11: include/pybind11/pytypes.h, error_fetch_and_normalize
     """
-    text = f"{type(error).__name__}: {str(error) or _EMPTY}"
     frames = "".join(f"  {frame}\n" for frame in _frames(error, stop))
-    return f"{text}\n\nAt:\n{frames}" if frames else text
+    place = f"\n\nAt:\n{frames}" if frames else ""
+    try:
+        message = str(error) or _EMPTY
+    except BaseException as unspeakable:
+        why = describe(unspeakable, describe.__code__)
+        place += f"\nMESSAGE UNAVAILABLE DUE TO EXCEPTION: {why}"
+        message = "<MESSAGE UNAVAILABLE DUE TO ANOTHER EXCEPTION>"
+    return f"{type(error).__name__}: {message}{place}"
 
 
 def _frames(error: BaseException, stop: types.CodeType) -> list[str]:
@@ -45,10 +57,14 @@ def _frames(error: BaseException, stop: types.CodeType) -> list[str]:
     lines = []
     while frame is not None and frame.f_code is not stop:
         code = frame.f_code
-        if not is_ours(code.co_filename):
+        if not is_ours(code.co_filename) or _is_shown(code):
             lines.append(f"{code.co_filename}({frame.f_lineno}): {code.co_name}")
         frame = frame.f_back
     return lines
+
+
+def _is_shown(code: types.CodeType) -> bool:
+    return code.co_filename in _PYTHON_NAMES and not code.co_name.startswith("_")
 
 
 def user_traceback(error: BaseException) -> list[traceback.FrameSummary]:

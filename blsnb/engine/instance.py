@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import threading
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -165,14 +166,12 @@ class ModelInstance:
         requests: list[InferenceRequest],
     ) -> Any:
         execution = self.execution
+        if execution is not None:
+            # With BLSNB_THREAD=instance it is not the caller's.
+            execution.thread_id = threading.get_ident()
+        root.check()
         try:
-            result = _call(lambda: hook(requests))
-            if inspect.iscoroutine(result):
-                if execution is not None:
-                    self.threads.start_loop()
-                    execution.thread_id = self.threads.loop_thread_id
-                result = self.threads.run_coroutine(root, result)
-            return result
+            return _call(lambda: self._run_hook(root, hook, requests))
         except (Unwind, Abandoned):
             raise
         except BaseException as error:
@@ -180,8 +179,23 @@ class ModelInstance:
                 raise Unwind from error
             raise ExecuteFailed(describe(error, _BOUNDARY), error) from error
 
+    def _run_hook(
+        self,
+        root: RootRequest,
+        hook: Callable[[list[InferenceRequest]], Any],
+        requests: list[InferenceRequest],
+    ) -> Any:
+        result = hook(requests)
+        if not inspect.iscoroutine(result):
+            return result
+        self.threads.start_loop()
+        if self.execution is not None:
+            self.execution.thread_id = self.threads.loop_thread_id
+        return self.threads.run_coroutine(root, result)
+
     def finalize(self) -> None:
         """Call ``finalize``; its failure is only logged, as on Triton."""
+        self.ready = False
         hook = getattr(self.model, "finalize", None)
         if hook is not None:
             try:

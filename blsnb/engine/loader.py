@@ -11,10 +11,14 @@ from blsnb.engine.instance import HookFailed, ModelInstance
 from blsnb.engine.pool import InstancePool
 from blsnb.engine.version import ServedVersion
 from blsnb.errors import ModelConfigError, ModelLoadError
-from blsnb.model.complete import complete
+from blsnb.model.complete import check_returned, complete
 from blsnb.model.config import InstanceSpec, ModelConfig
 from blsnb.model.normalise import normalise
-from blsnb.model.validate import validate_create, validate_poll
+from blsnb.model.validate import (
+    validate_create,
+    validate_instances,
+    validate_poll,
+)
 from blsnb.pb_utils import config as pb_config
 from blsnb.pb_utils.backend import Backend, not_yet
 from blsnb.repository.directory import ModelDirectory
@@ -97,6 +101,7 @@ class Loader:
                 code="INTERNAL",
                 reason=error.message,
                 advice=error.advice,
+                stage="poll",
             ) from error
         if config.scheduling == "sequence_batching":
             raise not_yet("sequence_batching")
@@ -108,6 +113,7 @@ class Loader:
         model_file = directory.version_dir(number) / config.default_model_filename
         made: list[ModelInstance] = []
         try:
+            validate_instances(config)
             spare = self._first(model_file, config, made)
             config = self._complete(spare, config)
             validate_create(config, model_dir=directory.path)
@@ -157,7 +163,8 @@ class Loader:
     def _complete(self, spare: ModelInstance, config: ModelConfig) -> ModelConfig:
         if not spare.completes_config:
             return config
-        completed = spare.auto_complete(pb_config.ModelConfig(config.to_json()))
+        returned = spare.auto_complete(pb_config.ModelConfig(config.to_json()))
+        completed = check_returned(config.name, returned)
         return normalise(complete(config, completed), model_name=config.name)
 
     def _instances(
@@ -244,7 +251,8 @@ def _create_failed(
     name: str, number: int, error: HookFailed | ModelConfigError
 ) -> ModelLoadError:
     if isinstance(error, HookFailed):
-        reason, advice = f"Internal: {error.text}", ""
+        notes = getattr(error.cause, "__notes__", ())
+        reason, advice = f"Internal: {error.text}", "\n".join(notes)
     else:
         reason, advice = f"{_CODE_TEXTS[error.code]}: {error.message}", error.advice
     answer = f"version {number} is at UNAVAILABLE state: {reason};\n"

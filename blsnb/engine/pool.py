@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from blsnb.engine import deadlock
 from blsnb.engine.inflight import Inflight
+from blsnb.engine.root import RootRequest
 from blsnb.engine.waiter import Waiter
 
 if TYPE_CHECKING:
@@ -21,6 +22,10 @@ class Deadlock(Exception):
     def __init__(self, lines: list[str]) -> None:
         super().__init__("\n".join(lines))
         self.lines = lines
+
+
+class Retired(Exception):
+    """The model was replaced or unloaded: its successor should be asked."""
 
 
 class _Waiting:
@@ -144,6 +149,9 @@ class InstancePool:
             position = self.instances.index(old)
             self.instances[position] = fresh
         return fresh
+
+    def leave_behind(self, root: RootRequest) -> None:
+        """Let fresh instances take over from those that run for an ended request."""
 
     def give_back(self, instance: ModelInstance) -> None:
         """Take an instance back after its ``execute``."""

@@ -8,7 +8,6 @@ import threading
 import time
 import types
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from blsnb.engine.failure import is_ours
 from blsnb.engine.waiter import Waiter
@@ -46,6 +45,7 @@ class RootRequest:
         self._hang_notice_s = hang_notice_s
         self._deadline_ns = deadline_ns
         self._waiters: set[Waiter] = set()
+        self._cancelled = False
 
     def end(self, reason: BaseException) -> None:
         """End the request for a reason, which its caller will see; wake all waits."""
@@ -53,6 +53,10 @@ class RootRequest:
             self.ended = reason
         for waiter in list(self._waiters):
             waiter.wake()
+
+    def cancel(self) -> None:
+        """Note that the caller no longer wants the answer; nothing is interrupted."""
+        self._cancelled = True
 
     def check(self) -> None:
         """Leave model code if the request has ended."""
@@ -62,7 +66,7 @@ class RootRequest:
     @property
     def cancelled(self) -> bool:
         """Whether the caller no longer wants the answer."""
-        if self.ended is not None:
+        if self.ended is not None or self._cancelled:
             return True
         return bool(self._deadline_ns) and time.monotonic_ns() > self._deadline_ns
 
@@ -92,7 +96,7 @@ class RootRequest:
 
 
 @contextlib.contextmanager
-def interruptible(root: RootRequest, models: Path) -> Iterator[None]:
+def interruptible(root: RootRequest, models: tuple[str, ...]) -> Iterator[None]:
     """Let Ctrl-C end the request, whatever the models make of it.
 
     Only the main thread gets signals. The interrupt is raised where model code
@@ -102,18 +106,17 @@ def interruptible(root: RootRequest, models: Path) -> Iterator[None]:
     Parameters
     ----------
     models
-        Folder of the models' files.
+        Folders of the models' files.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     previous = signal.getsignal(signal.SIGINT)
-    inside = str(models)
 
     def on_interrupt(number: int, frame: types.FrameType | None) -> None:
         again = root.ended is not None
         root.end(KeyboardInterrupt())
-        if (again or _in_model(frame, inside)) and callable(previous):
+        if (again or _in_model(frame, models)) and callable(previous):
             previous(number, frame)
 
     signal.signal(signal.SIGINT, on_interrupt)
@@ -124,7 +127,7 @@ def interruptible(root: RootRequest, models: Path) -> Iterator[None]:
             signal.signal(signal.SIGINT, previous)
 
 
-def _in_model(frame: types.FrameType | None, models: str) -> bool:
+def _in_model(frame: types.FrameType | None, models: tuple[str, ...]) -> bool:
     """Whether model code runs: met before ours when looking from the inside out."""
     while frame is not None:
         filename = frame.f_code.co_filename

@@ -6,7 +6,7 @@ import asyncio
 import contextvars
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from blsnb.engine.root import RootRequest, Unwind
@@ -130,22 +130,22 @@ class InstanceThreads:
         """
         loop = self.start_loop()
         outcome = Outcome()
-        tasks: list[asyncio.Task[None]] = []
+        tasks: list[asyncio.Task[T | None]] = []
 
-        async def settle() -> None:
-            # Also a KeyboardInterrupt that the model raises: a task would let it
-            # stop the loop.
+        async def guarded() -> T | None:
+            # A task would let these stop the loop.
             try:
-                outcome.result = await coroutine
-            except BaseException as error:
+                return await coroutine
+            except (KeyboardInterrupt, SystemExit) as error:
                 outcome.error = error
-            finally:
-                outcome.done()
+                return None
 
-        context = contextvars.copy_context()
-        loop.call_soon_threadsafe(
-            lambda: tasks.append(loop.create_task(settle(), context=context))
-        )
+        def start() -> None:
+            task = loop.create_task(guarded())
+            task.add_done_callback(lambda _: outcome.done())
+            tasks.append(task)
+
+        loop.call_soon_threadsafe(start)
         try:
             root.wait(outcome.waiter)
         except BaseException:
@@ -153,8 +153,8 @@ class InstanceThreads:
             if not outcome.waiter.wait(_CANCEL_S):
                 raise Abandoned(outcome) from None
             raise
-        result: T = outcome.get()
-        return result
+        outcome.get()
+        return _result_of(tasks[0])  # type: ignore[return-value]
 
     @property
     def loop_thread_id(self) -> int:
@@ -205,3 +205,24 @@ class InstanceThreads:
         thread.join(_JOIN_S)
         if not thread.is_alive():
             loop.close()
+
+
+def _result_of(task: asyncio.Task[T]) -> T:
+    """Return the result of a task, or raise its error, as on Triton.
+
+    There a future of another thread hands it over, which turns a cancellation and
+    a timeout into new exceptions; their frames show in error texts.
+    """
+    future: Future[T] = Future()
+    if task.cancelled():
+        future.cancel()
+        future.set_running_or_notify_cancel()
+    else:
+        error = task.exception()
+        if type(error) is TimeoutError:
+            error = TimeoutError(*error.args)
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(task.result())
+    return future.result()

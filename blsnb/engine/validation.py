@@ -224,7 +224,7 @@ class RequestValidator:
         whose = f"inference input '{ref.name}' for model '{self._model}'"
         data = bytes(ref.data or b"")
         wanted = math.prod(ref.shape)
-        count = offset = 0
+        count = offset = length = left = 0
         while offset < len(data):
             if count >= wanted:
                 raise RequestError(
@@ -240,17 +240,17 @@ class RequestValidator:
                 )
             length = int.from_bytes(data[offset : offset + _LENGTH_BYTES], "little")
             left -= _LENGTH_BYTES
-            if length > left:
-                raise RequestError(
-                    f"incomplete string data for inference input '{ref.name}', "
-                    f"expecting string of length {length} but only {left} bytes "
-                    "available"
-                )
             offset += _LENGTH_BYTES + length
             count += 1
         if count != wanted:
             raise RequestError(
                 f"{request}expected {wanted} string elements for {whose}, got {count}"
+            )
+        if offset > len(data):
+            # Found by the backend, not the core, which counts only.
+            raise RequestError(
+                f"incomplete string data for inference input '{ref.name}', expecting "
+                f"string of length {length} but only {left} bytes available"
             )
 
     def _shape_advice(self, shape: Shape, expected: Shape) -> str:

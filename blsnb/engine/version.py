@@ -13,13 +13,14 @@ from blsnb.engine.answers import fail_all, failed, take_results
 from blsnb.engine.inflight import Execution, Inflight
 from blsnb.engine.instance import ExecuteFailed, ModelInstance
 from blsnb.engine.pool import Deadlock, InstancePool
+from blsnb.engine.reshape import Reshapes
 from blsnb.engine.root import Unwind
 from blsnb.engine.statistics import ModelStatistics
 from blsnb.engine.threads import Abandoned
 from blsnb.engine.validation import RequestValidator
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.message import ResponseMessage
-from blsnb.pb_utils.request import receive_request
+from blsnb.pb_utils.request import InferenceRequest, receive_request
 from blsnb.trace.events import ModelInfo
 
 _now = time.monotonic_ns
@@ -50,6 +51,7 @@ class ServedVersion:
         self.statistics = ModelStatistics(info.name, info.version)
         self._outputs = tuple(spec.name for spec in config.outputs)
         self._batching = config.max_batch_size > 0
+        self._reshapes = Reshapes(config)
 
     def run(self, inflight: Inflight, certain: bool) -> ResponseMessage:
         """Run a request until its final response.
@@ -77,8 +79,11 @@ class ServedVersion:
             self._wait_for_sender(inflight, request)
         call.request_end_ns = _now()
         self._count(inflight)
-        assert inflight.response is not None
-        return inflight.response
+        response = inflight.response
+        assert response is not None
+        if self._reshapes.any:
+            response.outputs = self._reshapes.outward(response.outputs)
+        return response
 
     def _execute(
         self, instance: ModelInstance, inflight: Inflight
@@ -92,9 +97,7 @@ class ServedVersion:
         call.batch = 1
         inflight.requested = inflight.requested or self._outputs
         call.compute_start_ns = _now()
-        request = receive_request(
-            instance.request_class, inflight.message, inflight.requested, inflight
-        )
+        request = self._receive(instance, inflight)
         call.compute_input_end_ns = _now()
         try:
             results = instance.execute(inflight.root, [request])
@@ -114,6 +117,15 @@ class ServedVersion:
         call.compute_end_ns = _now()
         self._leave(instance, inflight)
         return None if inflight.final else weakref.ref(request)
+
+    def _receive(self, instance: ModelInstance, inflight: Inflight) -> InferenceRequest:
+        message = inflight.message
+        inputs = message.inputs
+        if self._reshapes.any:
+            inputs = self._reshapes.inward(inputs)
+        return receive_request(
+            instance.request_class, message, inputs, inflight.requested, inflight
+        )
 
     def _leave(self, instance: ModelInstance, inflight: Inflight) -> None:
         instance.execution = inflight.execution = None

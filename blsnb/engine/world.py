@@ -159,11 +159,9 @@ class _WorldLoader(importlib.machinery.SourceFileLoader):
         """Return the module that the file's code will fill."""
         return _worlds[_world_name(spec.name)].new_module(spec.name)
 
-    def get_code(self, fullname: str) -> types.CodeType:
-        """Compile the source under its real path."""
-        path = self.get_filename(fullname)
-        code: types.CodeType = self.source_to_code(self.get_data(path), path)
-        return code
+    def path_stats(self, path: Any) -> Any:
+        """Know of no time of change, so that no compiled file is read or written."""
+        raise OSError(f"{path} is always compiled anew")
 
 
 class _WorldFinder(importlib.abc.MetaPathFinder):

@@ -24,6 +24,9 @@ class Backend(Protocol):
     def log(self, level: str, text: str) -> None:
         """Write a line of the model's log."""
 
+    def is_model_ready(self, name: str, version: str) -> bool:
+        """Whether a model, or a version of it, can serve."""
+
     def model_dir(self) -> str:
         """Return the folder of the model's version."""
 
@@ -57,6 +60,10 @@ class Outside:
 
     def log(self, level: str, text: str) -> None:
         """Say nothing: no model is there whose log it were."""
+
+    def is_model_ready(self, name: str, version: str) -> bool:
+        """Refuse: no server is there."""
+        raise TritonModelException("is_model_ready() is for models only")
 
     def model_dir(self) -> str:
         """Refuse: no model is loading."""

@@ -30,10 +30,11 @@ class CompiledType(type):
 
     def __init__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> None:
         super().__init__(name, bases, body)
-        if cls.__module__.startswith("blsnb."):
+        home = str(body.get("__module__"))
+        if home.startswith("blsnb.") or home == MODULE:
             cls.__module__ = MODULE
-        if cls.__module__ == MODULE:
             rename_type(cls, f"{MODULE}.{name}")
+            cls._is_ours = True
         else:
             # A model's own subclass: its constructor must call ours.
             cls.__class__ = _SubclassType
@@ -49,7 +50,7 @@ class _SubclassType(CompiledType):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         made = super().__call__(*args, **kwargs)
-        base = next(c for c in cls.__mro__ if c.__module__ == MODULE)
+        base = next(c for c in cls.__mro__ if "_is_ours" in c.__dict__)
         if isinstance(made, base) and not base._is_constructed(made):  # type: ignore[attr-defined]
             raise TypeError(
                 f"{MODULE}.{base.__name__}.__init__() must be called when overriding "

@@ -31,10 +31,13 @@ def _code_property(value: int) -> property:
 class _Codes(CompiledType):
     """Gives the class TritonError its codes as read-only attributes."""
 
-    UNKNOWN, INTERNAL, NOT_FOUND, INVALID_ARG = map(_code_property, range(4))
-    UNAVAILABLE, UNSUPPORTED, ALREADY_EXISTS, CANCELLED = map(
-        _code_property, range(4, 8)
-    )
+    def __dir__(cls) -> list[str]:
+        return [*super().__dir__(), *CODE_NAMES]
+
+
+for _number, _name in enumerate(CODE_NAMES):
+    setattr(_Codes, _name, _code_property(_number))
+_Codes.__qualname__ = "pybind11_type"
 
 
 rename_type(_Codes, "pybind11_type")

@@ -119,5 +119,7 @@ def _first_named(tensors: Any, name: str) -> Any:
 
 
 def _first_config(model_config: dict[str, Any], direction: str, name: str) -> Any:
-    rows = model_config.get(direction, ())
+    if direction not in model_config:
+        return None
+    rows = model_config[direction]
     return next((row for row in rows if row["name"] == name), None)

@@ -20,6 +20,7 @@ from blsnb.pb_utils.memory import PreferredMemory
 from blsnb.pb_utils.request import InferenceRequest, InferenceTrace
 from blsnb.pb_utils.response import InferenceResponse
 from blsnb.pb_utils.sender import InferenceResponseSender
+from blsnb.pb_utils.signature import compiled, string
 from blsnb.pb_utils.tensor import Tensor
 
 NAME = "triton_python_backend_utils"
@@ -82,14 +83,15 @@ def importing_module() -> types.ModuleType:
 
 
 def _refuse(name: str) -> Any:
-    text = f"module {NAME!r} has no attribute {name!r}"
+    error = AttributeError(f"module {NAME!r} has no attribute {name!r}", name=name)
     if name in _COMPILED_NAMES:
-        text += (
-            f"\n\nTriton adds pb_utils.{name} after model.py has been imported. Use it "
+        # A note: Triton's error texts show the message alone, and so do ours.
+        error.add_note(
+            f"Triton adds pb_utils.{name} after model.py has been imported. Use it "
             "inside a method; in annotations write `from __future__ import "
             "annotations` or quotes."
         )
-    raise AttributeError(text, name=name)
+    raise error
 
 
 def complete(module: types.ModuleType, backend: Backend) -> None:
@@ -111,10 +113,19 @@ def _shared_names(backend: Backend) -> dict[str, Any]:
         "TritonError": TritonError,
         "TritonModelException": TritonModelException,
         "get_model_dir": backend.model_dir,
-        "is_model_ready": _later("is_model_ready"),
+        "is_model_ready": _is_model_ready(backend),
         "load_model": _later("load_model"),
         "unload_model": _later("unload_model"),
     }
+
+
+def _is_model_ready(backend: Backend) -> Any:
+    @compiled("is_model_ready(model_name: str, model_version: str = '') -> bool")
+    def is_model_ready(model_name: str, model_version: str = "") -> bool:
+        """Return whether a model, or a version of it, can serve."""
+        return backend.is_model_ready(string(model_name), string(model_version))
+
+    return is_model_ready
 
 
 def _later(name: str) -> Any:

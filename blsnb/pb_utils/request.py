@@ -30,6 +30,7 @@ from blsnb.pb_utils.signature import (
     string,
 )
 from blsnb.pb_utils.tensor import Tensor, receive, transmit
+from blsnb.tensors.ref import TensorRef
 
 _RESCHEDULE = 2
 _UNCASTABLE = (
@@ -343,6 +344,7 @@ def _parameters(value: Any) -> Parameters:
 def receive_request(
     kind: type[InferenceRequest],
     message: RequestMessage,
+    inputs: tuple[TensorRef, ...],
     requested: tuple[str, ...],
     reply: Reply,
 ) -> InferenceRequest:
@@ -352,13 +354,15 @@ def receive_request(
     ----------
     kind
         The receiving instance's own class.
+    inputs
+        As the model sees them.
     requested
         Names of the outputs to send, never empty where the model has outputs.
     """
     request: InferenceRequest = object.__new__(kind)
     request._request_id = message.request_id
     request._correlation_id = message.correlation_id
-    request._inputs = [receive(ref) for ref in message.inputs]
+    request._inputs = [receive(ref) for ref in inputs]
     request._requested = requested
     request._model_name = message.model_name
     request._model_version = message.model_version

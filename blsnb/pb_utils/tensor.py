@@ -10,7 +10,7 @@ from blsnb.pb_utils.compiled_type import Compiled
 from blsnb.pb_utils.errors import TritonModelException
 from blsnb.pb_utils.signature import Mismatch, compiled, string
 from blsnb.tensors import dlpack
-from blsnb.tensors.dtypes import BF16, BYTES, DType, of_array
+from blsnb.tensors.dtypes import BF16, BYTES, DType, Shape, of_array
 from blsnb.tensors.ref import TensorRef, freeze
 
 _EMPTY_NAME = "Tensor name cannot be an empty string."
@@ -50,10 +50,11 @@ class Tensor(Compiled):
     python_backend: src/pb_tensor.cc, PbTensor::PbTensor
     """
 
-    __slots__ = ("_array", "_dtype", "_name", "_ref", "_source")
+    __slots__ = ("_array", "_dtype", "_name", "_ref", "_shape", "_source")
 
     _name: str
     _dtype: DType
+    _shape: Shape
     _array: np.ndarray[Any, Any] | None
     """What ``as_numpy`` gives."""
     _source: np.ndarray[Any, Any] | None
@@ -81,6 +82,7 @@ class Tensor(Compiled):
             )
         if not array.flags.c_contiguous:
             array = np.ascontiguousarray(array)
+        self._shape = array.shape
         self._array = self._source = array
 
     @compiled("name(self: c_python_backend_utils.Tensor) -> str")
@@ -91,12 +93,7 @@ class Tensor(Compiled):
     @compiled("shape(self: c_python_backend_utils.Tensor) -> List[int]")
     def shape(self) -> list[int]:
         """Return the shape, as a new list."""
-        return list(self._held_shape())
-
-    def _held_shape(self) -> tuple[int, ...]:
-        held = self._ref if self._source is None else self._source
-        assert held is not None
-        return held.shape
+        return list(self._shape)
 
     @compiled("as_numpy(self: c_python_backend_utils.Tensor) -> numpy.ndarray")
     def as_numpy(self) -> np.ndarray[Any, Any]:
@@ -200,9 +197,15 @@ def _from_dlpack(name: str, producer: Any) -> Tensor:
     tensor._name = name
     tensor._dtype = imported.dtype
     tensor._ref = None
+    tensor._shape = imported.array.shape
     tensor._source = imported.array
-    tensor._array = None if imported.dtype is BF16 else imported.array.copy()
+    tensor._array = None if imported.dtype is BF16 else _private(imported.array)
     return tensor
+
+
+def _private(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Copy into memory that the array does not own, as the backend's copies are."""
+    return np.ndarray(array.shape, array.dtype, bytearray(array.tobytes()))
 
 
 def _capsule_of(producer: Any) -> Any:
@@ -228,7 +231,8 @@ def transmit(tensor: Tensor) -> TensorRef:
     if ref is None:
         source = tensor._source
         assert source is not None
-        ref = TensorRef(tensor._name, tensor._dtype, source.shape, source.tobytes())
+        data = source.tobytes()
+        ref = TensorRef(tensor._name, tensor._dtype, tensor._shape, data)
         tensor._ref = ref
     return ref
 
@@ -238,6 +242,7 @@ def receive(ref: TensorRef) -> Tensor:
     tensor: Tensor = object.__new__(Tensor)
     tensor._name = ref.name
     tensor._dtype = ref.dtype
+    tensor._shape = ref.shape
     tensor._ref = ref
     tensor._array = tensor._source = None
     return tensor

@@ -126,6 +126,8 @@ def _is_c_order(described: _DLTensor) -> bool:
     """
     if not described.strides:
         return True
+    if 0 in described.shape[: described.ndim]:
+        return True
     expected = 1
     for axis in reversed(range(described.ndim)):
         length = described.shape[axis]

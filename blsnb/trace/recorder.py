@@ -96,6 +96,11 @@ class Recorder:
                 self._notify(run, call)
         return call
 
+    def drop(self, run: RunRecord, call: Call) -> None:
+        """Forget a call that did not take place after all."""
+        if call in run.calls:
+            run.calls.remove(call)
+
     def close(
         self,
         run: RunRecord,

@@ -74,12 +74,16 @@ export class Bars {
   }
 
   #paintCall(call: number, middle: number, critical: boolean): void {
-    const [start, end] = [this.#plane.x(this.#trace.start(call)), this.#plane.x(this.#trace.end(call))];
+    const [start, end] = [
+      this.#plane.x(this.#trace.start(call)),
+      this.#plane.x(this.#trace.end(call)),
+    ];
     if (end < this.#plane.left - MARK_WIDTH || start > this.#plane.right) return;
     if (end - start < 2) this.#rect(start, middle, 2, BAR_HEIGHT, this.#colours.infer);
     else this.#paintPhases(call, middle);
     this.#paintResponses(call, middle);
-    if (this.#trace.has(call, Flag.RUNNING)) this.#rect(end - 2, middle, 3, BAR_HEIGHT + 2, this.#colours.running);
+    if (this.#trace.has(call, Flag.RUNNING))
+      this.#rect(end - 2, middle, 3, BAR_HEIGHT + 2, this.#colours.running);
     if (this.#trace.has(call, Flag.ERROR)) this.#paintError(end, middle);
     if (critical) this.#rect(start, middle + 8.75, Math.max(1, end - start), 1.5, this.#colours.fg);
     this.#paintLabel(call, start, end, middle);
@@ -116,7 +120,8 @@ export class Bars {
     let at = from;
     const intervals = this.#trace.childIntervals(call);
     for (let k = 0; k < intervals.length && at < to; k += 2) {
-      if (intervals[k] - at > gap) this.#span(at, Math.min(to, intervals[k]), middle, BAR_HEIGHT, colour);
+      if (intervals[k] - at > gap)
+        this.#span(at, Math.min(to, intervals[k]), middle, BAR_HEIGHT, colour);
       at = Math.max(at, intervals[k + 1]);
     }
     if (to - at > gap) this.#span(at, to, middle, BAR_HEIGHT, colour);
@@ -156,10 +161,13 @@ export class Bars {
 
   /** Behind the bar, else before it, else in it. */
   #paintLabel(call: number, start: number, end: number, middle: number): void {
-    const label = this.#trace.has(call, Flag.RUNNING) ? "running…" : time(this.#trace.duration[call]);
+    const label = this.#trace.has(call, Flag.RUNNING)
+      ? "running…"
+      : time(this.#trace.duration[call]);
     const width = this.#pen.measureText(label).width;
     const gap = this.#trace.has(call, Flag.ERROR) ? MARK_WIDTH : LABEL_GAP;
-    if (end + gap + width < this.#plane.right) this.#text(label, end + gap, middle, "left", this.#colours.fg2);
+    if (end + gap + width < this.#plane.right)
+      this.#text(label, end + gap, middle, "left", this.#colours.fg2);
     else if (start - LABEL_GAP - width > this.#plane.left) {
       this.#text(label, start - LABEL_GAP, middle, "right", this.#colours.fg2);
     } else {
@@ -177,12 +185,21 @@ export class Bars {
     const most = perPixel(steps, range.from, range.from + (pixels / width) * range.width, pixels);
     const last = this.#paintStrip(most, steps.max, middle);
     const until = this.#plane.x(steps.times[steps.times.length - 1] ?? 0);
-    if (critical) this.#rect(this.#plane.x(steps.times[0]), middle + 8.75, Math.max(1, until - this.#plane.x(steps.times[0])), 1.5, this.#colours.fg);
-    for (const call of row.calls) if (this.#trace.has(call, Flag.ERROR)) this.#tick(this.#trace.end(call), middle);
+    if (critical)
+      this.#rect(
+        this.#plane.x(steps.times[0]),
+        middle + 8.75,
+        Math.max(1, until - this.#plane.x(steps.times[0])),
+        1.5,
+        this.#colours.fg,
+      );
+    for (const call of row.calls)
+      if (this.#trace.has(call, Flag.ERROR)) this.#tick(this.#trace.end(call), middle);
     if (last < 0) return;
     const label = `${time(totalOf(this.#trace, row))} total`;
     const x = left + last + LABEL_GAP + 1;
-    if (x + this.#pen.measureText(label).width < this.#plane.right) this.#text(label, x, middle, "left", this.#colours.fg2);
+    if (x + this.#pen.measureText(label).width < this.#plane.right)
+      this.#text(label, x, middle, "left", this.#colours.fg2);
   }
 
   /** Returns where the strip ends, in pixels; -1 if nothing is in view. */
@@ -190,14 +207,19 @@ export class Bars {
     const pen = this.#pen;
     pen.fillStyle = this.#colours.infer;
     let last = -1;
-    for (let x = 0; x < most.length; ) {
+    for (let x = 0; x < most.length;) {
       const from = x;
       const share = most[from] / max;
       while (x < most.length && most[x] === most[from]) x++;
       if (!(share > 0)) continue;
       const height = QUEUE_HEIGHT + (BAR_HEIGHT - QUEUE_HEIGHT) * Math.sqrt(share);
       pen.globalAlpha = this.#alpha * (0.3 + 0.7 * share);
-      pen.fillRect(this.#plane.left + from, middle - height / 2, x - from > 4 ? x - from - 0.5 : x - from, height);
+      pen.fillRect(
+        this.#plane.left + from,
+        middle - height / 2,
+        x - from > 4 ? x - from - 0.5 : x - from,
+        height,
+      );
       last = x;
     }
     pen.globalAlpha = this.#alpha;
@@ -246,6 +268,7 @@ function stepsOf(trace: Trace, row: Row): Steps {
 
 function totalOf(trace: Trace, row: Row): number {
   let known = totals.get(row);
-  if (known === undefined) totals.set(row, (known = row.calls.reduce((sum, call) => sum + trace.duration[call], 0)));
+  if (known === undefined)
+    totals.set(row, (known = row.calls.reduce((sum, call) => sum + trace.duration[call], 0)));
   return known;
 }

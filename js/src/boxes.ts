@@ -9,7 +9,7 @@ import type { PhaseSums } from "./trace.ts";
 export const BOX_HEIGHT = 42;
 const LEAST_WIDTH = 96;
 const PADDING = 8;
-const NAME_LENGTH = 26;
+const NAME_LENGTH = 22;
 /** A few failures among many calls must not paint the graph. */
 export const ERROR_SHARE = 0.05;
 
@@ -51,7 +51,18 @@ export function newBox(node: ModelNode): Box {
   const right = svg("text", { class: "second", "text-anchor": "end" });
   const [track, bars] = [svg("rect", { class: "track", height: 3 }), svg("g")];
   // The spaces part the words of the button's name, which is its text.
-  const element = svg("g", { role: "button", tabindex: -1 }, frame, name, " ", left, " ", right, track, bars);
+  const element = svg(
+    "g",
+    { role: "button", tabindex: -1 },
+    frame,
+    name,
+    " ",
+    left,
+    " ",
+    right,
+    track,
+    bars,
+  );
   return { node, element, frame, name, left, right, track, bars };
 }
 
@@ -65,7 +76,12 @@ function rightText({ errors, device }: ModelNode): string {
 }
 
 function ownPhases({ pre, queue, input, infer, output, post }: PhaseSums): [string, number][] {
-  return [["queue", pre + queue], ["input", input], ["infer", infer], ["output", output + post]];
+  return [
+    ["queue", pre + queue],
+    ["input", input],
+    ["infer", infer],
+    ["output", output + post],
+  ];
 }
 
 function total(phases: [string, number][]): number {
@@ -73,7 +89,13 @@ function total(phases: [string, number][]): number {
 }
 
 /** Show a model's numbers in its box, at its place. */
-export function updateBox(box: Box, node: ModelNode, at: Point, width: number, largest: number): void {
+export function updateBox(
+  box: Box,
+  node: ModelNode,
+  at: Point,
+  width: number,
+  largest: number,
+): void {
   const [x, y] = [at.x - width / 2, at.y - BOX_HEIGHT / 2];
   box.node = node;
   place(box.frame, { x, y, width, height: BOX_HEIGHT });
@@ -93,7 +115,9 @@ export function updateBox(box: Box, node: ModelNode, at: Point, width: number, l
 
 function boxClass({ errors, count: calls, kind }: ModelNode, selected: boolean): string {
   const failing = errors / calls > ERROR_SHARE;
-  return ["box", failing && "failing", kind === "span" && "span", selected && "selected"].filter(Boolean).join(" ");
+  return ["box", failing && "failing", kind === "span" && "span", selected && "selected"]
+    .filter(Boolean)
+    .join(" ");
 }
 
 function describe({ name, count: calls, own, errors }: ModelNode): string {

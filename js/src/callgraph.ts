@@ -5,7 +5,7 @@ import { h, svg } from "./dom.ts";
 import { edgeElement } from "./edges.ts";
 import { counted } from "./format.ts";
 import { layered, type Layout } from "./layout.ts";
-import { modelGraph, type ModelGraph, type ModelNode } from "./modelgraph.ts";
+import { modelGraph, OTHERS, type ModelGraph, type ModelNode } from "./modelgraph.ts";
 import type { Session } from "./session.ts";
 import type { Trace } from "./trace.ts";
 
@@ -40,10 +40,22 @@ export class CallGraph {
   constructor(session: Session, id: string) {
     this.#session = session;
     const arrow = svg("path", { d: "M0 1 L7 4 L0 7z", fill: "context-stroke" });
-    const size = { viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" };
+    const size = {
+      viewBox: "0 0 8 8",
+      refX: 7,
+      refY: 4,
+      markerWidth: 7,
+      markerHeight: 7,
+      orient: "auto",
+    };
     const marker = svg("marker", { id: `${id}-arrow`, ...size }, arrow);
     const label = "Call graph. Arrow keys move between models, Enter selects.";
-    this.#svg = svg("svg", { role: "group", "aria-label": label }, svg("defs", {}, marker), this.#content);
+    this.#svg = svg(
+      "svg",
+      { role: "group", "aria-label": label },
+      svg("defs", {}, marker),
+      this.#content,
+    );
     this.#svg.style.setProperty("--arrow", `url(#${id}-arrow)`);
     this.element = h("div", { class: "callgraph" }, this.#svg, legend(), this.#buttons());
     this.#listen();
@@ -69,12 +81,15 @@ export class CallGraph {
     for (const [id, { element }] of this.#boxes) {
       element.classList.toggle("selected", id === model);
       element.setAttribute("aria-pressed", String(id === model));
-      element.classList.toggle("dim", lit !== null && !lit.has(id));
+      element.classList.toggle("dim", lit !== null && id !== OTHERS && !lit.has(id));
     }
     this.#graph.edges.forEach(({ from, to }, k) => {
       const onPath = path ? path.has(`${from}>${to}`) : from === model || to === model;
       this.#edgeElements[k].classList.toggle("path", model !== null && onPath);
-      this.#edgeElements[k].classList.toggle("dim", lit !== null && !(lit.has(from) && lit.has(to)));
+      this.#edgeElements[k].classList.toggle(
+        "dim",
+        lit !== null && !(lit.has(from) && lit.has(to)),
+      );
     });
   }
 
@@ -104,7 +119,11 @@ export class CallGraph {
   #drawEdges(layout: Layout, width: number): void {
     this.#edgeElements = this.#graph.edges.map((edge, k) => {
       const box = layout.boxes.get(edge.from) ?? { x: 0, y: 0 };
-      return edgeElement(edge, layout.routes[k], layout.direction, { ...box, width, height: BOX_HEIGHT });
+      return edgeElement(edge, layout.routes[k], layout.direction, {
+        ...box,
+        width,
+        height: BOX_HEIGHT,
+      });
     });
     this.#edges.replaceChildren(...this.#edgeElements);
   }
@@ -144,7 +163,8 @@ export class CallGraph {
     this.#roam(element);
     if (node.models > 1) return;
     const { model } = this.#session.trace.calls;
-    const selection = node.count === 1 ? { kind: "call" as const, call: model.indexOf(node.id) } : null;
+    const selection =
+      node.count === 1 ? { kind: "call" as const, call: model.indexOf(node.id) } : null;
     this.#session.select(selection ?? { kind: "model", model: node.id }, { reveal: true });
   }
 
@@ -155,7 +175,8 @@ export class CallGraph {
   }
 
   #roam(to: SVGGElement): void {
-    for (const { element } of this.#boxes.values()) element.setAttribute("tabindex", element === to ? "0" : "-1");
+    for (const { element } of this.#boxes.values())
+      element.setAttribute("tabindex", element === to ? "0" : "-1");
     to.focus();
   }
 
@@ -204,7 +225,11 @@ export class CallGraph {
     const { x, y } = this.#view;
     this.#svg.setPointerCapture(start.pointerId);
     const move = (event: PointerEvent): void => {
-      this.#view = { ...this.#view, x: x + event.clientX - start.clientX, y: y + event.clientY - start.clientY };
+      this.#view = {
+        ...this.#view,
+        x: x + event.clientX - start.clientX,
+        y: y + event.clientY - start.clientY,
+      };
       this.#apply();
     };
     const end = (): void => this.#svg.removeEventListener("pointermove", move);
@@ -228,7 +253,11 @@ export class CallGraph {
 
   #buttons(): HTMLElement {
     const button = (text: string, title: string, onclick: () => void): HTMLElement =>
-      h("button", { class: "quiet", type: "button", title, "aria-label": `${text} ${title}`, onclick }, text);
+      h(
+        "button",
+        { class: "quiet", type: "button", title, "aria-label": `${text} ${title}`, onclick },
+        text,
+      );
     return h(
       "div",
       { class: "zoom" },
@@ -241,16 +270,39 @@ export class CallGraph {
 
 function legend(): HTMLElement {
   const entry = (kind: string): HTMLElement => h("span", {}, h("i", { class: kind }), kind);
-  return h("div", { class: "edges", "aria-hidden": "true" }, entry("call"), entry("async"), entry("stream"));
+  return h(
+    "div",
+    { class: "edges", "aria-hidden": "true" },
+    entry("call"),
+    entry("async"),
+    entry("stream"),
+  );
 }
 
 /** Top-down like the timeline, unless left-to-right fits clearly better. */
-function chooseLayout(graph: ModelGraph, width: number, paneWidth: number, fit: (layout: Layout) => number): Layout {
+function chooseLayout(
+  graph: ModelGraph,
+  width: number,
+  paneWidth: number,
+  fit: (layout: Layout) => number,
+): Layout {
   const size = { width, height: BOX_HEIGHT };
   const available = (paneWidth - 32) * 1.12;
   const { nodes, edges } = graph;
-  const down = layered(nodes, edges, { ...size, rankGap: 46, siblingGap: 12, direction: "down", available });
-  const right = layered(nodes, edges, { ...size, rankGap: 62, siblingGap: 10, direction: "right", available });
+  const down = layered(nodes, edges, {
+    ...size,
+    rankGap: 46,
+    siblingGap: 12,
+    direction: "down",
+    available,
+  });
+  const right = layered(nodes, edges, {
+    ...size,
+    rankGap: 62,
+    siblingGap: 10,
+    direction: "right",
+    available,
+  });
   return fit(down) >= fit(right) - 0.08 ? down : right;
 }
 

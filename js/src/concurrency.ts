@@ -16,10 +16,10 @@ export function concurrency(starts: ArrayLike<number>, ends: ArrayLike<number>):
   let size = 0;
   let running = 0;
   let max = 0;
-  for (let open = 0, close = 0; close < closing.length; ) {
+  for (let open = 0, close = 0; close < closing.length;) {
     const at = open < opening.length ? Math.min(opening[open], closing[close]) : closing[close];
-    while (close < closing.length && closing[close] === at) close++, running--;
-    while (open < opening.length && opening[open] === at) open++, running++;
+    while (close < closing.length && closing[close] === at) (close++, running--);
+    while (open < opening.length && opening[open] === at) (open++, running++);
     times[size] = at;
     counts[size++] = running;
     max = Math.max(max, running);

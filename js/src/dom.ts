@@ -9,7 +9,8 @@ const ALLOWED =
 type Listener = (event: never) => void;
 export type Child = Node | string | null | undefined | false | readonly Child[];
 export interface Attributes {
-  [name: string]: string | number | boolean | null | undefined | Record<string, string | number> | Listener;
+  [name: string]:
+    string | number | boolean | null | undefined | Record<string, string | number> | Listener;
 }
 
 /** An HTML element. `onclick` and the like take functions, `style` a record of properties. */
@@ -27,7 +28,11 @@ export function svg<K extends keyof SVGElementTagNameMap>(
   attributes: Attributes = {},
   ...children: Child[]
 ): SVGElementTagNameMap[K] {
-  return filled(document.createElementNS(SVG, tag) as SVGElementTagNameMap[K], attributes, children);
+  return filled(
+    document.createElementNS(SVG, tag) as SVGElementTagNameMap[K],
+    attributes,
+    children,
+  );
 }
 
 /** Set a text without markup, with what could hide in it made visible. */
@@ -37,7 +42,11 @@ export function setText(element: Element, text: string): void {
 }
 
 /** A canvas sized for the screen's pixels, cleared, in CSS pixels. */
-export function context(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
+export function context(
+  canvas: HTMLCanvasElement,
+  width: number,
+  height: number,
+): CanvasRenderingContext2D {
   const ratio = window.devicePixelRatio || 1;
   const [pixelWidth, pixelHeight] = [Math.round(width * ratio), Math.round(height * ratio)];
   if (canvas.width !== pixelWidth) canvas.width = pixelWidth;
@@ -51,7 +60,11 @@ export function context(canvas: HTMLCanvasElement, width: number, height: number
   return pen;
 }
 
-function filled<E extends HTMLElement | SVGElement>(element: E, attributes: Attributes, children: Child[]): E {
+function filled<E extends HTMLElement | SVGElement>(
+  element: E,
+  attributes: Attributes,
+  children: Child[],
+): E {
   for (const [name, value] of Object.entries(attributes)) set(element, name, value);
   append(element, children);
   return element;
@@ -61,8 +74,10 @@ function set(element: HTMLElement | SVGElement, name: string, value: Attributes[
   if (value === null || value === undefined || value === false) return;
   if (typeof value === "function") element.addEventListener(name.slice(2), value as EventListener);
   else if (typeof value === "object") {
-    for (const [property, each] of Object.entries(value)) element.style.setProperty(property, String(each));
-  } else if (ALLOWED.test(name)) element.setAttribute(name, visible(value === true ? "" : String(value)));
+    for (const [property, each] of Object.entries(value))
+      element.style.setProperty(property, String(each));
+  } else if (ALLOWED.test(name))
+    element.setAttribute(name, visible(value === true ? "" : String(value)));
   else throw new Error(`attribute ${name} is not one that the view sets`);
 }
 

@@ -15,10 +15,17 @@ interface Caller extends Point {
 }
 
 /** Line and label of an edge. */
-export function edgeElement(edge: ModelEdge, route: Route, direction: Direction, caller: Caller): SVGGElement {
+export function edgeElement(
+  edge: ModelEdge,
+  route: Route,
+  direction: Direction,
+  caller: Caller,
+): SVGGElement {
   const recursive = route.points.length === 0;
   const d = recursive ? loop(caller) : curve(route, direction);
-  const at = recursive ? { x: caller.x, y: caller.y - caller.height / 2 - 18 } : labelPlace(route, direction);
+  const at = recursive
+    ? { x: caller.x, y: caller.y - caller.height / 2 - 18 }
+    : labelPlace(route, direction);
   const kind = edge.streams ? "stream" : edge.async ? "async" : "";
   const failing = edge.errors / edge.count > ERROR_SHARE ? "failing" : "";
   const label = edgeLabel(edge);
@@ -46,7 +53,11 @@ function curve({ points, back }: Route, direction: Direction): string {
   let path = `M${from.x} ${from.y}`;
   points.slice(1).forEach((point, k) => {
     const last = k === points.length - 2;
-    const to = !last ? point : down ? { x: point.x, y: point.y - 2 * sign } : { x: point.x - 2 * sign, y: point.y };
+    const to = !last
+      ? point
+      : down
+        ? { x: point.x, y: point.y - 2 * sign }
+        : { x: point.x - 2 * sign, y: point.y };
     path += segment(from, to, down);
     from = to;
   });

@@ -22,23 +22,12 @@ export function filterOf(text: string, trace: Trace): ((call: number) => boolean
   const bound = /^([<>])\s*(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)?$/.exec(wanted);
   if (bound) return bounded(trace, bound[1], Number(bound[2]) * SCALES[bound[3] ?? "ms"]);
   const named = trace.header.models.map(
-    ({ device }, model) => trace.names[model].toLowerCase().includes(wanted) || device.toLowerCase().includes(wanted),
+    ({ device }, model) =>
+      trace.names[model].toLowerCase().includes(wanted) || device.toLowerCase().includes(wanted),
   );
   return (call) => named[trace.calls.model[call]];
 }
 
 function bounded(trace: Trace, side: string, us: number): (call: number) => boolean {
   return (call) => (side === ">" ? trace.duration[call] > us : trace.duration[call] < us);
-}
-
-/** Per call: 1 if it is meant, 2 if one below it is, 3 if both. */
-export function spread(trace: Trace, meant: (call: number) => boolean): Uint8Array {
-  const marks = new Uint8Array(trace.n);
-  const { parent } = trace.calls;
-  for (let call = 0; call < trace.n; call++) {
-    if (!meant(call)) continue;
-    marks[call] |= 1;
-    for (let at = parent[call]; at >= 0 && !(marks[at] & 2); at = parent[at]) marks[at] |= 2;
-  }
-  return marks;
 }

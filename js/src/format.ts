@@ -1,7 +1,16 @@
 /** Times, sizes, numbers and names, as a reader sees them. */
 
-const TIME_UNITS: readonly [string, number][] = [["µs", 1], ["ms", 1e3], ["s", 1e6]];
-const BYTE_UNITS: readonly [string, number][] = [["B", 1], ["KiB", 1024], ["MiB", 1 << 20], ["GiB", 1 << 30]];
+const TIME_UNITS: readonly [string, number][] = [
+  ["µs", 1],
+  ["ms", 1e3],
+  ["s", 1e6],
+];
+const BYTE_UNITS: readonly [string, number][] = [
+  ["B", 1],
+  ["KiB", 1024],
+  ["MiB", 1 << 20],
+  ["GiB", 1 << 30],
+];
 
 /** Microseconds in the unit that keeps three digits; an absent time is a dash. */
 export function time(us: number): string {

@@ -2,13 +2,14 @@
 
 import { CallGraph } from "./callgraph.ts";
 import { h, setText } from "./dom.ts";
-import { filterOf, spread } from "./filter.ts";
+import { filterOf } from "./filter.ts";
 import { time } from "./format.ts";
 import { Inspector } from "./inspector.ts";
 import type { Kernel } from "./kernel.ts";
 import type { Command } from "./keys.ts";
+import { dims, litModels, pathTo, relevanceOf, type Relevance } from "./relevance.ts";
 import type { Row } from "./rows.ts";
-import { selectedModel, type Selection, type Session, type Tip } from "./session.ts";
+import { selectedModel, type Hover, type Selection, type Session, type Tip } from "./session.ts";
 import { splitter } from "./splitter.ts";
 import style from "./style.css";
 import { coloursOf, themeOf, watchTheme, type Colours } from "./theme.ts";
@@ -18,7 +19,8 @@ import { Tooltip } from "./tooltip.ts";
 import { Trace } from "./trace.ts";
 import { Flag, type Store } from "./wire.ts";
 
-const TOOLBAR_HEIGHT = 38;
+/** Above and below the whole view. */
+const BORDERS = 2;
 const [LEAST_TIMELINE, MOST_TIMELINE] = [150, 300];
 
 /** What one view of a run hands over to the next. */
@@ -35,13 +37,8 @@ export interface FrameOptions {
   /** Told about every selection by hand. */
   onSelect?: (selection: Selection | null) => void;
   onFilter?: (text: string) => void;
-}
-
-/** Which calls stay bright: bit 1 matches, bit 2 has a match below it. */
-interface Relevance {
-  marks: Uint8Array;
-  /** A caller that is unfolded stays bright only for itself. */
-  strict: boolean;
+  /** Told how high the view is, so that what replaces it can reserve the room. */
+  onHeight?: (height: number) => void;
 }
 
 let frames = 0;
@@ -64,7 +61,7 @@ export class Frame implements Session {
   #graph: CallGraph;
   #timeline: Timeline;
   #inspector: Inspector;
-  #hovered: { call: number } | { model: number } | null = null;
+  #hovered: Hover | null = null;
   #relevance: Relevance | null = null;
   #width = 0;
   #sizes: { graph: number | null; side: number | null } = { graph: null, side: null };
@@ -85,8 +82,22 @@ export class Frame implements Session {
     this.#timeline = new Timeline(this, id);
     this.#inspector = new Inspector(this);
     const borders = [this.#sideBorder(), this.#graphBorder()];
-    this.#panes = h("div", { class: "panes" }, this.#graph.element, this.#timeline.element, this.#inspector.element, borders);
-    this.#root = h("div", { class: "view" }, this.#toolbar.element, this.#panes, this.#tip.element, this.#announcer);
+    this.#panes = h(
+      "div",
+      { class: "panes" },
+      this.#graph.element,
+      this.#timeline.element,
+      this.#inspector.element,
+      borders,
+    );
+    this.#root = h(
+      "div",
+      { class: "view" },
+      this.#toolbar.element,
+      this.#panes,
+      this.#tip.element,
+      this.#announcer,
+    );
     this.#attach();
   }
 
@@ -112,12 +123,17 @@ export class Frame implements Session {
     this.draw();
     const { state } = this.#options;
     if (state) this.#restore(state);
-    else if (this.trace.roots.length) this.#take({ kind: "call", call: this.trace.roots[0] }, false);
+    else if (this.trace.roots.length)
+      this.#take({ kind: "call", call: this.trace.roots[0] }, false);
   }
 
   get state(): ViewState {
     const { range, open } = this.#timeline;
-    return { selection: this.selection, open, range: range.isWhole ? null : [range.from, range.to] };
+    return {
+      selection: this.selection,
+      open,
+      range: range.isWhole ? null : [range.from, range.to],
+    };
   }
 
   select(selection: Selection | null, { reveal = false } = {}): void {
@@ -127,7 +143,21 @@ export class Frame implements Session {
     this.#options.onSelect?.(selection);
   }
 
-  hover(over: { call: number } | { model: number } | null): void {
+  /** Select a call from outside the view; a number that is no row selects nothing new. */
+  selectRow(row: number): void {
+    const selected = this.selection?.kind === "call" && this.selection.call === row;
+    if (row >= 0 && row < this.trace.n && !selected)
+      this.select({ kind: "call", call: row }, { reveal: true });
+  }
+
+  /** Filter by a text that does not come from the field itself. */
+  filterBy(text: string): void {
+    if (this.#toolbar.filter.value === text) return;
+    this.#toolbar.filter.value = text;
+    this.#relate();
+  }
+
+  hover(over: Hover | null): void {
     if (JSON.stringify(over) === JSON.stringify(this.#hovered)) return;
     this.#hovered = over;
     this.#relate();
@@ -139,10 +169,7 @@ export class Frame implements Session {
   }
 
   dims(row: Row, open: boolean): boolean {
-    if (!this.#relevance) return false;
-    const { marks, strict } = this.#relevance;
-    const bright = strict && open ? 1 : 3;
-    return !row.calls.some((call) => marks[call] & bright);
+    return dims(this.#relevance, row, open);
   }
 
   command(name: Command): void {
@@ -172,7 +199,18 @@ export class Frame implements Session {
     this.element.addEventListener("keydown", (event) => event.stopPropagation());
     const observer = new ResizeObserver(() => this.#resized());
     observer.observe(this.#root);
-    this.#stops.push(() => observer.disconnect(), watchTheme(() => this.#themeChanged()));
+    this.#stops.push(() => observer.disconnect(), this.#watchTheme());
+  }
+
+  /** Nobody tells a document that its output was removed: the page must not keep its frame alive. */
+  #watchTheme(): () => void {
+    const frame = new WeakRef(this);
+    const stop = watchTheme(() => {
+      const alive = frame.deref();
+      if (alive) alive.#themeChanged();
+      else stop();
+    });
+    return stop;
   }
 
   #applyTheme(): void {
@@ -188,7 +226,12 @@ export class Frame implements Session {
 
   #resized(): void {
     const width = this.#root.clientWidth;
-    if (width === 0) return;
+    if (width === 0) {
+      // Out of the page: notebooks take cells out of view away, and may change theme meanwhile.
+      this.#width = 0;
+      return;
+    }
+    this.#options.onHeight?.(this.element.offsetHeight);
     if (width !== this.#width) {
       this.#width = width;
       this.#themeChanged();
@@ -202,7 +245,7 @@ export class Frame implements Session {
     const graph = this.#sizes.graph ?? this.#graph.draw(this.trace);
     if (this.#sizes.graph !== null) this.#graph.draw(this.trace);
     const timeline = Math.max(LEAST_TIMELINE, Math.min(MOST_TIMELINE, this.#timeline.wantedHeight));
-    const least = (this.trace.header.ui.height ?? 0) - TOOLBAR_HEIGHT;
+    const least = (this.trace.header.ui.height ?? 0) - this.#toolbar.element.offsetHeight - BORDERS;
     this.#root.style.setProperty("--graph", `${graph}px`);
     this.#root.style.setProperty("--timeline", `${timeline}px`);
     this.#root.style.setProperty("--height", `${Math.max(least, graph + timeline)}px`);
@@ -230,40 +273,15 @@ export class Frame implements Session {
 
   /** Work out what stays bright, and tell the graph. */
   #relate(): void {
-    const { trace } = this;
+    const { trace, selection } = this;
     const filter = filterOf(this.#toolbar.filter.value, trace);
-    const over = this.#hovered && "model" in this.#hovered ? this.#hovered.model : null;
-    const model = over ?? (this.selection?.kind === "model" ? this.selection.model : null);
-    if (filter) this.#relevance = { marks: spread(trace, filter), strict: true };
-    else if (model === null) this.#relevance = null;
-    else this.#relevance = { marks: spread(trace, (call) => trace.calls.model[call] === model), strict: false };
-    this.#graph.mark({ model: selectedModel(this.selection, trace), path: this.#path(), lit: this.#lit(filter) });
+    this.#relevance = relevanceOf(trace, filter, selection, this.#hovered);
+    this.#graph.mark({
+      model: selectedModel(selection, trace),
+      path: pathTo(trace, selection),
+      lit: litModels(trace, filter, selection, this.#hovered),
+    });
     this.#timeline.repaint();
-  }
-
-  /** The edges from the request to the selected call. */
-  #path(): Set<string> | null {
-    if (this.selection?.kind !== "call") return null;
-    const { model } = this.trace.calls;
-    const chain = [...this.trace.ancestors(this.selection.call), this.selection.call];
-    return new Set(chain.slice(1).map((call, k) => `${model[chain[k]]}>${model[call]}`));
-  }
-
-  /** Models that stay bright: those of the hovered call's chain, or those that the filter means. */
-  #lit(filter: ((call: number) => boolean) | null): Set<number> | null {
-    const { model } = this.trace.calls;
-    if (this.#hovered && "call" in this.#hovered) {
-      const { call } = this.#hovered;
-      const related = [...this.trace.ancestors(call), call, ...this.trace.children(call)];
-      return new Set([...related.map((each) => model[each]), ...this.#selectedModels()]);
-    }
-    if (!filter) return null;
-    return new Set([...model.filter((_, call) => filter(call)), ...this.#selectedModels()]);
-  }
-
-  #selectedModels(): number[] {
-    const model = selectedModel(this.selection, this.trace);
-    return model === null ? [] : [model];
   }
 
   #filter(text: string): void {
@@ -305,7 +323,11 @@ export class Frame implements Session {
 
   #announce(): void {
     const { selection, trace } = this;
-    if (selection?.kind === "call") setText(this.#announcer, `${trace.name(selection.call)}, ${time(trace.duration[selection.call])}`);
+    if (selection?.kind === "call")
+      setText(
+        this.#announcer,
+        `${trace.name(selection.call)}, ${time(trace.duration[selection.call])}`,
+      );
     else setText(this.#announcer, selection ? trace.names[selection.model] : "nothing selected");
   }
 

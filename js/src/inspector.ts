@@ -30,7 +30,12 @@ const MARGINAL = new Set<keyof PhaseSums>(["pre", "post"]);
 const MARGINAL_SHARE = 0.005;
 
 export class Inspector {
-  readonly element = h("div", { class: "inspector", role: "region", "aria-label": "Inspector", tabindex: 0 });
+  readonly element = h("div", {
+    class: "inspector",
+    role: "region",
+    "aria-label": "Inspector",
+    tabindex: 0,
+  });
   #session: Session;
   #tensors: TensorList;
   #facts = "";
@@ -51,7 +56,9 @@ export class Inspector {
     if (sameSubject && running && performance.now() - this.#drawn < REFRESH_MS) return;
     this.#drawn = performance.now();
     this.#facts = facts;
-    const focused = (this.element.getRootNode() as ShadowRoot).activeElement?.getAttribute("data-focus");
+    const focused = (this.element.getRootNode() as ShadowRoot).activeElement?.getAttribute(
+      "data-focus",
+    );
     const top = this.element.scrollTop;
     this.element.replaceChildren(...this.#content(selection));
     this.element.scrollTop = sameSubject ? top : 0;
@@ -78,7 +85,14 @@ export class Inspector {
     }
     const { call } = selection;
     const { flags, responses } = trace.calls;
-    const facts = [flags[call], trace.duration[call], responses[call], errors[call], logs[call]?.length, notes[call]];
+    const facts = [
+      flags[call],
+      trace.duration[call],
+      responses[call],
+      errors[call],
+      logs[call]?.length,
+      notes[call],
+    ];
     return `call ${call}\n${facts} ${run.state}`;
   }
 
@@ -90,7 +104,9 @@ export class Inspector {
   #calls(selection: Exclude<Selection, { kind: "call" }>): readonly number[] {
     const { trace } = this.#session;
     if (selection.kind === "fold") return selection.calls;
-    return Array.from({ length: trace.n }, (_, call) => call).filter((call) => trace.calls.model[call] === selection.model);
+    return Array.from({ length: trace.n }, (_, call) => call).filter(
+      (call) => trace.calls.model[call] === selection.model,
+    );
   }
 
   #call(call: number): HTMLElement[] {
@@ -118,12 +134,24 @@ export class Inspector {
     const path = trace.ancestors(call);
     if (path.length === 0) return h("div", { class: "breadcrumb" }, "request from outside");
     const step = (caller: number): HTMLElement => {
-      const onclick = (): void => this.#session.select({ kind: "call", call: caller }, { reveal: true });
-      return h("button", { type: "button", class: "crumb", onclick, "data-focus": `crumb-${caller}` }, trace.name(caller));
+      const onclick = (): void =>
+        this.#session.select({ kind: "call", call: caller }, { reveal: true });
+      return h(
+        "button",
+        { type: "button", class: "crumb", onclick, "data-focus": `crumb-${caller}` },
+        trace.name(caller),
+      );
     };
     // Deep recursion: the ends of the chain are what tells where one is.
-    const shown = path.length > 6 ? [...path.slice(0, 2).map(step), h("span", {}, "…"), ...path.slice(-3).map(step)] : path.map(step);
-    return h("div", { class: "breadcrumb" }, shown.map((each) => [each, " › "]));
+    const shown =
+      path.length > 6
+        ? [...path.slice(0, 2).map(step), h("span", {}, "…"), ...path.slice(-3).map(step)]
+        : path.map(step);
+    return h(
+      "div",
+      { class: "breadcrumb" },
+      shown.map((each) => [each, " › "]),
+    );
   }
 
   #chips(call: number): HTMLElement {
@@ -133,7 +161,10 @@ export class Inspector {
     const chips: [string, string?][] = [[time(trace.duration[call])]];
     if (model.kind === "span") chips.push(["span"]);
     else chips.push([model.backend], [model.device], [`v${model.version}`]);
-    chips.push([header.instances[calls.instance[call]] ?? ""], [header.request_ids[call] ? `request ${header.request_ids[call]}` : ""]);
+    chips.push(
+      [header.instances[calls.instance[call]] ?? ""],
+      [header.request_ids[call] ? `request ${header.request_ids[call]}` : ""],
+    );
     const batch = this.#shared(call);
     if (batch > 1) chips.push([`batch of ${count(batch)}`]);
     if (trace.has(call, Flag.ASYNC)) chips.push(["async"]);
@@ -149,7 +180,10 @@ export class Inspector {
   #shared(call: number): number {
     const { execution, model } = this.#session.trace.calls;
     if (execution[call] === 0) return 1;
-    return execution.reduce((sum, each, k) => sum + (each === execution[call] && model[k] === model[call] ? 1 : 0), 0);
+    return execution.reduce(
+      (sum, each, k) => sum + (each === execution[call] && model[k] === model[call] ? 1 : 0),
+      0,
+    );
   }
 
   #many(selection: Exclude<Selection, { kind: "call" }>): HTMLElement[] {
@@ -158,7 +192,11 @@ export class Inspector {
     const model = trace.header.models[selection.model];
     const failed = calls.filter((call) => trace.has(call, Flag.ERROR));
     const what = selection.kind === "fold" ? "calls to one model from the same caller" : "model";
-    const chips: [string, string?][] = [[counted(calls.length, "call")], [model.backend], [model.device]];
+    const chips: [string, string?][] = [
+      [counted(calls.length, "call")],
+      [model.backend],
+      [model.device],
+    ];
     if (failed.length) chips.push([counted(failed.length, "error"), "error"]);
     const slowest = [...calls].sort((a, b) => trace.duration[b] - trace.duration[a]);
     return [
@@ -177,7 +215,12 @@ export class Inspector {
     const link = (call: number): HTMLElement => {
       const onclick = (): void => this.#session.select({ kind: "call", call }, { reveal: true });
       const place = `#${count(all.indexOf(call) + 1)} at ${time(trace.start(call))}`;
-      return h("button", { type: "button", class: "link", onclick, "data-focus": `call-${call}` }, h("span", {}, place), h("span", {}, time(trace.duration[call])));
+      return h(
+        "button",
+        { type: "button", class: "link", onclick, "data-focus": `call-${call}` },
+        h("span", {}, place),
+        h("span", {}, time(trace.duration[call])),
+      );
     };
     return [h("h4", {}, heading), ...some.slice(0, LISTED_CALLS).map(link)];
   }
@@ -185,7 +228,11 @@ export class Inspector {
 
 function chipList(chips: [string, string?][]): HTMLElement {
   const shown = chips.filter(([text]) => text);
-  return h("div", { class: "chips" }, shown.map(([text, kind = ""]) => h("span", { class: `chip ${kind}` }, text)));
+  return h(
+    "div",
+    { class: "chips" },
+    shown.map(([text, kind = ""]) => h("span", { class: `chip ${kind}` }, text)),
+  );
 }
 
 /** The stack of phases and their table; of one call, what was not recorded is said. */
@@ -196,12 +243,25 @@ function phases(trace: Trace, calls: readonly number[]): HTMLElement[] {
     h("i", { class: `back-${colour}`, style: { flex: `${sums[part] / whole} 1 0` } }),
   );
   const label = PARTS.map(([part, , text]) => `${text} ${time(sums[part])}`).join(", ");
-  const rows = PARTS.filter(([part]) => isListed(part, sums, whole)).map(([part, colour, text, phase]) => {
-    const absent = calls.length === 1 && phase !== null && Number.isNaN(trace.phase(calls[0], phase));
-    const cells = absent ? [h("td", { class: "absent" }, "not recorded"), h("td")] : [h("td", {}, time(sums[part])), h("td", {}, percent(sums[part], whole))];
-    return h("tr", {}, h("th", { class: "phase" }, h("i", { class: `swatch ${part} back-${colour}` }), text), cells);
-  });
-  return [h("div", { class: "stack", role: "img", "aria-label": label }, stack), h("table", { class: "phases" }, h("tbody", {}, rows))];
+  const rows = PARTS.filter(([part]) => isListed(part, sums, whole)).map(
+    ([part, colour, text, phase]) => {
+      const absent =
+        calls.length === 1 && phase !== null && Number.isNaN(trace.phase(calls[0], phase));
+      const cells = absent
+        ? [h("td", { class: "absent" }, "not recorded"), h("td")]
+        : [h("td", {}, time(sums[part])), h("td", {}, percent(sums[part], whole))];
+      return h(
+        "tr",
+        {},
+        h("th", { class: "phase" }, h("i", { class: `swatch ${part} back-${colour}` }), text),
+        cells,
+      );
+    },
+  );
+  return [
+    h("div", { class: "stack", role: "img", "aria-label": label }, stack),
+    h("table", { class: "phases" }, h("tbody", {}, rows)),
+  ];
 }
 
 function isListed(part: keyof PhaseSums, sums: PhaseSums, whole: number): boolean {
@@ -213,13 +273,18 @@ function isListed(part: keyof PhaseSums, sums: PhaseSums, whole: number): boolea
 function error(trace: Trace, call: number, text: string, code: string | undefined): HTMLElement {
   const chain = [...trace.ancestors(call), call].map((each) => trace.name(each));
   const where = chain.length > 8 ? [...chain.slice(0, 3), "…", ...chain.slice(-4)] : chain;
-  const head = h("div", { class: "chain" }, code ? `${code} · ${where.join(" › ")}` : where.join(" › "));
+  const head = h(
+    "div",
+    { class: "chain" },
+    code ? `${code} · ${where.join(" › ")}` : where.join(" › "),
+  );
   return h("div", { class: "error", role: "note" }, head, h("div", { class: "code" }, text));
 }
 
 function latency(trace: Trace, slowest: readonly number[]): HTMLElement[] {
   const us = slowest.map((call) => trace.duration[call]).reverse();
-  const quantile = (share: number): string => time(us[Math.min(us.length - 1, Math.floor(share * us.length))]);
+  const quantile = (share: number): string =>
+    time(us[Math.min(us.length - 1, Math.floor(share * us.length))]);
   const mean = us.reduce((sum, each) => sum + each, 0) / us.length;
   const facts: [string, string][] = [
     ["p50", quantile(0.5)],
@@ -233,13 +298,28 @@ function latency(trace: Trace, slowest: readonly number[]): HTMLElement[] {
   if (us.length < LEAST_FOR_HISTOGRAM) return [heading, factGrid(facts)];
   const [low, high] = [us[0], us[us.length - 1]];
   const counts = new Array<number>(BINS).fill(0);
-  for (const each of us) counts[Math.min(BINS - 1, Math.floor(((each - low) / (high - low || 1)) * BINS))]++;
-  return [heading, factGrid(facts), ...distribution({ low, high, counts }, "latencies", (each) => time(each ?? NaN))];
+  for (const each of us)
+    counts[Math.min(BINS - 1, Math.floor(((each - low) / (high - low || 1)) * BINS))]++;
+  return [
+    heading,
+    factGrid(facts),
+    ...distribution({ low, high, counts }, "latencies", (each) => time(each ?? NaN)),
+  ];
 }
 
 function logLines(lines: readonly [number, string, string][]): HTMLElement[] {
   const line = ([us, level, text]: [number, string, string]): HTMLElement =>
-    h("div", { class: level.toLowerCase() }, h("span", { class: "number" }, time(us)), h("span", { class: "level" }, level), h("span", {}, text.trimEnd()));
-  const list = h("div", { class: "logs code", tabindex: 0, role: "group", "aria-label": "Log lines" }, lines.map(line));
+    h(
+      "div",
+      { class: level.toLowerCase() },
+      h("span", { class: "number" }, time(us)),
+      h("span", { class: "level" }, level),
+      h("span", {}, text.trimEnd()),
+    );
+  const list = h(
+    "div",
+    { class: "logs code", tabindex: 0, role: "group", "aria-label": "Log lines" },
+    lines.map(line),
+  );
   return [h("h4", {}, "Log", h("span", {}, count(lines.length))), list];
 }

@@ -40,12 +40,16 @@ let lastId = 0;
 
 export class Kernel {
   #model: WidgetModel;
-  #waiting = new Map<number, { resolve: (answer: Answer) => void; reject: (error: Error) => void }>();
+  #waiting = new Map<
+    number,
+    { resolve: (answer: Answer) => void; reject: (error: Error) => void }
+  >();
   #listener: (message: AnswerMessage, buffers?: ArrayBufferView[]) => void;
 
   constructor(model: WidgetModel) {
     this.#model = model;
-    this.#listener = (message, buffers = []) => message?.type === "answer" && this.#answered(message, buffers);
+    this.#listener = (message, buffers = []) =>
+      message?.type === "answer" && this.#answered(message, buffers);
     model.on("msg:custom", this.#listener);
   }
 

@@ -1,9 +1,26 @@
 /** The keyboard map of the timeline, in one table: what a key does and what the help says. */
 
 export type Command =
-  | "down" | "up" | "first" | "last" | "pageDown" | "pageUp" | "unfold" | "fold"
-  | "inspect" | "zoomIn" | "zoomOut" | "zoomAll" | "zoomSelected" | "panLeft" | "panRight"
-  | "nextError" | "criticalPath" | "filter" | "clear" | "help";
+  | "down"
+  | "up"
+  | "first"
+  | "last"
+  | "pageDown"
+  | "pageUp"
+  | "unfold"
+  | "fold"
+  | "inspect"
+  | "zoomIn"
+  | "zoomOut"
+  | "zoomAll"
+  | "zoomSelected"
+  | "panLeft"
+  | "panRight"
+  | "nextError"
+  | "criticalPath"
+  | "filter"
+  | "clear"
+  | "help";
 
 const COMMANDS: Record<string, Command> = {
   ArrowDown: "down",
@@ -47,6 +64,7 @@ export const HELP: readonly [keys: string, meaning: string][] = [
 /** What the key asks for; nothing when it belongs to the browser or the host. */
 export function commandOf(event: KeyboardEvent): Command | undefined {
   if (event.ctrlKey || event.metaKey || event.altKey) return undefined;
-  const shifted = event.shiftKey && event.key.startsWith("Arrow") ? `Shift+${event.key}` : event.key;
+  const shifted =
+    event.shiftKey && event.key.startsWith("Arrow") ? `Shift+${event.key}` : event.key;
   return COMMANDS[shifted];
 }

@@ -67,9 +67,20 @@ const TIGHT_GAP = 10;
 /** A closing edge leaves beside the edge that it closes. */
 const BACK_SHIFT = 14;
 
-export function layered(nodes: readonly LayoutNode[], edges: readonly LayoutEdge[], options: LayoutOptions): Layout {
+export function layered(
+  nodes: readonly LayoutNode[],
+  edges: readonly LayoutEdge[],
+  options: LayoutOptions,
+): Layout {
   if (nodes.length === 0) {
-    return { boxes: new Map(), routes: [], width: 0, height: 0, crossings: 0, direction: options.direction };
+    return {
+      boxes: new Map(),
+      routes: [],
+      width: 0,
+      height: 0,
+      crossings: 0,
+      direction: options.direction,
+    };
   }
   const arcs = acyclic(nodes, edges);
   const ranks = longestPaths(nodes.length, arcs);
@@ -102,14 +113,16 @@ function acyclic(nodes: readonly LayoutNode[], edges: readonly LayoutEdge[]): Ar
     }
     state[k] = 2;
   };
-  const callers = [...nodes.keys()].sort((a, b) => incoming[a] - incoming[b] || nodes[a].first - nodes[b].first);
+  const callers = [...nodes.keys()].sort(
+    (a, b) => incoming[a] - incoming[b] || nodes[a].first - nodes[b].first,
+  );
   for (const k of callers) if (state[k] === 0) visit(k);
   return arcs.map((arc) => (arc.reversed ? { ...arc, upper: arc.lower, lower: arc.upper } : arc));
 }
 
 function longestPaths(count: number, arcs: readonly Arc[]): Int32Array {
   const ranks = new Int32Array(count);
-  for (let moved = true; moved; ) {
+  for (let moved = true; moved;) {
     moved = false;
     for (const { upper, lower } of arcs) {
       if (ranks[lower] > ranks[upper]) continue;
@@ -139,7 +152,8 @@ function vertices(
   const paths = new Map<number, Vertex[]>();
   for (const { upper, lower, edge } of arcs) {
     const path = [boxes[upper]];
-    for (let rank = ranks[upper] + 1; rank < ranks[lower]; rank++) path.push(add(-1, rank, edges[edge].first));
+    for (let rank = ranks[upper] + 1; rank < ranks[lower]; rank++)
+      path.push(add(-1, rank, edges[edge].first));
     path.push(boxes[lower]);
     for (let k = 1; k < path.length; k++) {
       path[k - 1].down.push(path[k]);
@@ -178,7 +192,8 @@ function place(layers: Vertex[][], gap: number): void {
     const down = pass % 2 === 0;
     for (const layer of down ? layers : layers.toReversed()) {
       const wanted = layer.map((vertex) => {
-        const neighbours = pass >= 20 ? [...vertex.up, ...vertex.down] : down ? vertex.up : vertex.down;
+        const neighbours =
+          pass >= 20 ? [...vertex.up, ...vertex.down] : down ? vertex.up : vertex.down;
         return { at: meanAcross(neighbours, vertex.across), weight: weight(vertex, neighbours) };
       });
       isotonic(layer, wanted, offsetsOf(layer, gap));
@@ -207,13 +222,25 @@ function offsetsOf(layer: Vertex[], gap: number): number[] {
 }
 
 /** Least squares under order constraints: pool adjacent violators. */
-function isotonic(layer: Vertex[], wanted: { at: number; weight: number }[], offsets: number[]): void {
+function isotonic(
+  layer: Vertex[],
+  wanted: { at: number; weight: number }[],
+  offsets: number[],
+): void {
   const blocks: { sum: number; weight: number; size: number }[] = [];
   wanted.forEach(({ at, weight }, k) => {
     let block = { sum: (at - offsets[k]) * weight, weight, size: 1 };
-    for (let last = blocks.at(-1); last && last.sum / last.weight > block.sum / block.weight; last = blocks.at(-1)) {
+    for (
+      let last = blocks.at(-1);
+      last && last.sum / last.weight > block.sum / block.weight;
+      last = blocks.at(-1)
+    ) {
       blocks.pop();
-      block = { sum: block.sum + last.sum, weight: block.weight + last.weight, size: block.size + last.size };
+      block = {
+        sum: block.sum + last.sum,
+        weight: block.weight + last.weight,
+        size: block.size + last.size,
+      };
     }
     blocks.push(block);
   });
@@ -288,7 +315,8 @@ function stepsOf(
   const [first, last] = [path[0], path[path.length - 1]];
   const top = bands[first.rank].start + first.row * (depth + ZIGZAG_GAP);
   steps.push([top + depth, first.across + shift]);
-  if (zigzag[first.rank] && first.row === 0) steps.push([bands[first.rank].end, first.across + shift]);
+  if (zigzag[first.rank] && first.row === 0)
+    steps.push([bands[first.rank].end, first.across + shift]);
   for (const bend of path.slice(1, -1)) {
     steps.push([bands[bend.rank].start, bend.across], [bands[bend.rank].end, bend.across]);
   }

@@ -16,7 +16,8 @@ export class Live {
   readonly model: WidgetModel;
   #listeners = new Set<() => void>();
   #resyncing = false;
-  #receive = (message: Message, buffers: ArrayBufferView[] = []): void => this.#received(message, buffers);
+  #receive = (message: Message, buffers: ArrayBufferView[] = []): void =>
+    this.#received(message, buffers);
 
   constructor(model: WidgetModel) {
     this.model = model;
@@ -38,11 +39,14 @@ export class Live {
   #received(message: Message, buffers: ArrayBufferView[]): void {
     switch (message?.type) {
       case "snapshot":
+        // An answer that took its time, overtaken by rows sent since.
+        if (message.seq < this.store.seq) return;
         this.store.replace(message.header, ownBuffer(buffers[0]), message.seq);
         this.#resyncing = false;
         break;
       case "rows":
-        if (!this.store.upsert(message.header, ownBuffer(buffers[0]), message.seq)) return this.#resync();
+        if (!this.store.upsert(message.header, ownBuffer(buffers[0]), message.seq))
+          return this.#resync();
         break;
       case "finished":
         if (this.store.header.run.state === "running") this.store.header.run.state = "done";

@@ -96,7 +96,13 @@ function gather(nodes: ModelNode[], edges: ModelEdge[], kept: number): ModelGrap
   const large = [...nodes].sort((a, b) => b.own - a.own).slice(0, kept);
   const ids = new Set(large.map((node) => node.id));
   const rest = nodes.filter((node) => !ids.has(node.id));
-  const box: ModelNode = { ...rest[0], id: OTHERS, name: `+${rest.length} models`, device: "", models: rest.length };
+  const box: ModelNode = {
+    ...rest[0],
+    id: OTHERS,
+    name: `+${rest.length} models`,
+    device: "",
+    models: rest.length,
+  };
   box.phases = { ...rest[0].phases };
   for (const node of rest.slice(1)) addNode(box, node);
   const merged = new Map<string, ModelEdge>();
@@ -114,10 +120,12 @@ function gather(nodes: ModelNode[], edges: ModelEdge[], kept: number): ModelGrap
 
 function addNode(to: ModelNode, node: ModelNode): void {
   for (const key of ["count", "errors", "own"] as const) to[key] += node[key];
-  for (const key of Object.keys(to.phases) as (keyof PhaseSums)[]) to.phases[key] += node.phases[key];
+  for (const key of Object.keys(to.phases) as (keyof PhaseSums)[])
+    to.phases[key] += node.phases[key];
   to.first = Math.min(to.first, node.first);
 }
 
 function addEdge(to: ModelEdge, edge: ModelEdge): void {
-  for (const key of ["count", "async", "streams", "responses", "errors"] as const) to[key] += edge[key];
+  for (const key of ["count", "async", "streams", "responses", "errors"] as const)
+    to[key] += edge[key];
 }

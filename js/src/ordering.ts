@@ -50,7 +50,9 @@ export function order(layers: Vertex[][]): number {
 
 function sortByNeighbours(layers: Vertex[][], down: boolean): void {
   for (const layer of down ? layers : layers.toReversed()) {
-    const centre = new Map(layer.map((vertex) => [vertex, meanSlot(down ? vertex.up : vertex.down, vertex.slot)]));
+    const centre = new Map(
+      layer.map((vertex) => [vertex, meanSlot(down ? vertex.up : vertex.down, vertex.slot)]),
+    );
     layer.sort((a, b) => (centre.get(a) ?? 0) - (centre.get(b) ?? 0) || a.order - b.order);
     renumber(layer);
   }
@@ -87,7 +89,9 @@ function crossings(layers: Vertex[][]): number {
   let sum = 0;
   for (let rank = 0; rank + 1 < layers.length; rank++) {
     const tree = new Int32Array(layers[rank + 1].length + 2);
-    const ends = layers[rank].flatMap((vertex) => vertex.down.map((end) => end.slot).sort((a, b) => a - b));
+    const ends = layers[rank].flatMap((vertex) =>
+      vertex.down.map((end) => end.slot).sort((a, b) => a - b),
+    );
     for (const end of ends.reverse()) {
       for (let k = end; k > 0; k -= k & -k) sum += tree[k];
       for (let k = end + 1; k < tree.length; k += k & -k) tree[k]++;

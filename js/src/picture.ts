@@ -3,9 +3,29 @@
 import type { GridPreview, ImagePreview } from "./wire.ts";
 
 /** Cividis, for values on one side of zero: it is monotone in lightness for every kind of vision. */
-const SEQUENTIAL = ["#00224e", "#1a386f", "#434e6c", "#5f6270", "#7d7c78", "#9c9074", "#bda269", "#dfbb4e", "#fee838"];
+const SEQUENTIAL = [
+  "#00224e",
+  "#1a386f",
+  "#434e6c",
+  "#5f6270",
+  "#7d7c78",
+  "#9c9074",
+  "#bda269",
+  "#dfbb4e",
+  "#fee838",
+];
 /** Blue, white, orange, for values on both sides of zero. */
-const DIVERGING = ["#084081", "#4389be", "#9ecae1", "#deebf2", "#f7f6f3", "#fae2c8", "#f5b06e", "#d6701c", "#8c3c04"];
+const DIVERGING = [
+  "#084081",
+  "#4389be",
+  "#9ecae1",
+  "#deebf2",
+  "#f7f6f3",
+  "#fae2c8",
+  "#f5b06e",
+  "#d6701c",
+  "#8c3c04",
+];
 const NOT_A_NUMBER = 255;
 const LEVELS = 254;
 /** Smaller planes than this are no images. */

@@ -3,6 +3,8 @@
 /** Some room after the last call, so that its end can be seen. */
 const ROOM = 1.005;
 const NARROWEST = 1e-6;
+/** Shown of a run that has no calls yet. */
+const LEAST_US = 1;
 
 export class TimeRange {
   from = 0;
@@ -27,7 +29,7 @@ export class TimeRange {
   /** The trace now ends here. */
   grow(wall: number): void {
     const showAll = this.following || this.isWhole;
-    this.#whole = Math.max(wall * ROOM, 1e-3);
+    this.#whole = Math.max(wall * ROOM, LEAST_US);
     if (showAll) this.#set(0, this.#whole);
   }
 
@@ -57,7 +59,11 @@ export class TimeRange {
 }
 
 /** Round times to label, about one per `space` pixels. */
-export function ticks(range: TimeRange, width: number, space = 90): { times: number[]; step: number } {
+export function ticks(
+  range: TimeRange,
+  width: number,
+  space = 90,
+): { times: number[]; step: number } {
   const least = range.width / Math.max(2, width / space);
   const power = 10 ** Math.floor(Math.log10(least));
   const step = power * ([1, 2, 5].find((each) => each * power >= least) ?? 10);

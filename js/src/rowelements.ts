@@ -75,11 +75,20 @@ export class RowElements {
     const { flags, responses } = trace.calls;
     const state = [flags[call], responses[call], trace.duration[call], trace.names[row.model]];
     const tree = [row.calls.length, row.depth, row.position, row.siblings];
-    return [...state, ...tree, this.#rows?.hasChildren(row), this.#rows?.isOpen(row), this.#errors(row)].join();
+    return [
+      ...state,
+      ...tree,
+      this.#rows?.hasChildren(row),
+      this.#rows?.isOpen(row),
+      this.#errors(row),
+    ].join();
   }
 
   #errors(row: Row): number {
-    return row.calls.reduce((sum, call) => sum + (this.#session.trace.has(call, Flag.ERROR) ? 1 : 0), 0);
+    return row.calls.reduce(
+      (sum, call) => sum + (this.#session.trace.has(call, Flag.ERROR) ? 1 : 0),
+      0,
+    );
   }
 
   #fill(element: HTMLElement, row: Row): void {
@@ -91,12 +100,29 @@ export class RowElements {
     element.setAttribute("aria-setsize", String(row.siblings));
     if (branches) element.setAttribute("aria-expanded", String(this.#rows?.isOpen(row)));
     else element.removeAttribute("aria-expanded");
-    element.setAttribute("aria-description", row.kind === "call" ? time(trace.duration[call]) : counted(row.calls.length, "call"));
-    const triangle = branches && svg("svg", { viewBox: "0 0 8 8", "aria-hidden": "true" }, svg("path", { d: "M2 0 L7 4 L2 8z", fill: "currentColor" }));
-    const guides = Array.from({ length: Math.min(row.depth, MOST_GUIDES) }, () => h("span", { class: "guide" }));
+    element.setAttribute(
+      "aria-description",
+      row.kind === "call" ? time(trace.duration[call]) : counted(row.calls.length, "call"),
+    );
+    const triangle =
+      branches &&
+      svg(
+        "svg",
+        { viewBox: "0 0 8 8", "aria-hidden": "true" },
+        svg("path", { d: "M2 0 L7 4 L2 8z", fill: "currentColor" }),
+      );
+    const guides = Array.from({ length: Math.min(row.depth, MOST_GUIDES) }, () =>
+      h("span", { class: "guide" }),
+    );
     const name = row.kind === "calls" ? "individual calls" : trace.names[row.model];
     const names = h("div", { class: "names" }, guides, h("span", { class: "triangle" }, triangle));
-    names.append(h("span", { class: `name ${row.kind} ${trace.header.models[row.model].kind}`, title: name }, name));
+    names.append(
+      h(
+        "span",
+        { class: `name ${row.kind} ${trace.header.models[row.model].kind}`, title: name },
+        name,
+      ),
+    );
     names.append(...this.#badges(row));
     element.replaceChildren(names);
   }
@@ -105,8 +131,10 @@ export class RowElements {
     const { trace } = this.#session;
     const [call] = row.calls;
     const badges: HTMLElement[] = [];
-    const badge = (text: string, kind = ""): number => badges.push(h("span", { class: `badge ${kind}` }, text));
-    if (row.kind !== "call") badges.push(h("span", { class: "count" }, `×${count(row.calls.length)}`));
+    const badge = (text: string, kind = ""): number =>
+      badges.push(h("span", { class: `badge ${kind}` }, text));
+    if (row.kind !== "call")
+      badges.push(h("span", { class: "count" }, `×${count(row.calls.length)}`));
     else if (row.ordinal) badges.push(h("span", { class: "count" }, `#${count(row.ordinal)}`));
     const errors = this.#errors(row);
     if (errors) badge(row.kind === "call" ? "error" : counted(errors, "error"), "error");

@@ -109,7 +109,9 @@ export class Rows {
   #descend(rows: Row[], call: number): Row | null {
     const single = rows.find((row) => row.kind === "call" && row.calls[0] === call);
     if (single) return single;
-    const fold = rows.find((row) => row.kind !== "call" && row.model === this.trace.calls.model[call]);
+    const fold = rows.find(
+      (row) => row.kind !== "call" && row.model === this.trace.calls.model[call],
+    );
     if (!fold) return null;
     this.open.add(fold.key);
     const within = this.children(fold);
@@ -148,8 +150,10 @@ export class Rows {
     const at = parent ? `${parent.key}/` : "";
     const rows: Row[] = [];
     for (const [model, group] of byModel(trace, calls)) {
-      if (group.length >= foldFrom) rows.push(newRow("fold", parent, `${at}m${model}`, model, group));
-      else for (const call of group) rows.push(newRow("call", parent, `${at}${call}`, model, [call]));
+      if (group.length >= foldFrom)
+        rows.push(newRow("fold", parent, `${at}m${model}`, model, group));
+      else
+        for (const call of group) rows.push(newRow("call", parent, `${at}${call}`, model, [call]));
     }
     rows.sort((a, b) => trace.start(a.calls[0]) - trace.start(b.calls[0]));
     return numbered(rows);
@@ -168,9 +172,26 @@ function byModel(trace: Trace, calls: Iterable<number>): Map<number, number[]> {
   return groups;
 }
 
-function newRow(kind: Row["kind"], parent: Row | null, key: string, model: number, calls: readonly number[]): Row {
+function newRow(
+  kind: Row["kind"],
+  parent: Row | null,
+  key: string,
+  model: number,
+  calls: readonly number[],
+): Row {
   const depth = parent ? parent.depth + 1 : 0;
-  return { kind, key, model, calls, ordinal: 0, parent, depth, position: 0, siblings: 0, index: -1 };
+  return {
+    kind,
+    key,
+    model,
+    calls,
+    ordinal: 0,
+    parent,
+    depth,
+    position: 0,
+    siblings: 0,
+    index: -1,
+  };
 }
 
 function numbered(rows: Row[]): Row[] {

@@ -12,6 +12,9 @@ export type Selection =
   | { kind: "model"; model: number }
   | { kind: "fold"; key: string; model: number; calls: readonly number[] };
 
+/** What the pointer is over: calls in the timeline, or a model in the graph. */
+export type Hover = { call: number } | { model: number };
+
 /** What a tooltip tells. */
 export interface Tip {
   title: string;
@@ -29,8 +32,7 @@ export interface Session {
   readonly selection: Selection | null;
   readonly showsCritical: boolean;
   select(selection: Selection | null, options?: { reveal?: boolean }): void;
-  /** The pointer is over calls in the timeline, or over a model in the graph. */
-  hover(over: { call: number } | { model: number } | null): void;
+  hover(over: Hover | null): void;
   tip(tip: Tip | null, event?: MouseEvent): void;
   /** Whether the filter, or what is selected or hovered, leaves this row aside. */
   dims(row: Row, open: boolean): boolean;

@@ -57,15 +57,30 @@ export class SliceView {
 
   #fill(): void {
     const caption = h("div", { class: "caption" }, this.#size, this.#range);
-    this.element.replaceChildren(...this.#modes(), this.#canvas, caption, this.#note, ...this.#sliders());
+    this.element.replaceChildren(
+      ...this.#modes(),
+      this.#canvas,
+      caption,
+      this.#note,
+      ...this.#sliders(),
+    );
     this.#paint();
   }
 
   #modes(): HTMLElement[] {
     const { shape, datatype } = this.#source.entry;
-    if (!imageLayout(shape, datatype) || !(this.#source.kernel || this.#embedded("image"))) return [];
+    if (!imageLayout(shape, datatype) || !(this.#source.kernel || this.#embedded("image")))
+      return [];
     const button = (mode: Mode, text: string): HTMLElement =>
-      h("button", { type: "button", "aria-pressed": String(this.#state.mode === mode), onclick: () => this.#setMode(mode) }, text);
+      h(
+        "button",
+        {
+          type: "button",
+          "aria-pressed": String(this.#state.mode === mode),
+          onclick: () => this.#setMode(mode),
+        },
+        text,
+      );
     const group = { class: "segments", role: "group", "aria-label": "View" };
     return [h("div", group, button("image", "image"), button("grid", "heatmap"))];
   }
@@ -87,15 +102,33 @@ export class SliceView {
   #slider(size: number, axis: number): HTMLElement {
     const place = h("span", {}, `${this.#state.index[axis] ?? 0} / ${size - 1}`);
     const disabled = this.#source.kernel === null;
-    const attributes = { type: "range", min: 0, max: size - 1, step: 1, value: this.#state.index[axis] ?? 0 };
+    const attributes = {
+      type: "range",
+      min: 0,
+      max: size - 1,
+      step: 1,
+      value: this.#state.index[axis] ?? 0,
+    };
     const oninput = (event: Event): void => {
       this.#state.index[axis] = Number((event.target as HTMLInputElement).value);
       setText(place, `${this.#state.index[axis]} / ${size - 1}`);
       this.#show();
     };
     const title = disabled ? "other slices need the kernel that ran this" : undefined;
-    const input = h("input", { ...attributes, disabled, title, oninput, "aria-label": `axis ${axis}` });
-    return h("div", { class: "slider" }, h("span", { class: "code" }, `axis ${axis}`), input, place);
+    const input = h("input", {
+      ...attributes,
+      disabled,
+      title,
+      oninput,
+      "aria-label": `axis ${axis}`,
+    });
+    return h(
+      "div",
+      { class: "slider" },
+      h("span", { class: "code" }, `axis ${axis}`),
+      input,
+      place,
+    );
   }
 
   /** The embedded preview of a mode, if it is the slice wanted. */
@@ -169,9 +202,14 @@ export class SliceView {
   #caption(): void {
     const { rows, columns, of } = this.#picture;
     const whole = of[0] === rows && of[1] === columns;
-    const reduced = this.#picture.kind === "grid" && this.#picture.reduced ? ` by ${this.#picture.reduced}` : "";
-    setText(this.#size, whole ? `${rows} × ${columns}` : `${rows} × ${columns} of ${of[0]} × ${of[1]}${reduced}`);
-    const range = this.#picture.kind === "grid" ? scaleOf(this.#picture).map(value).join(" … ") : "";
+    const reduced =
+      this.#picture.kind === "grid" && this.#picture.reduced ? ` by ${this.#picture.reduced}` : "";
+    setText(
+      this.#size,
+      whole ? `${rows} × ${columns}` : `${rows} × ${columns} of ${of[0]} × ${of[1]}${reduced}`,
+    );
+    const range =
+      this.#picture.kind === "grid" ? scaleOf(this.#picture).map(value).join(" … ") : "";
     setText(this.#range, range);
   }
 
@@ -183,7 +221,9 @@ export class SliceView {
     const fill = this.#canvas.style.objectFit === "fill";
     const scale = Math.min(box.width / columns, box.height / rows);
     const [wide, high] = fill ? [box.width, box.height] : [columns * scale, rows * scale];
-    const column = Math.floor(((event.clientX - box.left - (box.width - wide) / 2) / wide) * columns);
+    const column = Math.floor(
+      ((event.clientX - box.left - (box.width - wide) / 2) / wide) * columns,
+    );
     const row = Math.floor(((event.clientY - box.top - (box.height - high) / 2) / high) * rows);
     if (row < 0 || column < 0 || row >= rows || column >= columns) return this.#caption();
     const level = this.#bytes()[row * columns + column];

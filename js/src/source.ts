@@ -17,11 +17,23 @@ export function sourceLines(trace: Trace, call: number): HTMLElement[] {
   const indent = Math.min(...around.filter((each) => each.trim()).map((each) => each.search(/\S/)));
   const shown = around.map((each, k) => sourceLine(each.slice(indent), first + k, line));
   const title = h("h4", {}, `Called by ${trace.name(caller)}`, h("span", {}, `model.py:${line}`));
-  return [title, h("div", { class: "source code", tabindex: 0, role: "group", "aria-label": "Source of the call" }, shown)];
+  return [
+    title,
+    h(
+      "div",
+      { class: "source code", tabindex: 0, role: "group", "aria-label": "Source of the call" },
+      shown,
+    ),
+  ];
 }
 
 function sourceLine(text: string, number: number, called: number): HTMLElement {
   const here = number === called;
   const attributes = { class: here ? "here" : "", "aria-current": here ? "location" : null };
-  return h("div", attributes, h("span", { class: "number" }, String(number)), h("span", {}, text || " "));
+  return h(
+    "div",
+    attributes,
+    h("span", { class: "number" }, String(number)),
+    h("span", {}, text || " "),
+  );
 }

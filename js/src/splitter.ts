@@ -19,9 +19,16 @@ export interface SplitterOptions {
 export function splitter(options: SplitterOptions): HTMLElement {
   const { label, axis, behind } = options;
   const orientation = axis === "x" ? "vertical" : "horizontal";
-  const role = { role: "separator", tabindex: 0, "aria-label": label, "aria-orientation": orientation, "aria-valuenow": 0 };
+  const role = {
+    role: "separator",
+    tabindex: 0,
+    "aria-label": label,
+    "aria-orientation": orientation,
+    "aria-valuenow": 0,
+  };
   const element = h("div", { class: `splitter ${axis}`, ...role });
-  const show = (): void => element.setAttribute("aria-valuenow", String(Math.round(options.size())));
+  const show = (): void =>
+    element.setAttribute("aria-valuenow", String(Math.round(options.size())));
   const moveTo = (size: number): void => {
     const [least, most] = options.bounds();
     options.resize(Math.round(Math.max(least, Math.min(most, size))));
@@ -32,7 +39,8 @@ export function splitter(options: SplitterOptions): HTMLElement {
   element.addEventListener("pointerdown", (start) => {
     const from = options.size();
     element.setPointerCapture(start.pointerId);
-    const move = (event: PointerEvent): void => moveTo(from + (along(event) - along(start)) * (behind ? -1 : 1));
+    const move = (event: PointerEvent): void =>
+      moveTo(from + (along(event) - along(start)) * (behind ? -1 : 1));
     const end = (): void => element.removeEventListener("pointermove", move);
     element.addEventListener("pointermove", move);
     element.addEventListener("pointerup", end, { once: true });

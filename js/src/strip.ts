@@ -3,7 +3,7 @@
 import type { Plane } from "./bars.ts";
 import { perPixel } from "./concurrency.ts";
 import { context, h } from "./dom.ts";
-import { count } from "./format.ts";
+import { count, counted } from "./format.ts";
 import { ticks, type TimeRange } from "./range.ts";
 import type { Colours } from "./theme.ts";
 import type { Trace } from "./trace.ts";
@@ -57,7 +57,11 @@ export class Strip {
     }
   }
 
-  #paintWindow(pen: CanvasRenderingContext2D, { left, width }: Plane, { shade, accent }: Colours): void {
+  #paintWindow(
+    pen: CanvasRenderingContext2D,
+    { left, width }: Plane,
+    { shade, accent }: Colours,
+  ): void {
     if (this.#range.isWhole) return;
     const from = left + (this.#range.from / this.#range.whole) * width;
     const to = left + (this.#range.to / this.#range.whole) * width;
@@ -102,9 +106,10 @@ export class Axis {
   /** Label round times; returns them for the grid below. */
   paint(plane: Plane, colours: Colours, rows: number): number[] {
     const pen = context(this.element, plane.right, AXIS_HEIGHT);
-    label(pen, colours, `${count(rows)} rows`, AXIS_HEIGHT / 2);
+    label(pen, colours, counted(rows, "row"), AXIS_HEIGHT / 2);
     const { times, step } = ticks(plane.range, plane.width);
-    const [unit, scale] = step >= 1e6 ? ["s", 1e6] : step >= 1e3 || plane.range.to > 5e3 ? ["ms", 1e3] : ["µs", 1];
+    const [unit, scale] =
+      step >= 1e6 ? ["s", 1e6] : step >= 1e3 || plane.range.to > 5e3 ? ["ms", 1e3] : ["µs", 1];
     const decimals = Math.max(0, -Math.floor(Math.log10(step / scale) + 1e-9));
     for (const us of times) {
       const text = `${(us / scale).toFixed(decimals)} ${unit}`;
@@ -116,7 +121,12 @@ export class Axis {
   }
 }
 
-function label(pen: CanvasRenderingContext2D, { font, fg2 }: Colours, text: string, middle: number): void {
+function label(
+  pen: CanvasRenderingContext2D,
+  { font, fg2 }: Colours,
+  text: string,
+  middle: number,
+): void {
   pen.font = `10.5px ${font}`;
   pen.textBaseline = "middle";
   pen.fillStyle = fg2;

@@ -11,7 +11,10 @@ import { Flag, type Histogram, type Stats, type TensorEntry, type TextPreview } 
 const LISTED = 24;
 
 type Role = TensorEntry["role"];
-const HEADINGS: [Role, string][] = [["input", "Inputs"], ["output", "Outputs"]];
+const HEADINGS: [Role, string][] = [
+  ["input", "Inputs"],
+  ["output", "Outputs"],
+];
 
 export class TensorList {
   #session: Session;
@@ -35,7 +38,8 @@ export class TensorList {
     const known = this.#answers.get(call);
     const embedded = header.tensors[call];
     if (known) this.#fill(element, call, known);
-    else if (embedded) this.#fill(element, call, { tensors: embedded, buffer: this.#session.buffer });
+    else if (embedded)
+      this.#fill(element, call, { tensors: embedded, buffer: this.#session.buffer });
     if (!known && this.#session.kernel) this.#ask(element, call, Boolean(embedded));
     else if (!known && !embedded) element.append(...this.#nothing(header.run.state === "running"));
     return element;
@@ -77,12 +81,20 @@ export class TensorList {
 
   #fill(element: HTMLElement, call: number, answer: Answer): void {
     const tensors = answer.tensors ?? [];
-    if (tensors.length === 0) return element.replaceChildren(h("h4", {}, "Tensors"), h("p", { class: "hint" }, "None were recorded."));
+    if (tensors.length === 0)
+      return element.replaceChildren(
+        h("h4", {}, "Tensors"),
+        h("p", { class: "hint" }, "None were recorded."),
+      );
     const sections = HEADINGS.flatMap(([role, heading]) => {
-      const own = tensors.map((entry, position) => ({ entry, position })).filter(({ entry }) => entry.role === role);
+      const own = tensors
+        .map((entry, position) => ({ entry, position }))
+        .filter(({ entry }) => entry.role === role);
       if (own.length === 0) return [];
       const list = h("div");
-      const items = own.map(({ entry, position }) => this.#item(call, entry, position, answer, tensors));
+      const items = own.map(({ entry, position }) =>
+        this.#item(call, entry, position, answer, tensors),
+      );
       this.#list(list, items, LISTED);
       return [h("h4", {}, heading, h("span", {}, count(own.length))), list];
     });
@@ -97,7 +109,13 @@ export class TensorList {
     list.append(h("button", { type: "button", class: "more", onclick }, `${count(rest)} more`));
   }
 
-  #item(call: number, entry: TensorEntry, position: number, answer: Answer, all: TensorEntry[]): HTMLElement {
+  #item(
+    call: number,
+    entry: TensorEntry,
+    position: number,
+    answer: Answer,
+    all: TensorEntry[],
+  ): HTMLElement {
     const key = `${entry.role}/${entry.name}/${entry.response}`;
     const isOpen = (): boolean => this.#opened.get(key) ?? entry === this.#openAtFirst(all);
     const item = h("div", { class: "tensor" });
@@ -127,7 +145,12 @@ export class TensorList {
     const number = entry.response > 0 ? ` #${entry.response + 1}` : "";
     return h(
       "button",
-      { type: "button", class: "head", "aria-expanded": String(open), "data-focus": `tensor-${key}` },
+      {
+        type: "button",
+        class: "head",
+        "aria-expanded": String(open),
+        "data-focus": `tensor-${key}`,
+      },
       h("span", { class: "arrow", "aria-hidden": "true" }, entry.role === "output" ? "←" : "→"),
       h("span", { class: "name code" }, entry.name, number),
       h("span", { class: "datatype code" }, entry.datatype),
@@ -144,7 +167,13 @@ export class TensorList {
     if (preview?.kind === "text") parts.push(...texts(preview));
     else if (preview) {
       const key = `${call}/${position}`;
-      const source = { entry, buffer: answer.buffer, row: call, tensor: position, kernel: this.#session.kernel };
+      const source = {
+        entry,
+        buffer: answer.buffer,
+        row: call,
+        tensor: position,
+        kernel: this.#session.kernel,
+      };
       const slice = new SliceView(source, preview, this.#slices.get(key));
       this.#slices.set(key, slice.state);
       slice.element.addEventListener("input", () => this.#slices.set(key, slice.state));
@@ -157,7 +186,9 @@ export class TensorList {
   #absent({ evicted, byte_size }: TensorEntry): string {
     if (evicted) return "Its values were not kept: the trace budget was spent.";
     if (byte_size === 0) return "It has no elements.";
-    return this.#session.kernel ? "Nothing to preview." : "Its values are not embedded in this document.";
+    return this.#session.kernel
+      ? "Nothing to preview."
+      : "Its values are not embedded in this document.";
   }
 }
 
@@ -176,26 +207,57 @@ function statistics({ count: size, min, max, mean, std, nan, inf, zeros }: Stats
 
 /** Short facts in three columns. */
 export function factGrid(facts: [string, string][]): HTMLElement {
-  return h("div", { class: "facts" }, facts.map(([name, text]) => h("div", {}, name, h("b", {}, text))));
+  return h(
+    "div",
+    { class: "facts" },
+    facts.map(([name, text]) => h("div", {}, name, h("b", {}, text))),
+  );
 }
 
 /** Bars of a histogram above its bounds. */
-export function distribution({ low, high, counts }: Histogram, what: string, show = value): HTMLElement[] {
+export function distribution(
+  { low, high, counts }: Histogram,
+  what: string,
+  show = value,
+): HTMLElement[] {
   const [width, height] = [6, 46];
   const most = Math.max(1, ...counts);
   const bars = counts.map((each, k) => {
     const tall = each ? Math.max(1.5, (each / most) * (height - 4)) : 0;
-    return svg("rect", { class: "fill-infer", x: k * width + 0.5, y: height - tall, width: width - 1, height: tall });
+    return svg("rect", {
+      class: "fill-infer",
+      x: k * width + 0.5,
+      y: height - tall,
+      width: width - 1,
+      height: tall,
+    });
   });
   const label = `Histogram of ${what} from ${show(low)} to ${show(high)}`;
-  const box = { class: "histogram", viewBox: `0 0 ${counts.length * width} ${height}`, preserveAspectRatio: "none" };
+  const box = {
+    class: "histogram",
+    viewBox: `0 0 ${counts.length * width} ${height}`,
+    preserveAspectRatio: "none",
+  };
   const picture = svg("svg", { ...box, role: "img", "aria-label": label }, bars);
-  const bounds = h("div", { class: "caption" }, h("span", {}, show(low)), h("span", {}, show(high)));
+  const bounds = h(
+    "div",
+    { class: "caption" },
+    h("span", {}, show(low)),
+    h("span", {}, show(high)),
+  );
   return [h("div", {}, picture), bounds];
 }
 
 function texts({ strings, count: all }: TextPreview): HTMLElement[] {
-  const lines = strings.map((text, k) => h("div", {}, h("span", { class: "number" }, String(k)), h("span", {}, text)));
-  const list = h("div", { class: "strings code", tabindex: 0, role: "group", "aria-label": "Strings" }, lines);
-  return strings.length < all ? [list, h("div", { class: "caption" }, `first ${count(strings.length)} of ${count(all)}`)] : [list];
+  const lines = strings.map((text, k) =>
+    h("div", {}, h("span", { class: "number" }, String(k)), h("span", {}, text)),
+  );
+  const list = h(
+    "div",
+    { class: "strings code", tabindex: 0, role: "group", "aria-label": "Strings" },
+    lines,
+  );
+  return strings.length < all
+    ? [list, h("div", { class: "caption" }, `first ${count(strings.length)} of ${count(all)}`)]
+    : [list];
 }

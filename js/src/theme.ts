@@ -22,10 +22,29 @@ export interface Colours {
 }
 
 const TOKENS = [
-  "bg", "fg", "fg2", "fg3", "line", "line2", "shade", "accent",
-  "queue", "input", "infer", "output", "error", "running",
+  "bg",
+  "fg",
+  "fg2",
+  "fg3",
+  "line",
+  "line2",
+  "shade",
+  "accent",
+  "queue",
+  "input",
+  "infer",
+  "output",
+  "error",
+  "running",
 ] as const;
-const WATCHED = ["class", "theme", "style", "data-jp-theme-name", "data-jp-theme-light", "data-vscode-theme-kind"];
+const WATCHED = [
+  "class",
+  "theme",
+  "style",
+  "data-jp-theme-name",
+  "data-jp-theme-light",
+  "data-vscode-theme-kind",
+];
 
 /** The host's theme; the most explicit statement wins. */
 export function themeOf(element: Element): Theme {
@@ -34,7 +53,10 @@ export function themeOf(element: Element): Theme {
   if (jpThemeLight) return jpThemeLight === "false" ? "dark" : "light";
   const colab = document.documentElement.getAttribute("theme");
   if (colab) return colab.includes("dark") ? "dark" : "light";
-  return backgroundTheme(element) ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  return (
+    backgroundTheme(element) ??
+    (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")
+  );
 }
 
 /** Call back whenever the host may have changed its theme; returns how to stop. */
@@ -61,7 +83,9 @@ export function coloursOf(root: Element): Colours {
 /** By the luminance of the nearest opaque background. */
 function backgroundTheme(element: Element): Theme | null {
   for (let at: Element | null = element; at; at = parentOf(at)) {
-    const [red, green, blue, alpha = 1] = (getComputedStyle(at).backgroundColor.match(/[\d.]+/g) ?? [0, 0, 0, 0]).map(Number);
+    const [red, green, blue, alpha = 1] = (
+      getComputedStyle(at).backgroundColor.match(/[\d.]+/g) ?? [0, 0, 0, 0]
+    ).map(Number);
     if (alpha > 0.5) return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 110 ? "dark" : "light";
   }
   return null;

@@ -38,8 +38,19 @@ export class Timeline {
     this.#session = session;
     this.#elements = new RowElements(session, id);
     const label = { "aria-label": "Timeline of calls", "aria-multiselectable": "true" };
-    this.#tree = h("div", { class: "tree", role: "tree", tabindex: 0, ...label }, this.#elements.element, this.#canvas);
-    this.element = h("div", { class: "timeline" }, this.#strip.element, this.#axis.element, this.#tree);
+    this.#tree = h(
+      "div",
+      { class: "tree", role: "tree", tabindex: 0, ...label },
+      this.#elements.element,
+      this.#canvas,
+    );
+    this.element = h(
+      "div",
+      { class: "timeline" },
+      this.#strip.element,
+      this.#axis.element,
+      this.#tree,
+    );
     this.#listen();
   }
 
@@ -132,7 +143,8 @@ export class Timeline {
     const times = this.#axis.paint(plane, colours, rows.list.length);
     const pen = context(this.#canvas, plane.right, height);
     pen.fillStyle = colours.line2;
-    for (const us of times) if (plane.x(us) >= plane.left) pen.fillRect(Math.round(plane.x(us)), 0, 1, height);
+    for (const us of times)
+      if (plane.x(us) >= plane.left) pen.fillRect(Math.round(plane.x(us)), 0, 1, height);
     pen.save();
     pen.beginPath();
     pen.rect(plane.left - 1, 0, plane.right, height);
@@ -140,7 +152,10 @@ export class Timeline {
     const bars = new Bars(trace, pen, plane, colours);
     for (const row of visible) {
       const critical = showsCritical && row.calls.some((call) => trace.critical.has(call));
-      bars.paint(row, row.index * ROW_HEIGHT - top, { dim: this.#session.dims(row, rows.isOpen(row)), critical });
+      bars.paint(row, row.index * ROW_HEIGHT - top, {
+        dim: this.#session.dims(row, rows.isOpen(row)),
+        critical,
+      });
     }
     pen.restore();
     this.#strip.paint(trace, plane, colours);
@@ -172,7 +187,9 @@ export class Timeline {
   #select(row: Row): void {
     this.#cursor = row.key;
     const { key, model, calls } = row;
-    this.#session.select(row.kind === "call" ? { kind: "call", call: calls[0] } : { kind: "fold", key, model, calls });
+    this.#session.select(
+      row.kind === "call" ? { kind: "call", call: calls[0] } : { kind: "fold", key, model, calls },
+    );
   }
 
   #toggle(row: Row, show?: boolean): void {
@@ -216,11 +233,16 @@ export class Timeline {
     if (!row || x < this.#plane().left) return this.#leave();
     const { trace } = this.#session;
     const at = this.#plane().time(x);
-    const away = (call: number): number => Math.max(trace.start(call) - at, at - trace.end(call), 0);
+    const away = (call: number): number =>
+      Math.max(trace.start(call) - at, at - trace.end(call), 0);
     const call = row.calls.reduce((best, each) => (away(each) < away(best) ? each : best));
     this.#session.hover({ call });
-    const title = `${trace.name(call)}${row.kind === "call" ? "" : ` · 1 of ${count(row.calls.length)}`}  ${time(trace.duration[call])}`;
-    this.#session.tip({ title, phases: trace.phases([call]), error: trace.header.errors[call] }, event);
+    const among = row.kind === "call" ? "" : ` · 1 of ${count(row.calls.length)}`;
+    const title = `${trace.name(call)}${among}  ${time(trace.duration[call])}`;
+    this.#session.tip(
+      { title, phases: trace.phases([call]), error: trace.header.errors[call] },
+      event,
+    );
   }
 
   #leave(): void {

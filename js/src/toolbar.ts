@@ -25,7 +25,12 @@ export class Toolbar {
 
   constructor(actions: ToolbarActions) {
     const onclick = (): void => actions.toggleCritical();
-    const critical = { type: "button", "aria-pressed": "false", title: "Critical path (c)", onclick };
+    const critical = {
+      type: "button",
+      "aria-pressed": "false",
+      title: "Critical path (c)",
+      onclick,
+    };
     this.#critical = h("button", critical, "critical path");
     const oninput = (): void => actions.filter(this.filter.value);
     const onkeydown = (event: KeyboardEvent): void => {
@@ -34,10 +39,22 @@ export class Toolbar {
       actions.leave();
       event.preventDefault();
     };
-    const field = { class: "filter", type: "search", placeholder: "Filter calls  /", "aria-label": "Filter calls" };
+    const field = {
+      class: "filter",
+      type: "search",
+      placeholder: "Filter calls  /",
+      "aria-label": "Filter calls",
+    };
     this.filter = h("input", { ...field, oninput, onkeydown });
-    const help = { type: "button", title: "Keyboard help (?)", "aria-label": "? Keyboard help", onclick: () => actions.toggleHelp() };
-    const legend = LEGEND.map((phase) => h("span", {}, h("i", { class: `swatch ${phase} back-${phase}` }), phase));
+    const help = {
+      type: "button",
+      title: "Keyboard help (?)",
+      "aria-label": "? Keyboard help",
+      onclick: () => actions.toggleHelp(),
+    };
+    const legend = LEGEND.map((phase) =>
+      h("span", {}, h("i", { class: `swatch ${phase} back-${phase}` }), phase),
+    );
     this.element = h(
       "div",
       { class: "toolbar", role: "toolbar", "aria-label": "Run" },
@@ -54,16 +71,29 @@ export class Toolbar {
 
   draw(trace: Trace): void {
     const { title, request_id, state } = trace.header.run;
-    const shown = state === "running" ? "running" : state === "cancelled" ? "cancelled" : trace.errors ? "error" : "done";
+    const shown =
+      state === "running"
+        ? "running"
+        : state === "cancelled"
+          ? "cancelled"
+          : trace.errors
+            ? "error"
+            : "done";
     this.#state.className = `state ${shown}`;
     this.#state.setAttribute("aria-label", shown);
     this.#state.setAttribute("title", shown);
     setText(this.#title, request_id ? `${title} · request ${request_id}` : title);
     this.#title.setAttribute("title", this.#title.textContent ?? "");
     const models = new Set(trace.calls.model).size;
-    const facts = [figure(time(trace.wall), "wall"), figure(count(trace.n), plural(trace.n, "call")), figure(count(models), plural(models, "model"))];
-    if (trace.errors) facts.push(figure(count(trace.errors), plural(trace.errors, "error"), "failed"));
-    if (shown === "running" || shown === "cancelled") facts.push(h("span", { class: shown }, shown));
+    const facts = [
+      figure(time(trace.wall), "wall"),
+      figure(count(trace.n), plural(trace.n, "call")),
+      figure(count(models), plural(models, "model")),
+    ];
+    if (trace.errors)
+      facts.push(figure(count(trace.errors), plural(trace.errors, "error"), "failed"));
+    if (shown === "running" || shown === "cancelled")
+      facts.push(h("span", { class: shown }, shown));
     this.#facts.replaceChildren(...facts);
   }
 
@@ -84,7 +114,10 @@ export function helpSheet(close: () => void): HTMLElement {
     event.preventDefault();
     close();
   };
-  const entries = HELP.flatMap(([keys, meaning]) => [h("dt", { class: "code" }, keys), h("dd", {}, meaning)]);
+  const entries = HELP.flatMap(([keys, meaning]) => [
+    h("dt", { class: "code" }, keys),
+    h("dd", {}, meaning),
+  ]);
   return h(
     "div",
     { class: "help", role: "dialog", "aria-label": "Keyboard help", tabindex: -1, onkeydown },

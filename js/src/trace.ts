@@ -101,7 +101,8 @@ export class Trace {
     for (const child of this.children(call)) {
       const end = this.end(child);
       const last = merged.length - 1;
-      if (last >= 0 && this.start(child) <= merged[last]) merged[last] = Math.max(merged[last], end);
+      if (last >= 0 && this.start(child) <= merged[last])
+        merged[last] = Math.max(merged[last], end);
       else merged.push(this.start(child), end);
     }
     return merged;
@@ -148,12 +149,17 @@ export class Trace {
   /** How many calls that wait for no other call ran at once. */
   get concurrency(): Steps {
     if (this.#concurrency) return this.#concurrency;
-    const leaves = Array.from({ length: this.n }, (_, call) => call).filter((call) => this.isLeaf(call));
+    const leaves = Array.from({ length: this.n }, (_, call) => call).filter((call) =>
+      this.isLeaf(call),
+    );
     return (this.#concurrency = this.concurrencyOf(leaves));
   }
 
   concurrencyOf(calls: readonly number[]): Steps {
-    return concurrency(calls.map((call) => this.start(call)), calls.map((call) => this.end(call)));
+    return concurrency(
+      calls.map((call) => this.start(call)),
+      calls.map((call) => this.end(call)),
+    );
   }
 
   #index(): [Int32Array, Int32Array] {
@@ -163,10 +169,13 @@ export class Trace {
     for (let call = 0; call < this.n; call++) offsets[call + 1] += offsets[call];
     const below = new Int32Array(offsets[this.n]);
     const next = offsets.slice();
-    for (let call = 0; call < this.n; call++) if (parent[call] >= 0) below[next[parent[call]]++] = call;
+    for (let call = 0; call < this.n; call++)
+      if (parent[call] >= 0) below[next[parent[call]]++] = call;
     for (let call = 0; call < this.n; call++) {
       const siblings = below.subarray(offsets[call], offsets[call + 1]);
-      const late = siblings.some((child, k) => k > 0 && start_us[child] < start_us[siblings[k - 1]]);
+      const late = siblings.some(
+        (child, k) => k > 0 && start_us[child] < start_us[siblings[k - 1]],
+      );
       if (late) siblings.sort((a, b) => start_us[a] - start_us[b]);
     }
     return [offsets, below];
@@ -211,5 +220,7 @@ export class Trace {
 function distinctNames({ models }: Header): string[] {
   const seen = new Map<string, number>();
   for (const { name } of models) seen.set(name, (seen.get(name) ?? 0) + 1);
-  return models.map(({ name, version }) => ((seen.get(name) ?? 0) > 1 ? `${name} v${version}` : name));
+  return models.map(({ name, version }) =>
+    (seen.get(name) ?? 0) > 1 ? `${name} v${version}` : name,
+  );
 }

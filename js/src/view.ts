@@ -26,7 +26,12 @@ export function mount(host: HTMLElement, header: Partial<Header>, buffer: ArrayB
   const known = registry().get(header.run?.id ?? "");
   const store = Store.of(header, buffer);
   const kernel = known ? new Kernel(known.model) : null;
-  const frame = new Frame({ store, kernel, state: known?.state, onSelect: known && selectedIn(known.model) });
+  const frame = new Frame({
+    store,
+    kernel,
+    state: known?.state,
+    onSelect: known && selectedIn(known.model),
+  });
   const before = [...host.childNodes];
   host.append(frame.element);
   try {
@@ -63,15 +68,33 @@ function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => v
   let frame: Frame | null = null;
   const draw = (): void => {
     if (frame) return frame.draw();
-    frame = new Frame({ store: live.store, kernel, onSelect: selectedIn(model), onFilter: filteredIn(model) });
+    const tell = {
+      onSelect: selectedIn(model),
+      onFilter: setter(model, "filter"),
+      onHeight: setter(model, "height"),
+    };
+    frame = new Frame({ store: live.store, kernel, ...tell });
     el.append(frame.element);
     frame.start();
+    obey();
   };
-  const repaint = everyFrame(draw, () => live.store.n > MANY_CALLS && live.store.header.run.state === "running");
+  const obey = (): void => {
+    const [row, filter] = [model.get("selected"), model.get("filter")];
+    if (typeof filter === "string") frame?.filterBy(filter);
+    if (typeof row === "number") frame?.selectRow(row);
+  };
+  const repaint = everyFrame(
+    draw,
+    () => live.store.n > MANY_CALLS && live.store.header.run.state === "running",
+  );
   const stop = live.onChange(repaint.ask);
+  model.on("change:selected", obey);
+  model.on("change:filter", obey);
   if (live.store.n > 0) repaint.ask();
   return () => {
     stop();
+    model.off("change:selected", obey);
+    model.off("change:filter", obey);
     repaint.cancel();
     const known = registry().get(live.store.header.run.id);
     if (frame && known) known.state = frame.state;
@@ -124,18 +147,18 @@ function everyFrame(draw: () => void, slow: () => boolean): { ask(): void; cance
 
 /** Tell Python's `selected` trait the row that was selected; −1 for none. */
 function selectedIn(model: WidgetModel): (selection: Selection | null) => void {
-  return (selection) => set(model, "selected", selection?.kind === "call" ? selection.call : -1);
+  const set = setter(model, "selected");
+  return (selection) => set(selection?.kind === "call" ? selection.call : -1);
 }
 
-function filteredIn(model: WidgetModel): (text: string) => void {
-  return (text) => set(model, "filter", text);
-}
-
-/** Only traits that the widget has. */
-function set(model: WidgetModel, name: string, value: unknown): void {
-  if (model.get(name) === undefined) return;
-  model.set(name, value);
-  model.save_changes();
+/** Sets a trait that the widget has, when it changes. */
+function setter(model: WidgetModel, name: string): (value: unknown) => void {
+  return (value) => {
+    const before = model.get(name);
+    if (before === undefined || before === value) return;
+    model.set(name, value);
+    model.save_changes();
+  };
 }
 
 export default { initialize, render };

@@ -109,7 +109,8 @@ export interface Header {
   ui: { height?: number };
 }
 
-export type Numbers = Int32Array | Uint32Array | Uint16Array | Uint8Array | Float64Array | Float32Array;
+export type Numbers =
+  Int32Array | Uint32Array | Uint16Array | Uint8Array | Float64Array | Float32Array;
 
 const ARRAYS = {
   i4: Int32Array,
@@ -172,11 +173,30 @@ export function column(buffer: ArrayBuffer, [dtype, offset, count]: Column): Num
 
 /** The header with every optional part present. */
 export function complete(header: Partial<Header>): Header {
-  if (header.format !== FORMAT) throw new Error(`trace format ${header.format}, this view reads ${FORMAT}`);
+  if (header.format !== FORMAT)
+    throw new Error(`trace format ${header.format}, this view reads ${FORMAT}`);
   const run: Run = { id: "", title: "", request_id: "", state: "done" };
   const lists = { models: [], instances: [""] };
-  const perRow = { sources: {}, errors: {}, codes: {}, notes: {}, logs: {}, request_ids: {}, tensors: {} };
-  return { format: FORMAT, run, start_ns: "0", n: 0, ...lists, ...perRow, columns: {}, ui: {}, ...header };
+  const perRow = {
+    sources: {},
+    errors: {},
+    codes: {},
+    notes: {},
+    logs: {},
+    request_ids: {},
+    tensors: {},
+  };
+  return {
+    format: FORMAT,
+    run,
+    start_ns: "0",
+    n: 0,
+    ...lists,
+    ...perRow,
+    columns: {},
+    ui: {},
+    ...header,
+  };
 }
 
 const MERGED = ["sources", "errors", "codes", "notes", "logs", "request_ids", "tensors"] as const;
@@ -236,7 +256,9 @@ export class Store {
   #take(columns: Record<string, Column>, buffer: ArrayBuffer): void {
     if (!columns.parent) return;
     const size = columns.parent[2];
-    const rows = columns.row ? column(buffer, columns.row) : Int32Array.from({ length: size }, (_, row) => row);
+    const rows = columns.row
+      ? column(buffer, columns.row)
+      : Int32Array.from({ length: size }, (_, row) => row);
     let length = this.n;
     for (const row of rows) length = Math.max(length, row + 1);
     this.#grow(length);
@@ -272,5 +294,7 @@ export class Store {
 }
 
 function emptyCalls(length: number): Calls {
-  return Object.fromEntries(LAYOUT.map(([name, dtype]) => [name, new ARRAYS[dtype](length)])) as unknown as Calls;
+  return Object.fromEntries(
+    LAYOUT.map(([name, dtype]) => [name, new ARRAYS[dtype](length)]),
+  ) as unknown as Calls;
 }

@@ -6,7 +6,18 @@ import { bytes, clip, counted, percent, shape, time, value, visible } from "../s
 test("times keep three digits in a readable unit", () => {
   const shown = [0, 0.25, 7.5, 900, 999.7, 2010, 11_380, 76_190, 489_000, 6_020_000].map(time);
 
-  assert.deepEqual(shown, ["0 µs", "250 ns", "7.50 µs", "900 µs", "1.00 ms", "2.01 ms", "11.4 ms", "76.2 ms", "489 ms", "6.02 s"]);
+  assert.deepEqual(shown, [
+    "0 µs",
+    "250 ns",
+    "7.50 µs",
+    "900 µs",
+    "1.00 ms",
+    "2.01 ms",
+    "11.4 ms",
+    "76.2 ms",
+    "489 ms",
+    "6.02 s",
+  ]);
 });
 
 test("what was not recorded is a dash, never a zero", () => {
@@ -14,8 +25,14 @@ test("what was not recorded is a dash, never a zero", () => {
 });
 
 test("sizes, values and shapes are short", () => {
-  assert.deepEqual([bytes(900), bytes(4.7 * 2 ** 20), bytes(3 * 2 ** 30)], ["900 B", "4.7 MiB", "3.0 GiB"]);
-  assert.deepEqual([value(0), value(1.03812), value(5.45e-5), value(255)], ["0", "1.038", "5.45e-5", "255"]);
+  assert.deepEqual(
+    [bytes(900), bytes(4.7 * 2 ** 20), bytes(3 * 2 ** 30)],
+    ["900 B", "4.7 MiB", "3.0 GiB"],
+  );
+  assert.deepEqual(
+    [value(0), value(1.03812), value(5.45e-5), value(255)],
+    ["0", "1.038", "5.45e-5", "255"],
+  );
   assert.deepEqual([shape([1, 3, 640]), shape([])], ["[1 × 3 × 640]", "[]"]);
   assert.deepEqual([counted(1, "call"), counted(9999, "call")], ["1 call", "9,999 calls"]);
 });

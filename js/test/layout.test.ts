@@ -4,7 +4,14 @@ import { test } from "node:test";
 import { layered, type LayoutEdge, type LayoutNode, type LayoutOptions } from "../src/layout.ts";
 import { random } from "./fixture.ts";
 
-const OPTIONS: LayoutOptions = { width: 100, height: 40, rankGap: 46, siblingGap: 12, direction: "down", available: 700 };
+const OPTIONS: LayoutOptions = {
+  width: 100,
+  height: 40,
+  rankGap: 46,
+  siblingGap: 12,
+  direction: "down",
+  available: 700,
+};
 
 function nodes(count: number): LayoutNode[] {
   return Array.from({ length: count }, (_, id) => ({ id, first: id }));
@@ -17,8 +24,11 @@ function edge(from: number, to: number): LayoutEdge {
 /** A tree of calls, with some edges across it. */
 function randomEdges(count: number, seed: number): LayoutEdge[] {
   const next = random(seed);
-  const edges = Array.from({ length: count - 1 }, (_, k) => edge(Math.floor(next() * (k + 1)), k + 1));
-  for (let k = 0; k < count / 5; k++) edges.push(edge(Math.floor(next() * count), Math.floor(next() * count)));
+  const edges = Array.from({ length: count - 1 }, (_, k) =>
+    edge(Math.floor(next() * (k + 1)), k + 1),
+  );
+  for (let k = 0; k < count / 5; k++)
+    edges.push(edge(Math.floor(next() * count), Math.floor(next() * count)));
   return edges;
 }
 
@@ -29,9 +39,14 @@ test("no two boxes overlap, in either direction, zig-zag or not", () => {
       const boxes = [...layout.boxes.values()];
       for (const a of boxes) {
         for (const b of boxes) {
-          assert.ok(a === b || Math.abs(a.x - b.x) >= 99.9 || Math.abs(a.y - b.y) >= 39.9, `seed ${seed}`);
+          assert.ok(
+            a === b || Math.abs(a.x - b.x) >= 99.9 || Math.abs(a.y - b.y) >= 39.9,
+            `seed ${seed}`,
+          );
         }
-        assert.ok(a.x >= 49.9 && a.x <= layout.width - 49.9 && a.y >= 20 && a.y <= layout.height - 20);
+        assert.ok(
+          a.x >= 49.9 && a.x <= layout.width - 49.9 && a.y >= 20 && a.y <= layout.height - 20,
+        );
       }
     }
   }
@@ -58,7 +73,10 @@ test("siblings stand in order of first call when no edges cross", () => {
   const across = [1, 2, 3].map((id) => boxes.get(id)?.x ?? 0);
 
   assert.equal(crossings, 0);
-  assert.deepEqual(across, across.toSorted((a, b) => a - b));
+  assert.deepEqual(
+    across,
+    across.toSorted((a, b) => a - b),
+  );
 });
 
 test("crossings that another order avoids are avoided", () => {
@@ -70,7 +88,9 @@ test("crossings that another order avoids are avoided", () => {
 test("a rank wider than the pane zig-zags over two rows", () => {
   const edges = Array.from({ length: 7 }, (_, k) => edge(0, k + 1));
   const rows = (available: number): number =>
-    new Set([...layered(nodes(8), edges, { ...OPTIONS, available }).boxes.values()].map((box) => box.y)).size;
+    new Set(
+      [...layered(nodes(8), edges, { ...OPTIONS, available }).boxes.values()].map((box) => box.y),
+    ).size;
 
   assert.equal(rows(2000), 2);
   assert.equal(rows(500), 3);
@@ -89,7 +109,14 @@ test("routes run from the caller's border to the callee's", () => {
 test("recursion and cycles are laid out", () => {
   const { routes } = layered(nodes(2), [edge(0, 1), edge(1, 0), edge(1, 1)], OPTIONS);
 
-  assert.deepEqual(routes.map((route) => [route.points.length > 0, route.back]), [[true, false], [true, true], [false, false]]);
+  assert.deepEqual(
+    routes.map((route) => [route.points.length > 0, route.back]),
+    [
+      [true, false],
+      [true, true],
+      [false, false],
+    ],
+  );
 });
 
 test("a graph without models is empty", () => {

@@ -28,7 +28,11 @@ class FakeModel implements WidgetModel {
     this.listeners.delete(listener as unknown as Listener);
   }
   receive(message: unknown, ...buffers: ArrayBuffer[]): void {
-    for (const listener of this.listeners) listener(message, buffers.map((buffer) => new DataView(buffer)));
+    for (const listener of this.listeners)
+      listener(
+        message,
+        buffers.map((buffer) => new DataView(buffer)),
+      );
   }
 }
 
@@ -44,7 +48,8 @@ test("a view says what it has, takes rows, and tells each change", () => {
   const live = new Live(widget);
   let changes = 0;
   live.onChange(() => changes++);
-  for (const row of [0, 1, 2]) widget.receive({ type: "rows", seq: row + 1, header: part(row).header }, part(row).buffer);
+  for (const row of [0, 1, 2])
+    widget.receive({ type: "rows", seq: row + 1, header: part(row).header }, part(row).buffer);
 
   assert.deepEqual(widget.sent, [{ type: "hello", have: 0 }]);
   assert.deepEqual([live.store.n, live.store.seq, changes], [3, 3, 3]);
@@ -87,13 +92,22 @@ test("after its end a view hears nothing", () => {
 test("each answer reaches the question with its number, whatever their order", async () => {
   const widget = new FakeModel();
   const kernel = new Kernel(widget);
-  const [first, second] = [kernel.tensors(1), kernel.slice({ row: 1, tensor: 0, index: [2], mode: "grid" })];
+  const [first, second] = [
+    kernel.tensors(1),
+    kernel.slice({ row: 1, tensor: 0, index: [2], mode: "grid" }),
+  ];
   const [one, two] = widget.sent;
-  widget.receive({ type: "answer", id: two.id, preview: { kind: "text", strings: ["x"], count: 1 } }, Uint8Array.of(7).buffer);
+  widget.receive(
+    { type: "answer", id: two.id, preview: { kind: "text", strings: ["x"], count: 1 } },
+    Uint8Array.of(7).buffer,
+  );
   widget.receive({ type: "answer", id: one.id, tensors: [] });
 
   assert.deepEqual((await first).tensors, []);
-  assert.deepEqual([(await second).preview?.kind, new Uint8Array((await second).buffer)[0]], ["text", 7]);
+  assert.deepEqual(
+    [(await second).preview?.kind, new Uint8Array((await second).buffer)[0]],
+    ["text", 7],
+  );
 });
 
 test("an error in the answer is the question's error", async () => {

@@ -1,4 +1,4 @@
-// The two Node modules that the tests use, so that no type package is needed.
+// The Node modules that the tests use, so that no type package is needed.
 declare module "node:test" {
   export function test(name: string, body: () => void | Promise<void>): void;
 }
@@ -12,4 +12,10 @@ declare module "node:assert/strict" {
   }
   const assert: Assert;
   export default assert;
+}
+declare module "node:fs" {
+  export function readFileSync(path: URL): Uint8Array;
+}
+interface ImportMeta {
+  url: string;
 }

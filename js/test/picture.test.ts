@@ -5,11 +5,24 @@ import { imageLayout, leadingAxes, pixelsOf, scaleOf, valueOf } from "../src/pic
 import type { GridPreview } from "../src/wire.ts";
 
 function grid(low: number | null, high: number | null): GridPreview {
-  return { kind: "grid", index: [], rows: 1, columns: 4, of: [1, 4], data: [0, 4], low, high, reduced: "" };
+  return {
+    kind: "grid",
+    index: [],
+    rows: 1,
+    columns: 4,
+    of: [1, 4],
+    data: [0, 4],
+    low,
+    high,
+    reduced: "",
+  };
 }
 
 test("levels lie evenly between low and high, the last one means no number", () => {
-  assert.deepEqual([0, 127, 254].map((level) => valueOf(grid(-1, 1), level)), [-1, 0, 1]);
+  assert.deepEqual(
+    [0, 127, 254].map((level) => valueOf(grid(-1, 1), level)),
+    [-1, 0, 1],
+  );
   assert.equal(valueOf(grid(-1, 1), 255), null);
   assert.equal(valueOf(grid(null, null), 3), null);
 });
@@ -39,15 +52,38 @@ test("a constant tensor has one colour", () => {
 });
 
 test("images come as red, green, blue", () => {
-  const image = { kind: "image" as const, index: [], rows: 1, columns: 2, of: [1, 2] as [number, number], layout: "HWC" as const, data: [0, 6] as [number, number] };
+  const image = {
+    kind: "image" as const,
+    index: [],
+    rows: 1,
+    columns: 2,
+    of: [1, 2] as [number, number],
+    layout: "HWC" as const,
+    data: [0, 6] as [number, number],
+  };
 
-  assert.deepEqual([...pixelsOf(image, Uint8Array.of(1, 2, 3, 4, 5, 6))], [1, 2, 3, 255, 4, 5, 6, 255]);
+  assert.deepEqual(
+    [...pixelsOf(image, Uint8Array.of(1, 2, 3, 4, 5, 6))],
+    [1, 2, 3, 255, 4, 5, 6, 255],
+  );
 });
 
 test("image mode is offered for HWC with 1, 3 or 4 channels and CHW with 3", () => {
-  const shapes = [[1, 64, 48, 3], [64, 48, 1], [64, 48, 4], [1, 3, 64, 48], [64, 48, 2], [24, 4], [3, 4, 4], []];
+  const shapes = [
+    [1, 64, 48, 3],
+    [64, 48, 1],
+    [64, 48, 4],
+    [1, 3, 64, 48],
+    [64, 48, 2],
+    [24, 4],
+    [3, 4, 4],
+    [],
+  ];
 
-  assert.deepEqual(shapes.map((each) => imageLayout(each, "FP32")), ["HWC", "HWC", "HWC", "CHW", null, null, null, null]);
+  assert.deepEqual(
+    shapes.map((each) => imageLayout(each, "FP32")),
+    ["HWC", "HWC", "HWC", "CHW", null, null, null, null],
+  );
   assert.equal(imageLayout([64, 48, 3], "BYTES"), null);
 });
 

@@ -43,13 +43,21 @@ test("neither zoom nor pan leaves the run", () => {
 });
 
 test("ticks are round, in view, and no more than fit", () => {
-  for (const [from, to] of [[0, 76_000], [12_345, 12_399], [0, 0.5]]) {
+  for (const [from, to] of [
+    [0, 76_000],
+    [12_345, 12_399],
+    [0, 0.5],
+  ]) {
     const range = rangeOf(100_000);
     range.show(from, to);
     const { times, step } = ticks(range, 500);
 
     assert.ok(times.length > 0 && times.length <= 500 / 90 + 1);
     assert.ok(times.every((us) => us >= range.from - 1e-6 && us <= range.to + 1e-6));
-    assert.ok([1, 2, 5, 10].some((each) => Math.abs(step / 10 ** Math.floor(Math.log10(step)) - each) < 1e-6));
+    assert.ok(
+      [1, 2, 5, 10].some(
+        (each) => Math.abs(step / 10 ** Math.floor(Math.log10(step)) - each) < 1e-6,
+      ),
+    );
   }
 });

@@ -4,14 +4,16 @@ import { test } from "node:test";
 import { FOLD_FROM, Rows, type Row } from "../src/rows.ts";
 import { Trace } from "../src/trace.ts";
 import { Store } from "../src/wire.ts";
-import { call, invoice, sweep, traceOf, type Call } from "./fixture.ts";
+import { call, traceOf, type Call } from "./fixture.ts";
+import { invoice, sweep } from "./samples.ts";
 
 function sampleTrace({ header, buffer }: ReturnType<typeof invoice>): Trace {
   return new Trace(Store.of(header, buffer));
 }
 
 function unfoldAll(rows: Rows): void {
-  for (let k = 0; k < rows.list.length; k++) if (rows.hasChildren(rows.list[k])) rows.toggle(rows.list[k], true);
+  for (let k = 0; k < rows.list.length; k++)
+    if (rows.hasChildren(rows.list[k])) rows.toggle(rows.list[k], true);
 }
 
 function singles(rows: Rows): Set<number> {
@@ -21,7 +23,9 @@ function singles(rows: Rows): Set<number> {
 test("repeated calls of one model from one caller fold, fewer do not", () => {
   const rows = new Rows(sampleTrace(invoice()));
   rows.openDefault(24);
-  const shown = rows.list.map((row) => `${row.kind} ${rows.trace.names[row.model]} ${row.calls.length}`);
+  const shown = rows.list.map(
+    (row) => `${row.kind} ${rows.trace.names[row.model]} ${row.calls.length}`,
+  );
 
   assert.equal(FOLD_FROM, 4);
   assert.deepEqual(shown, [
@@ -57,7 +61,10 @@ test("unfolding and folding again restores the rows", () => {
     rows.toggle(row, false);
   }
 
-  assert.deepEqual(rows.list.map((row) => row.key), before);
+  assert.deepEqual(
+    rows.list.map((row) => row.key),
+    before,
+  );
 });
 
 test("revealing a call unfolds its path, also through nested folds", () => {
@@ -79,7 +86,9 @@ test("a fold of callers shows their callees summed, then the single calls", () =
   }
   const rows = new Rows(traceOf(calls));
   rows.openDefault(24);
-  const kinds = rows.list.map((row) => `${row.depth} ${row.kind} m${row.model} ${row.calls.length}`);
+  const kinds = rows.list.map(
+    (row) => `${row.depth} ${row.kind} m${row.model} ${row.calls.length}`,
+  );
 
   assert.deepEqual(kinds, ["0 call m0 1", "1 fold m1 5", "2 fold m2 5", "2 calls m1 5"]);
 });

@@ -6,7 +6,8 @@ import { filterOf } from "../src/filter.ts";
 import { modelGraph, OTHERS } from "../src/modelgraph.ts";
 import { Trace } from "../src/trace.ts";
 import { Flag, Store } from "../src/wire.ts";
-import { call, invoice, model, random, sweep, traceOf } from "./fixture.ts";
+import { call, model, random, traceOf } from "./fixture.ts";
+import { invoice, sweep } from "./samples.ts";
 
 const long = { compute_infer_us: 100 };
 
@@ -50,7 +51,9 @@ test("the critical path goes from the last-ending child backwards", () => {
 
 test("a chain of ten thousand calls needs no recursion", () => {
   const size = 10_000;
-  const trace = traceOf(Array.from({ length: size }, (_, k) => call(k - 1, 0, k, { compute_infer_us: 2 * (size - k) })));
+  const trace = traceOf(
+    Array.from({ length: size }, (_, k) => call(k - 1, 0, k, { compute_infer_us: 2 * (size - k) })),
+  );
 
   assert.equal(trace.critical.size, size);
   assert.equal(trace.ancestors(size - 1).length, size - 1);
@@ -61,7 +64,8 @@ test("concurrency is the exact number of overlapping calls", () => {
   const starts = Array.from({ length: 200 }, () => Math.floor(next() * 100));
   const ends = starts.map((start) => start + Math.floor(next() * 12));
   const steps = concurrency(starts, ends);
-  const running = (at: number): number => starts.filter((start, k) => start <= at && at < ends[k]).length;
+  const running = (at: number): number =>
+    starts.filter((start, k) => start <= at && at < ends[k]).length;
 
   steps.times.forEach((at, k) => assert.equal(steps.counts[k], running(at)));
   assert.equal(steps.max, Math.max(...steps.times.map(running)));
@@ -70,7 +74,9 @@ test("concurrency is the exact number of overlapping calls", () => {
 test("the maximum shown does not depend on the width it is drawn at", () => {
   const { header, buffer } = sweep(2000);
   const trace = new Trace(Store.of(header, buffer));
-  const widths = [37, 200, 1111].map((width) => Math.max(...perPixel(trace.concurrency, 0, trace.wall * 1.01, width)));
+  const widths = [37, 200, 1111].map((width) =>
+    Math.max(...perPixel(trace.concurrency, 0, trace.wall * 1.01, width)),
+  );
 
   assert.deepEqual(widths, [trace.concurrency.max, trace.concurrency.max, trace.concurrency.max]);
 });
@@ -87,8 +93,14 @@ test("boxes and edges add up to the calls", () => {
   const stream = edges.find((edge) => edge.streams > 0);
 
   assert.equal(nodes.length, 9);
-  assert.equal(nodes.reduce((sum, node) => sum + node.count, 0), 27);
-  assert.equal(edges.reduce((sum, edge) => sum + edge.count, 0), 26);
+  assert.equal(
+    nodes.reduce((sum, node) => sum + node.count, 0),
+    27,
+  );
+  assert.equal(
+    edges.reduce((sum, edge) => sum + edge.count, 0),
+    26,
+  );
   assert.deepEqual([recognizer?.count, recognizer?.errors, recognizer?.device], [12, 1, "gpu:0"]);
   assert.equal(stream?.responses, 46);
 });
@@ -100,8 +112,14 @@ test("over sixty models the small ones share one box and nothing is lost", () =>
 
   assert.equal(nodes.length, 41);
   assert.equal(nodes.find((node) => node.id === OTHERS)?.name, "+40 models");
-  assert.equal(nodes.reduce((sum, node) => sum + node.count, 0), 80);
-  assert.equal(edges.reduce((sum, edge) => sum + edge.count, 0), 79);
+  assert.equal(
+    nodes.reduce((sum, node) => sum + node.count, 0),
+    80,
+  );
+  assert.equal(
+    edges.reduce((sum, edge) => sum + edge.count, 0),
+    79,
+  );
 });
 
 test("two versions of a model are told apart, a single one needs no number", () => {
@@ -129,6 +147,9 @@ test("the filter means names, devices, states and bounds", () => {
 test("a trace without calls is no error", () => {
   const trace = traceOf([]);
 
-  assert.deepEqual([trace.n, trace.wall, modelGraph(trace).nodes, trace.concurrency.max], [0, 0, [], 0]);
+  assert.deepEqual(
+    [trace.n, trace.wall, modelGraph(trace).nodes, trace.concurrency.max],
+    [0, 0, [], 0],
+  );
   assert.equal(trace.has(0, Flag.ERROR), false);
 });

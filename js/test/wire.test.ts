@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Flag, Store, column, ownBuffer } from "../src/wire.ts";
-import { call, encode, invoice, model } from "./fixture.ts";
+import { call, encode, model } from "./fixture.ts";
+import { invoice } from "./samples.ts";
 
 const MODELS = [model("a"), model("b")];
 
@@ -32,11 +33,21 @@ test("a view at an odd offset of a larger buffer can be read", () => {
 
 test("rows are upserted: a replayed message changes nothing", () => {
   const store = new Store();
-  const first = encode([call(-1, 0, 0, { flags: Flag.RUNNING })], { models: MODELS }, { rows: [0] });
+  const first = encode(
+    [call(-1, 0, 0, { flags: Flag.RUNNING })],
+    { models: MODELS },
+    { rows: [0] },
+  );
   const second = encode(
     [call(-1, 0, 0), call(0, 1, 5)],
     { models: MODELS, errors: { "1": "broke" } },
-    { rows: [0, 1], responses: [[1, 2], [1, 4]] },
+    {
+      rows: [0, 1],
+      responses: [
+        [1, 2],
+        [1, 4],
+      ],
+    },
   );
   store.upsert(first.header, first.buffer, 1);
   store.upsert(second.header, second.buffer, 2);
@@ -62,8 +73,16 @@ test("a gap in the sequence is refused until a snapshot comes", () => {
 
 test("what updates say about single rows is kept beside what was said before", () => {
   const store = new Store();
-  const first = encode([call(-1, 0, 0)], { models: MODELS, notes: { "0": ["slow"] } }, { rows: [0] });
-  const second = encode([call(0, 1, 1)], { models: MODELS, notes: { "1": ["late"] } }, { rows: [1] });
+  const first = encode(
+    [call(-1, 0, 0)],
+    { models: MODELS, notes: { "0": ["slow"] } },
+    { rows: [0] },
+  );
+  const second = encode(
+    [call(0, 1, 1)],
+    { models: MODELS, notes: { "1": ["late"] } },
+    { rows: [1] },
+  );
   store.upsert(first.header, first.buffer, 1);
   store.upsert(second.header, second.buffer, 2);
 
@@ -72,7 +91,10 @@ test("what updates say about single rows is kept beside what was said before", (
 
 test("columns that the view does not know are ignored, an unknown format is refused", () => {
   const { header, buffer } = encode([call(-1, 0, 0)], { models: MODELS });
-  const richer = { ...header, columns: { ...header.columns, copy_bytes: ["f8", 0, 1] as [string, number, number] } };
+  const richer = {
+    ...header,
+    columns: { ...header.columns, copy_bytes: ["f8", 0, 1] as [string, number, number] },
+  };
 
   assert.equal(Store.of(richer, buffer).n, 1);
   assert.throws(() => Store.of({ ...header, format: 2 }, buffer), /format 2/);

@@ -4,27 +4,47 @@ from __future__ import annotations
 
 import json
 import platform
+import re
+import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
+import blsnb.pb_utils
 from blsnb.engine.engine import Answer as EngineAnswer
 from blsnb.engine.validation import RequestError
 from blsnb.errors import InferenceError, ModelLoadError
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.server import Server
-from blsnb.tensors.dtypes import BY_DATATYPE
+from blsnb.tensors.dtypes import BY_DATATYPE, DType
 from blsnb.tensors.ref import TensorRef
 
 from .targets import REPOSITORIES, Answer, Failure, Request, Value
 
+OWN = re.escape(str(Path(blsnb.pb_utils.__file__).parent)) + r"/\w+\.py"
+INVALID = DType("TYPE_INVALID", "<invalid>", 0, None, 0)
 GRPC_CODES = {"INVALID_ARG": "INVALID_ARGUMENT", "UNSUPPORTED": "UNIMPLEMENTED"}
+
+
+# What gRPC's end point itself checks; blsnb has none yet.
+AT_THE_END_POINT = {
+    f"a_request_names_what_exists/{name}"
+    for name in (
+        "huge version",
+        "negative version",
+        "no number",
+        "unknown model, no number",
+        "version -2",
+        "version with a letter behind",
+    )
+} | {"parameters_reach_the_model/reserved"}
 
 
 class BlsnbTarget:
     """Answers of one blsnb server that reads the sample models where they are."""
 
     name = "blsnb"
-    python = platform.python_version()
+    python = ".".join(platform.python_version_tuple()[:2])
 
     def __init__(self) -> None:
         self.server = Server(model_repository=REPOSITORIES, triton_release="24.10")
@@ -57,7 +77,10 @@ class BlsnbTarget:
         """Run a request whose bytes nobody checked, as gRPC's client sends them."""
         try:
             message = message_of(request)
-            return self._answer(self.server._engine.infer(message))
+            with warnings.catch_warnings():
+                # The real models run in processes that know nothing of pytest.
+                warnings.simplefilter("default")
+                return self._answer(self.server._engine.infer(message))
         except (RequestError, InferenceError) as error:
             return Answer(error=self._failure(error.code, error.message))
 
@@ -71,8 +94,11 @@ class BlsnbTarget:
         raise NotImplementedError
 
     def normalised(self, text: str) -> str:
-        """Replace the path of the repository."""
-        return text.replace(str(REPOSITORIES), "<repo>")
+        """Replace the path of the repository, and of our part of the Python file."""
+        text = text.replace(str(REPOSITORIES), "<repo>")
+        return re.sub(
+            OWN + r"\(\d+\)", "<backend>/triton_python_backend_utils.py", text
+        )
 
     def close(self) -> None:
         """Stop the server."""
@@ -96,18 +122,21 @@ def message_of(request: Request) -> RequestMessage:
     """Return a request as the server's gRPC end point reads it."""
     refs = []
     for name, value in request.inputs:
-        dtype = BY_DATATYPE.get(value.datatype)
-        if dtype is None:
-            raise RequestError(f"invalid datatype for input {name}")
+        dtype = BY_DATATYPE.get(value.datatype, INVALID)
         refs.append(TensorRef(name, dtype, value.shape, value.data))
-    version = int(request.version) if request.version else -1
+    given = dict(request.parameters)
+    start, end = given.pop("sequence_start", False), given.pop("sequence_end", False)
     message = RequestMessage(
         request.model,
         tuple(refs),
         tuple(dict.fromkeys(request.outputs)),
-        version,
+        int(request.version) if request.version else -1,
         request.id,
-        parameters=dict(request.parameters),
+        given.pop("sequence_id", 0),
+        int(start) | int(end) << 1,
+        given.pop("timeout", 0),
+        given.pop("priority", 0),
+        given,
     )
     message.raw = True
     return message

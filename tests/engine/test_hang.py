@@ -40,7 +40,7 @@ def test_a_self_call_with_one_instance_would_hang(server):
     error = caught.value
     assert "me (1 instance, all busy)" in error.message
     line = line_of(source, 'ask("me", request).exec()')
-    assert f"me_0 waits in exec() at line {line}" in error.message
+    assert f"me_0 waits in exec() of me at line {line}" in error.message
     assert "instances" in error.advice
     assert "Triton would wait here for ever" in str(error)
     assert doubles(server)
@@ -79,8 +79,8 @@ def test_a_circle_of_models_would_hang(server):
     line = line_of(first, ".exec()")
     assert [
         "  first (1 instance, all busy) is asked and must wait",
-        f"  first_0 waits in exec() at line {line}",
-        f"  second_0 waits in exec() at line {line + 1}",
+        f"  first_0 waits in exec() of second at line {line}",
+        f"  second_0 waits in exec() of first at line {line + 1}",
     ] == caught.value.message.splitlines()[1:]
     assert doubles(server)
 

@@ -1,6 +1,15 @@
 // src/format.ts
-var TIME_UNITS = [["µs", 1], ["ms", 1e3], ["s", 1e6]];
-var BYTE_UNITS = [["B", 1], ["KiB", 1024], ["MiB", 1 << 20], ["GiB", 1 << 30]];
+var TIME_UNITS = [
+  ["µs", 1],
+  ["ms", 1e3],
+  ["s", 1e6]
+];
+var BYTE_UNITS = [
+  ["B", 1],
+  ["KiB", 1024],
+  ["MiB", 1 << 20],
+  ["GiB", 1 << 30]
+];
 function time(us) {
   if (!Number.isFinite(us)) return "–";
   const size = Math.abs(us);
@@ -56,7 +65,11 @@ function h(tag, attributes = {}, ...children) {
   return filled(document.createElement(tag), attributes, children);
 }
 function svg(tag, attributes = {}, ...children) {
-  return filled(document.createElementNS(SVG, tag), attributes, children);
+  return filled(
+    document.createElementNS(SVG, tag),
+    attributes,
+    children
+  );
 }
 function setText(element, text) {
   const shown = visible(text);
@@ -84,8 +97,10 @@ function set(element, name, value2) {
   if (value2 === null || value2 === void 0 || value2 === false) return;
   if (typeof value2 === "function") element.addEventListener(name.slice(2), value2);
   else if (typeof value2 === "object") {
-    for (const [property, each] of Object.entries(value2)) element.style.setProperty(property, String(each));
-  } else if (ALLOWED.test(name)) element.setAttribute(name, visible(value2 === true ? "" : String(value2)));
+    for (const [property, each] of Object.entries(value2))
+      element.style.setProperty(property, String(each));
+  } else if (ALLOWED.test(name))
+    element.setAttribute(name, visible(value2 === true ? "" : String(value2)));
   else throw new Error(`attribute ${name} is not one that the view sets`);
 }
 function append(parent, children) {
@@ -100,7 +115,7 @@ function append(parent, children) {
 var BOX_HEIGHT = 42;
 var LEAST_WIDTH = 96;
 var PADDING = 8;
-var NAME_LENGTH = 26;
+var NAME_LENGTH = 22;
 var ERROR_SHARE = 0.05;
 function boxWidth(nodes, font) {
   const pen = document.createElement("canvas").getContext("2d");
@@ -123,7 +138,18 @@ function newBox(node) {
   const [name, left] = [svg("text", { class: "name" }), svg("text", { class: "second" })];
   const right = svg("text", { class: "second", "text-anchor": "end" });
   const [track, bars] = [svg("rect", { class: "track", height: 3 }), svg("g")];
-  const element = svg("g", { role: "button", tabindex: -1 }, frame, name, " ", left, " ", right, track, bars);
+  const element = svg(
+    "g",
+    { role: "button", tabindex: -1 },
+    frame,
+    name,
+    " ",
+    left,
+    " ",
+    right,
+    track,
+    bars
+  );
   return { node, element, frame, name, left, right, track, bars };
 }
 function leftText({ count: calls, own, models }) {
@@ -134,7 +160,12 @@ function rightText({ errors, device }) {
   return errors ? `⚠ ${count(errors)}` : device;
 }
 function ownPhases({ pre, queue, input, infer, output, post }) {
-  return [["queue", pre + queue], ["input", input], ["infer", infer], ["output", output + post]];
+  return [
+    ["queue", pre + queue],
+    ["input", input],
+    ["infer", infer],
+    ["output", output + post]
+  ];
 }
 function total(phases2) {
   return phases2.reduce((sum, [, us]) => sum + us, 0);
@@ -260,7 +291,9 @@ function order(layers) {
 }
 function sortByNeighbours(layers, down) {
   for (const layer of down ? layers : layers.toReversed()) {
-    const centre = new Map(layer.map((vertex) => [vertex, meanSlot(down ? vertex.up : vertex.down, vertex.slot)]));
+    const centre = new Map(
+      layer.map((vertex) => [vertex, meanSlot(down ? vertex.up : vertex.down, vertex.slot)])
+    );
     layer.sort((a, b) => (centre.get(a) ?? 0) - (centre.get(b) ?? 0) || a.order - b.order);
     renumber(layer);
   }
@@ -291,7 +324,9 @@ function crossings(layers) {
   let sum = 0;
   for (let rank = 0; rank + 1 < layers.length; rank++) {
     const tree = new Int32Array(layers[rank + 1].length + 2);
-    const ends = layers[rank].flatMap((vertex) => vertex.down.map((end) => end.slot).sort((a, b) => a - b));
+    const ends = layers[rank].flatMap(
+      (vertex) => vertex.down.map((end) => end.slot).sort((a, b) => a - b)
+    );
     for (const end of ends.reverse()) {
       for (let k = end; k > 0; k -= k & -k) sum += tree[k];
       for (let k = end + 1; k < tree.length; k += k & -k) tree[k]++;
@@ -307,7 +342,14 @@ var TIGHT_GAP = 10;
 var BACK_SHIFT = 14;
 function layered(nodes, edges, options) {
   if (nodes.length === 0) {
-    return { boxes: /* @__PURE__ */ new Map(), routes: [], width: 0, height: 0, crossings: 0, direction: options.direction };
+    return {
+      boxes: /* @__PURE__ */ new Map(),
+      routes: [],
+      width: 0,
+      height: 0,
+      crossings: 0,
+      direction: options.direction
+    };
   }
   const arcs = acyclic(nodes, edges);
   const ranks = longestPaths(nodes.length, arcs);
@@ -338,7 +380,9 @@ function acyclic(nodes, edges) {
     }
     state[k] = 2;
   };
-  const callers = [...nodes.keys()].sort((a, b) => incoming[a] - incoming[b] || nodes[a].first - nodes[b].first);
+  const callers = [...nodes.keys()].sort(
+    (a, b) => incoming[a] - incoming[b] || nodes[a].first - nodes[b].first
+  );
   for (const k of callers) if (state[k] === 0) visit(k);
   return arcs.map((arc) => arc.reversed ? { ...arc, upper: arc.lower, lower: arc.upper } : arc);
 }
@@ -366,7 +410,8 @@ function vertices(nodes, edges, arcs, ranks, half) {
   const paths = /* @__PURE__ */ new Map();
   for (const { upper, lower, edge } of arcs) {
     const path = [boxes[upper]];
-    for (let rank = ranks[upper] + 1; rank < ranks[lower]; rank++) path.push(add(-1, rank, edges[edge].first));
+    for (let rank = ranks[upper] + 1; rank < ranks[lower]; rank++)
+      path.push(add(-1, rank, edges[edge].first));
     path.push(boxes[lower]);
     for (let k = 1; k < path.length; k++) {
       path[k - 1].down.push(path[k]);
@@ -430,7 +475,11 @@ function isotonic(layer, wanted, offsets) {
     let block = { sum: (at - offsets[k2]) * weight2, weight: weight2, size: 1 };
     for (let last = blocks.at(-1); last && last.sum / last.weight > block.sum / block.weight; last = blocks.at(-1)) {
       blocks.pop();
-      block = { sum: block.sum + last.sum, weight: block.weight + last.weight, size: block.size + last.size };
+      block = {
+        sum: block.sum + last.sum,
+        weight: block.weight + last.weight,
+        size: block.size + last.size
+      };
     }
     blocks.push(block);
   });
@@ -478,7 +527,8 @@ function stepsOf(path, bands, zigzag, depth, shift) {
   const [first, last] = [path[0], path[path.length - 1]];
   const top = bands[first.rank].start + first.row * (depth + ZIGZAG_GAP);
   steps2.push([top + depth, first.across + shift]);
-  if (zigzag[first.rank] && first.row === 0) steps2.push([bands[first.rank].end, first.across + shift]);
+  if (zigzag[first.rank] && first.row === 0)
+    steps2.push([bands[first.rank].end, first.across + shift]);
   for (const bend of path.slice(1, -1)) {
     steps2.push([bands[bend.rank].start, bend.across], [bands[bend.rank].end, bend.across]);
   }
@@ -580,11 +630,30 @@ function column(buffer, [dtype, offset, count2]) {
   return new ArrayType(buffer, offset, count2);
 }
 function complete(header) {
-  if (header.format !== FORMAT) throw new Error(`trace format ${header.format}, this view reads ${FORMAT}`);
+  if (header.format !== FORMAT)
+    throw new Error(`trace format ${header.format}, this view reads ${FORMAT}`);
   const run = { id: "", title: "", request_id: "", state: "done" };
   const lists = { models: [], instances: [""] };
-  const perRow = { sources: {}, errors: {}, codes: {}, notes: {}, logs: {}, request_ids: {}, tensors: {} };
-  return { format: FORMAT, run, start_ns: "0", n: 0, ...lists, ...perRow, columns: {}, ui: {}, ...header };
+  const perRow = {
+    sources: {},
+    errors: {},
+    codes: {},
+    notes: {},
+    logs: {},
+    request_ids: {},
+    tensors: {}
+  };
+  return {
+    format: FORMAT,
+    run,
+    start_ns: "0",
+    n: 0,
+    ...lists,
+    ...perRow,
+    columns: {},
+    ui: {},
+    ...header
+  };
 }
 var MERGED = ["sources", "errors", "codes", "notes", "logs", "request_ids", "tensors"];
 var Store = class _Store {
@@ -667,7 +736,9 @@ var Store = class _Store {
   }
 };
 function emptyCalls(length) {
-  return Object.fromEntries(LAYOUT.map(([name, dtype]) => [name, new ARRAYS[dtype](length)]));
+  return Object.fromEntries(
+    LAYOUT.map(([name, dtype]) => [name, new ARRAYS[dtype](length)])
+  );
 }
 
 // src/trace.ts
@@ -746,7 +817,8 @@ var Trace = class {
     for (const child of this.children(call)) {
       const end = this.end(child);
       const last = merged.length - 1;
-      if (last >= 0 && this.start(child) <= merged[last]) merged[last] = Math.max(merged[last], end);
+      if (last >= 0 && this.start(child) <= merged[last])
+        merged[last] = Math.max(merged[last], end);
       else merged.push(this.start(child), end);
     }
     return merged;
@@ -789,11 +861,16 @@ var Trace = class {
   /** How many calls that wait for no other call ran at once. */
   get concurrency() {
     if (this.#concurrency) return this.#concurrency;
-    const leaves = Array.from({ length: this.n }, (_, call) => call).filter((call) => this.isLeaf(call));
+    const leaves = Array.from({ length: this.n }, (_, call) => call).filter(
+      (call) => this.isLeaf(call)
+    );
     return this.#concurrency = this.concurrencyOf(leaves);
   }
   concurrencyOf(calls) {
-    return concurrency(calls.map((call) => this.start(call)), calls.map((call) => this.end(call)));
+    return concurrency(
+      calls.map((call) => this.start(call)),
+      calls.map((call) => this.end(call))
+    );
   }
   #index() {
     const { parent, start_us } = this.calls;
@@ -802,10 +879,13 @@ var Trace = class {
     for (let call = 0; call < this.n; call++) offsets[call + 1] += offsets[call];
     const below = new Int32Array(offsets[this.n]);
     const next = offsets.slice();
-    for (let call = 0; call < this.n; call++) if (parent[call] >= 0) below[next[parent[call]]++] = call;
+    for (let call = 0; call < this.n; call++)
+      if (parent[call] >= 0) below[next[parent[call]]++] = call;
     for (let call = 0; call < this.n; call++) {
       const siblings = below.subarray(offsets[call], offsets[call + 1]);
-      const late = siblings.some((child, k) => k > 0 && start_us[child] < start_us[siblings[k - 1]]);
+      const late = siblings.some(
+        (child, k) => k > 0 && start_us[child] < start_us[siblings[k - 1]]
+      );
       if (late) siblings.sort((a, b) => start_us[a] - start_us[b]);
     }
     return [offsets, below];
@@ -845,7 +925,9 @@ var Trace = class {
 function distinctNames({ models }) {
   const seen = /* @__PURE__ */ new Map();
   for (const { name } of models) seen.set(name, (seen.get(name) ?? 0) + 1);
-  return models.map(({ name, version }) => (seen.get(name) ?? 0) > 1 ? `${name} v${version}` : name);
+  return models.map(
+    ({ name, version }) => (seen.get(name) ?? 0) > 1 ? `${name} v${version}` : name
+  );
 }
 
 // src/modelgraph.ts
@@ -899,7 +981,13 @@ function gather(nodes, edges, kept) {
   const large = [...nodes].sort((a, b) => b.own - a.own).slice(0, kept);
   const ids = new Set(large.map((node) => node.id));
   const rest = nodes.filter((node) => !ids.has(node.id));
-  const box = { ...rest[0], id: OTHERS, name: `+${rest.length} models`, device: "", models: rest.length };
+  const box = {
+    ...rest[0],
+    id: OTHERS,
+    name: `+${rest.length} models`,
+    device: "",
+    models: rest.length
+  };
   box.phases = { ...rest[0].phases };
   for (const node of rest.slice(1)) addNode(box, node);
   const merged = /* @__PURE__ */ new Map();
@@ -916,11 +1004,13 @@ function gather(nodes, edges, kept) {
 }
 function addNode(to, node) {
   for (const key of ["count", "errors", "own"]) to[key] += node[key];
-  for (const key of Object.keys(to.phases)) to.phases[key] += node.phases[key];
+  for (const key of Object.keys(to.phases))
+    to.phases[key] += node.phases[key];
   to.first = Math.min(to.first, node.first);
 }
 function addEdge(to, edge) {
-  for (const key of ["count", "async", "streams", "responses", "errors"]) to[key] += edge[key];
+  for (const key of ["count", "async", "streams", "responses", "errors"])
+    to[key] += edge[key];
 }
 
 // src/callgraph.ts
@@ -943,10 +1033,22 @@ var CallGraph = class {
   constructor(session, id) {
     this.#session = session;
     const arrow = svg("path", { d: "M0 1 L7 4 L0 7z", fill: "context-stroke" });
-    const size = { viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" };
+    const size = {
+      viewBox: "0 0 8 8",
+      refX: 7,
+      refY: 4,
+      markerWidth: 7,
+      markerHeight: 7,
+      orient: "auto"
+    };
     const marker = svg("marker", { id: `${id}-arrow`, ...size }, arrow);
     const label2 = "Call graph. Arrow keys move between models, Enter selects.";
-    this.#svg = svg("svg", { role: "group", "aria-label": label2 }, svg("defs", {}, marker), this.#content);
+    this.#svg = svg(
+      "svg",
+      { role: "group", "aria-label": label2 },
+      svg("defs", {}, marker),
+      this.#content
+    );
     this.#svg.style.setProperty("--arrow", `url(#${id}-arrow)`);
     this.element = h("div", { class: "callgraph" }, this.#svg, legend(), this.#buttons());
     this.#listen();
@@ -970,12 +1072,15 @@ var CallGraph = class {
     for (const [id, { element }] of this.#boxes) {
       element.classList.toggle("selected", id === model);
       element.setAttribute("aria-pressed", String(id === model));
-      element.classList.toggle("dim", lit !== null && !lit.has(id));
+      element.classList.toggle("dim", lit !== null && id !== OTHERS && !lit.has(id));
     }
     this.#graph.edges.forEach(({ from, to }, k) => {
       const onPath = path ? path.has(`${from}>${to}`) : from === model || to === model;
       this.#edgeElements[k].classList.toggle("path", model !== null && onPath);
-      this.#edgeElements[k].classList.toggle("dim", lit !== null && !(lit.has(from) && lit.has(to)));
+      this.#edgeElements[k].classList.toggle(
+        "dim",
+        lit !== null && !(lit.has(from) && lit.has(to))
+      );
     });
   }
   /** Show the whole graph in a pane of this height. */
@@ -1000,7 +1105,11 @@ var CallGraph = class {
   #drawEdges(layout, width) {
     this.#edgeElements = this.#graph.edges.map((edge, k) => {
       const box = layout.boxes.get(edge.from) ?? { x: 0, y: 0 };
-      return edgeElement(edge, layout.routes[k], layout.direction, { ...box, width, height: BOX_HEIGHT });
+      return edgeElement(edge, layout.routes[k], layout.direction, {
+        ...box,
+        width,
+        height: BOX_HEIGHT
+      });
     });
     this.#edges.replaceChildren(...this.#edgeElements);
   }
@@ -1045,7 +1154,8 @@ var CallGraph = class {
     this.#session.tip(phases2 && { title: `${name} · ${counted(calls, "call")}`, phases: phases2 }, event);
   }
   #roam(to) {
-    for (const { element } of this.#boxes.values()) element.setAttribute("tabindex", element === to ? "0" : "-1");
+    for (const { element } of this.#boxes.values())
+      element.setAttribute("tabindex", element === to ? "0" : "-1");
     to.focus();
   }
   #listen() {
@@ -1089,7 +1199,11 @@ var CallGraph = class {
     const { x, y } = this.#view;
     this.#svg.setPointerCapture(start.pointerId);
     const move = (event) => {
-      this.#view = { ...this.#view, x: x + event.clientX - start.clientX, y: y + event.clientY - start.clientY };
+      this.#view = {
+        ...this.#view,
+        x: x + event.clientX - start.clientX,
+        y: y + event.clientY - start.clientY
+      };
       this.#apply();
     };
     const end = () => this.#svg.removeEventListener("pointermove", move);
@@ -1109,7 +1223,11 @@ var CallGraph = class {
     this.#content.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
   }
   #buttons() {
-    const button = (text, title, onclick) => h("button", { class: "quiet", type: "button", title, "aria-label": `${text} ${title}`, onclick }, text);
+    const button = (text, title, onclick) => h(
+      "button",
+      { class: "quiet", type: "button", title, "aria-label": `${text} ${title}`, onclick },
+      text
+    );
     return h(
       "div",
       { class: "zoom" },
@@ -1121,14 +1239,32 @@ var CallGraph = class {
 };
 function legend() {
   const entry = (kind) => h("span", {}, h("i", { class: kind }), kind);
-  return h("div", { class: "edges", "aria-hidden": "true" }, entry("call"), entry("async"), entry("stream"));
+  return h(
+    "div",
+    { class: "edges", "aria-hidden": "true" },
+    entry("call"),
+    entry("async"),
+    entry("stream")
+  );
 }
 function chooseLayout(graph, width, paneWidth, fit) {
   const size = { width, height: BOX_HEIGHT };
   const available = (paneWidth - 32) * 1.12;
   const { nodes, edges } = graph;
-  const down = layered(nodes, edges, { ...size, rankGap: 46, siblingGap: 12, direction: "down", available });
-  const right = layered(nodes, edges, { ...size, rankGap: 62, siblingGap: 10, direction: "right", available });
+  const down = layered(nodes, edges, {
+    ...size,
+    rankGap: 46,
+    siblingGap: 12,
+    direction: "down",
+    available
+  });
+  const right = layered(nodes, edges, {
+    ...size,
+    rankGap: 62,
+    siblingGap: 10,
+    direction: "right",
+    available
+  });
   return fit(down) >= fit(right) - 0.08 ? down : right;
 }
 function distanceTowards(key, dx, dy) {
@@ -1169,16 +1305,6 @@ function filterOf(text, trace) {
 function bounded(trace, side, us) {
   return (call) => side === ">" ? trace.duration[call] > us : trace.duration[call] < us;
 }
-function spread(trace, meant) {
-  const marks = new Uint8Array(trace.n);
-  const { parent } = trace.calls;
-  for (let call = 0; call < trace.n; call++) {
-    if (!meant(call)) continue;
-    marks[call] |= 1;
-    for (let at = parent[call]; at >= 0 && !(marks[at] & 2); at = parent[at]) marks[at] |= 2;
-  }
-  return marks;
-}
 
 // src/source.ts
 var AROUND = 2;
@@ -1193,17 +1319,49 @@ function sourceLines(trace, call) {
   const indent = Math.min(...around.filter((each) => each.trim()).map((each) => each.search(/\S/)));
   const shown = around.map((each, k) => sourceLine(each.slice(indent), first + k, line));
   const title = h("h4", {}, `Called by ${trace.name(caller)}`, h("span", {}, `model.py:${line}`));
-  return [title, h("div", { class: "source code", tabindex: 0, role: "group", "aria-label": "Source of the call" }, shown)];
+  return [
+    title,
+    h(
+      "div",
+      { class: "source code", tabindex: 0, role: "group", "aria-label": "Source of the call" },
+      shown
+    )
+  ];
 }
 function sourceLine(text, number, called) {
   const here = number === called;
   const attributes = { class: here ? "here" : "", "aria-current": here ? "location" : null };
-  return h("div", attributes, h("span", { class: "number" }, String(number)), h("span", {}, text || " "));
+  return h(
+    "div",
+    attributes,
+    h("span", { class: "number" }, String(number)),
+    h("span", {}, text || " ")
+  );
 }
 
 // src/picture.ts
-var SEQUENTIAL = ["#00224e", "#1a386f", "#434e6c", "#5f6270", "#7d7c78", "#9c9074", "#bda269", "#dfbb4e", "#fee838"];
-var DIVERGING = ["#084081", "#4389be", "#9ecae1", "#deebf2", "#f7f6f3", "#fae2c8", "#f5b06e", "#d6701c", "#8c3c04"];
+var SEQUENTIAL = [
+  "#00224e",
+  "#1a386f",
+  "#434e6c",
+  "#5f6270",
+  "#7d7c78",
+  "#9c9074",
+  "#bda269",
+  "#dfbb4e",
+  "#fee838"
+];
+var DIVERGING = [
+  "#084081",
+  "#4389be",
+  "#9ecae1",
+  "#deebf2",
+  "#f7f6f3",
+  "#fae2c8",
+  "#f5b06e",
+  "#d6701c",
+  "#8c3c04"
+];
 var NOT_A_NUMBER = 255;
 var LEVELS = 254;
 var LEAST_SIDE = 8;
@@ -1288,13 +1446,28 @@ var SliceView = class {
   }
   #fill() {
     const caption = h("div", { class: "caption" }, this.#size, this.#range);
-    this.element.replaceChildren(...this.#modes(), this.#canvas, caption, this.#note, ...this.#sliders());
+    this.element.replaceChildren(
+      ...this.#modes(),
+      this.#canvas,
+      caption,
+      this.#note,
+      ...this.#sliders()
+    );
     this.#paint();
   }
   #modes() {
     const { shape: shape2, datatype } = this.#source.entry;
-    if (!imageLayout(shape2, datatype) || !(this.#source.kernel || this.#embedded("image"))) return [];
-    const button = (mode, text) => h("button", { type: "button", "aria-pressed": String(this.#state.mode === mode), onclick: () => this.#setMode(mode) }, text);
+    if (!imageLayout(shape2, datatype) || !(this.#source.kernel || this.#embedded("image")))
+      return [];
+    const button = (mode, text) => h(
+      "button",
+      {
+        type: "button",
+        "aria-pressed": String(this.#state.mode === mode),
+        onclick: () => this.#setMode(mode)
+      },
+      text
+    );
     const group = { class: "segments", role: "group", "aria-label": "View" };
     return [h("div", group, button("image", "image"), button("grid", "heatmap"))];
   }
@@ -1313,15 +1486,33 @@ var SliceView = class {
   #slider(size, axis) {
     const place3 = h("span", {}, `${this.#state.index[axis] ?? 0} / ${size - 1}`);
     const disabled = this.#source.kernel === null;
-    const attributes = { type: "range", min: 0, max: size - 1, step: 1, value: this.#state.index[axis] ?? 0 };
+    const attributes = {
+      type: "range",
+      min: 0,
+      max: size - 1,
+      step: 1,
+      value: this.#state.index[axis] ?? 0
+    };
     const oninput = (event) => {
       this.#state.index[axis] = Number(event.target.value);
       setText(place3, `${this.#state.index[axis]} / ${size - 1}`);
       this.#show();
     };
     const title = disabled ? "other slices need the kernel that ran this" : void 0;
-    const input = h("input", { ...attributes, disabled, title, oninput, "aria-label": `axis ${axis}` });
-    return h("div", { class: "slider" }, h("span", { class: "code" }, `axis ${axis}`), input, place3);
+    const input = h("input", {
+      ...attributes,
+      disabled,
+      title,
+      oninput,
+      "aria-label": `axis ${axis}`
+    });
+    return h(
+      "div",
+      { class: "slider" },
+      h("span", { class: "code" }, `axis ${axis}`),
+      input,
+      place3
+    );
   }
   /** The embedded preview of a mode, if it is the slice wanted. */
   #embedded(mode) {
@@ -1386,7 +1577,10 @@ var SliceView = class {
     const { rows, columns, of } = this.#picture;
     const whole = of[0] === rows && of[1] === columns;
     const reduced = this.#picture.kind === "grid" && this.#picture.reduced ? ` by ${this.#picture.reduced}` : "";
-    setText(this.#size, whole ? `${rows} × ${columns}` : `${rows} × ${columns} of ${of[0]} × ${of[1]}${reduced}`);
+    setText(
+      this.#size,
+      whole ? `${rows} × ${columns}` : `${rows} × ${columns} of ${of[0]} × ${of[1]}${reduced}`
+    );
     const range = this.#picture.kind === "grid" ? scaleOf(this.#picture).map(value).join(" … ") : "";
     setText(this.#range, range);
   }
@@ -1398,7 +1592,9 @@ var SliceView = class {
     const fill = this.#canvas.style.objectFit === "fill";
     const scale = Math.min(box.width / columns, box.height / rows);
     const [wide, high] = fill ? [box.width, box.height] : [columns * scale, rows * scale];
-    const column2 = Math.floor((event.clientX - box.left - (box.width - wide) / 2) / wide * columns);
+    const column2 = Math.floor(
+      (event.clientX - box.left - (box.width - wide) / 2) / wide * columns
+    );
     const row = Math.floor((event.clientY - box.top - (box.height - high) / 2) / high * rows);
     if (row < 0 || column2 < 0 || row >= rows || column2 >= columns) return this.#caption();
     const level = this.#bytes()[row * columns + column2];
@@ -1409,7 +1605,10 @@ var SliceView = class {
 
 // src/tensors.ts
 var LISTED = 24;
-var HEADINGS = [["input", "Inputs"], ["output", "Outputs"]];
+var HEADINGS = [
+  ["input", "Inputs"],
+  ["output", "Outputs"]
+];
 var TensorList = class {
   #session;
   /** Tensors opened or closed by hand; kept from call to call, as "role/name". */
@@ -1430,7 +1629,8 @@ var TensorList = class {
     const known = this.#answers.get(call);
     const embedded = header.tensors[call];
     if (known) this.#fill(element, call, known);
-    else if (embedded) this.#fill(element, call, { tensors: embedded, buffer: this.#session.buffer });
+    else if (embedded)
+      this.#fill(element, call, { tensors: embedded, buffer: this.#session.buffer });
     if (!known && this.#session.kernel) this.#ask(element, call, Boolean(embedded));
     else if (!known && !embedded) element.append(...this.#nothing(header.run.state === "running"));
     return element;
@@ -1467,12 +1667,18 @@ var TensorList = class {
   }
   #fill(element, call, answer) {
     const tensors = answer.tensors ?? [];
-    if (tensors.length === 0) return element.replaceChildren(h("h4", {}, "Tensors"), h("p", { class: "hint" }, "None were recorded."));
+    if (tensors.length === 0)
+      return element.replaceChildren(
+        h("h4", {}, "Tensors"),
+        h("p", { class: "hint" }, "None were recorded.")
+      );
     const sections = HEADINGS.flatMap(([role, heading]) => {
       const own = tensors.map((entry, position) => ({ entry, position })).filter(({ entry }) => entry.role === role);
       if (own.length === 0) return [];
       const list = h("div");
-      const items = own.map(({ entry, position }) => this.#item(call, entry, position, answer, tensors));
+      const items = own.map(
+        ({ entry, position }) => this.#item(call, entry, position, answer, tensors)
+      );
       this.#list(list, items, LISTED);
       return [h("h4", {}, heading, h("span", {}, count(own.length))), list];
     });
@@ -1513,7 +1719,12 @@ var TensorList = class {
     const number = entry.response > 0 ? ` #${entry.response + 1}` : "";
     return h(
       "button",
-      { type: "button", class: "head", "aria-expanded": String(open), "data-focus": `tensor-${key}` },
+      {
+        type: "button",
+        class: "head",
+        "aria-expanded": String(open),
+        "data-focus": `tensor-${key}`
+      },
       h("span", { class: "arrow", "aria-hidden": "true" }, entry.role === "output" ? "←" : "→"),
       h("span", { class: "name code" }, entry.name, number),
       h("span", { class: "datatype code" }, entry.datatype),
@@ -1529,7 +1740,13 @@ var TensorList = class {
     if (preview?.kind === "text") parts.push(...texts(preview));
     else if (preview) {
       const key = `${call}/${position}`;
-      const source = { entry, buffer: answer.buffer, row: call, tensor: position, kernel: this.#session.kernel };
+      const source = {
+        entry,
+        buffer: answer.buffer,
+        row: call,
+        tensor: position,
+        kernel: this.#session.kernel
+      };
       const slice = new SliceView(source, preview, this.#slices.get(key));
       this.#slices.set(key, slice.state);
       slice.element.addEventListener("input", () => this.#slices.set(key, slice.state));
@@ -1557,24 +1774,49 @@ function statistics({ count: size, min, max, mean, std, nan, inf, zeros }) {
   return factGrid(facts);
 }
 function factGrid(facts) {
-  return h("div", { class: "facts" }, facts.map(([name, text]) => h("div", {}, name, h("b", {}, text))));
+  return h(
+    "div",
+    { class: "facts" },
+    facts.map(([name, text]) => h("div", {}, name, h("b", {}, text)))
+  );
 }
 function distribution({ low, high, counts }, what, show = value) {
   const [width, height] = [6, 46];
   const most = Math.max(1, ...counts);
   const bars = counts.map((each, k) => {
     const tall = each ? Math.max(1.5, each / most * (height - 4)) : 0;
-    return svg("rect", { class: "fill-infer", x: k * width + 0.5, y: height - tall, width: width - 1, height: tall });
+    return svg("rect", {
+      class: "fill-infer",
+      x: k * width + 0.5,
+      y: height - tall,
+      width: width - 1,
+      height: tall
+    });
   });
   const label2 = `Histogram of ${what} from ${show(low)} to ${show(high)}`;
-  const box = { class: "histogram", viewBox: `0 0 ${counts.length * width} ${height}`, preserveAspectRatio: "none" };
+  const box = {
+    class: "histogram",
+    viewBox: `0 0 ${counts.length * width} ${height}`,
+    preserveAspectRatio: "none"
+  };
   const picture = svg("svg", { ...box, role: "img", "aria-label": label2 }, bars);
-  const bounds = h("div", { class: "caption" }, h("span", {}, show(low)), h("span", {}, show(high)));
+  const bounds = h(
+    "div",
+    { class: "caption" },
+    h("span", {}, show(low)),
+    h("span", {}, show(high))
+  );
   return [h("div", {}, picture), bounds];
 }
 function texts({ strings, count: all }) {
-  const lines = strings.map((text, k) => h("div", {}, h("span", { class: "number" }, String(k)), h("span", {}, text)));
-  const list = h("div", { class: "strings code", tabindex: 0, role: "group", "aria-label": "Strings" }, lines);
+  const lines = strings.map(
+    (text, k) => h("div", {}, h("span", { class: "number" }, String(k)), h("span", {}, text))
+  );
+  const list = h(
+    "div",
+    { class: "strings code", tabindex: 0, role: "group", "aria-label": "Strings" },
+    lines
+  );
   return strings.length < all ? [list, h("div", { class: "caption" }, `first ${count(strings.length)} of ${count(all)}`)] : [list];
 }
 
@@ -1595,7 +1837,12 @@ var PARTS = [
 var MARGINAL = /* @__PURE__ */ new Set(["pre", "post"]);
 var MARGINAL_SHARE = 5e-3;
 var Inspector = class {
-  element = h("div", { class: "inspector", role: "region", "aria-label": "Inspector", tabindex: 0 });
+  element = h("div", {
+    class: "inspector",
+    role: "region",
+    "aria-label": "Inspector",
+    tabindex: 0
+  });
   #session;
   #tensors;
   #facts = "";
@@ -1614,7 +1861,9 @@ var Inspector = class {
     if (sameSubject && running && performance.now() - this.#drawn < REFRESH_MS) return;
     this.#drawn = performance.now();
     this.#facts = facts;
-    const focused = this.element.getRootNode().activeElement?.getAttribute("data-focus");
+    const focused = this.element.getRootNode().activeElement?.getAttribute(
+      "data-focus"
+    );
     const top = this.element.scrollTop;
     this.element.replaceChildren(...this.#content(selection));
     this.element.scrollTop = sameSubject ? top : 0;
@@ -1639,7 +1888,14 @@ ${this.#calls(selection).length} ${trace.wall} ${run.state}`;
     }
     const { call } = selection;
     const { flags, responses } = trace.calls;
-    const facts = [flags[call], trace.duration[call], responses[call], errors[call], logs[call]?.length, notes[call]];
+    const facts = [
+      flags[call],
+      trace.duration[call],
+      responses[call],
+      errors[call],
+      logs[call]?.length,
+      notes[call]
+    ];
     return `call ${call}
 ${facts} ${run.state}`;
   }
@@ -1650,7 +1906,9 @@ ${facts} ${run.state}`;
   #calls(selection) {
     const { trace } = this.#session;
     if (selection.kind === "fold") return selection.calls;
-    return Array.from({ length: trace.n }, (_, call) => call).filter((call) => trace.calls.model[call] === selection.model);
+    return Array.from({ length: trace.n }, (_, call) => call).filter(
+      (call) => trace.calls.model[call] === selection.model
+    );
   }
   #call(call) {
     const { trace } = this.#session;
@@ -1677,10 +1935,18 @@ ${facts} ${run.state}`;
     if (path.length === 0) return h("div", { class: "breadcrumb" }, "request from outside");
     const step = (caller) => {
       const onclick = () => this.#session.select({ kind: "call", call: caller }, { reveal: true });
-      return h("button", { type: "button", class: "crumb", onclick, "data-focus": `crumb-${caller}` }, trace.name(caller));
+      return h(
+        "button",
+        { type: "button", class: "crumb", onclick, "data-focus": `crumb-${caller}` },
+        trace.name(caller)
+      );
     };
     const shown = path.length > 6 ? [...path.slice(0, 2).map(step), h("span", {}, "…"), ...path.slice(-3).map(step)] : path.map(step);
-    return h("div", { class: "breadcrumb" }, shown.map((each) => [each, " › "]));
+    return h(
+      "div",
+      { class: "breadcrumb" },
+      shown.map((each) => [each, " › "])
+    );
   }
   #chips(call) {
     const { trace } = this.#session;
@@ -1689,7 +1955,10 @@ ${facts} ${run.state}`;
     const chips = [[time(trace.duration[call])]];
     if (model.kind === "span") chips.push(["span"]);
     else chips.push([model.backend], [model.device], [`v${model.version}`]);
-    chips.push([header.instances[calls.instance[call]] ?? ""], [header.request_ids[call] ? `request ${header.request_ids[call]}` : ""]);
+    chips.push(
+      [header.instances[calls.instance[call]] ?? ""],
+      [header.request_ids[call] ? `request ${header.request_ids[call]}` : ""]
+    );
     const batch = this.#shared(call);
     if (batch > 1) chips.push([`batch of ${count(batch)}`]);
     if (trace.has(call, Flag.ASYNC)) chips.push(["async"]);
@@ -1704,7 +1973,10 @@ ${facts} ${run.state}`;
   #shared(call) {
     const { execution, model } = this.#session.trace.calls;
     if (execution[call] === 0) return 1;
-    return execution.reduce((sum, each, k) => sum + (each === execution[call] && model[k] === model[call] ? 1 : 0), 0);
+    return execution.reduce(
+      (sum, each, k) => sum + (each === execution[call] && model[k] === model[call] ? 1 : 0),
+      0
+    );
   }
   #many(selection) {
     const { trace } = this.#session;
@@ -1712,7 +1984,11 @@ ${facts} ${run.state}`;
     const model = trace.header.models[selection.model];
     const failed = calls.filter((call) => trace.has(call, Flag.ERROR));
     const what = selection.kind === "fold" ? "calls to one model from the same caller" : "model";
-    const chips = [[counted(calls.length, "call")], [model.backend], [model.device]];
+    const chips = [
+      [counted(calls.length, "call")],
+      [model.backend],
+      [model.device]
+    ];
     if (failed.length) chips.push([counted(failed.length, "error"), "error"]);
     const slowest = [...calls].sort((a, b) => trace.duration[b] - trace.duration[a]);
     return [
@@ -1730,14 +2006,23 @@ ${facts} ${run.state}`;
     const link = (call) => {
       const onclick = () => this.#session.select({ kind: "call", call }, { reveal: true });
       const place3 = `#${count(all.indexOf(call) + 1)} at ${time(trace.start(call))}`;
-      return h("button", { type: "button", class: "link", onclick, "data-focus": `call-${call}` }, h("span", {}, place3), h("span", {}, time(trace.duration[call])));
+      return h(
+        "button",
+        { type: "button", class: "link", onclick, "data-focus": `call-${call}` },
+        h("span", {}, place3),
+        h("span", {}, time(trace.duration[call]))
+      );
     };
     return [h("h4", {}, heading), ...some.slice(0, LISTED_CALLS).map(link)];
   }
 };
 function chipList(chips) {
   const shown = chips.filter(([text]) => text);
-  return h("div", { class: "chips" }, shown.map(([text, kind = ""]) => h("span", { class: `chip ${kind}` }, text)));
+  return h(
+    "div",
+    { class: "chips" },
+    shown.map(([text, kind = ""]) => h("span", { class: `chip ${kind}` }, text))
+  );
 }
 function phases(trace, calls) {
   const sums = trace.phases(calls);
@@ -1746,12 +2031,22 @@ function phases(trace, calls) {
     ([part, colour]) => h("i", { class: `back-${colour}`, style: { flex: `${sums[part] / whole} 1 0` } })
   );
   const label2 = PARTS.map(([part, , text]) => `${text} ${time(sums[part])}`).join(", ");
-  const rows = PARTS.filter(([part]) => isListed(part, sums, whole)).map(([part, colour, text, phase]) => {
-    const absent = calls.length === 1 && phase !== null && Number.isNaN(trace.phase(calls[0], phase));
-    const cells = absent ? [h("td", { class: "absent" }, "not recorded"), h("td")] : [h("td", {}, time(sums[part])), h("td", {}, percent(sums[part], whole))];
-    return h("tr", {}, h("th", { class: "phase" }, h("i", { class: `swatch ${part} back-${colour}` }), text), cells);
-  });
-  return [h("div", { class: "stack", role: "img", "aria-label": label2 }, stack), h("table", { class: "phases" }, h("tbody", {}, rows))];
+  const rows = PARTS.filter(([part]) => isListed(part, sums, whole)).map(
+    ([part, colour, text, phase]) => {
+      const absent = calls.length === 1 && phase !== null && Number.isNaN(trace.phase(calls[0], phase));
+      const cells = absent ? [h("td", { class: "absent" }, "not recorded"), h("td")] : [h("td", {}, time(sums[part])), h("td", {}, percent(sums[part], whole))];
+      return h(
+        "tr",
+        {},
+        h("th", { class: "phase" }, h("i", { class: `swatch ${part} back-${colour}` }), text),
+        cells
+      );
+    }
+  );
+  return [
+    h("div", { class: "stack", role: "img", "aria-label": label2 }, stack),
+    h("table", { class: "phases" }, h("tbody", {}, rows))
+  ];
 }
 function isListed(part, sums, whole) {
   if (part === "child") return sums.child > 0;
@@ -1760,7 +2055,11 @@ function isListed(part, sums, whole) {
 function error(trace, call, text, code) {
   const chain = [...trace.ancestors(call), call].map((each) => trace.name(each));
   const where = chain.length > 8 ? [...chain.slice(0, 3), "…", ...chain.slice(-4)] : chain;
-  const head = h("div", { class: "chain" }, code ? `${code} · ${where.join(" › ")}` : where.join(" › "));
+  const head = h(
+    "div",
+    { class: "chain" },
+    code ? `${code} · ${where.join(" › ")}` : where.join(" › ")
+  );
   return h("div", { class: "error", role: "note" }, head, h("div", { class: "code" }, text));
 }
 function latency(trace, slowest) {
@@ -1779,12 +2078,27 @@ function latency(trace, slowest) {
   if (us.length < LEAST_FOR_HISTOGRAM) return [heading, factGrid(facts)];
   const [low, high] = [us[0], us[us.length - 1]];
   const counts = new Array(BINS).fill(0);
-  for (const each of us) counts[Math.min(BINS - 1, Math.floor((each - low) / (high - low || 1) * BINS))]++;
-  return [heading, factGrid(facts), ...distribution({ low, high, counts }, "latencies", (each) => time(each ?? NaN))];
+  for (const each of us)
+    counts[Math.min(BINS - 1, Math.floor((each - low) / (high - low || 1) * BINS))]++;
+  return [
+    heading,
+    factGrid(facts),
+    ...distribution({ low, high, counts }, "latencies", (each) => time(each ?? NaN))
+  ];
 }
 function logLines(lines) {
-  const line = ([us, level, text]) => h("div", { class: level.toLowerCase() }, h("span", { class: "number" }, time(us)), h("span", { class: "level" }, level), h("span", {}, text.trimEnd()));
-  const list = h("div", { class: "logs code", tabindex: 0, role: "group", "aria-label": "Log lines" }, lines.map(line));
+  const line = ([us, level, text]) => h(
+    "div",
+    { class: level.toLowerCase() },
+    h("span", { class: "number" }, time(us)),
+    h("span", { class: "level" }, level),
+    h("span", {}, text.trimEnd())
+  );
+  const list = h(
+    "div",
+    { class: "logs code", tabindex: 0, role: "group", "aria-label": "Log lines" },
+    lines.map(line)
+  );
   return [h("h4", {}, "Log", h("span", {}, count(lines.length))), list];
 }
 
@@ -1794,12 +2108,60 @@ function selectedModel(selection, trace) {
   return selection.kind === "call" ? trace.calls.model[selection.call] : selection.model;
 }
 
+// src/relevance.ts
+function relevanceOf(trace, filter, selection, hover) {
+  if (filter) return { marks: spread(trace, filter), strict: true };
+  const selected = selection?.kind === "model" ? selection.model : null;
+  const model = hover && "model" in hover ? hover.model : selected;
+  if (model === null) return null;
+  return { marks: spread(trace, (call) => trace.calls.model[call] === model), strict: false };
+}
+function dims(relevance, row, open) {
+  if (!relevance) return false;
+  const bright = relevance.strict && open ? 1 : 3;
+  return !row.calls.some((call) => relevance.marks[call] & bright);
+}
+function pathTo(trace, selection) {
+  if (selection?.kind !== "call") return null;
+  const { model } = trace.calls;
+  const chain = [...trace.ancestors(selection.call), selection.call];
+  return new Set(chain.slice(1).map((call, k) => `${model[chain[k]]}>${model[call]}`));
+}
+function litModels(trace, filter, selection, hover) {
+  const { model } = trace.calls;
+  const lit = /* @__PURE__ */ new Set();
+  if (hover && "call" in hover) {
+    const kin = [...trace.ancestors(hover.call), hover.call, ...trace.children(hover.call)];
+    for (const call of kin) lit.add(model[call]);
+  } else if (filter) {
+    for (const [call, id] of model.entries()) if (filter(call)) lit.add(id);
+  } else return null;
+  const selected = selectedModel(selection, trace);
+  return selected === null ? lit : lit.add(selected);
+}
+function spread(trace, meant) {
+  const marks = new Uint8Array(trace.n);
+  const { parent } = trace.calls;
+  for (let call = 0; call < trace.n; call++) {
+    if (!meant(call)) continue;
+    marks[call] |= 1;
+    for (let at = parent[call]; at >= 0 && !(marks[at] & 2); at = parent[at]) marks[at] |= 2;
+  }
+  return marks;
+}
+
 // src/splitter.ts
 var KEY_STEP = 16;
 function splitter(options) {
   const { label: label2, axis, behind } = options;
   const orientation = axis === "x" ? "vertical" : "horizontal";
-  const role = { role: "separator", tabindex: 0, "aria-label": label2, "aria-orientation": orientation, "aria-valuenow": 0 };
+  const role = {
+    role: "separator",
+    tabindex: 0,
+    "aria-label": label2,
+    "aria-orientation": orientation,
+    "aria-valuenow": 0
+  };
   const element = h("div", { class: `splitter ${axis}`, ...role });
   const show = () => element.setAttribute("aria-valuenow", String(Math.round(options.size())));
   const moveTo = (size) => {
@@ -1828,7 +2190,7 @@ function splitter(options) {
 }
 
 // src/style.css
-var style_default = '/* Colours: phases and error keep 3:1 to the background and differ for every kind of colour vision. */\n.view {\n  --bg: #ffffff; --bg2: #f6f7f9; --card: #ffffff;\n  --fg: #1c2128; --fg2: #57606a; --fg3: #818b98;\n  --line: #d8dee4; --line2: #eceff2; --shade: #0f172a14; --over: #0f172a0a; --error-bg: #fdf0ee;\n  --accent: #1f6feb; --queue: #c27c00; --input: #4a9bd3; --infer: #1b4f93; --output: #12866a;\n  --error: #b42318; --running: #7a5cc9;\n  color-scheme: light;\n}\n.view[data-theme="dark"] {\n  --bg: #111317; --bg2: #181b20; --card: #1d2127;\n  --fg: #e6e9ed; --fg2: #a3adb8; --fg3: #77818d;\n  --line: #31373f; --line2: #23282e; --shade: #ffffff1a; --over: #ffffff0d; --error-bg: #331a1d;\n  --accent: #6cb0ff; --queue: #f7c948; --input: #a5dbfa; --infer: #4593e0; --output: #3ccf9b;\n  --error: #f2545b; --running: #b79cf5;\n  color-scheme: dark;\n}\n\n:host { all: initial; display: block; }\n.view {\n  --code: var(--jp-code-font-family, ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace);\n  --side: 322px;\n  position: relative; overflow: hidden; container-type: inline-size;\n  border: 1px solid var(--line); border-radius: 8px;\n  background: var(--bg); color: var(--fg); text-align: left;\n  font: 12px/1.4 var(--jp-ui-font-family, system-ui, -apple-system, "Segoe UI", sans-serif);\n  font-variant-numeric: tabular-nums;\n}\n.view *, .view *::before { box-sizing: border-box; }\n.code { font-family: var(--code); font-size: 11px; }\n.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }\n:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }\nh3 { margin: 0; font-size: 13px; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere; }\nh4 { display: flex; justify-content: space-between; gap: 8px; margin: 14px 0 5px; color: var(--fg2); font-size: 11px; font-weight: 600; line-height: 1.3; }\np { margin: 0; }\n\nbutton {\n  min-width: 24px; min-height: 24px; padding: 2px 6px;\n  border: 1px solid var(--line); border-radius: 5px; background: none;\n  color: var(--fg2); font: inherit; font-size: 11px; cursor: pointer;\n}\nbutton:hover { background: var(--over); color: var(--fg); }\nbutton[aria-pressed="true"] { background: var(--shade); color: var(--fg); }\nbutton.quiet { border-color: transparent; }\n\n.back-queue { background: var(--queue); }\n.back-input { background: var(--input); }\n.back-infer { background: var(--infer); }\n.back-child { background: color-mix(in srgb, var(--infer) 28%, transparent); }\n.back-output { background: var(--output); }\n.back-fg3 { background: var(--fg3); }\n.fill-queue { fill: var(--queue); }\n.fill-input { fill: var(--input); }\n.fill-infer { fill: var(--infer); }\n.fill-output { fill: var(--output); }\n.swatch { display: inline-block; flex: none; width: 12px; height: 9px; border-radius: 2px; }\n.swatch.queue { height: 4px; vertical-align: 2px; }\n.swatch.pre, .swatch.post { height: 1px; vertical-align: 4px; }\n\n/* the line above the panes */\n.toolbar { display: flex; flex-wrap: wrap; align-items: center; gap: 4px 10px; min-height: 37px; padding: 5px 10px; border-bottom: 1px solid var(--line); }\n.state { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--output); }\n.state.error { background: var(--error); }\n.state.running { background: var(--running); }\n.state.cancelled { background: var(--fg3); }\n.title { max-width: 36ch; overflow: hidden; font-weight: 600; text-overflow: ellipsis; white-space: nowrap; }\n.figures { display: flex; gap: 12px; color: var(--fg2); white-space: nowrap; }\n.figures b { color: var(--fg); font-weight: 600; }\n.figures .failed, .figures .failed b { color: var(--error); }\n.figures .running { color: var(--running); }\n.space { flex: 1; }\n.legend { display: flex; gap: 10px; color: var(--fg2); font-size: 11px; white-space: nowrap; }\n.legend span { display: inline-flex; align-items: center; gap: 4px; }\n.legend .swatch { vertical-align: 0; }\n.filter { width: 150px; min-height: 24px; padding: 2px 7px; border: 1px solid var(--line); border-radius: 5px; background: var(--bg2); color: var(--fg); font: inherit; }\n.filter::placeholder { color: var(--fg2); opacity: 1; }\n\n/* the panes */\n.panes { position: relative; display: grid; grid-template: var(--graph, 200px) minmax(0, 1fr) / minmax(0, 1fr) var(--side); height: var(--height, 500px); }\n.callgraph { grid-area: 1 / 1; position: relative; min-height: 0; overflow: hidden; border-bottom: 1px solid var(--line); background: var(--bg2); }\n.timeline { grid-area: 2 / 1; display: flex; flex-direction: column; min-height: 0; min-width: 0; }\n.inspector { grid-area: 1 / 2 / 3 / 3; min-width: 0; padding: 10px 12px 16px; overflow: auto; border-left: 1px solid var(--line); }\n.splitter { position: relative; z-index: 2; touch-action: none; }\n.splitter.x { grid-area: 1 / 2 / 3 / 3; justify-self: start; width: 7px; margin-left: -3px; cursor: col-resize; }\n.splitter.y { grid-area: 2 / 1; align-self: start; height: 7px; margin-top: -4px; cursor: row-resize; }\n.splitter:hover, .splitter:focus-visible { background: var(--shade); }\n\n/* call graph */\n.callgraph > svg { display: block; width: 100%; height: 100%; cursor: grab; user-select: none; }\n.callgraph > svg:active { cursor: grabbing; }\n.box { cursor: pointer; outline: none; }\n.box .frame { fill: var(--card); stroke: var(--line); }\n.box:hover .frame { stroke: var(--fg3); }\n.box.failing .frame { stroke: var(--error); }\n.box.span .frame { stroke-dasharray: 4 3; }\n.box.selected .frame { stroke: var(--accent); stroke-width: 2.5; }\n.box:focus-visible .frame { stroke: var(--accent); stroke-width: 3; }\n.box .track { fill: var(--line2); }\n.box .name { fill: var(--fg); font-size: 12px; font-weight: 600; }\n.box .second { fill: var(--fg2); font-size: 10.5px; }\n.box .failed { fill: var(--error); font-weight: 600; }\n.box.dim, .edge.dim { opacity: .3; }\n.far .box .second, .far .edge text, .far .edge rect { display: none; }\n.far .box .name { font-size: 14px; }\n.edge path { fill: none; stroke: var(--fg3); stroke-width: 1.25; opacity: .75; marker-end: var(--arrow); }\n.edge.async path { stroke-dasharray: 5 3; }\n.edge.stream path { stroke-width: 2; stroke-dasharray: 1.5 3; stroke-linecap: round; }\n.edge.failing path { stroke: var(--error); }\n.edge.path path { stroke: var(--fg); opacity: 1; }\n.edge.path.failing path { stroke: var(--error); stroke-width: 2; }\n.edge .label { fill: var(--bg2); }\n.edge text { fill: var(--fg2); font-size: 10.5px; }\n.edge.failing text { fill: var(--error); }\n.edges { position: absolute; bottom: 6px; left: 10px; display: flex; gap: 12px; padding: 0 4px; background: var(--bg2); color: var(--fg2); font-size: 10.5px; }\n.edges i { display: inline-block; width: 20px; margin-right: 4px; border-top: 1.5px solid var(--fg2); vertical-align: middle; }\n.edges .async { border-top-style: dashed; }\n.edges .stream { border-top: 2px dotted var(--fg2); }\n.zoom { position: absolute; right: 6px; bottom: 6px; display: flex; gap: 2px; border-radius: 6px; background: var(--bg2); }\n\n/* timeline */\n.strip, .axis { display: block; flex: none; border-bottom: 1px solid var(--line2); }\n.strip { height: 26px; cursor: crosshair; touch-action: none; }\n.axis { height: 20px; }\n.tree { position: relative; flex: 1; min-height: 0; overflow: hidden auto; outline-offset: -2px; }\n.bars { position: sticky; top: 0; left: 0; display: block; pointer-events: none; }\n.rows { position: absolute; inset: 0 0 auto; }\n.row { position: absolute; right: 0; left: 0; display: flex; height: 22px; white-space: nowrap; cursor: default; }\n.row:hover { background: var(--over); }\n.row.selected { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.tree:focus-visible .row.cursor { outline: 1px solid var(--accent); outline-offset: -1px; }\n.row.dim .names { opacity: .45; }\n.names { display: flex; flex: none; align-items: center; width: var(--names, 220px); padding: 0 6px 0 2px; overflow: hidden; }\n.guide { flex: none; align-self: stretch; width: 12px; border-right: 1px solid var(--line2); }\n.triangle { display: grid; flex: none; place-items: center; width: 16px; height: 22px; color: var(--fg2); }\n.triangle svg { width: 8px; height: 8px; }\n.row[aria-expanded="true"] .triangle svg { rotate: 90deg; }\n.names .name { overflow: hidden; text-overflow: ellipsis; }\n.names .calls, .names .span { font-style: italic; }\n.names .calls { color: var(--fg2); }\n.count { flex: none; margin-left: 5px; color: var(--fg2); font-size: 11px; }\n.badge { flex: none; margin-left: 5px; padding: 0 3px; border: 1px solid var(--line); border-radius: 3px; color: var(--fg2); font-size: 10px; line-height: 14px; }\n.badge.error { border-color: var(--error); color: var(--error); }\n\n/* inspector */\n.breadcrumb, .hint { margin-bottom: 2px; color: var(--fg2); font-size: 11px; overflow-wrap: anywhere; }\n.crumb { min-width: 0; min-height: 22px; padding: 0; border: 0; border-radius: 3px; }\n.crumb:hover { background: none; text-decoration: underline; }\n.chips { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 5px; }\n.chip { max-width: 100%; padding: 0 7px; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 10px; color: var(--fg2); font-size: 10.5px; line-height: 17px; }\n.chip.error { border-color: var(--error); color: var(--error); }\n.chip.running { border-color: var(--running); color: var(--running); }\n.stack { display: flex; gap: 1px; height: 10px; margin: 9px 0 6px; overflow: hidden; border-radius: 3px; background: var(--line2); }\n.stack i { min-width: 1px; }\n.phases { width: 100%; border-collapse: collapse; font-size: 11.5px; }\n.phases th, .phases td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; }\n.phases .swatch { margin-right: 6px; }\n.phases td { padding-left: 8px; color: var(--fg2); text-align: right; }\n.phases td:nth-child(2) { color: var(--fg); }\n.phases .absent { color: var(--fg2); font-style: italic; }\n.error:not(.badge, .chip, .state) { margin-top: 8px; padding: 6px 8px; border-left: 3px solid var(--error); border-radius: 0 4px 4px 0; background: var(--error-bg); overflow-wrap: anywhere; white-space: pre-wrap; }\n.chain { margin-bottom: 3px; color: var(--fg2); font-size: 10.5px; }\n.note { margin-top: 8px; padding: 4px 8px; border-left: 3px solid var(--queue); background: var(--bg2); overflow-wrap: anywhere; }\n.head { display: grid; grid-template-columns: 14px minmax(0, 1fr) auto; gap: 0 6px; align-items: baseline; width: 100%; padding: 4px 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); text-align: left; }\n.head[aria-expanded="true"] { background: var(--over); }\n.head .name { overflow: hidden; font-weight: 600; text-overflow: ellipsis; }\n.head .arrow, .head .datatype, .head .shape, .head .place { color: var(--fg2); }\n.head .shape { grid-column: 2; }\n.head .place { font-size: 10.5px; text-align: right; }\n.detail { padding: 6px 2px 10px; }\n.facts { display: grid; grid-template-columns: repeat(3, 1fr); gap: 2px 10px; margin-bottom: 6px; font-size: 11px; }\n.facts div { display: flex; justify-content: space-between; gap: 4px; color: var(--fg2); }\n.facts b { color: var(--fg); font-weight: 500; }\n.histogram { display: block; width: 100%; height: 46px; border-radius: 4px; background: var(--bg2); }\n.caption { display: flex; justify-content: space-between; gap: 8px; margin-top: 1px; color: var(--fg2); font-size: 10.5px; }\n.slice { margin-top: 8px; }\n.picture { display: block; width: 100%; border-radius: 4px; background: var(--bg2); image-rendering: pixelated; }\n.segments { display: inline-flex; margin-bottom: 6px; overflow: hidden; border: 1px solid var(--line); border-radius: 5px; }\n.segments button { padding: 0 8px; border: 0; border-radius: 0; }\n.slider { display: grid; grid-template-columns: 46px 1fr auto; gap: 6px; align-items: center; min-height: 22px; color: var(--fg2); font-size: 11px; }\n.slider input { width: 100%; height: 16px; margin: 0; accent-color: var(--accent); }\n.strings, .logs, .source { max-height: 170px; overflow: auto; border: 1px solid var(--line2); border-radius: 4px; }\n.strings > div, .logs > div { display: grid; gap: 6px; padding: 1px 6px; overflow-wrap: anywhere; white-space: pre-wrap; border-top: 1px solid var(--line2); }\n.strings > div { grid-template-columns: 24px minmax(0, 1fr); }\n.logs > div { grid-template-columns: 52px auto minmax(0, 1fr); }\n.strings > div:first-child, .logs > div:first-child { border-top: 0; }\n.number, .level { color: var(--fg2); }\n.logs .warning .level { color: var(--queue); }\n.logs .error .level { color: var(--error); }\n.source > div { display: grid; grid-template-columns: 30px max-content; padding: 0 6px; line-height: 17px; white-space: pre; }\n.source .here { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.link { display: flex; justify-content: space-between; gap: 8px; width: 100%; padding: 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); font-size: 11.5px; }\n.link span:last-child { color: var(--fg2); }\n.more { width: 100%; margin-top: 4px; }\n\n/* over the panes */\n.tip { position: absolute; z-index: 9; top: 0; left: 0; max-width: 300px; padding: 6px 8px; border: 1px solid var(--line); border-radius: 6px; background: var(--card); box-shadow: 0 4px 16px #0003; font-size: 11px; pointer-events: none; overflow-wrap: anywhere; }\n.shares { display: grid; grid-template-columns: auto auto auto; gap: 0 10px; margin-top: 3px; }\n.shares > :not(:nth-child(3n + 1)) { text-align: right; }\n.tip .swatch { margin-right: 5px; }\n.tip .share { color: var(--fg2); }\n.tip .failed { margin-top: 4px; color: var(--error); }\n[hidden] { display: none; }\n.help { position: absolute; z-index: 8; inset: 37px 0 0; padding: 14px 18px; overflow: auto; background: var(--bg); }\n.help:focus { outline: none; }\n.help dl { display: grid; grid-template-columns: auto 1fr; gap: 4px 14px; margin: 8px 0 12px; }\n.help dd { margin: 0; color: var(--fg2); }\n\n@container (max-width: 980px) {\n  .legend { display: none; }\n  .panes { grid-template-columns: minmax(0, 1fr) min(var(--side), 288px); }\n}\n@container (max-width: 700px) {\n  .panes { grid-template: var(--graph, 200px) var(--timeline, 240px) auto / minmax(0, 1fr); height: auto; }\n  .inspector { grid-area: 3 / 1; max-height: 420px; border-top: 1px solid var(--line); border-left: 0; }\n  .splitter.x { display: none; }\n}\n@media (prefers-reduced-motion: no-preference) {\n  .state.running { animation: pulse 1.4s ease-in-out infinite; }\n  @keyframes pulse { 50% { opacity: .35; } }\n}\n@media (forced-colors: active) {\n  .row.selected { outline: 2px solid Highlight; }\n  .box .frame { stroke: CanvasText; }\n  .box.selected .frame { stroke: Highlight; }\n}\n';
+var style_default = '/* Colours: phases and error keep 3:1 to the background and differ for every kind of colour vision. */\n.view {\n  --bg: #ffffff; --bg2: #f6f7f9; --card: #ffffff;\n  --fg: #1c2128; --fg2: #57606a; --fg3: #818b98;\n  --line: #d8dee4; --line2: #eceff2; --shade: #0f172a14; --over: #0f172a0a; --error-bg: #fdf0ee;\n  --accent: #1f6feb; --queue: #c27c00; --input: #4a9bd3; --infer: #1b4f93; --output: #12866a;\n  --error: #b42318; --running: #7a5cc9;\n  color-scheme: light;\n}\n.view[data-theme="dark"] {\n  --bg: #111317; --bg2: #181b20; --card: #1d2127;\n  --fg: #e6e9ed; --fg2: #a3adb8; --fg3: #77818d;\n  --line: #31373f; --line2: #23282e; --shade: #ffffff1a; --over: #ffffff0d; --error-bg: #331a1d;\n  --accent: #6cb0ff; --queue: #f7c948; --input: #a5dbfa; --infer: #4593e0; --output: #3ccf9b;\n  --error: #f2545b; --running: #b79cf5;\n  color-scheme: dark;\n}\n\n:host { all: initial; display: block; }\n.view {\n  --code: var(--jp-code-font-family, ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace);\n  --side: 322px;\n  position: relative; overflow: hidden; container-type: inline-size;\n  border: 1px solid var(--line); border-radius: 8px;\n  background: var(--bg); color: var(--fg); text-align: left;\n  font: 12px/1.4 var(--jp-ui-font-family, system-ui, -apple-system, "Segoe UI", sans-serif);\n  font-variant-numeric: tabular-nums;\n}\n.view *, .view *::before { box-sizing: border-box; }\n.code { font-family: var(--code); font-size: 11px; }\n.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }\n:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }\nh3 { margin: 0; font-size: 13px; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere; }\nh4 { display: flex; justify-content: space-between; gap: 8px; margin: 14px 0 5px; color: var(--fg2); font-size: 11px; font-weight: 600; line-height: 1.3; }\np { margin: 0; }\n\nbutton {\n  min-width: 24px; min-height: 24px; padding: 2px 6px;\n  border: 1px solid var(--line); border-radius: 5px; background: none;\n  color: var(--fg2); font: inherit; font-size: 11px; cursor: pointer;\n}\nbutton:hover { background: var(--over); color: var(--fg); }\nbutton[aria-pressed="true"] { background: var(--shade); color: var(--fg); }\nbutton.quiet { border-color: transparent; }\n\n.back-queue { background: var(--queue); }\n.back-input { background: var(--input); }\n.back-infer { background: var(--infer); }\n.back-child { background: color-mix(in srgb, var(--infer) 28%, transparent); }\n.back-output { background: var(--output); }\n.back-fg3 { background: var(--fg3); }\n.fill-queue { fill: var(--queue); }\n.fill-input { fill: var(--input); }\n.fill-infer { fill: var(--infer); }\n.fill-output { fill: var(--output); }\n.swatch { display: inline-block; flex: none; width: 12px; height: 9px; border-radius: 2px; }\n.swatch.queue { height: 4px; vertical-align: 2px; }\n.swatch.pre, .swatch.post { height: 1px; vertical-align: 4px; }\n\n/* the line above the panes */\n.toolbar { display: flex; flex-wrap: wrap; align-items: center; gap: 4px 10px; min-height: 37px; padding: 5px 10px; border-bottom: 1px solid var(--line); }\n.state { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--output); }\n.state.error { background: var(--error); }\n.state.running { background: var(--running); }\n.state.cancelled { background: var(--fg3); }\n.title { max-width: 36ch; overflow: hidden; font-weight: 600; text-overflow: ellipsis; white-space: nowrap; }\n.figures { display: flex; gap: 12px; color: var(--fg2); white-space: nowrap; }\n.figures b { color: var(--fg); font-weight: 600; }\n.figures .failed, .figures .failed b { color: var(--error); }\n.figures .running { color: var(--running); }\n.space { flex: 1; }\n.legend { display: flex; gap: 10px; color: var(--fg2); font-size: 11px; white-space: nowrap; }\n.legend span { display: inline-flex; align-items: center; gap: 4px; }\n.legend .swatch { vertical-align: 0; }\n.filter { width: 150px; min-height: 24px; padding: 2px 7px; border: 1px solid var(--line); border-radius: 5px; background: var(--bg2); color: var(--fg); font: inherit; }\n.filter::placeholder { color: var(--fg2); opacity: 1; }\n\n/* the panes */\n.panes { position: relative; display: grid; grid-template: var(--graph, 200px) minmax(0, 1fr) / minmax(0, 1fr) var(--side); height: var(--height, 500px); }\n.callgraph { grid-area: 1 / 1; position: relative; min-height: 0; overflow: hidden; border-bottom: 1px solid var(--line); background: var(--bg2); }\n.timeline { grid-area: 2 / 1; display: flex; flex-direction: column; min-height: 0; min-width: 0; }\n.inspector { grid-area: 1 / 2 / 3 / 3; min-width: 0; padding: 10px 12px 16px; overflow: auto; border-left: 1px solid var(--line); }\n.splitter { position: relative; z-index: 2; touch-action: none; }\n.splitter.x { grid-area: 1 / 2 / 3 / 3; justify-self: start; width: 7px; margin-left: -3px; cursor: col-resize; }\n.splitter.y { grid-area: 2 / 1; align-self: start; height: 7px; margin-top: -4px; cursor: row-resize; }\n.splitter:hover, .splitter:focus-visible { background: var(--shade); }\n\n/* call graph */\n.callgraph > svg { display: block; width: 100%; height: 100%; cursor: grab; user-select: none; }\n.callgraph > svg:active { cursor: grabbing; }\n.box { cursor: pointer; outline: none; }\n.box .frame { fill: var(--card); stroke: var(--line); }\n.box:hover .frame { stroke: var(--fg3); }\n.box.failing .frame { stroke: var(--error); }\n.box.span .frame { stroke-dasharray: 4 3; }\n.box.selected .frame { stroke: var(--accent); stroke-width: 2.5; }\n.box:focus-visible .frame { stroke: var(--accent); stroke-width: 3; }\n.box .track { fill: var(--line2); }\n.box .name { fill: var(--fg); font-size: 12px; font-weight: 600; }\n.box .second { fill: var(--fg2); font-size: 10.5px; }\n.box .failed { fill: var(--error); font-weight: 600; }\n.box.dim, .edge.dim { opacity: .3; }\n.far .box .second, .far .edge text, .far .edge rect { display: none; }\n.far .box .name { font-size: 14px; }\n.edge path { fill: none; stroke: var(--fg3); stroke-width: 1.25; opacity: .75; marker-end: var(--arrow); }\n.edge.async path { stroke-dasharray: 5 3; }\n.edge.stream path { stroke-width: 2; stroke-dasharray: 1.5 3; stroke-linecap: round; }\n.edge.failing path { stroke: var(--error); }\n.edge.path path { stroke: var(--fg); opacity: 1; }\n.edge.path.failing path { stroke: var(--error); stroke-width: 2; }\n.edge .label { fill: var(--bg2); }\n.edge text { fill: var(--fg2); font-size: 10.5px; }\n.edge.failing text { fill: var(--error); }\n.edges { position: absolute; bottom: 6px; left: 10px; display: flex; gap: 12px; padding: 0 4px; background: var(--bg2); color: var(--fg2); font-size: 10.5px; }\n.edges i { display: inline-block; width: 20px; margin-right: 4px; border-top: 1.5px solid var(--fg2); vertical-align: middle; }\n.edges .async { border-top-style: dashed; }\n.edges .stream { border-top: 2px dotted var(--fg2); }\n.zoom { position: absolute; right: 6px; bottom: 6px; display: flex; gap: 2px; border-radius: 6px; background: var(--bg2); }\n\n/* timeline */\n.strip, .axis { display: block; flex: none; border-bottom: 1px solid var(--line2); }\n.strip { height: 26px; cursor: crosshair; touch-action: none; }\n.axis { height: 20px; }\n.tree { position: relative; flex: 1; min-height: 0; overflow: hidden auto; outline-offset: -2px; }\n.bars { position: sticky; top: 0; left: 0; display: block; pointer-events: none; }\n.rows { position: absolute; inset: 0 0 auto; }\n.row { position: absolute; right: 0; left: 0; display: flex; height: 22px; white-space: nowrap; cursor: default; }\n.row:hover { background: var(--over); }\n.row.selected { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.tree:focus-visible .row.cursor { outline: 1px solid var(--accent); outline-offset: -1px; }\n.row.dim .names { opacity: .45; }\n.names { display: flex; flex: none; align-items: center; width: var(--names, 220px); padding: 0 6px 0 2px; overflow: hidden; }\n.guide { flex: none; align-self: stretch; width: 12px; border-right: 1px solid var(--line2); }\n.triangle { display: grid; flex: none; place-items: center; width: 16px; height: 22px; color: var(--fg2); }\n.triangle svg { width: 8px; height: 8px; }\n.row[aria-expanded="true"] .triangle svg { rotate: 90deg; }\n.names .name { overflow: hidden; text-overflow: ellipsis; }\n.names .calls, .names .span { font-style: italic; }\n.names .calls { color: var(--fg2); }\n.count { flex: none; margin-left: 5px; color: var(--fg2); font-size: 11px; }\n.badge { flex: none; margin-left: 5px; padding: 0 3px; border: 1px solid var(--line); border-radius: 3px; color: var(--fg2); font-size: 10px; line-height: 14px; }\n.badge.error { border-color: var(--error); color: var(--error); }\n\n/* inspector */\n.breadcrumb, .hint { margin-bottom: 2px; color: var(--fg2); font-size: 11px; overflow-wrap: anywhere; }\n.crumb { min-width: 0; text-align: left; min-height: 22px; padding: 0; border: 0; border-radius: 3px; }\n.crumb:hover { background: none; text-decoration: underline; }\n.chips { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 5px; }\n.chip { max-width: 100%; padding: 0 7px; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 10px; color: var(--fg2); font-size: 10.5px; line-height: 17px; }\n.chip.error { border-color: var(--error); color: var(--error); }\n.chip.running { border-color: var(--running); color: var(--running); }\n.stack { display: flex; gap: 1px; height: 10px; margin: 9px 0 6px; overflow: hidden; border-radius: 3px; background: var(--line2); }\n.stack i { min-width: 1px; }\n.phases { width: 100%; border-collapse: collapse; font-size: 11.5px; }\n.phases th, .phases td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; }\n.phases .swatch { margin-right: 6px; }\n.phases td { padding-left: 8px; color: var(--fg2); text-align: right; }\n.phases td:nth-child(2) { color: var(--fg); }\n.phases .absent { color: var(--fg2); font-style: italic; }\n.error:not(.badge, .chip, .state) { margin-top: 8px; padding: 6px 8px; border-left: 3px solid var(--error); border-radius: 0 4px 4px 0; background: var(--error-bg); overflow-wrap: anywhere; white-space: pre-wrap; }\n.chain { margin-bottom: 3px; color: var(--fg2); font-size: 10.5px; }\n.note { margin-top: 8px; padding: 4px 8px; border-left: 3px solid var(--queue); background: var(--bg2); overflow-wrap: anywhere; }\n.head { display: grid; grid-template-columns: 14px minmax(0, 1fr) auto; gap: 0 6px; align-items: baseline; width: 100%; padding: 4px 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); text-align: left; }\n.head[aria-expanded="true"] { background: var(--over); }\n.head .name { overflow: hidden; font-weight: 600; text-overflow: ellipsis; }\n.head .arrow, .head .datatype, .head .shape, .head .place { color: var(--fg2); }\n.head .shape { grid-column: 2; }\n.head .place { font-size: 10.5px; text-align: right; }\n.detail { padding: 6px 2px 10px; }\n.facts { display: grid; grid-template-columns: repeat(3, 1fr); gap: 2px 10px; margin-bottom: 6px; font-size: 11px; }\n.facts div { display: flex; justify-content: space-between; gap: 4px; color: var(--fg2); }\n.facts b { color: var(--fg); font-weight: 500; }\n.histogram { display: block; width: 100%; height: 46px; border-radius: 4px; background: var(--bg2); }\n.caption { display: flex; justify-content: space-between; gap: 8px; margin-top: 1px; color: var(--fg2); font-size: 10.5px; }\n.slice { margin-top: 8px; }\n.picture { display: block; width: 100%; border-radius: 4px; background: var(--bg2); image-rendering: pixelated; }\n.segments { display: inline-flex; margin-bottom: 6px; overflow: hidden; border: 1px solid var(--line); border-radius: 5px; }\n.segments button { padding: 0 8px; border: 0; border-radius: 0; }\n.slider { display: grid; grid-template-columns: 46px 1fr auto; gap: 6px; align-items: center; min-height: 22px; color: var(--fg2); font-size: 11px; }\n.slider input { width: 100%; height: 16px; margin: 0; accent-color: var(--accent); }\n.strings, .logs, .source { max-height: 170px; overflow: auto; border: 1px solid var(--line2); border-radius: 4px; }\n.strings > div, .logs > div { display: grid; gap: 6px; padding: 1px 6px; overflow-wrap: anywhere; white-space: pre-wrap; border-top: 1px solid var(--line2); }\n.strings > div { grid-template-columns: 24px minmax(0, 1fr); }\n.logs > div { grid-template-columns: 52px auto minmax(0, 1fr); }\n.strings > div:first-child, .logs > div:first-child { border-top: 0; }\n.number, .level { color: var(--fg2); }\n.logs .warning .level { color: var(--queue); }\n.logs .error .level { color: var(--error); }\n.source > div { display: grid; grid-template-columns: 30px max-content; padding: 0 6px; line-height: 17px; white-space: pre; }\n.source .here { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.link { display: flex; justify-content: space-between; gap: 8px; width: 100%; padding: 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); font-size: 11.5px; }\n.link span:last-child { color: var(--fg2); }\n.more { width: 100%; margin-top: 4px; }\n\n/* over the panes */\n.tip { position: absolute; z-index: 9; top: 0; left: 0; max-width: 300px; padding: 6px 8px; border: 1px solid var(--line); border-radius: 6px; background: var(--card); box-shadow: 0 4px 16px #0003; font-size: 11px; pointer-events: none; overflow-wrap: anywhere; }\n.shares { display: grid; grid-template-columns: auto auto auto; gap: 0 10px; margin-top: 3px; }\n.shares > :not(:nth-child(3n + 1)) { text-align: right; }\n.tip .swatch { margin-right: 5px; }\n.tip .share { color: var(--fg2); }\n.tip .failed { margin-top: 4px; color: var(--error); }\n[hidden] { display: none; }\n.help { position: absolute; z-index: 8; inset: 37px 0 0; padding: 14px 18px; overflow: auto; background: var(--bg); }\n.help:focus { outline: none; }\n.help dl { display: grid; grid-template-columns: auto 1fr; gap: 4px 14px; margin: 8px 0 12px; }\n.help dd { margin: 0; color: var(--fg2); }\n\n@container (max-width: 980px) {\n  .legend { display: none; }\n  .panes { grid-template-columns: minmax(0, 1fr) min(var(--side), 288px); }\n}\n@container (max-width: 700px) {\n  .panes { grid-template: var(--graph, 200px) var(--timeline, 240px) auto / minmax(0, 1fr); height: auto; }\n  .inspector { grid-area: 3 / 1; max-height: 420px; border-top: 1px solid var(--line); border-left: 0; }\n  .splitter.x { display: none; }\n}\n@media (prefers-reduced-motion: no-preference) {\n  .state.running { animation: pulse 1.4s ease-in-out infinite; }\n  @keyframes pulse { 50% { opacity: .35; } }\n}\n@media (forced-colors: active) {\n  .row.selected { outline: 2px solid Highlight; }\n  .box .frame { stroke: CanvasText; }\n  .box.selected .frame { stroke: Highlight; }\n}\n';
 
 // src/theme.ts
 var TOKENS = [
@@ -1847,7 +2209,14 @@ var TOKENS = [
   "error",
   "running"
 ];
-var WATCHED = ["class", "theme", "style", "data-jp-theme-name", "data-jp-theme-light", "data-vscode-theme-kind"];
+var WATCHED = [
+  "class",
+  "theme",
+  "style",
+  "data-jp-theme-name",
+  "data-jp-theme-light",
+  "data-vscode-theme-kind"
+];
 function themeOf(element) {
   const { vscodeThemeKind, jpThemeLight } = document.body.dataset;
   if (vscodeThemeKind) return /light/.test(vscodeThemeKind) ? "light" : "dark";
@@ -1936,12 +2305,16 @@ var Bars = class {
     this.#pen.globalAlpha = 1;
   }
   #paintCall(call, middle, critical) {
-    const [start, end] = [this.#plane.x(this.#trace.start(call)), this.#plane.x(this.#trace.end(call))];
+    const [start, end] = [
+      this.#plane.x(this.#trace.start(call)),
+      this.#plane.x(this.#trace.end(call))
+    ];
     if (end < this.#plane.left - MARK_WIDTH || start > this.#plane.right) return;
     if (end - start < 2) this.#rect(start, middle, 2, BAR_HEIGHT, this.#colours.infer);
     else this.#paintPhases(call, middle);
     this.#paintResponses(call, middle);
-    if (this.#trace.has(call, Flag.RUNNING)) this.#rect(end - 2, middle, 3, BAR_HEIGHT + 2, this.#colours.running);
+    if (this.#trace.has(call, Flag.RUNNING))
+      this.#rect(end - 2, middle, 3, BAR_HEIGHT + 2, this.#colours.running);
     if (this.#trace.has(call, Flag.ERROR)) this.#paintError(end, middle);
     if (critical) this.#rect(start, middle + 8.75, Math.max(1, end - start), 1.5, this.#colours.fg);
     this.#paintLabel(call, start, end, middle);
@@ -1976,7 +2349,8 @@ var Bars = class {
     let at = from;
     const intervals = this.#trace.childIntervals(call);
     for (let k = 0; k < intervals.length && at < to; k += 2) {
-      if (intervals[k] - at > gap) this.#span(at, Math.min(to, intervals[k]), middle, BAR_HEIGHT, colour);
+      if (intervals[k] - at > gap)
+        this.#span(at, Math.min(to, intervals[k]), middle, BAR_HEIGHT, colour);
       at = Math.max(at, intervals[k + 1]);
     }
     if (to - at > gap) this.#span(at, to, middle, BAR_HEIGHT, colour);
@@ -2015,7 +2389,8 @@ var Bars = class {
     const label2 = this.#trace.has(call, Flag.RUNNING) ? "running…" : time(this.#trace.duration[call]);
     const width = this.#pen.measureText(label2).width;
     const gap = this.#trace.has(call, Flag.ERROR) ? MARK_WIDTH : LABEL_GAP;
-    if (end + gap + width < this.#plane.right) this.#text(label2, end + gap, middle, "left", this.#colours.fg2);
+    if (end + gap + width < this.#plane.right)
+      this.#text(label2, end + gap, middle, "left", this.#colours.fg2);
     else if (start - LABEL_GAP - width > this.#plane.left) {
       this.#text(label2, start - LABEL_GAP, middle, "right", this.#colours.fg2);
     } else {
@@ -2031,12 +2406,21 @@ var Bars = class {
     const most = perPixel(steps2, range.from, range.from + pixels / width * range.width, pixels);
     const last = this.#paintStrip(most, steps2.max, middle);
     const until = this.#plane.x(steps2.times[steps2.times.length - 1] ?? 0);
-    if (critical) this.#rect(this.#plane.x(steps2.times[0]), middle + 8.75, Math.max(1, until - this.#plane.x(steps2.times[0])), 1.5, this.#colours.fg);
-    for (const call of row.calls) if (this.#trace.has(call, Flag.ERROR)) this.#tick(this.#trace.end(call), middle);
+    if (critical)
+      this.#rect(
+        this.#plane.x(steps2.times[0]),
+        middle + 8.75,
+        Math.max(1, until - this.#plane.x(steps2.times[0])),
+        1.5,
+        this.#colours.fg
+      );
+    for (const call of row.calls)
+      if (this.#trace.has(call, Flag.ERROR)) this.#tick(this.#trace.end(call), middle);
     if (last < 0) return;
     const label2 = `${time(totalOf(this.#trace, row))} total`;
     const x = left + last + LABEL_GAP + 1;
-    if (x + this.#pen.measureText(label2).width < this.#plane.right) this.#text(label2, x, middle, "left", this.#colours.fg2);
+    if (x + this.#pen.measureText(label2).width < this.#plane.right)
+      this.#text(label2, x, middle, "left", this.#colours.fg2);
   }
   /** Returns where the strip ends, in pixels; -1 if nothing is in view. */
   #paintStrip(most, max, middle) {
@@ -2050,7 +2434,12 @@ var Bars = class {
       if (!(share > 0)) continue;
       const height = QUEUE_HEIGHT + (BAR_HEIGHT - QUEUE_HEIGHT) * Math.sqrt(share);
       pen.globalAlpha = this.#alpha * (0.3 + 0.7 * share);
-      pen.fillRect(this.#plane.left + from, middle - height / 2, x - from > 4 ? x - from - 0.5 : x - from, height);
+      pen.fillRect(
+        this.#plane.left + from,
+        middle - height / 2,
+        x - from > 4 ? x - from - 0.5 : x - from,
+        height
+      );
       last = x;
     }
     pen.globalAlpha = this.#alpha;
@@ -2092,7 +2481,8 @@ function stepsOf2(trace, row) {
 }
 function totalOf(trace, row) {
   let known = totals.get(row);
-  if (known === void 0) totals.set(row, known = row.calls.reduce((sum, call) => sum + trace.duration[call], 0));
+  if (known === void 0)
+    totals.set(row, known = row.calls.reduce((sum, call) => sum + trace.duration[call], 0));
   return known;
 }
 
@@ -2142,6 +2532,7 @@ function commandOf(event) {
 // src/range.ts
 var ROOM = 1.005;
 var NARROWEST = 1e-6;
+var LEAST_US = 1;
 var TimeRange = class {
   from = 0;
   to = 1;
@@ -2161,7 +2552,7 @@ var TimeRange = class {
   /** The trace now ends here. */
   grow(wall) {
     const showAll = this.following || this.isWhole;
-    this.#whole = Math.max(wall * ROOM, 1e-3);
+    this.#whole = Math.max(wall * ROOM, LEAST_US);
     if (showAll) this.#set(0, this.#whole);
   }
   all() {
@@ -2250,10 +2641,19 @@ var RowElements = class {
     const { flags, responses } = trace.calls;
     const state = [flags[call], responses[call], trace.duration[call], trace.names[row.model]];
     const tree = [row.calls.length, row.depth, row.position, row.siblings];
-    return [...state, ...tree, this.#rows?.hasChildren(row), this.#rows?.isOpen(row), this.#errors(row)].join();
+    return [
+      ...state,
+      ...tree,
+      this.#rows?.hasChildren(row),
+      this.#rows?.isOpen(row),
+      this.#errors(row)
+    ].join();
   }
   #errors(row) {
-    return row.calls.reduce((sum, call) => sum + (this.#session.trace.has(call, Flag.ERROR) ? 1 : 0), 0);
+    return row.calls.reduce(
+      (sum, call) => sum + (this.#session.trace.has(call, Flag.ERROR) ? 1 : 0),
+      0
+    );
   }
   #fill(element, row) {
     const { trace } = this.#session;
@@ -2264,12 +2664,28 @@ var RowElements = class {
     element.setAttribute("aria-setsize", String(row.siblings));
     if (branches) element.setAttribute("aria-expanded", String(this.#rows?.isOpen(row)));
     else element.removeAttribute("aria-expanded");
-    element.setAttribute("aria-description", row.kind === "call" ? time(trace.duration[call]) : counted(row.calls.length, "call"));
-    const triangle = branches && svg("svg", { viewBox: "0 0 8 8", "aria-hidden": "true" }, svg("path", { d: "M2 0 L7 4 L2 8z", fill: "currentColor" }));
-    const guides = Array.from({ length: Math.min(row.depth, MOST_GUIDES) }, () => h("span", { class: "guide" }));
+    element.setAttribute(
+      "aria-description",
+      row.kind === "call" ? time(trace.duration[call]) : counted(row.calls.length, "call")
+    );
+    const triangle = branches && svg(
+      "svg",
+      { viewBox: "0 0 8 8", "aria-hidden": "true" },
+      svg("path", { d: "M2 0 L7 4 L2 8z", fill: "currentColor" })
+    );
+    const guides = Array.from(
+      { length: Math.min(row.depth, MOST_GUIDES) },
+      () => h("span", { class: "guide" })
+    );
     const name = row.kind === "calls" ? "individual calls" : trace.names[row.model];
     const names = h("div", { class: "names" }, guides, h("span", { class: "triangle" }, triangle));
-    names.append(h("span", { class: `name ${row.kind} ${trace.header.models[row.model].kind}`, title: name }, name));
+    names.append(
+      h(
+        "span",
+        { class: `name ${row.kind} ${trace.header.models[row.model].kind}`, title: name },
+        name
+      )
+    );
     names.append(...this.#badges(row));
     element.replaceChildren(names);
   }
@@ -2278,7 +2694,8 @@ var RowElements = class {
     const [call] = row.calls;
     const badges = [];
     const badge = (text, kind = "") => badges.push(h("span", { class: `badge ${kind}` }, text));
-    if (row.kind !== "call") badges.push(h("span", { class: "count" }, `×${count(row.calls.length)}`));
+    if (row.kind !== "call")
+      badges.push(h("span", { class: "count" }, `×${count(row.calls.length)}`));
     else if (row.ordinal) badges.push(h("span", { class: "count" }, `#${count(row.ordinal)}`));
     const errors = this.#errors(row);
     if (errors) badge(row.kind === "call" ? "error" : counted(errors, "error"), "error");
@@ -2380,7 +2797,9 @@ var Rows = class {
   #descend(rows, call) {
     const single = rows.find((row) => row.kind === "call" && row.calls[0] === call);
     if (single) return single;
-    const fold = rows.find((row) => row.kind !== "call" && row.model === this.trace.calls.model[call]);
+    const fold = rows.find(
+      (row) => row.kind !== "call" && row.model === this.trace.calls.model[call]
+    );
     if (!fold) return null;
     this.open.add(fold.key);
     const within = this.children(fold);
@@ -2415,8 +2834,10 @@ var Rows = class {
     const at = parent ? `${parent.key}/` : "";
     const rows = [];
     for (const [model, group] of byModel(trace, calls)) {
-      if (group.length >= foldFrom) rows.push(newRow("fold", parent, `${at}m${model}`, model, group));
-      else for (const call of group) rows.push(newRow("call", parent, `${at}${call}`, model, [call]));
+      if (group.length >= foldFrom)
+        rows.push(newRow("fold", parent, `${at}m${model}`, model, group));
+      else
+        for (const call of group) rows.push(newRow("call", parent, `${at}${call}`, model, [call]));
     }
     rows.sort((a, b) => trace.start(a.calls[0]) - trace.start(b.calls[0]));
     return numbered(rows);
@@ -2435,7 +2856,18 @@ function byModel(trace, calls) {
 }
 function newRow(kind, parent, key, model, calls) {
   const depth = parent ? parent.depth + 1 : 0;
-  return { kind, key, model, calls, ordinal: 0, parent, depth, position: 0, siblings: 0, index: -1 };
+  return {
+    kind,
+    key,
+    model,
+    calls,
+    ordinal: 0,
+    parent,
+    depth,
+    position: 0,
+    siblings: 0,
+    index: -1
+  };
 }
 function numbered(rows) {
   rows.forEach((row, k) => {
@@ -2529,7 +2961,7 @@ var Axis = class {
   /** Label round times; returns them for the grid below. */
   paint(plane, colours, rows) {
     const pen = context(this.element, plane.right, AXIS_HEIGHT);
-    label(pen, colours, `${count(rows)} rows`, AXIS_HEIGHT / 2);
+    label(pen, colours, counted(rows, "row"), AXIS_HEIGHT / 2);
     const { times, step } = ticks(plane.range, plane.width);
     const [unit, scale] = step >= 1e6 ? ["s", 1e6] : step >= 1e3 || plane.range.to > 5e3 ? ["ms", 1e3] : ["µs", 1];
     const decimals = Math.max(0, -Math.floor(Math.log10(step / scale) + 1e-9));
@@ -2574,8 +3006,19 @@ var Timeline = class {
     this.#session = session;
     this.#elements = new RowElements(session, id);
     const label2 = { "aria-label": "Timeline of calls", "aria-multiselectable": "true" };
-    this.#tree = h("div", { class: "tree", role: "tree", tabindex: 0, ...label2 }, this.#elements.element, this.#canvas);
-    this.element = h("div", { class: "timeline" }, this.#strip.element, this.#axis.element, this.#tree);
+    this.#tree = h(
+      "div",
+      { class: "tree", role: "tree", tabindex: 0, ...label2 },
+      this.#elements.element,
+      this.#canvas
+    );
+    this.element = h(
+      "div",
+      { class: "timeline" },
+      this.#strip.element,
+      this.#axis.element,
+      this.#tree
+    );
     this.#listen();
   }
   /** Show the rows of a trace; what is unfolded stays so. */
@@ -2655,7 +3098,8 @@ var Timeline = class {
     const times = this.#axis.paint(plane, colours, rows.list.length);
     const pen = context(this.#canvas, plane.right, height);
     pen.fillStyle = colours.line2;
-    for (const us of times) if (plane.x(us) >= plane.left) pen.fillRect(Math.round(plane.x(us)), 0, 1, height);
+    for (const us of times)
+      if (plane.x(us) >= plane.left) pen.fillRect(Math.round(plane.x(us)), 0, 1, height);
     pen.save();
     pen.beginPath();
     pen.rect(plane.left - 1, 0, plane.right, height);
@@ -2663,7 +3107,10 @@ var Timeline = class {
     const bars = new Bars(trace, pen, plane, colours);
     for (const row of visible2) {
       const critical = showsCritical && row.calls.some((call) => trace.critical.has(call));
-      bars.paint(row, row.index * ROW_HEIGHT - top, { dim: this.#session.dims(row, rows.isOpen(row)), critical });
+      bars.paint(row, row.index * ROW_HEIGHT - top, {
+        dim: this.#session.dims(row, rows.isOpen(row)),
+        critical
+      });
     }
     pen.restore();
     this.#strip.paint(trace, plane, colours);
@@ -2692,7 +3139,9 @@ var Timeline = class {
   #select(row) {
     this.#cursor = row.key;
     const { key, model, calls } = row;
-    this.#session.select(row.kind === "call" ? { kind: "call", call: calls[0] } : { kind: "fold", key, model, calls });
+    this.#session.select(
+      row.kind === "call" ? { kind: "call", call: calls[0] } : { kind: "fold", key, model, calls }
+    );
   }
   #toggle(row, show) {
     this.#touched = true;
@@ -2734,8 +3183,12 @@ var Timeline = class {
     const away = (call2) => Math.max(trace.start(call2) - at, at - trace.end(call2), 0);
     const call = row.calls.reduce((best, each) => away(each) < away(best) ? each : best);
     this.#session.hover({ call });
-    const title = `${trace.name(call)}${row.kind === "call" ? "" : ` · 1 of ${count(row.calls.length)}`}  ${time(trace.duration[call])}`;
-    this.#session.tip({ title, phases: trace.phases([call]), error: trace.header.errors[call] }, event);
+    const among = row.kind === "call" ? "" : ` · 1 of ${count(row.calls.length)}`;
+    const title = `${trace.name(call)}${among}  ${time(trace.duration[call])}`;
+    this.#session.tip(
+      { title, phases: trace.phases([call]), error: trace.header.errors[call] },
+      event
+    );
   }
   #leave() {
     this.#session.hover(null);
@@ -2822,7 +3275,12 @@ var Toolbar = class {
   #facts = h("span", { class: "figures" });
   constructor(actions) {
     const onclick = () => actions.toggleCritical();
-    const critical = { type: "button", "aria-pressed": "false", title: "Critical path (c)", onclick };
+    const critical = {
+      type: "button",
+      "aria-pressed": "false",
+      title: "Critical path (c)",
+      onclick
+    };
     this.#critical = h("button", critical, "critical path");
     const oninput = () => actions.filter(this.filter.value);
     const onkeydown = (event) => {
@@ -2831,10 +3289,22 @@ var Toolbar = class {
       actions.leave();
       event.preventDefault();
     };
-    const field = { class: "filter", type: "search", placeholder: "Filter calls  /", "aria-label": "Filter calls" };
+    const field = {
+      class: "filter",
+      type: "search",
+      placeholder: "Filter calls  /",
+      "aria-label": "Filter calls"
+    };
     this.filter = h("input", { ...field, oninput, onkeydown });
-    const help = { type: "button", title: "Keyboard help (?)", "aria-label": "? Keyboard help", onclick: () => actions.toggleHelp() };
-    const legend2 = LEGEND.map((phase) => h("span", {}, h("i", { class: `swatch ${phase} back-${phase}` }), phase));
+    const help = {
+      type: "button",
+      title: "Keyboard help (?)",
+      "aria-label": "? Keyboard help",
+      onclick: () => actions.toggleHelp()
+    };
+    const legend2 = LEGEND.map(
+      (phase) => h("span", {}, h("i", { class: `swatch ${phase} back-${phase}` }), phase)
+    );
     this.element = h(
       "div",
       { class: "toolbar", role: "toolbar", "aria-label": "Run" },
@@ -2857,9 +3327,15 @@ var Toolbar = class {
     setText(this.#title, request_id ? `${title} · request ${request_id}` : title);
     this.#title.setAttribute("title", this.#title.textContent ?? "");
     const models = new Set(trace.calls.model).size;
-    const facts = [figure(time(trace.wall), "wall"), figure(count(trace.n), plural(trace.n, "call")), figure(count(models), plural(models, "model"))];
-    if (trace.errors) facts.push(figure(count(trace.errors), plural(trace.errors, "error"), "failed"));
-    if (shown === "running" || shown === "cancelled") facts.push(h("span", { class: shown }, shown));
+    const facts = [
+      figure(time(trace.wall), "wall"),
+      figure(count(trace.n), plural(trace.n, "call")),
+      figure(count(models), plural(models, "model"))
+    ];
+    if (trace.errors)
+      facts.push(figure(count(trace.errors), plural(trace.errors, "error"), "failed"));
+    if (shown === "running" || shown === "cancelled")
+      facts.push(h("span", { class: shown }, shown));
     this.#facts.replaceChildren(...facts);
   }
   press(critical) {
@@ -2876,7 +3352,10 @@ function helpSheet(close) {
     event.preventDefault();
     close();
   };
-  const entries = HELP.flatMap(([keys, meaning]) => [h("dt", { class: "code" }, keys), h("dd", {}, meaning)]);
+  const entries = HELP.flatMap(([keys, meaning]) => [
+    h("dt", { class: "code" }, keys),
+    h("dd", {}, meaning)
+  ]);
   return h(
     "div",
     { class: "help", role: "dialog", "aria-label": "Keyboard help", tabindex: -1, onkeydown },
@@ -2935,7 +3414,7 @@ function content({ title, phases: phases2, error: error2 }) {
 }
 
 // src/frame.ts
-var TOOLBAR_HEIGHT = 38;
+var BORDERS = 2;
 var [LEAST_TIMELINE, MOST_TIMELINE] = [150, 300];
 var frames = 0;
 var Frame = class {
@@ -2976,8 +3455,22 @@ var Frame = class {
     this.#timeline = new Timeline(this, id);
     this.#inspector = new Inspector(this);
     const borders = [this.#sideBorder(), this.#graphBorder()];
-    this.#panes = h("div", { class: "panes" }, this.#graph.element, this.#timeline.element, this.#inspector.element, borders);
-    this.#root = h("div", { class: "view" }, this.#toolbar.element, this.#panes, this.#tip.element, this.#announcer);
+    this.#panes = h(
+      "div",
+      { class: "panes" },
+      this.#graph.element,
+      this.#timeline.element,
+      this.#inspector.element,
+      borders
+    );
+    this.#root = h(
+      "div",
+      { class: "view" },
+      this.#toolbar.element,
+      this.#panes,
+      this.#tip.element,
+      this.#announcer
+    );
     this.#attach();
   }
   /** What embedded previews point into. */
@@ -3000,17 +3493,34 @@ var Frame = class {
     this.draw();
     const { state } = this.#options;
     if (state) this.#restore(state);
-    else if (this.trace.roots.length) this.#take({ kind: "call", call: this.trace.roots[0] }, false);
+    else if (this.trace.roots.length)
+      this.#take({ kind: "call", call: this.trace.roots[0] }, false);
   }
   get state() {
     const { range, open } = this.#timeline;
-    return { selection: this.selection, open, range: range.isWhole ? null : [range.from, range.to] };
+    return {
+      selection: this.selection,
+      open,
+      range: range.isWhole ? null : [range.from, range.to]
+    };
   }
   select(selection, { reveal = false } = {}) {
     this.#timeline.range.following = false;
     this.#take(selection, reveal);
     this.#announce();
     this.#options.onSelect?.(selection);
+  }
+  /** Select a call from outside the view; a number that is no row selects nothing new. */
+  selectRow(row) {
+    const selected = this.selection?.kind === "call" && this.selection.call === row;
+    if (row >= 0 && row < this.trace.n && !selected)
+      this.select({ kind: "call", call: row }, { reveal: true });
+  }
+  /** Filter by a text that does not come from the field itself. */
+  filterBy(text) {
+    if (this.#toolbar.filter.value === text) return;
+    this.#toolbar.filter.value = text;
+    this.#relate();
   }
   hover(over) {
     if (JSON.stringify(over) === JSON.stringify(this.#hovered)) return;
@@ -3022,10 +3532,7 @@ var Frame = class {
     else this.#tip.hide();
   }
   dims(row, open) {
-    if (!this.#relevance) return false;
-    const { marks, strict } = this.#relevance;
-    const bright = strict && open ? 1 : 3;
-    return !row.calls.some((call) => marks[call] & bright);
+    return dims(this.#relevance, row, open);
   }
   command(name) {
     if (name === "nextError") this.#nextError();
@@ -3051,7 +3558,17 @@ var Frame = class {
     this.element.addEventListener("keydown", (event) => event.stopPropagation());
     const observer = new ResizeObserver(() => this.#resized());
     observer.observe(this.#root);
-    this.#stops.push(() => observer.disconnect(), watchTheme(() => this.#themeChanged()));
+    this.#stops.push(() => observer.disconnect(), this.#watchTheme());
+  }
+  /** Nobody tells a document that its output was removed: the page must not keep its frame alive. */
+  #watchTheme() {
+    const frame = new WeakRef(this);
+    const stop = watchTheme(() => {
+      const alive = frame.deref();
+      if (alive) alive.#themeChanged();
+      else stop();
+    });
+    return stop;
   }
   #applyTheme() {
     this.#root.dataset.theme = themeOf(this.element.parentElement ?? this.element);
@@ -3064,7 +3581,11 @@ var Frame = class {
   }
   #resized() {
     const width = this.#root.clientWidth;
-    if (width === 0) return;
+    if (width === 0) {
+      this.#width = 0;
+      return;
+    }
+    this.#options.onHeight?.(this.element.offsetHeight);
     if (width !== this.#width) {
       this.#width = width;
       this.#themeChanged();
@@ -3077,7 +3598,7 @@ var Frame = class {
     const graph = this.#sizes.graph ?? this.#graph.draw(this.trace);
     if (this.#sizes.graph !== null) this.#graph.draw(this.trace);
     const timeline = Math.max(LEAST_TIMELINE, Math.min(MOST_TIMELINE, this.#timeline.wantedHeight));
-    const least = (this.trace.header.ui.height ?? 0) - TOOLBAR_HEIGHT;
+    const least = (this.trace.header.ui.height ?? 0) - this.#toolbar.element.offsetHeight - BORDERS;
     this.#root.style.setProperty("--graph", `${graph}px`);
     this.#root.style.setProperty("--timeline", `${timeline}px`);
     this.#root.style.setProperty("--height", `${Math.max(least, graph + timeline)}px`);
@@ -3101,37 +3622,15 @@ var Frame = class {
   }
   /** Work out what stays bright, and tell the graph. */
   #relate() {
-    const { trace } = this;
+    const { trace, selection } = this;
     const filter = filterOf(this.#toolbar.filter.value, trace);
-    const over = this.#hovered && "model" in this.#hovered ? this.#hovered.model : null;
-    const model = over ?? (this.selection?.kind === "model" ? this.selection.model : null);
-    if (filter) this.#relevance = { marks: spread(trace, filter), strict: true };
-    else if (model === null) this.#relevance = null;
-    else this.#relevance = { marks: spread(trace, (call) => trace.calls.model[call] === model), strict: false };
-    this.#graph.mark({ model: selectedModel(this.selection, trace), path: this.#path(), lit: this.#lit(filter) });
+    this.#relevance = relevanceOf(trace, filter, selection, this.#hovered);
+    this.#graph.mark({
+      model: selectedModel(selection, trace),
+      path: pathTo(trace, selection),
+      lit: litModels(trace, filter, selection, this.#hovered)
+    });
     this.#timeline.repaint();
-  }
-  /** The edges from the request to the selected call. */
-  #path() {
-    if (this.selection?.kind !== "call") return null;
-    const { model } = this.trace.calls;
-    const chain = [...this.trace.ancestors(this.selection.call), this.selection.call];
-    return new Set(chain.slice(1).map((call, k) => `${model[chain[k]]}>${model[call]}`));
-  }
-  /** Models that stay bright: those of the hovered call's chain, or those that the filter means. */
-  #lit(filter) {
-    const { model } = this.trace.calls;
-    if (this.#hovered && "call" in this.#hovered) {
-      const { call } = this.#hovered;
-      const related = [...this.trace.ancestors(call), call, ...this.trace.children(call)];
-      return /* @__PURE__ */ new Set([...related.map((each) => model[each]), ...this.#selectedModels()]);
-    }
-    if (!filter) return null;
-    return /* @__PURE__ */ new Set([...model.filter((_, call) => filter(call)), ...this.#selectedModels()]);
-  }
-  #selectedModels() {
-    const model = selectedModel(this.selection, this.trace);
-    return model === null ? [] : [model];
   }
   #filter(text) {
     this.#relate();
@@ -3167,7 +3666,11 @@ var Frame = class {
   }
   #announce() {
     const { selection, trace } = this;
-    if (selection?.kind === "call") setText(this.#announcer, `${trace.name(selection.call)}, ${time(trace.duration[selection.call])}`);
+    if (selection?.kind === "call")
+      setText(
+        this.#announcer,
+        `${trace.name(selection.call)}, ${time(trace.duration[selection.call])}`
+      );
     else setText(this.#announcer, selection ? trace.names[selection.model] : "nothing selected");
   }
   #sideBorder() {
@@ -3265,11 +3768,13 @@ var Live = class {
   #received(message, buffers) {
     switch (message?.type) {
       case "snapshot":
+        if (message.seq < this.store.seq) return;
         this.store.replace(message.header, ownBuffer(buffers[0]), message.seq);
         this.#resyncing = false;
         break;
       case "rows":
-        if (!this.store.upsert(message.header, ownBuffer(buffers[0]), message.seq)) return this.#resync();
+        if (!this.store.upsert(message.header, ownBuffer(buffers[0]), message.seq))
+          return this.#resync();
         break;
       case "finished":
         if (this.store.header.run.state === "running") this.store.header.run.state = "done";
@@ -3294,7 +3799,12 @@ function mount(host, header, buffer) {
   const known = registry().get(header.run?.id ?? "");
   const store = Store.of(header, buffer);
   const kernel = known ? new Kernel(known.model) : null;
-  const frame = new Frame({ store, kernel, state: known?.state, onSelect: known && selectedIn(known.model) });
+  const frame = new Frame({
+    store,
+    kernel,
+    state: known?.state,
+    onSelect: known && selectedIn(known.model)
+  });
   const before = [...host.childNodes];
   host.append(frame.element);
   try {
@@ -3327,15 +3837,33 @@ function render({ model, el }) {
   let frame = null;
   const draw2 = () => {
     if (frame) return frame.draw();
-    frame = new Frame({ store: live.store, kernel, onSelect: selectedIn(model), onFilter: filteredIn(model) });
+    const tell = {
+      onSelect: selectedIn(model),
+      onFilter: setter(model, "filter"),
+      onHeight: setter(model, "height")
+    };
+    frame = new Frame({ store: live.store, kernel, ...tell });
     el.append(frame.element);
     frame.start();
+    obey();
   };
-  const repaint = everyFrame(draw2, () => live.store.n > MANY_CALLS && live.store.header.run.state === "running");
+  const obey = () => {
+    const [row, filter] = [model.get("selected"), model.get("filter")];
+    if (typeof filter === "string") frame?.filterBy(filter);
+    if (typeof row === "number") frame?.selectRow(row);
+  };
+  const repaint = everyFrame(
+    draw2,
+    () => live.store.n > MANY_CALLS && live.store.header.run.state === "running"
+  );
   const stop = live.onChange(repaint.ask);
+  model.on("change:selected", obey);
+  model.on("change:filter", obey);
   if (live.store.n > 0) repaint.ask();
   return () => {
     stop();
+    model.off("change:selected", obey);
+    model.off("change:filter", obey);
     repaint.cancel();
     const known = registry().get(live.store.header.run.id);
     if (frame && known) known.state = frame.state;
@@ -3379,15 +3907,16 @@ function everyFrame(draw2, slow) {
   return { ask, cancel };
 }
 function selectedIn(model) {
-  return (selection) => set2(model, "selected", selection?.kind === "call" ? selection.call : -1);
+  const set2 = setter(model, "selected");
+  return (selection) => set2(selection?.kind === "call" ? selection.call : -1);
 }
-function filteredIn(model) {
-  return (text) => set2(model, "filter", text);
-}
-function set2(model, name, value2) {
-  if (model.get(name) === void 0) return;
-  model.set(name, value2);
-  model.save_changes();
+function setter(model, name) {
+  return (value2) => {
+    const before = model.get(name);
+    if (before === void 0 || before === value2) return;
+    model.set(name, value2);
+    model.save_changes();
+  };
 }
 var view_default = { initialize, render };
 export {

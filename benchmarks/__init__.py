@@ -1,0 +1,1 @@
+"""How fast blsnb is, measured beside a real Triton server in one run."""

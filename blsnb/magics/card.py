@@ -1,0 +1,133 @@
+"""The small card of a model: what it is called, what it takes, how it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+from blsnb.repository.status import ModelStatus
+
+_BOX = (
+    "display:inline-block;border:1px solid #8888;border-left:4px solid {colour};"
+    "border-radius:4px;padding:4px 12px;font-size:13px;line-height:1.6"
+)
+_COLOURS = {True: "#12866a", False: "#b42318"}
+_MOST_TENSORS = 8
+
+
+def bundle(status: ModelStatus, failure: str = "") -> dict[str, str]:
+    """Return a card for a notebook, and its text for everything else.
+
+    Parameters
+    ----------
+    failure
+        What went wrong when the model was last changed, while the one of before
+        goes on serving.
+    """
+    return {"text/html": _html(status, failure), "text/plain": text(status, failure)}
+
+
+def text(status: ModelStatus, failure: str = "") -> str:
+    """Return the card as text: a line, and one more for what went wrong."""
+    parts = [f"{status.name} {_standing(status)}", _flow(status, "->")]
+    parts += _facts(status)
+    lines = ["  ".join(filter(None, parts)), *_warnings(status, failure)]
+    return "\n".join(lines)
+
+
+def _html(status: ModelStatus, failure: str) -> str:
+    good = status.state == "READY" and not failure
+    rows = [
+        f"<b>{escape(status.name)}</b> {escape(_standing(status))}",
+        f"<code>{escape(_flow(status, '→'))}</code>",
+        escape(" · ".join(_facts(status))),
+        *map(escape, _warnings(status, failure)),
+    ]
+    inner = "".join(f"<div>{row}</div>" for row in rows if _visible(row))
+    style = _BOX.format(colour=_COLOURS[good])
+    return f'<div class="blsnb-card" style="{style}">{inner}</div>'
+
+
+def _visible(row: str) -> bool:
+    return row not in ("", "<code></code>")
+
+
+def _standing(status: ModelStatus) -> str:
+    versions = ", ".join(map(str, status.versions))
+    return f"version {versions} {status.state}" if versions else status.state
+
+
+def _flow(status: ModelStatus, arrow: str) -> str:
+    if not status.inputs and not status.outputs:
+        return ""
+    return f"{_tensors(status.inputs)} {arrow} {_tensors(status.outputs)}"
+
+
+def _tensors(specs: tuple[str, ...]) -> str:
+    shown = ", ".join(specs[:_MOST_TENSORS]) or "nothing"
+    left_out = len(specs) - _MOST_TENSORS
+    return f"{shown}, … {left_out} more" if left_out > 0 else shown
+
+
+def _facts(status: ModelStatus) -> list[str]:
+    facts = []
+    if status.max_batch_size:
+        facts.append(f"max batch size {status.max_batch_size}")
+    if status.instance_count > 1:
+        facts.append(f"{status.instance_count} instances")
+    if status.load_s:
+        facts.append(f"loaded in {milliseconds(status.load_s)}")
+    return facts
+
+
+def milliseconds(seconds: float) -> str:
+    """Return a time as a reader wants it: ``4.1 ms``, ``120 ms``, ``2.50 s``."""
+    if seconds >= 1:
+        return f"{seconds:.2f} s"
+    digits = 0 if seconds >= 0.1 else 1
+    return f"{seconds * 1e3:.{digits}f} ms"
+
+
+def _warnings(status: ModelStatus, failure: str) -> list[str]:
+    lines = []
+    if failure:
+        lines.append(f"⚠ {failure}: the one of before goes on serving")
+    if status.reason:
+        lines.append(f"⚠ {status.reason.strip()}")
+    if status.state == "not loaded":
+        lines.append(
+            "its files are kept; it is loaded once it has a model.py "
+            f"(%%triton_model {status.name})"
+        )
+    return lines
+
+
+def table(statuses: Iterable[ModelStatus]) -> dict[str, str]:
+    """Return all models as one table, and as text."""
+    rows = [
+        (
+            status.name,
+            ", ".join(map(str, status.versions)) or "-",
+            status.state,
+            _flow(status, "→"),
+            " · ".join(_facts(status)),
+        )
+        for status in statuses
+    ]
+    return grid(("model", "version", "state", "inputs → outputs", ""), rows)
+
+
+def grid(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> dict[str, str]:
+    """Return rows of texts as an HTML table, and as columns of text."""
+    cells = "".join(f"<th>{escape(name)}</th>" for name in head)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
+        for row in rows
+    )
+    page = f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    plain = (
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        for row in (head, *rows)
+    )
+    return {"text/html": page, "text/plain": "\n".join(map(str.rstrip, plain))}

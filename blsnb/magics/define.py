@@ -1,0 +1,294 @@
+"""``%%triton_model``, ``%%triton_config``, ``%%triton_file``: a cell becomes a model."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from IPython.core.error import UsageError
+from IPython.core.magic import (
+    Magics,
+    cell_magic,
+    line_cell_magic,
+    magics_class,
+    needs_local_scope,
+    no_var_expand,
+)
+from IPython.display import display
+
+from blsnb.errors import BlsnbError
+from blsnb.magics import card, default, flags, line
+from blsnb.magics.cells import CellBook, Place
+
+if TYPE_CHECKING:
+    from blsnb.model.config import ModelConfig
+    from blsnb.model.spec import Options
+    from blsnb.repository.repository import FileContent
+    from blsnb.repository.status import ModelStatus
+
+_CONFIG = "config.pbtxt"
+_MODEL = flags.model_flags()
+
+
+class Written(NamedTuple):
+    """A configuration that was written, and what it was made of."""
+
+    text: str
+    base: str | None
+    """The user's own text, without the options."""
+    options: Options
+
+
+@magics_class
+class DefineMagics(Magics):  # type: ignore[misc]
+    """The magics that write models.
+
+    Parameters
+    ----------
+    cells
+        Is told which cell every file came from.
+    failed
+        Is told of an error and the file and place that caused it.
+    """
+
+    def __init__(
+        self,
+        shell: Any,
+        cells: CellBook,
+        failed: Callable[[BlsnbError, Path, Place], None],
+    ) -> None:
+        super().__init__(shell)
+        self._cells = cells
+        self._failed = failed
+        self._written: dict[str, Written] = {}
+
+    @no_var_expand
+    @needs_local_scope
+    @line_cell_magic
+    @flags.documented(_MODEL)
+    def triton_model(
+        self, text: str, cell: str | None = None, local_ns: Any = None
+    ) -> None:
+        """Replaced by the parser's help."""
+        namespace = self._namespace(local_ns)
+        try:
+            given = _MODEL.parse(line.words(text, namespace))
+        except flags.HelpAsked:
+            return
+        if cell is None:
+            raise UsageError(
+                "%triton_model must be the first line of its cell, "
+                "with the model's source below it"
+            )
+        written = self._configuration(given, namespace)
+        files: dict[str, FileContent | None] = {
+            f"{given.version}/{path}": content
+            for path, content in beside(given.file).items()
+        }
+        files[_CONFIG] = written.text or None
+        main = f"{given.version}/model.py"
+        self._change(given.name, {main: cell, **files}, main, cell, given.quiet)
+        self._written[given.name] = written
+
+    @no_var_expand
+    @needs_local_scope
+    @cell_magic
+    def triton_config(self, text: str, cell: str, local_ns: Any = None) -> None:
+        """Write a model's config.pbtxt: the cell's text, to the letter.
+
+        ::
+
+            %%triton_config NAME
+
+        The model is loaded anew with it. Options of ``%%triton_model`` are
+        merged into it; one that says something else is an error.
+        """
+        from blsnb.model.config import parse_pbtxt
+
+        name = self._one_word("%%triton_config NAME", text, local_ns)
+        last = self._last(name)
+        place = self._cells.here(cell)
+        path = self._path(name, _CONFIG)
+        try:
+            parse_pbtxt(cell, path=str(path))
+            written = _written(cell, last.options if last else _no_options())
+        except BlsnbError as error:
+            self._failed(error, path, place)
+            raise
+        self._change(name, {_CONFIG: written.text}, _CONFIG, cell)
+        self._written[name] = written
+
+    @no_var_expand
+    @needs_local_scope
+    @cell_magic
+    def triton_file(self, text: str, cell: str, local_ns: Any = None) -> None:
+        """Write a file beside a model: the cell's text, to the letter.
+
+        ::
+
+            %%triton_file NAME/VERSION/helper.py
+
+        The model, if there is one already, is loaded anew with it.
+        """
+        usage = "%%triton_file NAME/VERSION/helper.py"
+        word = self._one_word(usage, text, local_ns)
+        name, _, path = word.partition("/")
+        version, _, inner = path.partition("/")
+        if path == _CONFIG:
+            raise UsageError(f"for a configuration use %%triton_config {name}")
+        if not (name and version.isdecimal() and inner):
+            raise UsageError(f"{word!r} is no file of a model; usage: {usage}")
+        self._change(name, {path: cell}, path, cell)
+
+    def _namespace(self, local_ns: Mapping[str, Any] | None) -> dict[str, Any]:
+        return {**self.shell.user_ns, **(local_ns or {})}
+
+    def _one_word(self, usage: str, text: str, local_ns: Any) -> str:
+        found = line.words(text, self._namespace(local_ns))
+        if len(found) != 1 or found[0].startswith("-"):
+            raise UsageError(f"usage: {usage}")
+        return found[0]
+
+    def _path(self, name: str, inner: str) -> Path:
+        return default.server().repository.private(name).path / inner
+
+    def _change(
+        self,
+        name: str,
+        files: Mapping[str, FileContent | None],
+        main: str,
+        cell: str,
+        quiet: bool = False,
+    ) -> None:
+        """Write and load; show the card, of what still serves if it fails."""
+        place = self._cells.here(cell)
+        path = self._path(name, main)
+        try:
+            status = default.server().change(name, files)
+        except BlsnbError as error:
+            self._failed(error, path, place)
+            self._show_what_serves(name)
+            raise
+        self._cells.remember(path, place)
+        if not quiet:
+            self._show(status)
+
+    def _show(self, status: ModelStatus) -> None:
+        display(card.bundle(status), raw=True)
+
+    def _show_what_serves(self, name: str) -> None:
+        status = default.server().model(name)
+        if status.state == "READY":
+            display(card.bundle(status, "the new one did not load"), raw=True)
+
+    def _last(self, name: str) -> Written | None:
+        """Return what was written last, unless someone has changed it since."""
+        last = self._written.get(name)
+        file = self._path(name, _CONFIG)
+        found = file.read_text("utf-8") if file.is_file() else ""
+        return last if last is not None and last.text == found else None
+
+    def _configuration(
+        self, given: argparse.Namespace, namespace: Mapping[str, Any]
+    ) -> Written:
+        from blsnb.model.spec import Options
+
+        options = Options(
+            inputs=tuple(given.input),
+            outputs=tuple(given.output),
+            max_batch_size=given.max_batch_size,
+            instances=given.instances,
+            kind=given.kind,
+            dynamic_batching=given.dynamic_batching,
+            decoupled=given.decoupled,
+        )
+        if given.config is not None:
+            return _written(configuration_text(given.config, namespace), options)
+        last = self._last(given.name)
+        if last is not None:
+            return _written(last.base, options)
+        file = self._path(given.name, _CONFIG)
+        return _written(file.read_text("utf-8") if file.is_file() else None, options)
+
+
+def _no_options() -> Options:
+    from blsnb.model.spec import Options
+
+    return Options()
+
+
+def _written(base: str | None, options: Options) -> Written:
+    """Return a configuration of a text and options; the text alone stays verbatim."""
+    from blsnb.model.config import ModelConfig, parse_pbtxt
+    from blsnb.model.spec import merge_options
+
+    if not options.given:
+        return Written(base or "", base, options)
+    config = ModelConfig() if base is None else parse_pbtxt(base)
+    merged: ModelConfig = merge_options(config, options)
+    if base is not None and merged.message == config.message:
+        return Written(base, base, options)
+    return Written(merged.to_pbtxt(), base, options)
+
+
+def configuration_text(given: str, namespace: Mapping[str, Any]) -> str:
+    """Return the text that ``--config`` names: of a variable, or of a file.
+
+    Raises
+    ------
+    UsageError
+        There is neither, or the variable holds something else.
+    """
+    from blsnb.model.config import ModelConfig
+
+    value = namespace.get(given, Path(given).expanduser())
+    match value:
+        case str():
+            return value
+        case ModelConfig():
+            return value.to_pbtxt()
+        case Path() if value.is_file():
+            return value.read_text("utf-8")
+        case Path():
+            raise UsageError(
+                f"--config {given}: there is no variable and no file of that name"
+            )
+    raise UsageError(
+        f"--config {given}: the variable holds a {type(value).__name__}, "
+        "not the text of a config.pbtxt or a path to one"
+    )
+
+
+def beside(given: list[str]) -> dict[str, Path]:
+    """Return where the files of ``--file PATH[:DEST]`` go, and whence they come.
+
+    Raises
+    ------
+    UsageError
+        A file is missing.
+    """
+    files: dict[str, Path] = {}
+    for word in given:
+        source, destination = _source(word)
+        if source.is_dir():
+            inner = (path for path in sorted(source.rglob("*")) if path.is_file())
+            files |= {
+                f"{destination}/{path.relative_to(source).as_posix()}": path
+                for path in inner
+                if "__pycache__" not in path.parts
+            }
+        elif source.is_file():
+            files[destination] = source
+        else:
+            raise UsageError(f"--file {word}: there is no file {source}")
+    return files
+
+
+def _source(word: str) -> tuple[Path, str]:
+    whole = Path(word).expanduser()
+    path, colon, destination = word.rpartition(":")
+    if whole.exists() or not colon or not destination:
+        return whole, whole.name
+    return Path(path).expanduser(), destination.strip("/")

@@ -1,0 +1,80 @@
+"""Rich displays of our types: registered with IPython, and only these taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from blsnb.magics import card
+from blsnb.options import options
+
+if TYPE_CHECKING:
+    from blsnb.repository.status import ModelStatus
+    from blsnb.run import Run
+    from blsnb.trace.spans import Trace
+
+
+def register(shell: Any, shown: Callable[[Trace], bool]) -> Callable[[], None]:
+    """Let runs and models show themselves; return what takes that away.
+
+    Types are named, not given: their modules are imported when the first such
+    value is there to be shown.
+
+    Parameters
+    ----------
+    shown
+        Is told of each trace that is displayed, and says whether it was before,
+        in the same cell: then a line is enough.
+    """
+    formatter = shell.display_formatter.mimebundle_formatter
+
+    def run_bundle(run: Run, **_: Any) -> dict[str, Any]:
+        trace = run.trace
+        return {"text/plain": repr(run)} if shown(trace) else bundle(trace)
+
+    def status_bundle(status: ModelStatus, **_: Any) -> dict[str, str]:
+        return card.bundle(status)
+
+    printers = {
+        "blsnb.run.Run": run_bundle,
+        "blsnb.repository.status.ModelStatus": status_bundle,
+    }
+    before = {
+        name: formatter.for_type_by_name(*name.rsplit(".", 1), printer)
+        for name, printer in printers.items()
+    }
+
+    def unregister() -> None:
+        for name, earlier in before.items():
+            formatter.pop(name, None)
+            if earlier is not None:
+                formatter.for_type_by_name(*name.rsplit(".", 1), earlier)
+
+    return unregister
+
+
+def bundle(trace: Trace, **how: Any) -> dict[str, Any]:
+    """Return a finished run as the document, as the options want it."""
+    from blsnb import views
+
+    shown: dict[str, Any] = views.mimebundle(
+        trace, embed_previews=options.embed_previews, **how
+    )
+    if options.static == "png":
+        shown["image/png"] = views.png(trace)
+    return shown
+
+
+def collapsed(trace: Trace) -> dict[str, Any]:
+    """Return a finished run folded to its title; a click unfolds it."""
+    from blsnb.views.columns import columns_of
+    from blsnb.views.format import visible
+    from blsnb.views.snapshot import heading, summary
+
+    shown = bundle(trace)
+    title = visible(", ".join([heading(trace), *summary(trace, columns_of(trace))]))
+    shown["text/html"] = (
+        f"<details><summary>{escape(title)}</summary>{shown['text/html']}</details>"
+    )
+    return shown

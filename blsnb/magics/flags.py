@@ -1,0 +1,159 @@
+"""Flags of ``%%triton_model``: one parser, whose help is the docstring."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, TypeVar
+
+from IPython.core.error import UsageError
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class HelpAsked(Exception):
+    """``--help`` was among the words."""
+
+
+class Flags(argparse.ArgumentParser):
+    """A parser that raises where a script's would end the process."""
+
+    def __init__(self, name: str, description: str, epilog: str = "") -> None:
+        super().__init__(
+            prog=name,
+            description=description,
+            epilog=epilog,
+            formatter_class=_plain,
+            allow_abbrev=False,
+            add_help=False,
+        )
+        # From Python 3.14 on, help is coloured unless told otherwise.
+        self.color = False
+        self.add_argument("--help", action=_Help, nargs=0, help="show this text")
+
+    def parse(self, words: Sequence[str]) -> argparse.Namespace:
+        """Return the parsed words.
+
+        Raises
+        ------
+        UsageError
+            They are wrong; the help has been printed.
+        HelpAsked
+            The help was asked for, and has been printed.
+        """
+        return self.parse_args(words)
+
+    def error(self, message: str) -> NoReturn:
+        """Print the help and raise what is wrong."""
+        print(self.format_help())
+        raise UsageError(f"{self.prog}: {message}")
+
+
+def _plain(prog: str) -> argparse.HelpFormatter:
+    """Format help to one width, since it is a docstring too."""
+    return argparse.RawDescriptionHelpFormatter(prog, width=79, max_help_position=27)
+
+
+class _Help(argparse.Action):
+    """Prints the help and leaves the parser, but not the process."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> NoReturn:
+        print(parser.format_help())
+        raise HelpAsked
+
+
+def documented(parser: argparse.ArgumentParser) -> Callable[[Function], Function]:
+    """Make a parser's help the docstring of a magic."""
+
+    def decorate(function: Function) -> Function:
+        function.__doc__ = parser.format_help()
+        return function
+
+    return decorate
+
+
+_MODEL_TEXT = """\
+Make this cell a Triton Python model: its text is the model.py, to the letter.
+
+The model is written into the kernel's private repository and loaded at once.
+The cell never runs in the notebook's own namespace, and a model cannot see
+the notebook's variables: hand it files with --file, or parameters in its
+configuration. If it does not load, what served before goes on serving.
+"""
+_MODEL_NOTES = """\
+{name} and $name are replaced by values of notebook variables.
+
+Written as %triton_model on the first line of an ordinary cell, the cell runs
+as usual first, and then becomes the model: everything below that line is the
+model.py. In both forms line n of model.py is line n + 1 of the cell.
+
+An option and a configuration (of --config or %%triton_config) that disagree
+are an error. With neither, auto_complete_config fills the configuration in.
+"""
+
+
+def model_flags() -> Flags:
+    """Return the parser of ``%%triton_model``."""
+    flags = Flags("%%triton_model", _MODEL_TEXT, _MODEL_NOTES)
+    add = flags.add_argument
+    add("name", metavar="NAME", help="name of the model")
+    add("--version", type=_positive, default=1, metavar="N", help="version (1)")
+    add(
+        "--config",
+        metavar="NAME_OR_PATH",
+        help="a variable that holds a config.pbtxt, or a path to one",
+    )
+    for direction in ("input", "output"):
+        add(
+            f"--{direction}",
+            action="append",
+            default=[],
+            metavar="SPEC",
+            help=f"an {direction} such as NAME:FP32[3,-1], without the batch "
+            "dimension; may be repeated"
+            + ("; NAME?:... for an optional one" if direction == "input" else ""),
+        )
+    add(
+        "--max-batch-size",
+        type=int,
+        metavar="N",
+        help="largest batch; 0 for a model that does not batch",
+    )
+    add("--instances", type=int, metavar="N", help="number of instances")
+    add("--kind", choices=("cpu", "gpu"), help="where the instances run")
+    add(
+        "--dynamic-batching",
+        nargs="?",
+        type=int,
+        const=True,
+        metavar="DELAY_US",
+        help="batch requests that wait, for at most so many microseconds",
+    )
+    add(
+        "--decoupled",
+        action="store_true",
+        help="the model sends any number of responses",
+    )
+    add(
+        "--file",
+        action="append",
+        default=[],
+        metavar="PATH[:DEST]",
+        help="a file or folder to put beside model.py: weights, labels, modules; "
+        "may be repeated",
+    )
+    add("--quiet", action="store_true", help="show no card")
+    return flags
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is no version: the first is 1")
+    return number

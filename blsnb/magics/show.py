@@ -1,0 +1,162 @@
+"""Runs show themselves: once, at the end of their cell, or live if they take long."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from IPython.display import display
+
+from blsnb.magics import default
+from blsnb.magics.display import bundle, collapsed
+from blsnb.options import options
+
+if TYPE_CHECKING:
+    from blsnb.magics.live import LiveView
+    from blsnb.trace.events import Call
+    from blsnb.trace.recorder import RunRecord
+    from blsnb.trace.spans import Trace
+
+_MOST = 12
+_MOST_OPEN = 3
+_MOST_LIVE = 3
+_MOST_KEPT = 8
+_LIVE_AFTER_NS = 500_000_000
+
+
+class CellRuns:
+    """The runs of one cell: which are shown at its end, and how.
+
+    Told what happens, asked at the end; it displays nothing itself.
+    """
+
+    def __init__(self) -> None:
+        self._ended: deque[RunRecord] = deque(maxlen=_MOST)
+        self._count = 0
+        self._shown: set[tuple[str, int]] = set()
+
+    def ended(self, record: RunRecord) -> None:
+        """Note a run that ended and has not been shown."""
+        self._ended.append(record)
+        self._count += 1
+
+    def shown(self, trace: Trace) -> bool:
+        """Note a run that is being displayed; return whether it was before."""
+        key = trace.run_id, trace.start_ns
+        before = key in self._shown
+        self._shown.add(key)
+        return before
+
+    def left(self) -> tuple[list[Trace], int]:
+        """Return the runs to show, oldest first, and how many there were before."""
+        traces = [trace_now(record) for record in self._ended if record.calls]
+        fresh = [t for t in traces if (t.run_id, t.start_ns) not in self._shown]
+        return fresh, self._count - len(self._ended)
+
+
+class RunDisplay:
+    """Watches the default server, and shows the runs of each cell.
+
+    Parameters
+    ----------
+    live
+        Whether there is a page that can show a widget.
+    """
+
+    def __init__(self, live: bool) -> None:
+        self._live = live
+        self._cell: CellRuns | None = None
+        self._views: dict[str, LiveView | None] = {}
+        self._kept: deque[LiveView] = deque()
+
+    def begin_cell(self, *_: Any) -> None:
+        """Start to collect: a cell begins to run."""
+        self._cell = CellRuns()
+
+    def end_cell(self, *_: Any) -> None:
+        """Show what has not been shown: the cell has run."""
+        cell, self._cell = self._cell, None
+        if cell is None or not options.show:
+            return
+        traces, left_out = cell.left()
+        if left_out:
+            text = f"… {left_out:,} earlier runs of this cell are not shown"
+            display({"text/plain": text}, raw=True)
+        show = bundle if len(traces) <= _MOST_OPEN else collapsed
+        for trace in traces:
+            display(show(trace), raw=True)
+
+    def shown(self, trace: Trace) -> bool:
+        """Note a run that is displayed as a value; return whether it was live."""
+        return self._cell is not None and self._cell.shown(trace)
+
+    def observe(self, record: RunRecord, call: Call | None) -> None:
+        """Take an event of the recorder; it may come from any thread."""
+        if call is None:
+            self._ended(record)
+        elif self._live and self._cell is not None:
+            self._update(record)
+
+    def _ended(self, record: RunRecord) -> None:
+        view = self._views.pop(record.id, None)
+        if view is not None:
+            view.finish()
+            self._keep(view)
+            if self._cell is not None:
+                self._cell.shown(trace_now(record))
+        elif self._cell is not None:
+            self._cell.ended(record)
+
+    def _keep(self, view: LiveView) -> None:
+        """Let a document go on asking its widget for slices; close the oldest."""
+        self._kept.append(view)
+        if len(self._kept) > _MOST_KEPT:
+            self._kept.popleft().close()
+
+    def close(self) -> None:
+        """Close the widgets."""
+        while self._kept:
+            self._kept.popleft().close()
+
+    def _update(self, record: RunRecord) -> None:
+        if record.id in self._views:
+            view = self._views[record.id]
+            if view is not None:
+                view.tick()
+        elif self._is_long(record):
+            # Claimed first: another thread may be here too.
+            self._views[record.id] = None
+            from blsnb.magics.live import LiveView
+
+            self._views[record.id] = LiveView(record)
+
+    def _is_long(self, record: RunRecord) -> bool:
+        start = record.calls[0].request_start_ns if record.calls else 0
+        if not start or not options.show or len(self._views) >= _MOST_LIVE:
+            return False
+        return time.monotonic_ns() - start > _LIVE_AFTER_NS
+
+
+def trace_now(record: RunRecord) -> Trace:
+    """Return what is recorded of a run so far."""
+    from blsnb.trace.spans import trace_of
+
+    return trace_of(record.id, list(record.calls), time.monotonic_ns())
+
+
+def register(shell: Any, runs: RunDisplay) -> Callable[[], None]:
+    """Connect to cells and runs; return what takes that away."""
+    events = shell.events
+    events.register("pre_run_cell", runs.begin_cell)
+    events.register("post_run_cell", runs.end_cell)
+    stop = default.observe(runs.observe)
+
+    def unregister() -> None:
+        stop()
+        runs.close()
+        events.unregister("pre_run_cell", runs.begin_cell)
+        events.unregister("post_run_cell", runs.end_cell)
+
+    return unregister

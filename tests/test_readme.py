@@ -1,0 +1,58 @@
+"""What the README promises is there and works."""
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = ["README.md", "CONTRIBUTING.md", "docs/deviations.md"]
+
+
+def cells():
+    """Return the README's blocks of Python, each one cell."""
+    return re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+def test_eight_lines_are_eight_lines():
+    """The example is as short as its heading says."""
+    assert 8 == sum(len(cell.splitlines()) for cell in cells())
+
+
+@pytest.mark.notebook
+def test_the_eight_lines_show_a_run():
+    """Typed into a fresh notebook, the example ends with a run that shows itself."""
+    notebook = nbformat.v4.new_notebook(
+        cells=[*map(nbformat.v4.new_code_cell, cells())]
+    )
+
+    NotebookClient(notebook, timeout=60).execute()
+
+    (shown,) = notebook.cells[-1].outputs
+    assert 'class="blsnb-run"' in shown["data"]["text/html"]
+    assert "double" in shown["data"]["text/plain"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_to_files_of_the_checkout(page):
+    """A link that names no other site names a file that is there."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)#:]+)\)", text)
+
+    assert [] == [
+        link for link in links if not (ROOT / page).parent.joinpath(link).is_file()
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_that_are_named_exist(page):
+    """Every `make TARGET` of a page is a target of the Makefile."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    named = set(re.findall(r"^make ([a-z-]+)|`make ([a-z-]+)", text, re.MULTILINE))
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    assert set() == {left or right for left, right in named} - targets - {"-k"}

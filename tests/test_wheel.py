@@ -1,0 +1,109 @@
+"""The package as a user gets it: built, installed elsewhere, and at work."""
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+pytestmark = pytest.mark.wheel
+
+SMOKE = '''
+import base64, gzip, json, re
+import blsnb, blsnb.views
+
+MODEL = """
+import triton_python_backend_utils as pb_utils
+
+class TritonPythonModel:
+    def execute(self, requests):
+        return [self.double(request) for request in requests]
+
+    def double(self, request):
+        x = pb_utils.get_input_tensor_by_name(request, "X").as_numpy()
+        return pb_utils.InferenceResponse([pb_utils.Tensor("Y", x * 2)])
+"""
+CONFIG = """
+input [{ name: "X" data_type: TYPE_FP32 dims: [-1] }]
+output [{ name: "Y" data_type: TYPE_FP32 dims: [-1] }]
+"""
+with blsnb.Server() as server:
+    server.define("double", MODEL, config=CONFIG)
+    run = server.infer("double", {"X": [1, 2, 3]})
+page = blsnb.views.html(run.trace)
+packed = re.search(r'load[(]"([^"]+)"[)]', page)[1]
+print(json.dumps({
+    "home": blsnb.__file__,
+    "answer": run["Y"].tolist(),
+    "view": gzip.decompress(base64.b64decode(packed)).decode(),
+}))
+'''
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """Return the wheel, built with what is installed."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = ["-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT]
+    subprocess.run([sys.executable, *command], check=True, capture_output=True)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def python(wheel, tmp_path_factory):
+    """Return the Python of an environment that has the wheel and not the checkout."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    venv.create(folder, symlinks=True)
+    own = folder / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", own, "install", "--no-deps"]
+    subprocess.run([*pip, wheel], check=True, capture_output=True)
+    # What blsnb depends on is borrowed: a path in a .pth file is searched, but the
+    # .pth files there, of which one leads to the checkout, are not read.
+    (site,) = folder.glob("lib/python*/site-packages")
+    (site / "borrowed.pth").write_text(sysconfig.get_path("purelib"))
+    return own
+
+
+@pytest.fixture(scope="module")
+def told(python, tmp_path_factory):
+    """Return what a script says that uses the installed package, far from here."""
+    outside = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    done = subprocess.run(
+        [python, "-W", "error", "-c", SMOKE],
+        cwd=tmp_path_factory.mktemp("far"),
+        env=outside,
+        capture_output=True,
+        text=True,
+    )
+    assert "" == done.stderr
+    return json.loads(done.stdout)
+
+
+def test_the_wheel_is_what_is_imported(told, python):
+    """Outside the checkout nothing of the checkout is used."""
+    assert Path(told["home"]).is_relative_to(python.parents[1])
+
+
+def test_a_model_answers(told):
+    """A model defined with the installed package works as in the checkout."""
+    assert [2, 4, 6] == told["answer"]
+
+
+def test_a_document_brings_the_view(told):
+    """The view's JavaScript is in the wheel, and in what it writes."""
+    view = ROOT / "blsnb" / "views" / "static" / "view.js"
+
+    assert view.read_text(encoding="utf-8") == told["view"]
+
+
+def test_the_wheel_has_the_type_marker(python):
+    """Type checkers believe the package's annotations."""
+    (marker,) = python.parents[1].glob("lib/python*/site-packages/blsnb/py.typed")
+
+    assert marker.is_file()
