@@ -12,6 +12,7 @@ from blsnb.errors import (
     WouldHang,
 )
 from blsnb.options import options
+from blsnb.pb_utils import finder
 from blsnb.release import TRITON_RELEASE
 
 if TYPE_CHECKING:
@@ -65,6 +66,9 @@ def __getattr__(name: str) -> Any:
     value = getattr(importlib.import_module(home), name)
     globals()[name] = value
     return value
+
+
+finder.install()
 
 
 def __dir__() -> list[str]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import logging
+
 from blsnb.engine.inflight import Inflight
 from blsnb.errors import WouldHang
+
+_log = logging.getLogger("blsnb.engine")
 
 
 def deadlock(lines: list[str], model: str) -> WouldHang:
@@ -19,6 +23,16 @@ def deadlock(lines: list[str], model: str) -> WouldHang:
             "it into a third one that both can call."
         ),
     )
+
+
+def notice(inflight: Inflight, what: str, seconds: float) -> None:
+    """Say of a wait that may end, or may not, what it waits for."""
+    text = (
+        f"{inflight.message.model_name} has waited {seconds:g} s for {what}; Ctrl-C "
+        "ends the wait."
+    )
+    inflight.note(text)
+    _log.warning("%s", text)
 
 
 def unanswered(inflight: Inflight, where: str) -> WouldHang:

@@ -65,6 +65,13 @@ class Inflight:
         self.final = True
         self.wake()
 
+    def note(self, text: str) -> None:
+        """Leave a note on the record of this request, once."""
+        if self.call.notes is None:
+            self.call.notes = []
+        if text not in self.call.notes:
+            self.call.notes.append(text)
+
     def expect_later(self) -> Waiter:
         """Return what is woken at the final flag."""
         self.waiter = waiter = Waiter()

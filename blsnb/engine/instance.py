@@ -70,6 +70,9 @@ class ModelInstance:
         self.backend = bind(self)
         self.world = World(name, model_file, self._printed)
         self.module: types.ModuleType | None = None
+        self._thread_id = 0
+        """Of the thread that ran ``initialize``."""
+        self._thread_noted = False
         self.model: Any = None
         self.request_class: type[InferenceRequest] = InferenceRequest
 
@@ -126,6 +129,7 @@ class ModelInstance:
 
     def _initialize(self, args: dict[str, str]) -> None:
         assert self.module is not None
+        self._thread_id = threading.get_ident()
         self.model = self.module.TritonPythonModel()
         # Looked up on the object: a constructor may have set it.
         hook = getattr(self.model, "initialize", None)
@@ -169,6 +173,7 @@ class ModelInstance:
         if execution is not None:
             # With BLSNB_THREAD=instance it is not the caller's.
             execution.thread_id = threading.get_ident()
+            self._note_thread(execution)
         root.check()
         try:
             return _call(lambda: self._run_hook(root, hook, requests))
@@ -178,6 +183,18 @@ class ModelInstance:
             if root.ended is not None:
                 raise Unwind from error
             raise ExecuteFailed(describe(error, _BOUNDARY), error) from error
+
+    def _note_thread(self, execution: Execution) -> None:
+        """Note an ``execute`` on another thread than ``initialize`` ran on."""
+        if execution.thread_id == self._thread_id or self._thread_noted:
+            return
+        self._thread_noted = True
+        execution.inflight.note(
+            f"execute() of {self.name} ran on another thread than its initialize(); on "
+            "Triton both run on one. What is bound to its thread (sqlite3, "
+            "thread-locals) needs the parameter BLSNB_THREAD with the value "
+            '"instance" in the model\'s configuration.'
+        )
 
     def _run_hook(
         self,

@@ -7,24 +7,35 @@ from typing import Any
 
 from blsnb.trace.events import Call
 
+_PHASES = ("compute_input", "compute_infer", "compute_output")
 
-class Duration:
-    """How often something happened, and how long it took in all."""
 
-    __slots__ = ("count", "ns")
+class _Sums:
+    """How often something was executed, and how long its phases took in all."""
+
+    __slots__ = ("count", "infer_ns", "input_ns", "output_ns")
 
     def __init__(self) -> None:
-        self.count = 0
-        self.ns = 0
+        self.count = self.input_ns = self.infer_ns = self.output_ns = 0
 
-    def add(self, ns: int) -> None:
+    def add(self, input_ns: int, infer_ns: int, output_ns: int) -> None:
         """Count one more."""
         self.count += 1
-        self.ns += ns
+        self.input_ns += input_ns
+        self.infer_ns += infer_ns
+        self.output_ns += output_ns
 
-    def as_dict(self) -> dict[str, int]:
-        """Return Triton's JSON form."""
-        return {"count": self.count, "ns": self.ns}
+    def as_dict(self) -> dict[str, dict[str, int]]:
+        """Return the phases in Triton's JSON form."""
+        times = (self.input_ns, self.infer_ns, self.output_ns)
+        return {
+            name: _duration(self.count, ns)
+            for name, ns in zip(_PHASES, times, strict=True)
+        }
+
+
+def _duration(count: int, ns: int) -> dict[str, int]:
+    return {"count": count, "ns": ns}
 
 
 class ModelStatistics:
@@ -38,13 +49,13 @@ class ModelStatistics:
     def __init__(self, name: str, version: int) -> None:
         self._name = name
         self._version = version
-        self._last_inference_ms = 0
+        self._last_ns = 0
         self._inference_count = 0
         self._execution_count = 0
-        names = ("success", "fail", "queue")
-        names += ("compute_input", "compute_infer", "compute_output")
-        self._durations = {name: Duration() for name in names}
-        self._batches: dict[int, dict[str, Duration]] = {}
+        self._success_ns = self._queue_ns = 0
+        self._fail_count = self._fail_ns = 0
+        self._successes = _Sums()
+        self._batches: dict[int, _Sums] = {}
 
     def add(self, call: Call, batch_size: int, failed: bool) -> None:
         """Count a call that ended.
@@ -55,50 +66,52 @@ class ModelStatistics:
             Whether ``execute`` failed; an error that a model returns is a success.
         """
         self._execution_count += 1
-        self._last_inference_ms = time.time_ns() // 1_000_000
-        total = call.request_end_ns - call.request_start_ns
-        phases = _phases(call)
-        self._count_batch(batch_size, phases)
-        if failed:
-            self._durations["fail"].add(total)
-            return
-        self._inference_count += batch_size
-        self._durations["success"].add(total)
-        self._durations["queue"].add(call.compute_start_ns - call.queue_start_ns)
-        for name, ns in phases.items():
-            self._durations[name].add(ns)
-
-    def _count_batch(self, batch_size: int, phases: dict[str, int]) -> None:
+        self._last_ns = end = call.request_end_ns
+        start = call.compute_start_ns
+        ready = call.compute_input_end_ns
+        answered = call.compute_output_start_ns
+        phases = (ready - start, answered - ready, call.compute_end_ns - answered)
         batch = self._batches.get(batch_size)
         if batch is None:
-            batch = self._batches[batch_size] = {name: Duration() for name in phases}
-        for name, ns in phases.items():
-            batch[name].add(ns)
+            batch = self._batches[batch_size] = _Sums()
+        batch.add(*phases)
+        if failed:
+            self._fail_count += 1
+            self._fail_ns += end - call.request_start_ns
+            return
+        self._inference_count += batch_size
+        self._success_ns += end - call.request_start_ns
+        self._queue_ns += start - call.queue_start_ns
+        self._successes.add(*phases)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the row of Triton's statistics answer."""
-        durations = {name: d.as_dict() for name, d in self._durations.items()}
-        nothing = Duration().as_dict()
+        succeeded = self._successes.count
         return {
             "name": self._name,
             "version": str(self._version),
-            "last_inference": self._last_inference_ms,
+            "last_inference": self._last_inference_ms(),
             "inference_count": self._inference_count,
             "execution_count": self._execution_count,
-            "inference_stats": durations
-            | {"cache_hit": nothing, "cache_miss": dict(nothing)},
+            "inference_stats": {
+                "success": _duration(succeeded, self._success_ns),
+                "fail": _duration(self._fail_count, self._fail_ns),
+                "queue": _duration(succeeded, self._queue_ns),
+                **self._successes.as_dict(),
+                "cache_hit": _duration(0, 0),
+                "cache_miss": _duration(0, 0),
+            },
             "response_stats": {},
             "batch_stats": [
-                {"batch_size": size} | {name: d.as_dict() for name, d in batch.items()}
+                {"batch_size": size} | batch.as_dict()
                 for size, batch in sorted(self._batches.items())
             ],
             "memory_usage": [],
         }
 
-
-def _phases(call: Call) -> dict[str, int]:
-    return {
-        "compute_input": call.compute_input_end_ns - call.compute_start_ns,
-        "compute_infer": call.compute_output_start_ns - call.compute_input_end_ns,
-        "compute_output": call.compute_end_ns - call.compute_output_start_ns,
-    }
+    def _last_inference_ms(self) -> int:
+        """Return when the last request ended, in milliseconds of the wall clock."""
+        if not self._last_ns:
+            return 0
+        ago_ns = time.monotonic_ns() - self._last_ns
+        return (time.time_ns() - ago_ns) // 1_000_000

@@ -146,7 +146,8 @@ class ServedVersion:
         if not waiter.wait(_COLLECT_AFTER_S):
             # A request in a circle of references is held by nobody.
             gc.collect()
-        inflight.root.wait(waiter)
+        what = f"a response sender of {inflight.call.instance}"
+        inflight.root.wait(waiter, lambda s: hang.notice(inflight, what, s))
         del watch
 
     def _dropped(self, inflight: Inflight) -> None:

@@ -1,0 +1,66 @@
+"""The chain of models through which a failure came, read from the run's trace."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from blsnb.trace.spans import Span, Trace
+
+_AT = re.compile(r"^ +(?P<file>\S.*)\((?P<line>\d+)\): (?P<function>.+)$", re.MULTILINE)
+_PREFIX = re.compile(r"Failed to process the request\(s\) for model '[^']*', message: ")
+
+
+class Link(NamedTuple):
+    """One failed call: the model, and where in its source it failed.
+
+    Parameters
+    ----------
+    filename, line
+        Empty and 0 where it is not known.
+    source
+        Text of the model's file.
+    calls
+        The model that it called there; empty for the last one.
+    error
+        First line of its failure, without Triton's prefixes.
+    """
+
+    model: str
+    filename: str
+    line: int
+    source: str
+    calls: str
+    error: str
+
+
+def failed_chain(trace: Trace) -> list[Link]:
+    """Return the failed calls from the first one down to where it began."""
+    failed = [row for row in trace.roots if trace.spans[row].error]
+    path: list[Span] = []
+    while failed:
+        path.append(trace.spans[failed[-1]])
+        children = trace.children[failed[-1]]
+        failed = [row for row in children if trace.spans[row].error]
+    callees = [*path[1:], None]
+    return [_link(trace, *pair) for pair in zip(path, callees, strict=True)]
+
+
+def _link(trace: Trace, span: Span, callee: Span | None) -> Link:
+    model = trace.models[span.model]
+    filename, line = _place(span.error, model.name)
+    if callee is not None and callee.line:
+        line = callee.line
+    calls = "" if callee is None else trace.models[callee.model].name
+    error = _PREFIX.sub("", span.error).strip()
+    first = error.splitlines()[0] if error else ""
+    return Link(model.name, filename, line, model.source, calls, first)
+
+
+def _place(error: str, model: str) -> tuple[str, int]:
+    """Read the model's own innermost frame from Triton's text."""
+    for match in _AT.finditer(error):
+        if Path(match["file"]).parent.parent.name == model:
+            return match["file"], int(match["line"])
+    return "", 0

@@ -1,0 +1,117 @@
+"""Tab: subcommands, options, names of models, inputs and types."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.completer import SimpleCompletion, context_matcher
+
+from blsnb.magics import default, flags
+from blsnb.magics.operate import SUBCOMMANDS
+
+if TYPE_CHECKING:
+    from blsnb.server import Server
+
+_OURS = re.compile(r"\s*(%?%triton(?:_model|_config|_file)?)\s+(.*)", re.DOTALL)
+_OF_MODELS = frozenset({"config", "load", "unload", "infer", "stats", "log"})
+_TENSOR = ("--input", "--output")
+_PATHS = ("--file", "--config")
+
+
+@context_matcher()  # type: ignore[untyped-decorator]
+def complete_triton(context: Any) -> dict[str, Any]:
+    """Complete a line of one of our magics; any other line is left to others."""
+    found = _OURS.fullmatch(context.text_until_cursor)
+    if found is None:
+        return {"completions": []}
+    before = found[2].split()
+    fragment = "" if not found[2] or found[2][-1].isspace() else before.pop()
+    fragment, texts = _candidates(found[1].lstrip("%"), before, fragment)
+    matching = [text for text in texts if text.startswith(fragment)]
+    # The types of tensors follow a colon, and IPython's own word begins there.
+    return {
+        "completions": [SimpleCompletion(text, type="magic") for text in matching],
+        "matched_fragment": fragment,
+        "suppress": bool(matching),
+    }
+
+
+def _candidates(
+    magic: str, before: list[str], fragment: str
+) -> tuple[str, Iterable[str]]:
+    """Return what is to be completed, and the texts that may stand there."""
+    match magic:
+        case "triton":
+            return fragment, _subcommand(before)
+        case "triton_model":
+            return _option(before, fragment)
+        case _:
+            return fragment, _names() if not before else ()
+
+
+def _subcommand(before: list[str]) -> Iterable[str]:
+    match before:
+        case [] | ["help"]:
+            return SUBCOMMANDS
+        case ["infer", name, *_]:
+            return _inputs(name)
+        case ["stats", *rest]:
+            return [*(_names() if not rest else ()), "--json"]
+        case [subcommand] if subcommand in _OF_MODELS:
+            return _names()
+    return ()
+
+
+def _option(before: list[str], fragment: str) -> tuple[str, Iterable[str]]:
+    last = before[-1] if before else ""
+    if last in _TENSOR:
+        return _type(fragment)
+    if last in _PATHS:
+        return fragment, ()
+    if last == "--kind":
+        return fragment, ("cpu", "gpu")
+    if fragment.startswith("-"):
+        return fragment, _options()
+    return fragment, _names() if not before else _options()
+
+
+def _options() -> list[str]:
+    actions = flags.model_flags().option_strings()
+    return sorted(actions)
+
+
+def _type(fragment: str) -> tuple[str, Iterable[str]]:
+    from blsnb.tensors.dtypes import BY_DATATYPE
+
+    _, colon, written = fragment.rpartition(":")
+    return (written, [f"{name}[" for name in BY_DATATYPE]) if colon else (fragment, ())
+
+
+def _names() -> list[str]:
+    server = default.started()
+    return [] if server is None else server.repository.names()
+
+
+def _inputs(name: str) -> list[str]:
+    server = default.started()
+    if server is None or name not in server.repository.names():
+        return []
+    return [f"{spec.partition(':')[0]}=" for spec in _specs(server, name)]
+
+
+def _specs(server: Server, name: str) -> Iterable[str]:
+    return (spec.replace("?:", ":") for spec in server.model(name).inputs)
+
+
+def register(shell: Any) -> Callable[[], None]:
+    """Add the completion to a shell; return what takes it away."""
+    matchers = shell.Completer.custom_matchers
+    matchers.append(complete_triton)
+
+    def unregister() -> None:
+        if complete_triton in matchers:
+            matchers.remove(complete_triton)
+
+    return unregister

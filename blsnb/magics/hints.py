@@ -1,0 +1,61 @@
+"""What to do about common mistakes in a cell that becomes a model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+_Hint = Callable[[re.Match[str], Mapping[str, Any]], str]
+
+
+def _notebook_name(found: re.Match[str], namespace: Mapping[str, Any]) -> str:
+    name = found["name"]
+    if name not in namespace:
+        return ""
+    return (
+        f"The notebook has a variable {name!r}, but a model.py cannot see notebook "
+        "variables: on Triton there is no notebook. Put its definition into the "
+        "model's cell; or save it to a file, hand that over with --file PATH and "
+        "load it in initialize(); or write a parameter into %%triton_config and "
+        'read it from args["model_config"].'
+    )
+
+
+def _no_model_class(found: re.Match[str], namespace: Mapping[str, Any]) -> str:
+    return (
+        "Triton looks for a class of exactly this name: define "
+        "class TritonPythonModel with a method execute(self, requests)."
+    )
+
+
+def _magic_line(found: re.Match[str], namespace: Mapping[str, Any]) -> str:
+    return (
+        "A model.py is plain Python: lines that begin with % or ! belong to the "
+        "notebook. Move them to a cell of their own."
+    )
+
+
+_HINTS: tuple[tuple[re.Pattern[str], _Hint], ...] = (
+    (re.compile(r"NameError: name '(?P<name>\w+)' is not defined"), _notebook_name),
+    (re.compile(r"has no attribute 'TritonPythonModel'"), _no_model_class),
+    (re.compile(r"-> \d+ +[%!]\w"), _magic_line),
+)
+
+
+def hints(text: str, namespace: Mapping[str, Any]) -> list[str]:
+    """Return what to do about a reported error.
+
+    Parameters
+    ----------
+    text
+        All that the reader is shown of it.
+    namespace
+        The notebook's variables.
+    """
+    found = (
+        hint(match, namespace)
+        for pattern, hint in _HINTS
+        for match in pattern.finditer(text)
+    )
+    return list(dict.fromkeys(filter(None, found)))

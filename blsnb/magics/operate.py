@@ -1,0 +1,202 @@
+"""``%triton SUBCOMMAND``: everything but defining models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from IPython.core.error import UsageError
+from IPython.core.magic import (
+    Magics,
+    line_magic,
+    magics_class,
+    needs_local_scope,
+    no_var_expand,
+)
+from IPython.display import display
+
+from blsnb.errors import NotYetError
+from blsnb.magics import card, default, line
+
+_MOST_LOG_LINES = 200
+_STATISTICS = ("queue", "compute_input", "compute_infer", "compute_output")
+
+
+class Subcommand(NamedTuple):
+    """One subcommand: how it is written, what it does, and what does it."""
+
+    usage: str
+    summary: str
+    method: str = ""
+    """Empty for one that comes with a later release."""
+
+
+SUBCOMMANDS = {
+    "models": Subcommand("", "list the models and how they stand", "_models"),
+    "config": Subcommand("NAME", "print a model's completed configuration", "_config"),
+    "load": Subcommand("NAME", "load a model, or load it anew", "_load"),
+    "unload": Subcommand("NAME", "stop serving a model", "_unload"),
+    "infer": Subcommand(
+        "NAME INPUT=EXPRESSION ...",
+        "run a request; the inputs are Python expressions of the notebook",
+        "_infer",
+    ),
+    "stats": Subcommand(
+        "[NAME] [--json]", "show Triton's statistics of a model, or of all", "_stats"
+    ),
+    "log": Subcommand("[NAME]", "print what models have logged", "_log"),
+    "help": Subcommand("[SUBCOMMAND]", "show this text", "_help"),
+    "import": Subcommand("PATH", "read a model repository from disk"),
+    "export": Subcommand("PATH", "write a model repository for Triton"),
+    "trace": Subcommand("[NAME]", "show recorded runs"),
+    "bench": Subcommand("NAME", "measure a model under load"),
+}
+
+
+def help_text() -> str:
+    """Return what ``%triton help`` prints: a line for each subcommand."""
+    rows = []
+    for name, subcommand in SUBCOMMANDS.items():
+        later = "" if subcommand.method else " (comes with a later release)"
+        written = f"%triton {name} {subcommand.usage}".rstrip()
+        rows.append(f"  {written:<39} {subcommand.summary}{later}")
+    listed = "\n".join(rows)
+    return f"Look at models, and run them.\n\nusage: %triton SUBCOMMAND ...\n\n{listed}\n"
+
+
+def _documented(function: Callable[..., Any]) -> Callable[..., Any]:
+    function.__doc__ = help_text()
+    return function
+
+
+@magics_class
+class OperateMagics(Magics):  # type: ignore[misc]
+    """The magic ``%triton``."""
+
+    @no_var_expand
+    @needs_local_scope
+    @line_magic
+    @_documented
+    def triton(self, text: str, local_ns: Any = None) -> Any:
+        """Replaced by the list of subcommands."""
+        name, _, rest = text.strip().partition(" ")
+        namespace = {**self.shell.user_ns, **(local_ns or {})}
+        subcommand = SUBCOMMANDS.get(name or "help")
+        if subcommand is None:
+            print(help_text())
+            raise UsageError(f"%triton has no subcommand {name!r}")
+        if not subcommand.method:
+            raise NotYetError(
+                f"%triton {name} is not there yet; it comes with a later release"
+            )
+        return getattr(self, subcommand.method)(rest.strip(), namespace)
+
+    def _models(self, text: str, namespace: Mapping[str, Any]) -> None:
+        _arguments("models", text, namespace, 0, 0)
+        statuses = default.server().models()
+        if statuses:
+            display(card.table(statuses), raw=True)
+        else:
+            print("There are no models yet; a %%triton_model cell makes one.")
+
+    def _config(self, text: str, namespace: Mapping[str, Any]) -> None:
+        [name] = _arguments("config", text, namespace, 1, 1)
+        print(default.server().config_text(name))
+
+    def _load(self, text: str, namespace: Mapping[str, Any]) -> Any:
+        [name] = _arguments("load", text, namespace, 1, 1)
+        return default.server().load(name)
+
+    def _unload(self, text: str, namespace: Mapping[str, Any]) -> Any:
+        [name] = _arguments("unload", text, namespace, 1, 1)
+        default.server().unload(name)
+        return default.server().model(name)
+
+    def _infer(self, text: str, namespace: dict[str, Any]) -> Any:
+        name, _, rest = text.partition(" ")
+        if not name:
+            raise UsageError(f"usage: %triton infer {SUBCOMMANDS['infer'].usage}")
+        inputs = {
+            tensor: self._value(tensor, expression, namespace)
+            for tensor, expression in line.assignments(rest.strip()).items()
+        }
+        return default.server().infer(line.expand(name, namespace), inputs)
+
+    def _value(self, tensor: str, expression: str, namespace: dict[str, Any]) -> Any:
+        try:
+            code = compile(expression, f"<%triton infer {tensor}=...>", "eval")
+        except SyntaxError as error:
+            raise UsageError(f"{tensor}={expression}: {error.msg}") from error
+        return eval(code, namespace)
+
+    def _stats(self, text: str, namespace: Mapping[str, Any]) -> None:
+        words = _arguments("stats", text, namespace, 0, 2)
+        as_json = "--json" in words
+        names = [word for word in words if word != "--json"]
+        if len(names) > 1 or names[:1] and names[0].startswith("-"):
+            raise UsageError(f"usage: %triton stats {SUBCOMMANDS['stats'].usage}")
+        statistics = default.server().statistics(*names)
+        if as_json:
+            print(json.dumps(statistics, indent=1))
+        else:
+            display(statistics_table(statistics), raw=True)
+
+    def _log(self, text: str, namespace: Mapping[str, Any]) -> None:
+        names = _arguments("log", text, namespace, 0, 1)
+        written = [
+            f"{level[0]} {model}: {message}"
+            for model, level, message in list(default.server().log_lines)
+            if model in names or not names
+        ]
+        left_out = len(written) - _MOST_LOG_LINES
+        if left_out > 0:
+            print(f"… {left_out:,} earlier lines")
+        shown = written[-_MOST_LOG_LINES:]
+        print("\n".join(shown) or "Nothing has been logged.")
+
+    def _help(self, text: str, namespace: Mapping[str, Any]) -> None:
+        if not text:
+            print(help_text())
+            return
+        if text not in SUBCOMMANDS:
+            raise UsageError(f"%triton has no subcommand {text!r}")
+        subcommand = SUBCOMMANDS[text]
+        print(f"%triton {text} {subcommand.usage}".rstrip())
+        print(f"  {subcommand.summary}")
+
+
+def _arguments(
+    subcommand: str, text: str, namespace: Mapping[str, Any], least: int, most: int
+) -> list[str]:
+    words = line.words(text, namespace)
+    if not least <= len(words) <= most:
+        usage = f"%triton {subcommand} {SUBCOMMANDS[subcommand].usage}".rstrip()
+        raise UsageError(f"usage: {usage}")
+    return words
+
+
+def statistics_table(statistics: Mapping[str, Any]) -> dict[str, str]:
+    """Return Triton's statistics as a table: counts, and means in microseconds."""
+    head = ("model", "version", "requests", "failed", "executions", "mean µs")
+    rows = [_statistics_row(row) for row in statistics["model_stats"]]
+    return card.grid((*head, *(f"{name} µs" for name in _STATISTICS)), rows)
+
+
+def _statistics_row(row: Mapping[str, Any]) -> tuple[str, ...]:
+    durations = row["inference_stats"]
+    return (
+        row["name"],
+        row["version"],
+        f"{durations['success']['count']:,}",
+        f"{durations['fail']['count']:,}",
+        f"{row['execution_count']:,}",
+        _mean(durations["success"]),
+        *(_mean(durations[name]) for name in _STATISTICS),
+    )
+
+
+def _mean(duration: Mapping[str, int]) -> str:
+    if not duration["count"]:
+        return "-"
+    return f"{duration['ns'] / duration['count'] / 1e3:,.1f}"
