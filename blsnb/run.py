@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -82,8 +82,6 @@ class Run:
         In the order they came.
     error
         The failure's text; None if it succeeded.
-    keep
-        Pins the record, so that its values stay.
     """
 
     def __init__(
@@ -92,13 +90,11 @@ class Run:
         record: RunRecord,
         responses: list[Response],
         error: str | None = None,
-        keep: Callable[[RunRecord], None] | None = None,
     ) -> None:
         self.model_name = model_name
         self.responses = responses
         self.error = error
         self._record = record
-        self._keep = keep
 
     @property
     def id(self) -> str:
@@ -157,8 +153,7 @@ class Run:
 
     def keep(self) -> Run:
         """Pin the run: its values stay, whatever the budget."""
-        if self._keep is not None:
-            self._keep(self._record)
+        self._record.pinned = True
         return self
 
     def widget(self) -> Any:

@@ -1,22 +1,18 @@
-"""Server: joins repository, engine and trace; all that a notebook can do, without one."""
+"""Server: joins repository, engine and trace; what a notebook does, without one."""
 
 from __future__ import annotations
 
-import asyncio
-import contextvars
-import functools
-import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from blsnb.engine.engine import Answer, Engine
-from blsnb.engine.root import RootRequest
+from blsnb.engine.engine import Engine
+from blsnb.engine.model_log import ModelLog
 from blsnb.engine.validation import RequestError
+from blsnb.engine.version import ServedVersion
 from blsnb.errors import (
     InferenceError,
     ModelLoadError,
@@ -24,15 +20,13 @@ from blsnb.errors import (
     RepositoryError,
     ServerClosedError,
 )
+from blsnb.inference import Inference, OutsideRequest
 from blsnb.model.config import ModelConfig, TensorSpec
-from blsnb.pb_utils.message import Parameters, RequestMessage
 from blsnb.release import parse_release
 from blsnb.repository.directory import CONFIG_FILE
 from blsnb.repository.repository import FileContent, ModelRepository
 from blsnb.repository.status import ModelStatus
-from blsnb.run import Response, Run
-from blsnb.tensors.convert import to_ref
-from blsnb.tensors.dtypes import BY_DATATYPE
+from blsnb.run import Run
 from blsnb.trace.recorder import Recorder, RunRecord, TraceLevel
 
 _EXPLICIT = "explicit"
@@ -89,17 +83,16 @@ class Server:
         level = TraceLevel[trace_level.upper()]
         self.recorder = Recorder(level, trace_budget_bytes, keep_runs)
         self.repository = ModelRepository(_paths(model_repository))
-        self.log_verbose = log_verbose
-        self.log_lines: list[tuple[str, str, str]] = []
+        self.log = ModelLog(log_verbose)
         self._engine = Engine(
             self.recorder,
             (self.repository.private_root, *self.repository.roots),
             parse_release(triton_release),
             hang_notice_s,
-            self._write_log,
+            self.log.write,
         )
         self._load_seconds: dict[str, float] = {}
-        self._callers: ThreadPoolExecutor | None = None
+        self._inference = Inference(self._engine)
         self._closed = False
         self._changes = threading.RLock()
         names = self.repository.names() if startup_models == "*" else startup_models
@@ -187,7 +180,7 @@ class Server:
                         self._load(name)
             except BaseException:
                 if self.repository.directory(name) is None:
-                    self._engine.forget(name)
+                    self._engine.catalog.forget(name)
                 raise
             return self.model(name)
 
@@ -227,11 +220,11 @@ class Server:
 
     def model(self, name: str) -> ModelStatus:
         """Return the status of a model."""
-        states = self._engine.states(name)
+        states = self._engine.catalog.states(name)
         ready = tuple(n for n, s in sorted(states.items()) if s.state == "READY")
         worst = next((s for s in states.values() if s.state != "READY"), None)
         state = "READY" if ready else (worst.state if worst else "not loaded")
-        config = self._served_config(name)
+        config = self._engine.catalog.config(name)
         return ModelStatus(
             name,
             ready,
@@ -244,17 +237,11 @@ class Server:
             self._load_seconds.get(name, 0.0),
         )
 
-    def _served_config(self, name: str) -> ModelConfig | None:
-        try:
-            return self._engine.served(name).config
-        except RequestError:
-            return None
-
     def index(self) -> list[dict[str, str]]:
         """Return Triton's repository index: a row for each version of each model."""
         rows: list[dict[str, str]] = []
         for name in self.repository.names():
-            states = self._engine.states(name)
+            states = self._engine.catalog.states(name)
             if not states:
                 rows.append({"name": name})
             for number, (state, reason) in sorted(states.items()):
@@ -282,9 +269,9 @@ class Server:
         """
         return self._served(name, version).config.to_pbtxt()
 
-    def _served(self, name: str, version: int) -> Any:
+    def _served(self, name: str, version: int) -> ServedVersion:
         try:
-            return self._engine.served(name, version)
+            return self._engine.catalog.find(name, version)
         except RequestError as error:
             raise InferenceError(
                 error.message, error.code, advice=error.advice
@@ -302,10 +289,12 @@ class Server:
         """
         if name is None:
             names = self.repository.names()
-            rows = [row for each in names for row in self._engine.statistics(each)]
+            rows = [
+                row for each in names for row in self._engine.catalog.statistics(each)
+            ]
             return {"model_stats": rows}
-        rows = self._engine.statistics(name, version)
-        if not rows and self._engine.statistics(name):
+        rows = self._engine.catalog.statistics(name, version)
+        if not rows and self._engine.catalog.statistics(name):
             raise InferenceError(
                 f"requested model version is not available for model '{name}'",
                 "INVALID_ARG",
@@ -360,7 +349,7 @@ class Server:
         TypeError
             An input is of a type that Triton has not.
         """
-        return self._infer(
+        request = OutsideRequest(
             model_name,
             inputs,
             outputs=outputs,
@@ -374,101 +363,8 @@ class Server:
             timeout_us=timeout_us,
             client_timeout_s=client_timeout_s,
         )
-
-    def _infer(
-        self,
-        model_name: str,
-        inputs: Mapping[str, Any],
-        *,
-        outputs: Sequence[str] | None = None,
-        version: int | None = None,
-        parameters: Mapping[str, bool | int | float | str] | None = None,
-        request_id: str = "",
-        correlation_id: int | str = 0,
-        sequence_start: bool = False,
-        sequence_end: bool = False,
-        priority: int = 0,
-        timeout_us: int = 0,
-        client_timeout_s: float | None = None,
-        begun: Callable[[RootRequest], None] | None = None,
-    ) -> Run:
-        message = self._message(
-            model_name, inputs, outputs, version, parameters, request_id
-        )
-        message.correlation_id = correlation_id
-        message.flags = int(sequence_start) | int(sequence_end) << 1
-        message.priority = priority
-        message.timeout_us = timeout_us
-        deadline_ns = 0
-        if client_timeout_s is not None:
-            deadline_ns = time.monotonic_ns() + round(client_timeout_s * 1e9)
-        return self._run(message, deadline_ns, begun)
-
-    def _message(
-        self,
-        model_name: str,
-        inputs: Mapping[str, Any],
-        outputs: Sequence[str] | None,
-        version: int | None,
-        parameters: Mapping[str, bool | int | float | str] | None,
-        request_id: str,
-    ) -> RequestMessage:
         self._check_open()
-        config = self._served_config(model_name)
-        specs = {} if config is None else {spec.name: spec for spec in config.inputs}
-        batch = 1 if config is not None and config.max_batch_size else 0
-        refs = []
-        for name, value in inputs.items():
-            spec = specs.get(name)
-            dtype = None if spec is None else BY_DATATYPE.get(spec.datatype)
-            rank = 0 if spec is None else len(spec.dims) + batch
-            refs.append(to_ref(name, value, dtype, rank))
-        given: Parameters = dict(parameters or {})
-        return RequestMessage(
-            model_name,
-            tuple(refs),
-            tuple(outputs or ()),
-            -1 if version is None else version,
-            request_id,
-            parameters=given,
-        )
-
-    def _run(
-        self,
-        message: RequestMessage,
-        deadline_ns: int,
-        begun: Callable[[RootRequest], None] | None,
-    ) -> Run:
-        try:
-            answer = self._engine.infer(message, deadline_ns, begun)
-        except InferenceError as error:
-            # Would hang: the run shows how far it got.
-            record = error.__dict__.pop("run_record", None)
-            if record is not None:
-                error.run = self._failed_run(message, record, error.message)
-            raise
-        if deadline_ns and time.monotonic_ns() > deadline_ns:
-            run = self._failed_run(message, answer.record, "Deadline Exceeded")
-            raise InferenceError("Deadline Exceeded", "DEADLINE_EXCEEDED", run)
-        return self._finished(message, answer)
-
-    def _failed_run(
-        self, message: RequestMessage, record: RunRecord, error: str
-    ) -> Run:
-        return Run(message.model_name, record, [], error, self._keep)
-
-    def _finished(self, message: RequestMessage, answer: Answer) -> Run:
-        response = answer.response
-        if response.error is not None:
-            run = self._failed_run(message, answer.record, response.error)
-            raise InferenceError(
-                response.error, response.code, run, answer.advice
-            ) from response.cause
-        final = Response(response.outputs, None, True, response.parameters)
-        return Run(message.model_name, answer.record, [final], None, self._keep)
-
-    def _keep(self, record: RunRecord) -> None:
-        record.pinned = True
+        return self._inference.run(request)
 
     async def async_infer(
         self, model_name: str, inputs: Mapping[str, Any], **options: Any
@@ -481,21 +377,9 @@ class Server:
             The request failed.
         """
         self._check_open()
-        if self._callers is None:
-            self._callers = ThreadPoolExecutor(32, "blsnb async_infer")
-        context = contextvars.copy_context()
-        begun: list[RootRequest] = []
-        call = functools.partial(
-            self._infer, model_name, inputs, begun=begun.append, **options
+        return await self._inference.async_run(
+            OutsideRequest(model_name, inputs, **options)
         )
-        loop = asyncio.get_running_loop()
-        try:
-            return await loop.run_in_executor(self._callers, context.run, call)
-        except asyncio.CancelledError:
-            # As when a gRPC client cancels: the model may ask, and goes on.
-            for root in begun:
-                root.cancel()
-            raise
 
     def stream(self, model_name: str, inputs: Mapping[str, Any], **_: Any) -> Any:
         """Run a request on a decoupled model.
@@ -507,23 +391,6 @@ class Server:
         """
         raise NotYetError("decoupled models and stream() come with a later release")
 
-    def _write_log(
-        self, model: str, level: str, text: str, filename: str, line: int
-    ) -> None:
-        if level == "VERBOSE" and self.log_verbose < 1:
-            return
-        self.log_lines.append((model, level, text))
-        severity = {"WARNING": logging.WARNING, "ERROR": logging.ERROR}
-        logging.getLogger(f"blsnb.model.{model}").log(
-            severity.get(level, logging.INFO),
-            "%s",
-            text,
-            extra={
-                "triton_level": level,
-                "triton_place": f"{Path(filename).name}:{line}",
-            },
-        )
-
     def _check_open(self) -> None:
         if self._closed:
             raise ServerClosedError("the server was closed; make a new blsnb.Server()")
@@ -534,8 +401,7 @@ class Server:
             return
         self._closed = True
         self._engine.close()
-        if self._callers is not None:
-            self._callers.shutdown(wait=False, cancel_futures=True)
+        self._inference.close()
         self.repository.close()
 
 

@@ -16,6 +16,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbconvert import HTMLExporter
+from traitlets.config import Config
 
 RUN_MARK = 'class="blsnb-run"'
 CELL_S = 120
@@ -57,10 +58,14 @@ def run(notebook: Any) -> None:
 
     def announce(cell: Any, **_: Any) -> None:
         if cell.cell_type == "code":
-            first = cell.source.partition("\n")[0]
-            say(f"  {next(numbers):2}/{total}  {first[:72]}")
+            first = cell.source.partition("\n")[0].partition(" --")[0]
+            say(f"  {next(numbers):2}/{total}  {cell.id:12} {first[:60]}")
 
-    NotebookClient(notebook, timeout=CELL_S, on_cell_start=announce).execute()
+    # Over sockets in the file system: over TCP a kernel warns that others may listen.
+    local = Config(KernelManager={"transport": "ipc"})
+    NotebookClient(
+        notebook, timeout=CELL_S, on_cell_start=announce, config=local
+    ).execute()
 
 
 def shown(notebook: Any) -> tuple[int, int]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from blsnb.engine.bls import Caller
+from blsnb.engine.catalog import Catalog
 from blsnb.engine.inflight import Inflight
 from blsnb.engine.loader import Loader
 from blsnb.engine.pool import Retired
@@ -17,7 +17,6 @@ from blsnb.engine.root import RootRequest, Unwind, interruptible
 from blsnb.engine.validation import RequestError
 from blsnb.engine.version import ServedVersion
 from blsnb.errors import ModelLoadError, ServerClosedError
-from blsnb.pb_utils.errors import TritonModelException
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.repository.directory import ModelDirectory
 from blsnb.trace.events import Call, CallFlag, ModelInfo
@@ -25,13 +24,6 @@ from blsnb.trace.recorder import Recorder, RunRecord
 
 _now = time.monotonic_ns
 LogWriter = Callable[[str, str, str, str, int], None]
-
-
-class VersionState(NamedTuple):
-    """State of a model version, as Triton's repository index has it."""
-
-    state: str
-    reason: str = ""
 
 
 class Answer(NamedTuple):
@@ -72,8 +64,7 @@ class Engine:
         self._release = release
         self._hang_notice_s = hang_notice_s
         self._models_dirs = tuple(map(str, models_dirs))
-        self._models: dict[str, dict[int, ServedVersion]] = {}
-        self._states: dict[str, dict[int, VersionState]] = {}
+        self.catalog = Catalog()
         self._loader = Loader(self, threading.Lock(), log)
         self._load_lock = threading.RLock()
         self._closed = False
@@ -92,13 +83,11 @@ class Engine:
             try:
                 versions = self._load_interruptibly(directory)
             except ModelLoadError as error:
-                if not self._models.get(name) and error.stage != "poll":
-                    self._states[name] = {
-                        number: VersionState("UNAVAILABLE", error.reason)
-                        for number in directory.versions
-                    }
+                if error.stage != "poll":
+                    self.catalog.fail(name, directory.versions, error.reason)
                 raise
-            self._swap(name, versions)
+            for version in self.catalog.put(name, versions):
+                version.retire()
 
     def _load_interruptibly(
         self, directory: ModelDirectory
@@ -118,74 +107,11 @@ class Engine:
             raise root.ended
         return versions
 
-    def forget(self, name: str) -> None:
-        """Forget the failed load of a model that is gone again."""
-        if name not in self._models:
-            self._states.pop(name, None)
-
-    def is_ready(self, name: str, version: str) -> bool:
-        """Whether a model, or a version of it, can serve."""
-        number = parse_version(version)
-        versions = self._models.get(name, {})
-        return bool(versions) if number == -1 else number in versions
-
-    def _swap(self, name: str, versions: dict[int, ServedVersion]) -> None:
-        old = self._models.get(name, {})
-        self._models[name] = versions
-        states = {
-            number: VersionState("UNAVAILABLE", "unloaded")
-            for number in old.keys() - versions.keys()
-        }
-        states |= {number: VersionState("READY") for number in versions}
-        self._states[name] = states
-        for version in old.values():
-            version.retire()
-
     def unload(self, name: str) -> None:
         """Stop serving a model; requests in flight are finished first."""
         with self._load_lock:
-            versions = self._models.pop(name, {})
-            for number in versions:
-                self._states[name][number] = VersionState("UNAVAILABLE", "unloaded")
-            for version in versions.values():
+            for version in self.catalog.remove(name):
                 version.retire()
-
-    def states(self, name: str) -> dict[int, VersionState]:
-        """Return the state of each version of a model."""
-        return dict(self._states.get(name, {}))
-
-    def served(self, name: str, version: int = -1) -> ServedVersion:
-        """Return the version of a model that a request for it gets.
-
-        Raises
-        ------
-        RequestError
-            None can serve; the text is Triton's.
-
-        References
-        ----------
-        core: src/model_repository_manager.cc, ModelRepositoryManager::GetModel
-        """
-        known = f"Request for unknown model: '{name}'"
-        versions = self._models.get(name)
-        if versions:
-            served = versions.get(max(versions) if version == -1 else version)
-            if served is not None:
-                return served
-        states = self._states.get(name)
-        if states is None:
-            raise RequestError(f"{known} is not found", "NOT_FOUND", self._names())
-        if version != -1 and version in states:
-            raise RequestError(
-                f"{known} version {version} is not at ready state", "UNAVAILABLE"
-            )
-        if version != -1:
-            raise RequestError(f"{known} version {version} is not found", "NOT_FOUND")
-        raise RequestError(f"{known} has no available versions", "NOT_FOUND")
-
-    def _names(self) -> str:
-        names = ", ".join(sorted(self._models)) or "none"
-        return f"Models that are loaded: {names}."
 
     def infer(
         self,
@@ -232,9 +158,8 @@ class Engine:
 
     def _leave_behind(self, root: RootRequest) -> None:
         """Let fresh instances take over from those that still run for a request."""
-        for versions in list(self._models.values()):
-            for version in list(versions.values()):
-                version.pool.leave_behind(root)
+        for version in self.catalog.all_versions():
+            version.pool.leave_behind(root)
 
     def _answer(self, message: RequestMessage, root: RootRequest) -> Answer | None:
         try:
@@ -277,7 +202,7 @@ class Engine:
 
     def _admit(self, message: RequestMessage, caller: Caller) -> ServedVersion:
         try:
-            served = self.served(message.model_name, message.model_version)
+            served = self.catalog.find(message.model_name, message.model_version)
             served.validator.check(message)
         except RequestError as error:
             self._record_refusal(message, caller, error)
@@ -317,7 +242,7 @@ class Engine:
         self, message: RequestMessage, caller: Caller, error: RequestError
     ) -> None:
         """Record a refused request: Triton traces none, but its author must see it."""
-        versions = self._models.get(message.model_name, {})
+        versions = self.catalog.versions(message.model_name)
         info = next((version.info for version in versions.values()), None)
         if info is None:
             info = ModelInfo(message.model_name, 0, "", "", "model", "")
@@ -339,6 +264,10 @@ class Engine:
             )
         return reason
 
+    def is_ready(self, name: str, version: str) -> bool:
+        """Whether a model, or a version of it, can serve."""
+        return self.catalog.is_ready(name, version)
+
     def background_root(self) -> RootRequest:
         """Return a root for work that no request from outside asked for."""
         return RootRequest(self.recorder.begin(), self._hang_notice_s)
@@ -346,15 +275,6 @@ class Engine:
     def end_background(self, root: RootRequest) -> None:
         """End the record of such work."""
         self.recorder.end(root.record)
-
-    def statistics(self, name: str, version: int = -1) -> list[dict[str, Any]]:
-        """Return Triton's statistics rows of a model's ready versions."""
-        versions = self._models.get(name, {})
-        return [
-            served.statistics.as_dict()
-            for number, served in sorted(versions.items())
-            if version in (-1, number)
-        ]
 
     def _check_open(self) -> None:
         if self._closed:
@@ -364,7 +284,7 @@ class Engine:
         """Refuse new requests and finalize every model; safe to repeat."""
         with self._load_lock:
             self._closed = True
-            for name in list(self._models):
+            for name in self.catalog.names():
                 self.unload(name)
 
 
@@ -379,29 +299,3 @@ def _fill_refusal(
     call.error_code = error.code
     if error.advice:
         call.notes = [error.advice]
-
-
-def parse_version(text: str) -> int:
-    """Return the version that a text names; -1 for none, the server's choice.
-
-    Raises
-    ------
-    TritonModelException
-        It is no positive number; the text is Triton's.
-    """
-    if not text:
-        return -1
-    prefix = "Failed to check model readiness: "
-    why = "version should be an integral value > 0"
-    number = re.match(r"\s*[+-]?\d+", text)
-    if number is None:
-        raise TritonModelException(
-            f"{prefix}failed to get model version from specified version string "
-            f"'{text}' (details: stol), {why}"
-        )
-    if int(number[0]) < 0:
-        raise TritonModelException(
-            f"{prefix}failed to get model version from specified version string "
-            f"'{text}', {why}"
-        )
-    return int(number[0])

@@ -12,7 +12,7 @@ from typing import Any
 
 from blsnb.engine.failure import describe
 from blsnb.engine.inflight import Execution
-from blsnb.engine.root import RootRequest, Unwind
+from blsnb.engine.root import RootRequest, Unwind, boundary
 from blsnb.engine.threads import Abandoned, InstanceThreads
 from blsnb.engine.world import World
 from blsnb.pb_utils.backend import Backend
@@ -30,6 +30,7 @@ class HookFailed(Exception):
         self.cause = cause
 
 
+@boundary
 def _call(work: Callable[[], Any]) -> Any:
     """Call model code; error texts show no frame from here outwards."""
     return work()
@@ -196,6 +197,7 @@ class ModelInstance:
             '"instance" in the model\'s configuration.'
         )
 
+    @boundary
     def _run_hook(
         self,
         root: RootRequest,
@@ -213,6 +215,7 @@ class ModelInstance:
     def finalize(self) -> None:
         """Call ``finalize``; its failure is only logged, as on Triton."""
         self.ready = False
+        self.threads.stop_loop()
         hook = getattr(self.model, "finalize", None)
         if hook is not None:
             try:

@@ -207,8 +207,12 @@ class Loader:
 
         def renew(old: ModelInstance) -> ModelInstance:
             fresh = self._make(config, specs[old.name], model_file)
-            fresh.load()
-            fresh.initialize(_args(directory, config, number, specs[old.name]))
+            try:
+                fresh.load()
+                fresh.initialize(_args(directory, config, number, specs[old.name]))
+            except BaseException:
+                fresh.discard()
+                raise
             return fresh
 
         kind = config.instance_names()[0].kind

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from blsnb.engine import deadlock
@@ -14,6 +15,9 @@ from blsnb.engine.waiter import Waiter
 
 if TYPE_CHECKING:
     from blsnb.engine.instance import ModelInstance
+
+_COMES_BACK_S = 0.1
+"""How long an instance may take to come back before another one is made."""
 
 
 class Deadlock(Exception):
@@ -25,17 +29,30 @@ class Deadlock(Exception):
 
 
 class Retired(Exception):
-    """The model was replaced or unloaded: its successor should be asked."""
+    """The model was unloaded or loaded anew since the request looked it up."""
 
 
 class _Waiting:
-    """A request in the queue, and the instance it is handed."""
+    """A request in the queue, and the place it is handed."""
 
-    __slots__ = ("instance", "waiter")
+    __slots__ = ("place", "waiter")
 
     def __init__(self) -> None:
         self.waiter = Waiter()
-        self.instance: ModelInstance | None = None
+        self.place: ModelInstance | _Vacancy | None = None
+
+
+class _Vacancy:
+    """The place of an instance that still runs for a request which has ended."""
+
+    __slots__ = ("filled", "instance", "waiter")
+
+    def __init__(self, instance: ModelInstance) -> None:
+        self.instance = instance
+        self.waiter = Waiter()
+        """Woken when the instance comes back after all."""
+        self.filled = False
+        """Whether another one was made, so that the old one serves no more."""
 
 
 class InstancePool:
@@ -64,8 +81,9 @@ class InstancePool:
         self.instances = instances
         self.retired = False
         """Whether the model was unloaded: what comes back is finalized."""
-        self._free = deque(instances)
+        self._free: deque[ModelInstance | _Vacancy] = deque(instances)
         self._queue: deque[_Waiting] = deque()
+        self._left: dict[ModelInstance, _Vacancy] = {}
         self._lock = lock
         self._renew = renew
 
@@ -87,92 +105,155 @@ class InstancePool:
         ------
         Deadlock
             The wait is certain never to end.
+        Retired
+            Another version of the model serves now, or none.
         Unwind
             The request ended while waiting.
         """
+        place: ModelInstance | _Vacancy | None = None
         if not self._queue:
             try:
-                return self._free.pop()
+                place = self._free.pop()
             except IndexError:
-                pass
-        return self._wait(inflight, certain)
+                place = None
+        if place is None:
+            place = self._wait(inflight, certain)
+        return self._fill(place) if isinstance(place, _Vacancy) else place
 
-    def _wait(self, inflight: Inflight, certain: bool) -> ModelInstance:
+    def _wait(self, inflight: Inflight, certain: bool) -> ModelInstance | _Vacancy:
         mine = _Waiting()
         with self._lock:
             self._queue.append(mine)
             # An instance may have come back before we stood in the queue.
             self._hand_over()
-            left_behind = None if mine.instance else self._left_behind()
-            if left_behind is not None:
+            if mine.place is not None:
+                return mine.place
+            try:
+                self._check_wait(inflight, certain)
+            except BaseException:
+                inflight.waiting_for = None
                 self._queue.remove(mine)
-            elif mine.instance is None:
-                inflight.waiting_for = self
-                if certain and deadlock.is_deadlocked(inflight):
-                    lines = deadlock.chain(inflight)
-                    inflight.waiting_for = None
-                    self._queue.remove(mine)
-                    raise Deadlock(lines)
-        if left_behind is not None:
-            return self._replace(left_behind)
-        if mine.instance is not None:
-            return mine.instance
+                raise
         return self._sleep(inflight, mine)
 
-    def _sleep(self, inflight: Inflight, mine: _Waiting) -> ModelInstance:
+    def _check_wait(self, inflight: Inflight, certain: bool) -> None:
+        if self.retired:
+            raise Retired
+        inflight.waiting_for = self
+        if certain and deadlock.is_deadlocked(inflight):
+            raise Deadlock(deadlock.chain(inflight))
+
+    def _sleep(self, inflight: Inflight, mine: _Waiting) -> ModelInstance | _Vacancy:
         try:
             inflight.root.wait(mine.waiter)
         except BaseException:
             with self._lock:
-                if mine.instance is not None:
-                    self._free.append(mine.instance)
-                    self._hand_over()
-                elif mine in self._queue:
+                if mine.place is None:
                     self._queue.remove(mine)
+            if mine.place is not None:
+                self._put(mine.place)
             raise
         finally:
             inflight.waiting_for = None
-        assert mine.instance is not None
-        return mine.instance
-
-    def _left_behind(self) -> ModelInstance | None:
-        """Return an instance that still runs for a request which has ended."""
-        for instance in self.instances:
-            execution = instance.execution
-            if execution is not None and execution.root.ended is not None:
-                return instance
-        return None
-
-    def _replace(self, old: ModelInstance) -> ModelInstance:
-        fresh = self._renew(old)
-        with self._lock:
-            position = self.instances.index(old)
-            self.instances[position] = fresh
-        return fresh
-
-    def leave_behind(self, root: RootRequest) -> None:
-        """Let fresh instances take over from those that run for an ended request."""
+        assert mine.place is not None
+        return mine.place
 
     def give_back(self, instance: ModelInstance) -> None:
         """Take an instance back after its ``execute``."""
-        if instance not in self.instances:
-            instance.finalize()
+        if self._left and self._is_settled(instance):
             return
-        self._free.append(instance)
+        self._put(instance)
+
+    def _put(self, place: ModelInstance | _Vacancy) -> None:
+        self._free.append(place)
         if self._queue:
             with self._lock:
                 self._hand_over()
-        elif self.retired:
+        if self.retired:
             self.retire()
 
     def _hand_over(self) -> None:
-        while self._queue and self._free:
+        while self._queue:
+            try:
+                # A request that saw no queue may take it before us.
+                place = self._free.pop()
+            except IndexError:
+                return
             waiting = self._queue.popleft()
-            waiting.instance = self._free.pop()
+            waiting.place = place
             waiting.waiter.wake()
+
+    def leave_behind(self, root: RootRequest) -> None:
+        """Let fresh instances take over from those that still run for a request.
+
+        Parameters
+        ----------
+        root
+            The request, which has ended.
+        """
+        with self._lock:
+            for instance in self.instances:
+                execution = instance.execution
+                if execution is None or execution.root is not root:
+                    continue
+                if instance in self._left:
+                    continue
+                vacancy = self._left[instance] = _Vacancy(instance)
+                # First noted, then looked at again: it may be coming back now.
+                if instance.execution is execution:
+                    self._free.appendleft(vacancy)
+                else:
+                    del self._left[instance]
+            self._hand_over()
+
+    def _is_settled(self, instance: ModelInstance) -> bool:
+        """Whether an instance that comes back is not to be put among the free."""
+        with self._lock:
+            vacancy = self._left.pop(instance, None)
+            if vacancy is None:
+                return False
+            with contextlib.suppress(ValueError):
+                # Taken from there it is being filled, or waited for, already.
+                self._free.remove(vacancy)
+                return vacancy.filled
+            if not vacancy.filled:
+                vacancy.waiter.wake()
+                return True
+        instance.finalize()
+        return True
+
+    def _fill(self, vacancy: _Vacancy) -> ModelInstance:
+        """Return who serves in a vacant place: the old one if it just comes back."""
+        old = vacancy.instance
+        if not vacancy.filled:
+            came_back = vacancy.waiter.wait(_COMES_BACK_S)
+            with self._lock:
+                if came_back or old not in self._left:
+                    return old
+                vacancy.filled = True
+        try:
+            fresh = self._renew(old)
+        except BaseException:
+            self._put(vacancy)
+            raise
+        with self._lock:
+            self.instances[self.instances.index(old)] = fresh
+        return fresh
 
     def retire(self) -> None:
         """Finalize the free instances; busy ones follow when they come back."""
-        self.retired = True
-        while self._free:
-            self._free.pop().finalize()
+        with self._lock:
+            self.retired = True
+            self._hand_over()
+            idle = list(self._take_all())
+        for instance in idle:
+            instance.finalize()
+
+    def _take_all(self) -> Iterator[ModelInstance]:
+        while True:
+            try:
+                place = self._free.pop()
+            except IndexError:
+                return
+            if not isinstance(place, _Vacancy):
+                yield place

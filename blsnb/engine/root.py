@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import threading
 import time
 import types
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
 
-from blsnb.engine.failure import is_ours
 from blsnb.engine.waiter import Waiter
 from blsnb.trace.recorder import RunRecord
 
 HangNotice = Callable[[float], None]
+F = TypeVar("F", bound=types.FunctionType)
+
+_ENGINE = Path(__file__).resolve().parent
+_CRITICAL = (f"{_ENGINE}{os.sep}", f"{_ENGINE.with_name('trace')}{os.sep}")
+"""Where an interrupt could leave a list half changed."""
+_WORLD = str(_ENGINE / "world.py")
+"""Not critical: imports and prints of model code pass through it."""
+_boundaries: set[types.CodeType] = set()
 
 
 class Unwind(BaseException):
@@ -100,7 +110,7 @@ def interruptible(root: RootRequest, models: tuple[str, ...]) -> Iterator[None]:
     """Let Ctrl-C end the request, whatever the models make of it.
 
     Only the main thread gets signals. The interrupt is raised where model code
-    or the user's code runs; inside blsnb it is noted, so that an instance is
+    or the user's code runs; inside the engine it is noted, so that an instance is
     never lost half-way between two lists.
 
     Parameters
@@ -108,16 +118,21 @@ def interruptible(root: RootRequest, models: tuple[str, ...]) -> Iterator[None]:
     models
         Folders of the models' files.
     """
-    if threading.current_thread() is not threading.main_thread():
+    previous = signal.getsignal(signal.SIGINT)
+    is_main = threading.current_thread() is threading.main_thread()
+    # None: a handler that is not Python's, and could not be put back.
+    if not is_main or previous is None or previous is signal.SIG_IGN:
         yield
         return
-    previous = signal.getsignal(signal.SIGINT)
 
     def on_interrupt(number: int, frame: types.FrameType | None) -> None:
         again = root.ended is not None
         root.end(KeyboardInterrupt())
-        if (again or _in_model(frame, models)) and callable(previous):
-            previous(number, frame)
+        if again or _in_model(frame, models):
+            if callable(previous):
+                previous(number, frame)
+            # asyncio's handler cancels a task, which does not run meanwhile.
+            raise KeyboardInterrupt
 
     signal.signal(signal.SIGINT, on_interrupt)
     try:
@@ -127,13 +142,19 @@ def interruptible(root: RootRequest, models: tuple[str, ...]) -> Iterator[None]:
             signal.signal(signal.SIGINT, previous)
 
 
+def boundary(function: F) -> F:
+    """Mark a function of the engine that calls model code."""
+    _boundaries.add(function.__code__)
+    return function
+
+
 def _in_model(frame: types.FrameType | None, models: tuple[str, ...]) -> bool:
-    """Whether model code runs: met before ours when looking from the inside out."""
+    """Whether model code runs: met before the engine's, from the inside out."""
     while frame is not None:
-        filename = frame.f_code.co_filename
-        if filename.startswith(models):
+        code = frame.f_code
+        if code in _boundaries or code.co_filename.startswith(models):
             return True
-        if is_ours(filename):
+        if code.co_filename.startswith(_CRITICAL) and code.co_filename != _WORLD:
             return False
         frame = frame.f_back
     return True

@@ -6,11 +6,11 @@ import asyncio
 import contextvars
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from blsnb.engine.root import RootRequest, Unwind
 from blsnb.engine.waiter import Waiter
+from blsnb.engine.workers import Workers
 
 T = TypeVar("T")
 
@@ -90,8 +90,8 @@ class InstanceThreads:
         self._name = name
         self._loop: asyncio.AbstractEventLoop | None = None
         self._loop_thread: threading.Thread | None = None
-        self._fan_out: ThreadPoolExecutor | None = None
-        self._own = ThreadPoolExecutor(1, name) if own_thread else None
+        self._fan_out: Workers | None = None
+        self._own = Workers(1, name) if own_thread else None
 
     def call(self, root: RootRequest | None, work: Callable[[], T]) -> T:
         """Run a hook: on the caller's thread, or on the instance's own.
@@ -101,7 +101,7 @@ class InstanceThreads:
         Abandoned
             The request ended, and the work may still run.
         """
-        if self._own is None:
+        if self._own is None or self._own.has(threading.current_thread()):
             return work()
         outcome = Outcome()
         context = contextvars.copy_context()
@@ -130,31 +130,43 @@ class InstanceThreads:
         """
         loop = self.start_loop()
         outcome = Outcome()
-        tasks: list[asyncio.Task[T | None]] = []
+        tasks: list[asyncio.Task[Any]] = []
+        stopped: list[BaseException] = []
 
         async def guarded() -> T | None:
-            # A task would let these stop the loop.
+            task = asyncio.current_task()
+            assert task is not None
+            tasks.append(task)
+            task.add_done_callback(lambda _: outcome.done())
             try:
+                root.check()
                 return await coroutine
             except (KeyboardInterrupt, SystemExit) as error:
-                outcome.error = error
+                # A task would let these stop the loop.
+                stopped.append(error)
                 return None
+            finally:
+                # One that never began must not be called forgotten.
+                coroutine.close()
 
-        def start() -> None:
-            task = loop.create_task(guarded())
-            task.add_done_callback(lambda _: outcome.done())
-            tasks.append(task)
+        def cancel() -> None:
+            for task in tasks:
+                task.cancel()
 
-        loop.call_soon_threadsafe(start)
+        # The caller's context variables go with it. The future is not cancelled
+        # itself: that would not say when the coroutine has ended.
+        future = asyncio.run_coroutine_threadsafe(guarded(), loop)
         try:
             root.wait(outcome.waiter)
         except BaseException:
-            loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
+            loop.call_soon_threadsafe(cancel)
             if not outcome.waiter.wait(_CANCEL_S):
                 raise Abandoned(outcome) from None
             raise
-        outcome.get()
-        return _result_of(tasks[0])  # type: ignore[return-value]
+        if stopped:
+            raise stopped[0]
+        result: T = future.result()  # type: ignore[assignment]
+        return result
 
     @property
     def loop_thread_id(self) -> int:
@@ -166,63 +178,58 @@ class InstanceThreads:
         """Return the instance's event loop, running in a thread of its own."""
         if self._loop is None:
             loop = asyncio.new_event_loop()
+            loop.set_exception_handler(_report)
             self._loop_thread = threading.Thread(
-                target=loop.run_forever, name=self._name, daemon=True
+                target=_run_loop, args=[loop], name=self._name, daemon=True
             )
             self._loop_thread.start()
             self._loop = loop
         return self._loop
 
-    def fan_out(self) -> ThreadPoolExecutor:
+    def fan_out(self) -> Workers:
         """Return the pool on which ``async_exec`` runs its requests."""
         if self._fan_out is None:
-            self._fan_out = ThreadPoolExecutor(_FAN_OUT, f"{self._name} async_exec")
+            self._fan_out = Workers(_FAN_OUT, f"{self._name} async_exec")
         return self._fan_out
+
+    def stop_loop(self) -> None:
+        """Stop the event loop, if there is one; its tasks are cancelled."""
+        loop, thread = self._loop, self._loop_thread
+        if loop is None or thread is None:
+            return
+        self._loop = self._loop_thread = None
+        endings: list[asyncio.Task[None]] = []
+        loop.call_soon_threadsafe(lambda: endings.append(loop.create_task(_end())))
+        if thread is not threading.current_thread():
+            thread.join(_JOIN_S)
 
     def close(self) -> None:
         """Stop the threads; one that cannot be stopped is left behind as a daemon."""
-        if self._fan_out is not None:
-            self._fan_out.shutdown(wait=False, cancel_futures=True)
-        if self._own is not None:
-            self._own.shutdown(wait=False, cancel_futures=True)
-        if self._loop is not None and self._loop_thread is not None:
-            self._stop_loop(self._loop, self._loop_thread)
-            self._loop = None
-
-    def _stop_loop(
-        self, loop: asyncio.AbstractEventLoop, thread: threading.Thread
-    ) -> None:
-        def stop() -> None:
-            tasks = asyncio.all_tasks(loop)
-            for task in tasks:
-                task.cancel()
-            # Twice through the loop: once to deliver the cancellations.
-            loop.call_soon(lambda: loop.call_soon(loop.stop))
-
-        loop.call_soon_threadsafe(stop)
-        if thread is threading.current_thread():
-            return
-        thread.join(_JOIN_S)
-        if not thread.is_alive():
-            loop.close()
+        self.stop_loop()
+        for workers in (self._fan_out, self._own):
+            if workers is not None:
+                workers.shutdown(cancel_futures=True, wait_s=_JOIN_S)
 
 
-def _result_of(task: asyncio.Task[T]) -> T:
-    """Return the result of a task, or raise its error, as on Triton.
+def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        loop.run_forever()
+    finally:
+        loop.close()
 
-    There a future of another thread hands it over, which turns a cancellation and
-    a timeout into new exceptions; their frames show in error texts.
-    """
-    future: Future[T] = Future()
-    if task.cancelled():
-        future.cancel()
-        future.set_running_or_notify_cancel()
-    else:
-        error = task.exception()
-        if type(error) is TimeoutError:
-            error = TimeoutError(*error.args)
-        if error is not None:
-            future.set_exception(error)
-        else:
-            future.set_result(task.result())
-    return future.result()
+
+async def _end() -> None:
+    """Cancel all tasks of the running loop, then stop it."""
+    loop = asyncio.get_running_loop()
+    tasks = asyncio.all_tasks(loop) - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks, timeout=_CANCEL_S)
+    loop.stop()
+
+
+def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Report what nobody awaited, but not calls of a request that has ended."""
+    if not isinstance(context.get("exception"), Unwind):
+        loop.default_exception_handler(context)

@@ -11,7 +11,7 @@ from typing import Any
 from blsnb.engine import hang
 from blsnb.engine.answers import fail_all, failed, take_results
 from blsnb.engine.inflight import Execution, Inflight
-from blsnb.engine.instance import ExecuteFailed, ModelInstance
+from blsnb.engine.instance import ExecuteFailed, HookFailed, ModelInstance
 from blsnb.engine.pool import Deadlock, InstancePool
 from blsnb.engine.reshape import Reshapes
 from blsnb.engine.root import Unwind
@@ -74,6 +74,9 @@ class ServedVersion:
             model = inflight.message.model_name
             inflight.root.end(hang.deadlock(deadlock.lines, model))
             raise Unwind from None
+        except HookFailed as failure:
+            # A fresh instance should have taken over from one left behind.
+            return self._refuse(inflight, failure)
         request = self._execute(instance, inflight)
         if not inflight.final:
             self._wait_for_sender(inflight, request)
@@ -84,6 +87,11 @@ class ServedVersion:
         if self._reshapes.any:
             response.outputs = self._reshapes.outward(response.outputs)
         return response
+
+    def _refuse(self, inflight: Inflight, failure: HookFailed) -> ResponseMessage:
+        inflight.call.request_end_ns = _now()
+        text = failed(self.info.name, failure.text)
+        return ResponseMessage(error=text, cause=failure.cause)
 
     def _execute(
         self, instance: ModelInstance, inflight: Inflight

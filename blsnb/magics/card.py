@@ -104,7 +104,7 @@ def _warnings(status: ModelStatus, failure: str) -> list[str]:
 
 def table(statuses: Iterable[ModelStatus]) -> dict[str, str]:
     """Return all models as one table, and as text."""
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             status.name,
             ", ".join(map(str, status.versions)) or "-",

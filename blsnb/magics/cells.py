@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import types
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,12 +54,12 @@ class CellBook:
         return Place(self._running_cell(), 1 + self._leading_lines(), text)
 
     def _running_cell(self) -> str:
-        frame = sys._getframe()
+        frame: types.FrameType | None = sys._getframe()
         while frame is not None:
             name = self.name_of(frame.f_code.co_filename)
             if name:
                 return name
-            frame = frame.f_back  # type: ignore[assignment]
+            frame = frame.f_back
         return "this cell"
 
     def name_of(self, filename: str) -> str:

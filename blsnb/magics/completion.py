@@ -20,7 +20,7 @@ _TENSOR = ("--input", "--output")
 _PATHS = ("--file", "--config")
 
 
-@context_matcher()  # type: ignore[untyped-decorator]
+@context_matcher()
 def complete_triton(context: Any) -> dict[str, Any]:
     """Complete a line of one of our magics; any other line is left to others."""
     found = _OURS.fullmatch(context.text_until_cursor)
@@ -73,13 +73,8 @@ def _option(before: list[str], fragment: str) -> tuple[str, Iterable[str]]:
     if last == "--kind":
         return fragment, ("cpu", "gpu")
     if fragment.startswith("-"):
-        return fragment, _options()
-    return fragment, _names() if not before else _options()
-
-
-def _options() -> list[str]:
-    actions = flags.model_flags().option_strings()
-    return sorted(actions)
+        return fragment, flags.model_flags().option_strings()
+    return fragment, () if before else _names()
 
 
 def _type(fragment: str) -> tuple[str, Iterable[str]]:

@@ -1,4 +1,4 @@
-"""``%%triton_model``, ``%%triton_config``, ``%%triton_file``: a cell becomes a model."""
+"""``%%triton_model``, ``%%triton_config``, ``%%triton_file``: from cell to model."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Written(NamedTuple):
 
 
 @magics_class
-class DefineMagics(Magics):  # type: ignore[misc]
+class DefineMagics(Magics):
     """The magics that write models.
 
     Parameters
@@ -71,8 +71,8 @@ class DefineMagics(Magics):  # type: ignore[misc]
     def triton_model(
         self, text: str, cell: str | None = None, local_ns: Any = None
     ) -> None:
-        """Replaced by the parser's help."""
-        namespace = self._namespace(local_ns)
+        """Say what the parser's help says, which stands here."""
+        namespace = line.namespace(self.shell, local_ns)
         try:
             given = _MODEL.parse(line.words(text, namespace))
         except flags.HelpAsked:
@@ -82,7 +82,11 @@ class DefineMagics(Magics):  # type: ignore[misc]
                 "%triton_model must be the first line of its cell, "
                 "with the model's source below it"
             )
-        written = self._configuration(given, namespace)
+        try:
+            written = self._configuration(given, namespace)
+        except BlsnbError:
+            self._show_what_serves(given.name)
+            raise
         files: dict[str, FileContent | None] = {
             f"{given.version}/{path}": content
             for path, content in beside(given.file).items()
@@ -116,6 +120,7 @@ class DefineMagics(Magics):  # type: ignore[misc]
             written = _written(cell, last.options if last else _no_options())
         except BlsnbError as error:
             self._failed(error, path, place)
+            self._show_what_serves(name)
             raise
         self._change(name, {_CONFIG: written.text}, _CONFIG, cell)
         self._written[name] = written
@@ -142,11 +147,8 @@ class DefineMagics(Magics):  # type: ignore[misc]
             raise UsageError(f"{word!r} is no file of a model; usage: {usage}")
         self._change(name, {path: cell}, path, cell)
 
-    def _namespace(self, local_ns: Mapping[str, Any] | None) -> dict[str, Any]:
-        return {**self.shell.user_ns, **(local_ns or {})}
-
     def _one_word(self, usage: str, text: str, local_ns: Any) -> str:
-        found = line.words(text, self._namespace(local_ns))
+        found = line.words(text, line.namespace(self.shell, local_ns))
         if len(found) != 1 or found[0].startswith("-"):
             raise UsageError(f"usage: {usage}")
         return found[0]

@@ -19,9 +19,10 @@ def move_to_the_end(lines: list[str]) -> list[str]:
     found = None if first is None else _FIRST.match(lines[first].rstrip("\n"))
     if first is None or found is None:
         return lines
-    below = lines[first + 1 :]
-    text = "".join(below)
-    text = text if text.endswith("\n") or not text else f"{text}\n"
+    text = "".join(lines[first + 1 :])
+    if not text.strip():
+        return lines
+    text = text if text.endswith("\n") else f"{text}\n"
     call = (
         "get_ipython().run_cell_magic("
         f"'triton_model', {found['line'].strip()!r}, {text!r})\n"

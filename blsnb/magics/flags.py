@@ -43,6 +43,10 @@ class Flags(argparse.ArgumentParser):
         """
         return self.parse_args(words)
 
+    def option_strings(self) -> list[str]:
+        """Return all options, such as ``--version``, sorted."""
+        return sorted(self._option_string_actions)
+
     def error(self, message: str) -> NoReturn:
         """Print the help and raise what is wrong."""
         print(self.format_help())

@@ -16,6 +16,11 @@ _WORD = re.compile(f"(?:{_PIECE})+")
 _QUOTED = re.compile(r"""(\{[^{}]*\})|"([^"]*)"|'([^']*)'""")
 
 
+def namespace(shell: Any, local_ns: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the names that a magic's line may use: the notebook's, and local ones."""
+    return {**shell.user_ns, **(local_ns or {})}
+
+
 def words(line: str, namespace: Mapping[str, Any]) -> list[str]:
     """Split a line at spaces, and put in the values of ``{name}`` and ``$name``.
 

@@ -14,6 +14,7 @@ from blsnb.trace.spans import Trace, trace_of
 if TYPE_CHECKING:
     from blsnb.trace.recorder import RunRecord
 
+
 class LiveView:
     """Shows a run in the running cell, from now until it ends.
 

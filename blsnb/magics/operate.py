@@ -62,7 +62,9 @@ def help_text() -> str:
         written = f"%triton {name} {subcommand.usage}".rstrip()
         rows.append(f"  {written:<39} {subcommand.summary}{later}")
     listed = "\n".join(rows)
-    return f"Look at models, and run them.\n\nusage: %triton SUBCOMMAND ...\n\n{listed}\n"
+    return (
+        f"Look at models, and run them.\n\nusage: %triton SUBCOMMAND ...\n\n{listed}\n"
+    )
 
 
 def _documented(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -71,7 +73,7 @@ def _documented(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @magics_class
-class OperateMagics(Magics):  # type: ignore[misc]
+class OperateMagics(Magics):
     """The magic ``%triton``."""
 
     @no_var_expand
@@ -79,9 +81,9 @@ class OperateMagics(Magics):  # type: ignore[misc]
     @line_magic
     @_documented
     def triton(self, text: str, local_ns: Any = None) -> Any:
-        """Replaced by the list of subcommands."""
+        """List the subcommands, as the text does that stands here."""
         name, _, rest = text.strip().partition(" ")
-        namespace = {**self.shell.user_ns, **(local_ns or {})}
+        namespace = line.namespace(self.shell, local_ns)
         subcommand = SUBCOMMANDS.get(name or "help")
         if subcommand is None:
             print(help_text())
@@ -134,7 +136,7 @@ class OperateMagics(Magics):  # type: ignore[misc]
         words = _arguments("stats", text, namespace, 0, 2)
         as_json = "--json" in words
         names = [word for word in words if word != "--json"]
-        if len(names) > 1 or names[:1] and names[0].startswith("-"):
+        if len(names) > 1 or any(name.startswith("-") for name in names):
             raise UsageError(f"usage: %triton stats {SUBCOMMANDS['stats'].usage}")
         statistics = default.server().statistics(*names)
         if as_json:
@@ -146,7 +148,7 @@ class OperateMagics(Magics):  # type: ignore[misc]
         names = _arguments("log", text, namespace, 0, 1)
         written = [
             f"{level[0]} {model}: {message}"
-            for model, level, message in list(default.server().log_lines)
+            for model, level, message in list(default.server().log.lines)
             if model in names or not names
         ]
         left_out = len(written) - _MOST_LOG_LINES

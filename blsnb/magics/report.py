@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import linecache
+import re
 import types
 import weakref
 from collections.abc import Callable, Iterator
@@ -17,6 +19,10 @@ _HOOK = "_render_traceback_"
 """IPython asks an exception for this, and shows what it returns."""
 _MOST_FRAMES = 8
 _MOST_CAUSES = 4
+_MAGIC_CALL = re.compile(
+    r"get_ipython\(\)\.run_(?P<kind>cell|line)_magic\("
+    r"'(?P<name>\w+)', (?P<q>['\"])(?P<line>.*?)(?P=q)[,)]"
+)
 _RULE = "-" * 75
 _FOOT = "%tb shows every frame; %debug opens the debugger at the last line shown."
 
@@ -87,17 +93,33 @@ class Report:
         return [*above, *text, *(f"\n{hint}" for hint in below), f"\n{_FOOT}"]
 
     def _frames(
-        self, trace: types.TracebackType | None, failed: tuple[Path, Place] | None = None
+        self,
+        trace: types.TracebackType | None,
+        failed: tuple[Path, Place] | None = None,
     ) -> Iterator[str]:
         parts = frames.of_the_reader(trace)
         if len(parts) > _MOST_FRAMES:
             yield f"… {len(parts) - _MOST_FRAMES} frames above"
         for part in parts[-_MOST_FRAMES:]:
+            magic = self._magic(part)
+            if magic:
+                yield f"{self._green(magic)}\n"
+                continue
             code = part.tb_frame.f_code
             function = "" if code.co_name == "<module>" else f", in {code.co_qualname}"
             yield from self._place(
                 code.co_filename, part.tb_lineno, function, None, failed
             )
+
+    def _magic(self, part: types.TracebackType) -> str:
+        """Return the line of a magic as it was typed, if a frame called one."""
+        filename = part.tb_frame.f_code.co_filename
+        found = _MAGIC_CALL.match(linecache.getline(filename, part.tb_lineno))
+        if found is None or not self._cells.name_of(filename):
+            return ""
+        sign = "%%" if found["kind"] == "cell" else "%"
+        typed = f"{sign}{found['name']} {found['line']}".rstrip()
+        return f"cell {self._cells.name_of(filename)}: {typed}"
 
     def _place(
         self,
@@ -152,7 +174,8 @@ class Report:
         if line:
             name = filename or str(failed[0] if failed else "")
             yield from self._place(name, line, "", None, failed)
-        yield f"{type(cause).__name__}: {cause}\n"
+        if str(cause) not in str(error):
+            yield f"{type(cause).__name__}: {cause}\n"
 
     def _red(self, text: str) -> str:
         return self._coloured(text, "31")

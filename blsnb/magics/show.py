@@ -97,7 +97,7 @@ class RunDisplay:
         if call is None:
             self._ended(record)
         elif self._live and self._cell is not None:
-            self._update(record)
+            self._update(record, call)
 
     def _ended(self, record: RunRecord) -> None:
         view = self._views.pop(record.id, None)
@@ -120,12 +120,12 @@ class RunDisplay:
         while self._kept:
             self._kept.popleft().close()
 
-    def _update(self, record: RunRecord) -> None:
+    def _update(self, record: RunRecord, call: Call) -> None:
         if record.id in self._views:
             view = self._views[record.id]
             if view is not None:
                 view.tick()
-        elif self._is_long(record):
+        elif self._is_long(record) and not _is_last(call):
             # Claimed first: another thread may be here too.
             self._views[record.id] = None
             from blsnb.magics.live import LiveView
@@ -137,6 +137,11 @@ class RunDisplay:
         if not start or not options.show or len(self._views) >= _MOST_LIVE:
             return False
         return time.monotonic_ns() - start > _LIVE_AFTER_NS
+
+
+def _is_last(call: Call) -> bool:
+    """Whether a run ends with this event: a widget would come too late."""
+    return call.parent is None and bool(call.request_end_ns)
 
 
 def trace_now(record: RunRecord) -> Trace:

@@ -56,7 +56,8 @@ class CompiledEnum(metaclass=CompiledType):
 
 
 def _member(number: int, value: int) -> CompiledEnum:
-    return _ENUMS[number](value)
+    member: CompiledEnum = _ENUMS[number](value)
+    return member
 
 
 def _enumeration(owner: str, name: str, names: tuple[str, ...]) -> Any:
@@ -74,7 +75,7 @@ def _enumeration(owner: str, name: str, names: tuple[str, ...]) -> Any:
         "__init__": construct,
         "_names": names,
     }
-    enumeration = CompiledType(name, (CompiledEnum,), body)
+    enumeration: Any = CompiledType(name, (CompiledEnum,), body)
     members = {member: enumeration(value) for value, member in enumerate(names)}
     for member, value in members.items():
         setattr(enumeration, member, value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, cast
 
 from blsnb.pb_utils.backend import Backend
 from blsnb.pb_utils.compiled_type import Compiled, CompiledType
@@ -67,7 +67,8 @@ def bound_logger(backend: Backend) -> type[Logger]:
         for name, (reader, rest) in _METHODS.items()
     }
     body = {**methods, "__slots__": (), "__module__": Logger.__module__}
-    return CompiledType("Logger", (Logger,), body)
+    bound: Any = CompiledType("Logger", (Logger,), body)
+    return cast("type[Logger]", bound)
 
 
 def _bound(backend: Backend, name: str, reader: Any, rest: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import struct
 import types
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -139,7 +139,8 @@ def _later(name: str) -> Any:
 def bound_request(backend: Backend) -> type[InferenceRequest]:
     """Return the request class whose ``exec`` goes to an instance's backend."""
     body = {"__slots__": (), "__module__": COMPILED_NAME, "_backend": backend}
-    return CompiledType("InferenceRequest", (InferenceRequest,), body)
+    bound: Any = CompiledType("InferenceRequest", (InferenceRequest,), body)
+    return cast("type[InferenceRequest]", bound)
 
 
 def compiled_module(module: types.ModuleType) -> types.ModuleType:

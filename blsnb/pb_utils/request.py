@@ -55,6 +55,7 @@ class InferenceTrace(Compiled):
     """
 
     __slots__ = ("_mark",)
+    _mark: Any
 
     def __init__(self, *_: Any, **__: Any) -> None:
         raise TypeError(

@@ -30,6 +30,9 @@ class InferenceResponseSender(Compiled):
     """
 
     __slots__ = ("_reply", "_request", "_requested")
+    _reply: Reply | None
+    _request: object
+    _requested: tuple[str, ...]
 
     def __init__(self, *_: Any, **__: Any) -> None:
         raise TypeError(

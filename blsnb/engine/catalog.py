@@ -1,0 +1,152 @@
+"""Catalog: which model versions serve, and in which state the others are."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from blsnb.engine.validation import RequestError
+from blsnb.engine.version import ServedVersion
+from blsnb.model.config import ModelConfig
+from blsnb.pb_utils.errors import TritonModelException
+
+_READY = "READY"
+_UNAVAILABLE = "UNAVAILABLE"
+
+
+class VersionState(NamedTuple):
+    """State of a model version, as Triton's repository index has it."""
+
+    state: str
+    reason: str = ""
+
+
+class Catalog:
+    """The versions in service, by model and number."""
+
+    def __init__(self) -> None:
+        self._served: dict[str, dict[int, ServedVersion]] = {}
+        self._states: dict[str, dict[int, VersionState]] = {}
+
+    def names(self) -> list[str]:
+        """Return the names of the models that serve."""
+        return sorted(self._served)
+
+    def versions(self, name: str) -> dict[int, ServedVersion]:
+        """Return the versions of a model that serve, by number."""
+        return dict(self._served.get(name, {}))
+
+    def all_versions(self) -> list[ServedVersion]:
+        """Return every version that serves."""
+        return [
+            version
+            for versions in list(self._served.values())
+            for version in list(versions.values())
+        ]
+
+    def states(self, name: str) -> dict[int, VersionState]:
+        """Return the state of each version of a model."""
+        return dict(self._states.get(name, {}))
+
+    def put(self, name: str, versions: dict[int, ServedVersion]) -> list[ServedVersion]:
+        """Let versions serve, and return those whose place they take."""
+        old = self._served.get(name, {})
+        self._served[name] = versions
+        self._states[name] = {
+            number: VersionState(_UNAVAILABLE, "unloaded")
+            for number in old.keys() - versions.keys()
+        } | {number: VersionState(_READY) for number in versions}
+        return list(old.values())
+
+    def fail(self, name: str, numbers: list[int], reason: str) -> None:
+        """Keep why a load failed, unless an older load of the model still serves."""
+        if not self._served.get(name):
+            state = VersionState(_UNAVAILABLE, reason)
+            self._states[name] = dict.fromkeys(numbers, state)
+
+    def remove(self, name: str) -> list[ServedVersion]:
+        """Stop a model's service and return what served."""
+        versions = self._served.pop(name, {})
+        for number in versions:
+            self._states[name][number] = VersionState(_UNAVAILABLE, "unloaded")
+        return list(versions.values())
+
+    def forget(self, name: str) -> None:
+        """Forget the failed load of a model that is gone again."""
+        if name not in self._served:
+            self._states.pop(name, None)
+
+    def config(self, name: str) -> ModelConfig | None:
+        """Return the configuration of a model that serves, else None."""
+        try:
+            return self.find(name).config
+        except RequestError:
+            return None
+
+    def find(self, name: str, version: int = -1) -> ServedVersion:
+        """Return the version of a model that a request for it gets.
+
+        Raises
+        ------
+        RequestError
+            None can serve; the text is Triton's.
+
+        References
+        ----------
+        core: src/model_repository_manager.cc, ModelRepositoryManager::GetModel
+        """
+        versions = self._served.get(name)
+        if versions:
+            served = versions.get(max(versions) if version == -1 else version)
+            if served is not None:
+                return served
+        raise self._refusal(name, version)
+
+    def _refusal(self, name: str, version: int) -> RequestError:
+        known = f"Request for unknown model: '{name}'"
+        states = self._states.get(name)
+        if states is None:
+            names = ", ".join(self.names()) or "none"
+            advice = f"Models that are loaded: {names}."
+            return RequestError(f"{known} is not found", "NOT_FOUND", advice)
+        if version != -1 and version in states:
+            text = f"{known} version {version} is not at ready state"
+            return RequestError(text, "UNAVAILABLE")
+        if version != -1:
+            text = f"{known} version {version} is not found"
+            return RequestError(text, "NOT_FOUND")
+        return RequestError(f"{known} has no available versions", "NOT_FOUND")
+
+    def is_ready(self, name: str, version: str) -> bool:
+        """Whether a model, or a version of it, can serve.
+
+        Raises
+        ------
+        TritonModelException
+            The version is no number; the text is Triton's.
+        """
+        number = _parse_version(version)
+        versions = self._served.get(name, {})
+        return bool(versions) if number == -1 else number in versions
+
+    def statistics(self, name: str, version: int = -1) -> list[dict[str, Any]]:
+        """Return Triton's statistics rows of a model's ready versions."""
+        return [
+            served.statistics.as_dict()
+            for number, served in sorted(self.versions(name).items())
+            if version in (-1, number)
+        ]
+
+
+def _parse_version(text: str) -> int:
+    """Return the version that a text names; -1 for none, the server's choice."""
+    if not text:
+        return -1
+    number = re.match(r"\s*[+-]?\d+", text)
+    if number is not None and int(number[0]) >= 0:
+        return int(number[0])
+    details = " (details: stol)" if number is None else ""
+    raise TritonModelException(
+        "Failed to check model readiness: failed to get model version from specified "
+        f"version string '{text}'{details}, version should be an integral value > 0"
+    )

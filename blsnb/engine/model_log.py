@@ -1,0 +1,48 @@
+"""ModelLog: what models log, kept and passed on to Python's logging."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from pathlib import Path
+from typing import NamedTuple
+
+_KEPT = 10_000
+_SEVERITIES = {"WARNING": logging.WARNING, "ERROR": logging.ERROR}
+
+
+class ModelLogLine(NamedTuple):
+    """A line that a model logged."""
+
+    model: str
+    level: str
+    text: str
+
+
+class ModelLog:
+    """The last lines that models logged; each also goes to ``blsnb.model.NAME``.
+
+    Parameters
+    ----------
+    verbose
+        From 1 on, VERBOSE lines count.
+    """
+
+    def __init__(self, verbose: int) -> None:
+        self.verbose = verbose
+        self.lines: deque[ModelLogLine] = deque(maxlen=_KEPT)
+
+    def write(
+        self, model: str, level: str, text: str, filename: str, line: int
+    ) -> None:
+        """Take a line, and the file and line of the code that logged it."""
+        if level == "VERBOSE" and self.verbose < 1:
+            return
+        self.lines.append(ModelLogLine(model, level, text))
+        place = f"{Path(filename).name}:{line}"
+        logging.getLogger(f"blsnb.model.{model}").log(
+            _SEVERITIES.get(level, logging.INFO),
+            "%s",
+            text,
+            extra={"triton_level": level, "triton_place": place},
+        )

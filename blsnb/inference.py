@@ -1,0 +1,172 @@
+"""Inference: a request from outside, from Python values to a Run."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import functools
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from blsnb.engine.engine import Answer, Engine
+from blsnb.engine.root import RootRequest
+from blsnb.engine.workers import Workers
+from blsnb.errors import InferenceError
+from blsnb.model.config import ModelConfig
+from blsnb.pb_utils.message import RequestMessage
+from blsnb.run import Response, Run
+from blsnb.tensors.convert import to_ref
+from blsnb.tensors.dtypes import BY_DATATYPE
+from blsnb.tensors.ref import TensorRef
+from blsnb.trace.recorder import RunRecord
+
+_Begun = Callable[[RootRequest], None]
+_CALLERS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideRequest:
+    """What `blsnb.Server.infer` takes, as a value."""
+
+    model_name: str
+    inputs: Mapping[str, Any]
+    outputs: Sequence[str] | None = None
+    version: int | None = None
+    parameters: Mapping[str, bool | int | float | str] | None = None
+    request_id: str = ""
+    correlation_id: int | str = 0
+    sequence_start: bool = False
+    sequence_end: bool = False
+    priority: int = 0
+    timeout_us: int = 0
+    client_timeout_s: float | None = None
+
+    def message(self, config: ModelConfig | None) -> RequestMessage:
+        """Return the request with its inputs frozen.
+
+        Parameters
+        ----------
+        config
+            Of the model that is asked; None if it does not serve.
+
+        Raises
+        ------
+        TypeError
+            An input is of a type that Triton has not.
+        """
+        return RequestMessage(
+            self.model_name,
+            tuple(self._refs(config)),
+            tuple(self.outputs or ()),
+            -1 if self.version is None else self.version,
+            self.request_id,
+            self.correlation_id,
+            int(self.sequence_start) | int(self.sequence_end) << 1,
+            self.timeout_us,
+            self.priority,
+            dict(self.parameters or {}),
+        )
+
+    def _refs(self, config: ModelConfig | None) -> list[TensorRef]:
+        specs = {} if config is None else {spec.name: spec for spec in config.inputs}
+        batch_axes = 1 if config is not None and config.max_batch_size else 0
+        refs = []
+        for name, value in self.inputs.items():
+            spec = specs.get(name)
+            dtype = None if spec is None else BY_DATATYPE.get(spec.datatype)
+            rank = 0 if spec is None else len(spec.dims) + batch_axes
+            refs.append(to_ref(name, value, dtype, rank))
+        return refs
+
+    @property
+    def deadline_ns(self) -> int:
+        """When the caller stops waiting, if it starts now; 0 for never."""
+        if self.client_timeout_s is None:
+            return 0
+        return time.monotonic_ns() + round(self.client_timeout_s * 1e9)
+
+
+class Inference:
+    """Runs requests from outside on an engine; answers as Triton's gRPC client does.
+
+    Parameters
+    ----------
+    engine
+        Where the models are.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._callers: Workers | None = None
+
+    def run(self, request: OutsideRequest, begun: _Begun | None = None) -> Run:
+        """Run a request on this thread.
+
+        Parameters
+        ----------
+        begun
+            Told of the request's life, so that another thread can cancel it.
+
+        Raises
+        ------
+        InferenceError
+            The request failed.
+        """
+        message = request.message(self._engine.catalog.config(request.model_name))
+        deadline_ns = request.deadline_ns
+        try:
+            answer = self._engine.infer(message, deadline_ns, begun)
+        except InferenceError as error:
+            # Would hang: the run shows how far it got.
+            record = error.__dict__.pop("run_record", None)
+            if record is not None:
+                error.run = self._failed_run(request, record, error.message)
+            raise
+        if deadline_ns and time.monotonic_ns() > deadline_ns:
+            run = self._failed_run(request, answer.record, "Deadline Exceeded")
+            raise InferenceError("Deadline Exceeded", "DEADLINE_EXCEEDED", run)
+        return self._finished(request, answer)
+
+    def _failed_run(
+        self, request: OutsideRequest, record: RunRecord, error: str
+    ) -> Run:
+        return Run(request.model_name, record, [], error)
+
+    def _finished(self, request: OutsideRequest, answer: Answer) -> Run:
+        response = answer.response
+        if response.error is not None:
+            run = self._failed_run(request, answer.record, response.error)
+            raise InferenceError(
+                response.error, response.code, run, answer.advice
+            ) from response.cause
+        final = Response(response.outputs, None, True, response.parameters)
+        return Run(request.model_name, answer.record, [final])
+
+    async def async_run(self, request: OutsideRequest) -> Run:
+        """Run a request on a thread of its own, while the event loop goes on.
+
+        Raises
+        ------
+        InferenceError
+            The request failed.
+        """
+        if self._callers is None:
+            self._callers = Workers(_CALLERS, "blsnb async_infer")
+        context = contextvars.copy_context()
+        begun: list[RootRequest] = []
+        call = functools.partial(self.run, request, begun.append)
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._callers, context.run, call)
+        except asyncio.CancelledError:
+            # As when a gRPC client cancels: the model may ask, and goes on.
+            for root in begun:
+                root.cancel()
+            raise
+
+    def close(self) -> None:
+        """Start no more requests."""
+        if self._callers is not None:
+            self._callers.shutdown(cancel_futures=True)
