@@ -46,7 +46,7 @@ def main() -> int:
         )
         return 1
     write_page(notebook, given.page)
-    say(f"Wrote {given.page}: {runs} runs to look into, {pictures} pictures.")
+    say(f"Wrote {given.page}; runs to look into: {runs}, pictures: {pictures}.")
     say(f"Open it in a browser: {given.page.resolve().as_uri()}")
     return 0
 

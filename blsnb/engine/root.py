@@ -16,7 +16,7 @@ from blsnb.engine.waiter import Waiter
 from blsnb.trace.recorder import RunRecord
 
 HangNotice = Callable[[float], None]
-F = TypeVar("F", bound=types.FunctionType)
+F = TypeVar("F", bound=Callable[..., object])
 
 _ENGINE = Path(__file__).resolve().parent
 _CRITICAL = (f"{_ENGINE}{os.sep}", f"{_ENGINE.with_name('trace')}{os.sep}")

@@ -26,6 +26,8 @@ from blsnb.trace.events import ModelInfo
 _now = time.monotonic_ns
 _execution_numbers = itertools.count(1)
 _COLLECT_AFTER_S = 0.2
+_ZERO_COPY = "BLSNB_ZERO_COPY"
+_TRUE = ("1", "true", "yes", "on")
 
 
 class ServedVersion:
@@ -52,6 +54,7 @@ class ServedVersion:
         self._outputs = tuple(spec.name for spec in config.outputs)
         self._batching = config.max_batch_size > 0
         self._reshapes = Reshapes(config)
+        self._zero_copy = config.parameters.get(_ZERO_COPY, "").lower() in _TRUE
 
     def run(self, inflight: Inflight, certain: bool) -> ResponseMessage:
         """Run a request until its final response.
@@ -132,7 +135,12 @@ class ServedVersion:
         if self._reshapes.any:
             inputs = self._reshapes.inward(inputs)
         return receive_request(
-            instance.request_class, message, inputs, inflight.requested, inflight
+            instance.request_class,
+            message,
+            inputs,
+            inflight.requested,
+            inflight,
+            self._zero_copy,
         )
 
     def _leave(self, instance: ModelInstance, inflight: Inflight) -> None:

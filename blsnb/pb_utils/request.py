@@ -348,6 +348,7 @@ def receive_request(
     inputs: tuple[TensorRef, ...],
     requested: tuple[str, ...],
     reply: Reply,
+    zero_copy: bool = False,
 ) -> InferenceRequest:
     """Return the request object that a model's ``execute`` gets.
 
@@ -359,11 +360,13 @@ def receive_request(
         As the model sees them.
     requested
         Names of the outputs to send, never empty where the model has outputs.
+    zero_copy
+        Let the inputs' ``as_numpy`` give read-only views, not copies.
     """
     request: InferenceRequest = object.__new__(kind)
     request._request_id = message.request_id
     request._correlation_id = message.correlation_id
-    request._inputs = [receive(ref) for ref in inputs]
+    request._inputs = [receive(ref, zero_copy=zero_copy) for ref in inputs]
     request._requested = requested
     request._model_name = message.model_name
     request._model_version = message.model_version

@@ -237,12 +237,20 @@ def transmit(tensor: Tensor) -> TensorRef:
     return ref
 
 
-def receive(ref: TensorRef) -> Tensor:
-    """Return the tensor that a receiver of a frozen value holds."""
+def receive(ref: TensorRef, *, zero_copy: bool = False) -> Tensor:
+    """Return the tensor that a receiver of a frozen value holds.
+
+    Parameters
+    ----------
+    zero_copy
+        Let ``as_numpy`` give a read-only view of the value, not a copy.
+    """
     tensor: Tensor = object.__new__(Tensor)
     tensor._name = ref.name
     tensor._dtype = ref.dtype
     tensor._shape = ref.shape
     tensor._ref = ref
-    tensor._array = tensor._source = None
+    view = zero_copy and ref.dtype is not BYTES and ref.dtype is not BF16
+    tensor._array = ref.view() if view else None
+    tensor._source = None
     return tensor

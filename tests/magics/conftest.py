@@ -1,0 +1,81 @@
+"""A notebook without a browser: a real IPython shell, its cells and outputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+from traitlets.config import Config
+
+from blsnb.magics import default, extension
+from blsnb.options import Options, options
+
+
+@dataclass
+class Ran:
+    """What a cell gave."""
+
+    outputs: list[dict[str, Any]]
+    stdout: str
+    stderr: str
+    error: BaseException | None
+    value: Any
+
+    @property
+    def texts(self) -> list[str]:
+        return [output["text/plain"] for output in self.outputs]
+
+    @property
+    def report(self) -> str:
+        """The error as it was shown."""
+        return self.stdout
+
+
+class Notebook:
+    """Runs cells as a kernel does."""
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        self.shell = shell
+
+    def run(self, cell: str) -> Ran:
+        with capture_output() as captured:
+            result = self.shell.run_cell(cell, store_history=True)
+        error = result.error_before_exec or result.error_in_exec
+        outputs = [output.data for output in captured.outputs]
+        return Ran(outputs, captured.stdout, captured.stderr, error, result.result)
+
+    def cell(self, ago: int = 0) -> str:
+        """Return the name of the cell that ran last, or before."""
+        return f"In[{self.shell.execution_count - 1 - ago}]"
+
+
+@pytest.fixture(scope="session")
+def shell():
+    config = Config()
+    config.HistoryManager.enabled = False
+    config.InteractiveShell.colors = "nocolor"
+    yield InteractiveShell.instance(config=config)
+    InteractiveShell.clear_instance()
+
+
+@pytest.fixture
+def notebook(shell):
+    """A shell with the extension loaded and nothing else in it."""
+    before = dict(shell.user_ns)
+    extension.load_ipython_extension(shell)
+    yield Notebook(shell)
+    extension.unload_ipython_extension(shell)
+    default.close_default()
+    for name in set(shell.user_ns) - set(before):
+        del shell.user_ns[name]
+
+
+@pytest.fixture
+def settings():
+    """The options, as they are at first and again after the test."""
+    yield options
+    for name in Options.__dataclass_fields__:
+        setattr(options, name, getattr(Options(), name))

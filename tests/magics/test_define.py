@@ -1,0 +1,325 @@
+"""Specification of how a cell becomes a model."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from blsnb.errors import ModelConfigError, ModelLoadError, RepositoryError
+from blsnb.magics import default
+
+from .models import DOUBLE, FLOW, OUTER, infer
+
+SOURCE = DOUBLE.partition("\n")[2]
+CONFIG = """\
+input { name: "X" data_type: TYPE_FP32 dims: [ -1 ] }  # kept to the letter
+output { name: "Y" data_type: TYPE_FP32 dims: [ -1 ] }
+"""
+
+
+def folder(name="double"):
+    return default.server().repository.private(name).path
+
+
+def state(name="double"):
+    """All that must not change when a cell is refused."""
+    server = default.server()
+    files = sorted(path for path in folder(name).rglob("*") if path.is_file())
+    hashes = [(path, hashlib.sha256(path.read_bytes()).digest()) for path in files]
+    answer = server.infer(name, {"X": [1.0]})["Y"].tolist()
+    return server.index(), server.config(name), hashes, answer
+
+
+def test_the_cell_is_the_model_file_to_the_letter(notebook):
+    """Also where a string would suffer from indentation, or the text from templates."""
+    cell = DOUBLE + "TEXT = '''\n  two {spaces}\n'''\n"
+    notebook.run(cell)
+
+    expected = cell.partition("\n")[2]
+    assert expected == (folder() / "1" / "model.py").read_text("utf-8")
+
+
+def test_the_cell_does_not_run_in_the_notebook(notebook):
+    """No name of the model appears in the user's namespace."""
+    notebook.run(DOUBLE)
+
+    assert "TritonPythonModel" not in notebook.shell.user_ns
+
+
+def test_a_card_is_shown_and_nothing_else(notebook):
+    """Name, version, state, inputs and outputs, load time."""
+    ran = notebook.run(DOUBLE)
+
+    [text] = ran.texts
+    assert "double version 1 READY  X:FP32[-1] -> Y:FP32[-1]  loaded in" in text
+    assert ("", "", None) == (ran.stdout, ran.stderr, ran.value)
+
+
+def test_quiet_shows_no_card(notebook):
+    """For notebooks that define many models."""
+    ran = notebook.run(DOUBLE.replace(FLOW, f"{FLOW} --quiet"))
+
+    assert [] == ran.outputs
+    assert ["double"] == default.server().repository.names()
+
+
+def test_options_are_the_configuration(notebook):
+    """Each option says what its field of config.pbtxt says."""
+    options = f"{FLOW} --max-batch-size 8 --instances 2 --kind cpu --version 3"
+    notebook.run(DOUBLE.replace(FLOW, options))
+
+    config = default.server().config("double")
+    group = config["instance_group"][0]
+    assert (8, 2, "KIND_CPU") == (
+        config["max_batch_size"],
+        group["count"],
+        group["kind"],
+    )
+    assert (folder() / "3" / "model.py").is_file()
+
+
+def test_changed_options_replace_the_old_ones(notebook):
+    """An option contradicts a configuration of the user's, not its former self."""
+    notebook.run(DOUBLE.replace(FLOW, f"{FLOW} --max-batch-size 8"))
+    ran = notebook.run(DOUBLE.replace(FLOW, f"{FLOW} --max-batch-size 4"))
+
+    assert ran.error is None
+    assert 4 == default.server().config("double")["max_batch_size"]
+
+
+def test_without_options_the_former_ones_are_gone(notebook):
+    """The cell is all there is: its line says everything."""
+    notebook.run(DOUBLE.replace(FLOW, f"{FLOW} --max-batch-size 8"))
+    notebook.run(DOUBLE.replace(FLOW, ""))
+
+    assert not (folder() / "config.pbtxt").exists()
+
+
+def test_the_configuration_of_a_variable_is_kept_to_the_letter(notebook):
+    """--config names a variable that holds the text."""
+    notebook.shell.user_ns["pbtxt"] = CONFIG
+    notebook.run(DOUBLE.replace(FLOW, "--config pbtxt"))
+
+    assert CONFIG == (folder() / "config.pbtxt").read_text("utf-8")
+
+
+def test_the_configuration_may_be_a_file(notebook, tmp_path):
+    """--config names a path, also one that a variable holds."""
+    path = tmp_path / "my config.pbtxt"
+    path.write_text(CONFIG)
+    notebook.shell.user_ns["path"] = path
+    for given in (f'"{path}"', "{path}", "path"):
+        ran = notebook.run(DOUBLE.replace(FLOW, f"--config {given}"))
+
+        assert (None, "") == (ran.error, ran.stderr)
+        assert CONFIG == (folder() / "config.pbtxt").read_text("utf-8")
+
+
+def test_a_configuration_that_is_neither_is_refused(notebook):
+    """The text says what was looked for."""
+    ran = notebook.run(DOUBLE.replace(FLOW, "--config nowhere"))
+
+    assert "--config nowhere: there is no variable and no file" in ran.stderr
+
+
+@pytest.mark.parametrize("first", ["model", "config"])
+def test_an_option_and_a_configuration_that_disagree_are_an_error(notebook, first):
+    """The text shows both, whichever came first; what was there goes on."""
+    notebook.run(DOUBLE.replace(FLOW, ""))
+    model = DOUBLE.replace(FLOW, "--max-batch-size 8")
+    config = "%%triton_config double\n" + CONFIG + "max_batch_size: 4\n"
+    order = [model, config] if first == "model" else [config, model]
+    notebook.run(order[0])
+    before = default.server().config("double")
+    ran = notebook.run(order[1])
+
+    assert isinstance(ran.error, ModelConfigError)
+    assert "--max-batch-size 8" in str(ran.error)
+    assert "max_batch_size: 4" in str(ran.error)
+    assert before == default.server().config("double")
+
+
+def test_options_add_to_a_configuration(notebook):
+    """What only one of them says is said."""
+    notebook.run("%%triton_config double\n" + CONFIG)
+    notebook.run(DOUBLE.replace(FLOW, "--instances 2"))
+    notebook.run("%%triton_config double\n" + CONFIG + "max_batch_size: 4\n")
+
+    config = default.server().config("double")
+    assert (4, 2) == (config["max_batch_size"], config["instance_group"][0]["count"])
+
+
+def test_a_configuration_cell_is_kept_to_the_letter(notebook):
+    """Comments and spaces stay."""
+    notebook.run(DOUBLE)
+    notebook.run("%%triton_config double\n" + CONFIG)
+
+    # The model's options say the same, so nothing has to be added.
+    assert CONFIG == (folder() / "config.pbtxt").read_text("utf-8")
+
+
+def test_a_configuration_may_come_before_its_model(notebook):
+    """It is kept, and the card says what is missing."""
+    ran = notebook.run("%%triton_config double\n" + CONFIG)
+
+    assert "it is loaded once it has a model.py" in ran.texts[0]
+    assert notebook.run(DOUBLE.replace(FLOW, "")).error is None
+
+
+def test_files_are_put_beside_the_model(notebook, tmp_path):
+    """By their own name, by another, from a folder, with a space in the path."""
+    (tmp_path / "a folder").mkdir()
+    weights = tmp_path / "a folder" / "weights.bin"
+    weights.write_bytes(b"\x00\x01")
+    notebook.shell.user_ns.update(weights=weights, folder=tmp_path / "a folder")
+    files = "--file {weights} --file {weights}:data/w.bin --file $folder:all"
+    ran = notebook.run(DOUBLE.replace(FLOW, f"{FLOW} {files}"))
+
+    assert (None, "") == (ran.error, ran.stderr)
+    inside = folder() / "1"
+    found = {str(p.relative_to(inside)) for p in inside.rglob("*") if p.is_file()}
+    assert {"model.py", "weights.bin", "data/w.bin", "all/weights.bin"} <= found
+
+
+def test_a_missing_file_is_named(notebook):
+    """And nothing of the model is written."""
+    ran = notebook.run(DOUBLE.replace(FLOW, "--file nowhere.bin"))
+
+    assert "--file nowhere.bin: there is no file nowhere.bin" in ran.stderr
+    assert [] == default.server().repository.names()
+
+
+def test_a_sibling_file_is_what_the_model_imports(notebook):
+    """%%triton_file writes it, and a change of it loads the model anew."""
+    notebook.run("%%triton_file double/1/helper.py\nFACTOR = 3\n")
+    notebook.run(DOUBLE.replace("import triton", "import helper\nimport triton"))
+    notebook.run(
+        DOUBLE.replace("import triton", "import helper\nimport triton").replace(
+            "x * 2", "x * helper.FACTOR"
+        )
+    )
+    assert [3.0] == default.infer("double", {"X": [1.0]})["Y"].tolist()
+
+    ran = notebook.run("%%triton_file double/1/helper.py\nFACTOR = 5\n")
+    assert "double version 1 READY" in ran.texts[0]
+    assert [5.0] == default.infer("double", {"X": [1.0]})["Y"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("", "usage: %%triton_file NAME/VERSION/helper.py"),
+        ("double/helper.py", "is no file of a model"),
+        ("double/config.pbtxt", "use %%triton_config double"),
+    ],
+)
+def test_a_sibling_file_needs_its_version(notebook, line, expected):
+    """The text says how to write it."""
+    ran = notebook.run(f"%%triton_file {line}\nX = 1\n")
+
+    assert expected in ran.stderr
+
+
+def test_a_file_cannot_leave_the_models_folder(notebook):
+    """Dots lead nowhere."""
+    ran = notebook.run("%%triton_file double/1/../../../x.py\nX = 1\n")
+
+    assert isinstance(ran.error, RepositoryError)
+
+
+BROKEN = {
+    "syntax": DOUBLE.replace("answers = []", "answers = [[]"),
+    "no model class": DOUBLE.replace("TritonPythonModel", "Model"),
+    "failing import": DOUBLE.replace("import triton", "import nowhere_at_all, triton"),
+    "failing initialize": DOUBLE
+    + "    def initialize(self, args):\n        raise ValueError('no weights')\n",
+    "malformed spec": DOUBLE.replace("X:FP32[-1]", "X:FP32[-2]"),
+    "malformed pbtxt": "%%triton_config double\nmax_batch_size: many\n",
+    "invalid config": "%%triton_config double\n" + CONFIG * 2,
+    "unknown option": DOUBLE.replace("--input", "--inptu"),
+    "bad name": DOUBLE.replace("triton_model double", "triton_model a/b"),
+    "broken helper": "%%triton_file double/1/model.py\nraise OSError('gone')\n",
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_bad_input_loses_nothing(notebook, broken):
+    """Index, configuration, folder and answers are as before; an error is shown."""
+    notebook.run(DOUBLE)
+    before = state()
+    ran = notebook.run(BROKEN[broken])
+
+    assert ran.error is not None
+    assert before == state()
+
+
+def test_a_failed_reload_shows_both_facts(notebook):
+    """The card of what still serves, and the error of what does not."""
+    notebook.run(DOUBLE)
+    ran = notebook.run(BROKEN["failing initialize"])
+
+    [card] = ran.texts
+    assert "double version 1 READY" in card
+    assert "the new one did not load: the one of before goes on serving" in card
+    assert isinstance(ran.error, ModelLoadError)
+
+
+def test_a_model_that_never_loaded_leaves_nothing(notebook):
+    """No folder, no entry of the index, no card."""
+    ran = notebook.run(BROKEN["syntax"])
+
+    assert [] == ran.outputs
+    assert [] == default.server().repository.names()
+
+
+def test_a_model_may_call_another(notebook):
+    """BLS from one cell's model to another's."""
+    notebook.run(DOUBLE)
+    notebook.run(OUTER)
+    notebook.run(infer("outer"))
+
+    assert [2.0, 4.0] == notebook.shell.user_ns["run"]["Y"].tolist()
+
+
+def test_the_first_line_of_an_ordinary_cell_makes_it_a_model(notebook):
+    """The cell runs in the notebook, and then its text is the model."""
+    cell = DOUBLE.removeprefix("%") + "ANSWER = 42\n"
+    ran = notebook.run(cell)
+
+    assert ran.error is None
+    assert 42 == notebook.shell.user_ns["ANSWER"]
+    expected = cell.partition("\n")[2]
+    assert expected == (folder() / "1" / "model.py").read_text("utf-8")
+
+
+def test_a_cell_that_fails_becomes_no_model(notebook):
+    """Its own error is shown, with its own line."""
+    ran = notebook.run(DOUBLE.removeprefix("%") + "1 / 0\n")
+
+    assert isinstance(ran.error, ZeroDivisionError)
+    assert "---> 13 1 / 0" in ran.stdout
+    assert [] == default.server().repository.names()
+
+
+def test_the_line_magic_belongs_on_the_first_line(notebook):
+    """Elsewhere it says so."""
+    ran = notebook.run("x = 1\n%triton_model double\n")
+
+    assert "must be the first line of its cell" in ran.stderr
+
+
+def test_help_is_shown_on_request(notebook):
+    """And nothing is defined."""
+    ran = notebook.run("%%triton_model --help\npass\n")
+
+    assert ran.error is None
+    assert ran.stdout.startswith("usage: %%triton_model")
+
+
+def test_a_path_may_begin_with_the_home_folder(notebook, tmp_path, monkeypatch):
+    """As in a shell."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    Path(tmp_path, "labels.txt").write_text("cat\n")
+    notebook.run(DOUBLE.replace(FLOW, f"{FLOW} --file ~/labels.txt"))
+
+    assert "cat\n" == (folder() / "1" / "labels.txt").read_text("utf-8")
