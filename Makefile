@@ -19,7 +19,7 @@ help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 lab: $(VENV)/.lab ## open the first notebook in JupyterLab
-	$(BIN)/jupyter lab $(AS_ROOT) $(NOTEBOOK)
+	$(BIN)/jupyter lab $(AS_ROOT) --LabApp.default_url=/lab/tree/$(NOTEBOOK)
 
 demo: $(VENV)/.lab ## run that notebook without a browser, into build/demo.html
 	@$(BIN)/python notebooks/demo.py $(NOTEBOOK) build/demo.html

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-HEAD = '''\
+HEAD = """\
 import asyncio
 import threading
 import time
@@ -37,7 +37,7 @@ def answer_of(response):
     return pb_utils.get_output_tensor_by_name(response, "Y").as_numpy()
 
 
-'''
+"""
 FINAL = "pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL"
 CONFIG = """
 input { name: "X" data_type: TYPE_FP32 dims: [ -1 ] }

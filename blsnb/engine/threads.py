@@ -60,6 +60,12 @@ class Outcome:
         if done:
             after()
 
+    def is_done_within(self, seconds: float) -> bool:
+        """Wait for the work itself; `waiter` is also woken when a request ends."""
+        waiter = Waiter()
+        self.then(waiter.wake)
+        return waiter.wait(seconds)
+
     def get(self) -> Any:
         """Return the result, or raise the error, of work that is done."""
         if self.error is not None:
@@ -117,7 +123,7 @@ class InstanceThreads:
         try:
             root.wait(outcome.waiter)
         except Unwind:
-            if not outcome.waiter.wait(_CANCEL_S):
+            if not outcome.is_done_within(_CANCEL_S):
                 raise Abandoned(outcome) from None
 
     def run_coroutine(self, root: RootRequest, coroutine: Coroutine[Any, Any, T]) -> T:
@@ -160,7 +166,7 @@ class InstanceThreads:
             root.wait(outcome.waiter)
         except BaseException:
             loop.call_soon_threadsafe(cancel)
-            if not outcome.waiter.wait(_CANCEL_S):
+            if not outcome.is_done_within(_CANCEL_S):
                 raise Abandoned(outcome) from None
             raise
         if stopped:

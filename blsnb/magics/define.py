@@ -19,7 +19,7 @@ from IPython.core.magic import (
 from IPython.display import display
 
 from blsnb.errors import BlsnbError
-from blsnb.magics import card, default, flags, line
+from blsnb.magics import card, default, first_line, flags, line
 from blsnb.magics.cells import CellBook, Place
 
 if TYPE_CHECKING:
@@ -63,6 +63,11 @@ class DefineMagics(Magics):
         self._cells = cells
         self._failed = failed
         self._written: dict[str, Written] = {}
+        self._running = ""
+
+    def begin_cell(self, info: Any) -> None:
+        """Note the text of a cell that begins to run."""
+        self._running = info.raw_cell
 
     @no_var_expand
     @needs_local_scope
@@ -77,6 +82,8 @@ class DefineMagics(Magics):
             given = _MODEL.parse(line.words(text, namespace))
         except flags.HelpAsked:
             return
+        if cell is None:
+            cell = first_line.source_below(self._running)
         if cell is None:
             raise UsageError(
                 "%triton_model must be the first line of its cell, "

@@ -24,10 +24,11 @@ def load_ipython_extension(shell: Any) -> None:
     cells = CellBook(shell)
     reports = report.Report(shell, cells)
     runs = show.RunDisplay(live=getattr(shell, "kernel", None) is not None)
+    define = DefineMagics(shell, cells, reports.failed)
     with contextlib.ExitStack() as undo:
-        undo.callback(
-            _register_magics(shell, DefineMagics(shell, cells, reports.failed))
-        )
+        undo.callback(_register_magics(shell, define))
+        shell.events.register("pre_run_cell", define.begin_cell)
+        undo.callback(shell.events.unregister, "pre_run_cell", define.begin_cell)
         undo.callback(_register_magics(shell, OperateMagics(shell)))
         undo.callback(first_line.register(shell))
         undo.callback(completion.register(shell))

@@ -39,12 +39,17 @@ class Notebook:
 
     def __init__(self, shell: InteractiveShell) -> None:
         self.shell = shell
+        self.values: list[dict[str, Any]] = []
+        hook = shell.displayhook
+        hook.write_output_prompt = lambda: None
+        hook.write_format_data = lambda data, _=None: self.values.append(data)
 
     def run(self, cell: str) -> Ran:
         with capture_output() as captured:
             result = self.shell.run_cell(cell, store_history=True)
         error = result.error_before_exec or result.error_in_exec
-        outputs = [output.data for output in captured.outputs]
+        outputs = [output.data for output in captured.outputs] + self.values
+        self.values = []
         return Ran(outputs, captured.stdout, captured.stderr, error, result.result)
 
     def cell(self, ago: int = 0) -> str:

@@ -235,7 +235,7 @@ BROKEN = {
     + "    def initialize(self, args):\n        raise ValueError('no weights')\n",
     "malformed spec": DOUBLE.replace("X:FP32[-1]", "X:FP32[-2]"),
     "malformed pbtxt": "%%triton_config double\nmax_batch_size: many\n",
-    "invalid config": "%%triton_config double\n" + CONFIG * 2,
+    "invalid config": "%%triton_config double\n" + CONFIG + "max_batch_size: -1\n",
     "unknown option": DOUBLE.replace("--input", "--inptu"),
     "bad name": DOUBLE.replace("triton_model double", "triton_model a/b"),
     "broken helper": "%%triton_file double/1/model.py\nraise OSError('gone')\n",
@@ -297,7 +297,7 @@ def test_a_cell_that_fails_becomes_no_model(notebook):
     ran = notebook.run(DOUBLE.removeprefix("%") + "1 / 0\n")
 
     assert isinstance(ran.error, ZeroDivisionError)
-    assert "---> 13 1 / 0" in ran.stdout
+    assert "> 13 1 / 0" in ran.stdout
     assert [] == default.server().repository.names()
 
 

@@ -14,21 +14,32 @@ NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "01_first_pipeline.ipynb"
 MODELS = ["preprocess", "classify", "pipeline", "pnet", "rnet", "onet", "face_cascade"]
 
 
-@pytest.mark.notebook
-def test_it_runs_from_top_to_bottom_in_a_fresh_kernel(tmp_path):
-    """Run All works anywhere, and no cell prints an error or a warning."""
+@pytest.fixture(scope="module")
+def executed(tmp_path_factory):
+    """Return the outputs of a Run All in a fresh kernel, in an empty folder."""
     notebook = nbformat.read(NOTEBOOK, as_version=4)
-    at = {"metadata": {"path": str(tmp_path)}}
+    folder = {"metadata": {"path": str(tmp_path_factory.mktemp("anywhere"))}}
+    NotebookClient(notebook, timeout=60, allow_errors=True, resources=folder).execute()
+    return [output for cell in notebook.cells for output in cell.get("outputs", ())]
 
-    NotebookClient(notebook, timeout=60, allow_errors=True, resources=at).execute()
 
+@pytest.mark.notebook
+def test_it_runs_from_top_to_bottom_in_a_fresh_kernel(executed):
+    """Run All works anywhere, and no cell prints an error or a warning."""
     complaints = [
         output.get("traceback") or output.text
-        for cell in notebook.cells
-        for output in cell.get("outputs", ())
+        for output in executed
         if output.output_type == "error" or output.get("name") == "stderr"
     ]
     assert [] == complaints
+
+
+@pytest.mark.notebook
+def test_each_of_its_runs_is_shown_once(executed):
+    """Three runs leave three views behind, and the saved file keeps them."""
+    pages = [output.get("data", {}).get("text/html", "") for output in executed]
+
+    assert 3 == sum('class="blsnb-run"' in page for page in pages)
 
 
 def test_it_has_at_most_fifteen_code_cells():

@@ -1,0 +1,137 @@
+"""A JupyterLab server of its own: loopback, a free port, a home that remembers nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from types import TracebackType
+
+TOKEN = "browser-tests"
+_START_S = 60.0
+_END_S = 20.0
+_NO_NEWS = {"fetchNews": "false", "checkForUpdates": False}
+
+
+class LabServer:
+    """A process that serves a folder of notebooks; ended by its own id.
+
+    Parameters
+    ----------
+    home
+        An empty folder for its settings, and for the notebooks.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self.notebooks = home / "notebooks"
+        self.notebooks.mkdir(parents=True)
+        self._home = home
+        self._settings = home / "settings"
+        self._log = home / "server.log"
+        self._port = _free_port()
+        self._write_settings()
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                self._command(),
+                env=self._environment(),
+                cwd=home,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+
+    def __enter__(self) -> LabServer:
+        try:
+            self._wait_until_ready()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def address(self, notebook: str) -> str:
+        """Return where a notebook is opened, in a workspace that is empty."""
+        return self._at(f"/lab/tree/{notebook}?reset&token={TOKEN}")
+
+    def close(self) -> None:
+        """End the server, which ends its kernels."""
+        self._process.terminate()
+        try:
+            self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _at(self, path: str) -> str:
+        return f"http://127.0.0.1:{self._port}{path}"
+
+    def _command(self) -> list[str]:
+        settings = {
+            "ServerApp.ip": "127.0.0.1",
+            "ServerApp.port": self._port,
+            "ServerApp.port_retries": 0,
+            "ServerApp.root_dir": self.notebooks,
+            "ServerApp.allow_root": True,
+            "IdentityProvider.token": TOKEN,
+            # Lets a test say which command it means, not where its menu is.
+            "LabApp.expose_app_in_browser": True,
+            "LabApp.user_settings_dir": self._settings,
+            "LabApp.workspaces_dir": self._home / "workspaces",
+            "LabApp.extension_manager": "readonly",
+        }
+        given = [f"--{name}={value}" for name, value in settings.items()]
+        return [sys.executable, "-m", "jupyterlab", "--no-browser", *given]
+
+    def _environment(self) -> dict[str, str]:
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("JUPYTER")}
+        return kept | {
+            "HOME": str(self._home),
+            "IPYTHONDIR": str(self._home / "ipython"),
+            "JUPYTER_CONFIG_DIR": str(self._home / "config"),
+            "JUPYTER_DATA_DIR": str(self._home / "data"),
+            "JUPYTER_RUNTIME_DIR": str(self._home / "runtime"),
+        }
+
+    def _write_settings(self) -> None:
+        """Ask for no news: a question about it would lie over the notebook."""
+        folder = self._settings / "@jupyterlab" / "apputils-extension"
+        folder.mkdir(parents=True)
+        (folder / "notification.jupyterlab-settings").write_text(json.dumps(_NO_NEWS))
+
+    def _wait_until_ready(self) -> None:
+        deadline = time.monotonic() + _START_S
+        while not self._answers():
+            ended = self._process.poll() is not None
+            if ended or time.monotonic() > deadline:
+                how = "ended" if ended else f"does not answer after {_START_S:.0f} s"
+                log = self._log.read_text(errors="replace")[-4000:]
+                raise RuntimeError(f"the JupyterLab server {how}:\n{log}")
+
+    def _answers(self) -> bool:
+        try:
+            with urllib.request.urlopen(self._at(f"/api?token={TOKEN}"), timeout=1):
+                return True
+        except (urllib.error.URLError, TimeoutError, ConnectionError):
+            # Refused at once while it starts: do not ask a thousand times.
+            time.sleep(0.1)
+            return False
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

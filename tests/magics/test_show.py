@@ -1,0 +1,292 @@
+"""Specification of how runs show themselves."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from blsnb.magics import default, show
+from blsnb.magics.show import CellRuns, RunDisplay
+
+from .models import DOUBLE, OUTER, infer
+
+LOOP = "import blsnb\nfor _ in range({}):\n    blsnb.infer('double', {{'X': [1.0]}})"
+
+
+@pytest.fixture
+def double(notebook):
+    notebook.run(DOUBLE)
+    return notebook
+
+
+def documents(ran):
+    return [out for out in ran.outputs if "blsnb-run" in out.get("text/html", "")]
+
+
+def test_a_run_shows_itself_once_at_the_end_of_its_cell(double):
+    """The document, and the tree as text."""
+    ran = double.run(infer("double"))
+
+    [shown] = ran.outputs
+    assert shown["text/plain"].startswith("double: ")
+    assert "blsnb-run" in shown["text/html"]
+
+
+def test_a_run_that_is_the_cells_value_is_shown_once(double):
+    """As the value."""
+    ran = double.run("import blsnb\nblsnb.infer('double', {'X': [1.0]})")
+
+    assert 1 == len(ran.outputs) == len(documents(ran))
+
+
+def test_a_run_that_was_displayed_is_not_shown_again(double):
+    """Also where its name follows on the last line: then that is a line of text."""
+    ran = double.run(
+        f"{infer('double')}\nfrom IPython.display import display\ndisplay(run)\nrun"
+    )
+
+    assert 1 == len(documents(ran))
+    assert repr(ran.value) == ran.texts[-1]
+
+
+def test_a_run_of_an_earlier_cell_is_shown_again_when_asked_for(double):
+    """A cell with its name shows it whole."""
+    double.run(infer("double"))
+    ran = double.run("run")
+
+    assert 1 == len(ran.outputs) == len(documents(ran))
+
+
+def test_a_failed_run_shows_itself(double):
+    """So that the failed call can be looked at."""
+    ran = double.run("import blsnb\nblsnb.infer('double', {'X': [[1.0]]})")
+
+    assert ran.error is not None
+    assert 1 == len(documents(ran))
+
+
+def test_calls_below_a_run_are_no_runs(double):
+    """One request from outside is one run."""
+    double.run(OUTER)
+    ran = double.run(infer("outer"))
+
+    assert 1 == len(documents(ran))
+
+
+def test_three_runs_are_shown_open(double):
+    """A cell with a few runs shows them all."""
+    ran = double.run(LOOP.format(3))
+
+    assert 3 == len(documents(ran))
+    assert not any("<details><summary>double" in o["text/html"] for o in ran.outputs)
+
+
+def test_more_than_three_runs_start_collapsed(double):
+    """To their title; a click unfolds them."""
+    ran = double.run(LOOP.format(4))
+
+    titles = [
+        o["text/html"].startswith("<details><summary>double") for o in ran.outputs
+    ]
+    assert [True] * 4 == titles
+
+
+def test_beyond_twelve_a_line_says_how_many_more(double):
+    """The last twelve are shown: a loop that fails ends with the failure."""
+    ran = double.run(LOOP.format(15))
+
+    assert "… 3 earlier runs of this cell are not shown" == ran.texts[0]
+    assert 12 == len(documents(ran))
+
+
+def test_nothing_is_shown_when_switched_off(double, settings):
+    """blsnb.options.show = False silences all, but not a value."""
+    settings.show = False
+    assert [] == double.run(infer("double")).outputs
+    assert 1 == len(documents(double.run("run")))
+
+
+def test_previews_can_be_left_out(double, settings):
+    """blsnb.options.embed_previews = False leaves statistics only."""
+    cell = "import blsnb\nblsnb.infer('double', {'X': [1.0] * 5000})"
+    with_previews = double.run(cell).outputs[0]["text/html"]
+    settings.embed_previews = False
+
+    assert len(double.run(cell).outputs[0]["text/html"]) < len(with_previews)
+
+
+@pytest.mark.slow
+def test_a_picture_can_be_added(double, settings):
+    """blsnb.options.static = "png" is for readers of LaTeX and PDF."""
+    settings.static = "png"
+    [shown] = double.run(infer("double")).outputs
+
+    assert shown["image/png"].startswith(b"\x89PNG")
+
+
+def test_runs_of_a_server_that_starts_later_are_shown(notebook):
+    """The extension is loaded before there is a server."""
+    assert default.started() is None
+    notebook.run(DOUBLE)
+
+    assert 1 == len(documents(notebook.run(infer("double"))))
+
+
+def test_a_trace_of_nothing_shows_nothing(notebook, settings):
+    """At level "off" there is nothing to see."""
+    settings.trace_level = "off"
+    notebook.run(DOUBLE)
+
+    assert [] == notebook.run(infer("double")).outputs
+
+
+def record(name="1", start=1, ended=True):
+    call = SimpleNamespace(parent=None, request_start_ns=start, request_end_ns=0)
+    return SimpleNamespace(id=name, calls=[call], ended=ended)
+
+
+class FakeView:
+    """A live view that writes down what is asked of it."""
+
+    made: list["FakeView"] = []
+
+    def __init__(self, record):
+        self.asked = []
+        FakeView.made.append(self)
+
+    def tick(self):
+        self.asked.append("tick")
+
+    def finish(self):
+        self.asked.append("finish")
+
+    def close(self):
+        self.asked.append("close")
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """A display in a running cell, with a clock and views of our own."""
+    import blsnb.magics.live
+
+    FakeView.made = []
+    monkeypatch.setattr(blsnb.magics.live, "LiveView", FakeView)
+    monkeypatch.setattr(
+        show,
+        "trace_now",
+        lambda run: SimpleNamespace(
+            run_id=run.id, start_ns=run.calls[0].request_start_ns
+        ),
+    )
+    clock = SimpleNamespace(now=0, monotonic_ns=lambda: clock.now)
+    monkeypatch.setattr(show, "time", clock)
+    display = RunDisplay(live=True)
+    display.begin_cell()
+    display.clock = clock
+    return display
+
+
+def test_a_short_run_gets_no_widget(runs):
+    """Half a second is the limit."""
+    run = record()
+    runs.clock.now = 500_000_000
+    runs.observe(run, run.calls[0])
+
+    assert [] == FakeView.made
+
+
+def test_a_long_run_gets_a_widget_that_is_told_of_events(runs):
+    """Made at the first event after half a second, finished when the run ends."""
+    run = record()
+    for runs.clock.now in (100, 600_000_000, 700_000_000):
+        runs.observe(run, run.calls[0])
+    runs.observe(run, None)
+
+    assert [["tick", "finish"]] == [view.asked for view in FakeView.made]
+
+
+def test_a_run_that_was_live_is_not_shown_again(runs, monkeypatch):
+    """Its document stands where the widget was."""
+    shown = []
+    monkeypatch.setattr(show, "display", lambda *args, **_: shown.append(args))
+    run = record()
+    runs.clock.now = 600_000_000
+    runs.observe(run, run.calls[0])
+    runs.observe(run, None)
+    runs.end_cell()
+
+    assert [] == shown
+
+
+def test_the_last_event_of_a_run_makes_no_widget(runs):
+    """It would be replaced at once."""
+    run = record()
+    runs.clock.now = run.calls[0].request_end_ns = 600_000_000
+    runs.observe(run, run.calls[0])
+
+    assert [] == FakeView.made
+
+
+def test_at_most_three_runs_are_live_at_once(runs):
+    """A hundred concurrent requests make no hundred widgets."""
+    runs.clock.now = 600_000_000
+    for number in range(5):
+        run = record(str(number))
+        runs.observe(run, run.calls[0])
+
+    assert 3 == len(FakeView.made)
+
+
+def test_a_live_run_that_outlives_its_cell_is_finished(runs):
+    """A task may go on after its cell."""
+    run = record()
+    runs.clock.now = 600_000_000
+    runs.observe(run, run.calls[0])
+    runs._cell = None
+    runs.observe(run, None)
+
+    assert ["finish"] == FakeView.made[0].asked
+
+
+def test_widgets_of_ended_runs_are_kept_for_their_documents(runs):
+    """The last eight answer questions; closing closes all."""
+    for number in range(10):
+        run = record(str(number))
+        runs.clock.now = 600_000_000
+        runs.observe(run, run.calls[0])
+        runs.observe(run, None)
+    closed = [view.asked[-1] == "close" for view in FakeView.made]
+    assert [True, True] + [False] * 8 == closed
+
+    runs.close()
+    assert all(view.asked[-1] == "close" for view in FakeView.made)
+
+
+def test_without_a_page_no_run_is_live(runs):
+    """A terminal has no widgets."""
+    terminal = RunDisplay(live=False)
+    terminal.begin_cell()
+    runs.clock.now = 600_000_000
+    run = record()
+    terminal.observe(run, run.calls[0])
+
+    assert [] == FakeView.made
+
+
+def test_outside_of_a_cell_nothing_is_collected():
+    """Work in the background belongs to no cell."""
+    runs = RunDisplay(live=True)
+    run = record()
+    runs.observe(run, run.calls[0])
+    runs.observe(run, None)
+    runs.end_cell()
+
+    assert runs.shown(SimpleNamespace(run_id="1", start_ns=1)) is False
+
+
+def test_showing_a_run_twice_is_noticed():
+    """The same run is the same identifier and the same start."""
+    cell = CellRuns()
+    first = SimpleNamespace(run_id="1", start_ns=5)
+    other = SimpleNamespace(run_id="1", start_ns=6)
+
+    assert [False, True, False] == [cell.shown(t) for t in (first, first, other)]
