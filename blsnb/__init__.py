@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         unload_ipython_extension,
     )
     from blsnb.run import Response, Run
-    from blsnb.server import Server
+    from blsnb.inference_server import Server
 
 __all__ = [
     "TRITON_RELEASE",
@@ -46,7 +46,7 @@ __all__ = [
 _HOMES = {
     "Response": "blsnb.run",
     "Run": "blsnb.run",
-    "Server": "blsnb.server",
+    "Server": "blsnb.inference_server",
     "async_infer": "blsnb.magics.default",
     "infer": "blsnb.magics.default",
     "load_ipython_extension": "blsnb.magics.extension",

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 import stage
 
-from blsnb.server import Server
+from blsnb.inference_server import Server
 
 _LONG_LIVED = ("browser", "conformance", "notebooks")
 """Folders whose servers outlive a test."""

@@ -12,7 +12,7 @@ from blsnb.magics import default, flags
 from blsnb.magics.operate import SUBCOMMANDS
 
 if TYPE_CHECKING:
-    from blsnb.server import Server
+    from blsnb.inference_server import Server
 
 _OURS = re.compile(r"\s*(%?%triton(?:_model|_config|_file)?)\s+(.*)", re.DOTALL)
 _OF_MODELS = frozenset({"config", "load", "unload", "infer", "stats", "log"})

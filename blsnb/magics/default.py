@@ -10,7 +10,7 @@ from blsnb.options import options
 
 if TYPE_CHECKING:
     from blsnb.run import Run
-    from blsnb.server import Server
+    from blsnb.inference_server import Server
     from blsnb.trace.recorder import Observer
 
 _SETTINGS = (
@@ -42,7 +42,7 @@ def server() -> Server:
     the process ends.
     """
     if _default.server is None:
-        from blsnb.server import Server
+        from blsnb.inference_server import Server
 
         made = Server(**{name: getattr(options, name) for name in _SETTINGS})
         _default.server = made

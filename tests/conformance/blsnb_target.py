@@ -15,7 +15,7 @@ from blsnb.engine.engine import Answer as EngineAnswer
 from blsnb.engine.validation import RequestError
 from blsnb.errors import InferenceError, ModelLoadError
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
-from blsnb.server import Server
+from blsnb.inference_server import Server
 from blsnb.tensors.dtypes import BY_DATATYPE, DType
 from blsnb.tensors.ref import TensorRef
 

@@ -8,10 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import stage
 from cells import CONFIG, DOUBLE, FINAL, OWN_THREAD, calling, cell, instances, line_of
 
 from blsnb.errors import WouldHang
-from blsnb.server import Server
+from blsnb.inference_server import Server
 
 X = {"X": np.array([1, 2], np.float32)}
 SWALLOW = """
@@ -137,8 +138,6 @@ def test_a_sender_dropped_by_a_thread_would_hang(server):
         """
     )
     server.define("forgetful", source, config=CONFIG)
-    import stage
-
     threading.Timer(0.3, stage.events["let go"].set).start()
 
     with pytest.raises(WouldHang):
@@ -206,8 +205,6 @@ def test_the_same_model_answers_after_a_hang(server):
 
 def test_two_requests_that_wait_for_each_other_would_hang(server):
     """Two clients, two models, each holding what the other needs."""
-    import stage
-
     stage.barriers["both"] = threading.Barrier(2)
     source = """
         if x_of(request)[0] == {number}:
@@ -289,8 +286,6 @@ def test_a_self_call_of_a_models_own_thread_is_legal(server):
         """
     )
     server.define("me", source, config=CONFIG)
-    import stage
-
     assert doubles(server, "me")
     assert stage.events["answered"].wait(10)
     assert [[0.0, 0.0]] == stage.seen
@@ -298,8 +293,6 @@ def test_a_self_call_of_a_models_own_thread_is_legal(server):
 
 def test_a_self_call_of_a_thread_that_execute_waits_for_goes_on_elsewhere(server):
     """A thread may serve it with the second instance, once that is free."""
-    import stage
-
     source = cell(
         """
         kind = x_of(request)[0]
@@ -348,8 +341,6 @@ def test_wait_for_on_a_self_call_is_legal(server):
         asynchronous=True,
     )
     server.define("me", source, config=CONFIG)
-    import stage
-
     assert doubles(server, "me")
     # The inference runs on, as on Triton, and its result goes nowhere.
     assert stage.events["dropped"].wait(10)
@@ -383,8 +374,6 @@ def test_a_sender_held_by_the_model_is_answered_by_the_next_request(server):
         methods="held = None\n",
     )
     server.define("pair", source, config=CONFIG)
-    import stage
-
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(server.infer, "pair", {"X": np.array([1], np.float32)})
         assert stage.events["held"].wait(10)
@@ -430,8 +419,6 @@ def test_a_task_that_holds_the_sender_answers_later(server):
 
 def test_a_busy_model_is_waited_for(server):
     """One instance, two clients: the second waits its turn."""
-    import stage
-
     source = cell(
         """
         stage.events["busy"].set()

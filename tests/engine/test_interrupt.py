@@ -19,7 +19,7 @@ import stage
 from cells import CONFIG, DOUBLE, OWN_THREAD, calling, cell, instances
 
 from blsnb.errors import InferenceError
-from blsnb.server import Server
+from blsnb.inference_server import Server
 
 X = {"X": np.array([1, 2], np.float32)}
 STOP = {"X": np.array([-1, 2], np.float32)}

@@ -1,0 +1,350 @@
+"""Which instance serves next, decided without a model."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from blsnb.engine.inflight import Execution, Inflight
+from blsnb.engine.pool import Deadlock, InstancePool, Retired
+from blsnb.engine.root import RootRequest, Unwind
+from blsnb.pb_utils.message import RequestMessage
+from blsnb.trace.events import Call, ModelInfo
+from blsnb.trace.recorder import RunRecord
+
+MODEL = ModelInfo("model", 1, "python", "cpu", "model", "")
+
+
+class Instance:
+    """What a pool knows of an instance."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.execution: Execution | None = None
+        self.finalized = 0
+
+    def finalize(self) -> None:
+        """Count."""
+        self.finalized += 1
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def a_root() -> RootRequest:
+    """A request from outside."""
+    return RootRequest(RunRecord("1"), 60)
+
+
+def a_request(root: RootRequest | None = None, model: str = "model") -> Inflight:
+    """A request on its way."""
+    call = Call(MODEL, None, 0)
+    return Inflight(RequestMessage(model, ()), root or a_root(), call)
+
+
+class Pools:
+    """Pools of one lock, and what serves in them."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.made: list[Instance] = []
+
+    def pool(self, *names: str) -> Any:
+        """Return a pool with those instances."""
+        return InstancePool([Instance(name) for name in names], self.lock, self.renew)
+
+    def renew(self, old: Any) -> Any:
+        """Make a fresh instance."""
+        self.made.append(Instance(f"fresh {old.name}"))
+        return self.made[-1]
+
+
+@pytest.fixture
+def pools() -> Pools:
+    """Pools to fill."""
+    return Pools()
+
+
+def begin(pool: Any, request: Inflight, certain: bool = False) -> Any:
+    """Take an instance and execute the request on it."""
+    instance = pool.take(request, certain)
+    instance.execution = request.execution = Execution(instance, request, 1)
+    return instance
+
+
+def end(pool: Any, instance: Any) -> None:
+    """Return from ``execute``."""
+    instance.execution.inflight.execution = None
+    instance.execution = None
+    pool.give_back(instance)
+
+
+def wait_in(pool: Any, request: Inflight) -> tuple[threading.Thread, list[Any]]:
+    """Let another thread take an instance, and return once it waits."""
+    taken: list[Any] = []
+
+    def take() -> None:
+        try:
+            taken.append(pool.take(request, certain=False))
+        except BaseException as error:
+            taken.append(type(error))
+
+    thread = threading.Thread(target=take)
+    count = pool.waiting_count
+    thread.start()
+    while pool.waiting_count == count and thread.is_alive():
+        pass
+    return thread, taken
+
+
+def test_each_instance_is_taken_once(pools):
+    """Two instances, two requests."""
+    pool = pools.pool("a", "b")
+
+    taken = {begin(pool, a_request()).name, begin(pool, a_request()).name}
+
+    assert {"a", "b"} == taken
+
+
+def test_who_waits_first_is_served_first(pools):
+    """The queue keeps its order."""
+    pool = pools.pool("a")
+    instance = begin(pool, a_request())
+    waits = [wait_in(pool, a_request()) for _ in range(3)]
+
+    for thread, taken in waits:
+        assert [] == taken
+        pool.give_back(instance)
+        thread.join()
+        assert [instance] == taken
+
+
+def test_a_request_that_ends_leaves_the_queue(pools):
+    """Nobody is handed an instance that he does not want any more."""
+    pool = pools.pool("a")
+    instance = begin(pool, a_request())
+    root = a_root()
+    thread, taken = wait_in(pool, a_request(root))
+
+    root.end(KeyboardInterrupt())
+    thread.join()
+
+    assert [Unwind] == taken
+    assert 0 == pool.waiting_count
+    end(pool, instance)
+    assert instance is pool.take(a_request(), certain=False)
+
+
+def test_an_instance_handed_to_an_ended_request_is_not_lost(pools):
+    """It comes back when the request ends at the same moment."""
+    pool = pools.pool("a")
+    instance = begin(pool, a_request())
+    request = a_request()
+
+    def end_while_waking(waiter: Any, notice: Any = None) -> None:
+        end(pool, instance)
+        request.root.ended = KeyboardInterrupt()
+        raise Unwind
+
+    request.root.wait = end_while_waking  # type: ignore[method-assign]
+    with pytest.raises(Unwind):
+        pool.take(request, certain=False)
+
+    assert instance is pool.take(a_request(), certain=False)
+
+
+def test_a_self_call_is_a_deadlock(pools):
+    """The only instance waits for itself; the lines say so."""
+    pool = pools.pool("a_0")
+    outer = a_request()
+    instance = begin(pool, outer)
+    inner = a_request()
+    inner.call.line = 12
+    instance.execution.blocked_on = inner
+
+    with pytest.raises(Deadlock) as caught:
+        pool.take(inner, certain=True)
+
+    assert [
+        "model (1 instance, all busy) is asked and must wait",
+        "a_0 waits in exec() of model at line 12",
+    ] == caught.value.lines
+    assert 0 == pool.waiting_count
+    assert inner.waiting_for is None
+
+
+def test_one_busy_instance_that_does_not_wait_is_no_deadlock(pools):
+    """It may come back, so the wait may end."""
+    pool = pools.pool("a", "b")
+    working = begin(pool, a_request())
+    outer = a_request()
+    blocked = begin(pool, outer)
+    inner = a_request()
+    blocked.execution.blocked_on = inner
+    threading.Timer(0.02, lambda: end(pool, working)).start()
+
+    assert working is pool.take(inner, certain=True)
+
+
+def test_a_wait_through_a_sender_is_no_deadlock(pools):
+    """A callee that has returned may be answered by anything."""
+    pool = pools.pool("a")
+    outer, middle = a_request(), a_request()
+    instance = begin(pool, outer)
+    instance.execution.blocked_on = middle
+    thread, taken = wait_in(pool, a_request())
+
+    end(pool, instance)
+    thread.join()
+
+    assert [instance] == taken
+
+
+def test_a_retired_pool_finalizes_what_is_free(pools):
+    """What is busy follows when it comes back, once."""
+    pool = pools.pool("a", "b")
+    busy = begin(pool, a_request())
+    (free,) = [each for each in pool.instances if each is not busy]
+
+    pool.retire()
+    assert (1, 0) == (free.finalized, busy.finalized)
+    end(pool, busy)
+
+    assert (1, 1) == (free.finalized, busy.finalized)
+
+
+def test_a_retired_pool_sends_a_late_request_on(pools):
+    """It looked the model up before the reload; its successor should be asked."""
+    pool = pools.pool("a")
+    pool.retire()
+
+    with pytest.raises(Retired):
+        pool.take(a_request(), certain=False)
+
+
+def test_a_retired_pool_still_serves_its_queue(pools):
+    """Requests that wait when a model is unloaded are finished first."""
+    pool = pools.pool("a")
+    instance = begin(pool, a_request())
+    thread, taken = wait_in(pool, a_request())
+    pool.retire()
+
+    end(pool, instance)
+    thread.join()
+    assert [instance] == taken
+    assert 0 == instance.finalized
+    pool.give_back(instance)
+
+    assert 1 == instance.finalized
+
+
+def left_behind(pools: Pools) -> tuple[Any, Any]:
+    """Return a pool whose only instance runs for a request that has ended."""
+    pool = pools.pool("a")
+    request = a_request()
+    instance = begin(pool, request)
+    request.root.end(KeyboardInterrupt())
+    pool.leave_behind(request.root)
+    return pool, instance
+
+
+def test_a_fresh_instance_takes_over(pools):
+    """The one that still runs is finalized when it comes back."""
+    pool, old = left_behind(pools)
+
+    fresh = begin(pool, a_request())
+
+    assert "fresh a" == fresh.name
+    assert [fresh] == pool.instances
+    end(pool, old)
+    end(pool, fresh)
+    assert (1, 0) == (old.finalized, fresh.finalized)
+    assert fresh is pool.take(a_request(), certain=False)
+
+
+def test_an_instance_that_comes_back_before_it_is_missed_serves_on(pools):
+    """No other is made."""
+    pool, old = left_behind(pools)
+
+    end(pool, old)
+
+    assert old is pool.take(a_request(), certain=False)
+    assert [] == pools.made
+    assert 0 == pool.waiting_count
+
+
+def test_an_instance_that_comes_back_at_once_serves_on(pools):
+    """Whoever takes its place waits a moment before another is made."""
+    pool, old = left_behind(pools)
+    threading.Timer(0.02, lambda: end(pool, old)).start()
+
+    assert old is pool.take(a_request(), certain=False)
+    assert [] == pools.made
+    assert 0 == old.finalized
+
+
+def test_a_waiting_request_gets_the_fresh_instance(pools):
+    """One that stood in the queue when the instance was left behind."""
+    pool = pools.pool("a")
+    request = a_request()
+    begin(pool, request)
+    thread, taken = wait_in(pool, a_request())
+
+    request.root.end(KeyboardInterrupt())
+    pool.leave_behind(request.root)
+    thread.join()
+
+    assert pools.made == taken
+
+
+def test_a_fresh_instance_that_cannot_be_made_is_tried_again(pools):
+    """The place stays vacant; the next request tries anew."""
+    pool, old = left_behind(pools)
+    renew, pool._renew = pool._renew, lambda _: 1 / 0
+    with pytest.raises(ZeroDivisionError):
+        pool.take(a_request(), certain=False)
+    end(pool, old)
+    pool._renew = renew
+
+    assert "fresh a" == pool.take(a_request(), certain=False).name
+    assert 1 == old.finalized
+
+
+def test_only_the_ended_request_is_left_behind(pools):
+    """Instances that work for others stay where they are."""
+    pool = pools.pool("a")
+    instance = begin(pool, a_request())
+
+    pool.leave_behind(a_root())
+
+    end(pool, instance)
+    assert instance is pool.take(a_request(), certain=False)
+
+
+def test_many_threads_lose_no_instance(pools):
+    """Taken and given back a thousand times, all instances are there in the end."""
+    pool = pools.pool("a", "b", "c")
+    in_use: list[str] = []
+    doubly: list[str] = []
+
+    def work() -> None:
+        for _ in range(200):
+            instance = pool.take(a_request(), certain=False)
+            if instance.name in in_use:
+                doubly.append(instance.name)
+            in_use.append(instance.name)
+            in_use.remove(instance.name)
+            pool.give_back(instance)
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert [] == doubly
+    taken = {pool.take(a_request(), certain=False).name for _ in range(3)}
+    assert {"a", "b", "c"} == taken
+    assert 0 == pool.waiting_count

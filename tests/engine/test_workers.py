@@ -1,0 +1,104 @@
+"""Daemon threads that take work in turn."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from blsnb.engine.workers import Workers
+
+
+@pytest.fixture
+def workers():
+    """Two threads."""
+    workers = Workers(2, "worker")
+    yield workers
+    workers.shutdown()
+
+
+def test_work_gives_its_result(workers):
+    """Arguments are passed on."""
+    assert 8 == workers.submit(pow, 2, exp=3).result(10)
+
+
+def test_work_gives_its_error(workers):
+    """Whatever it raises, also what is no Exception."""
+    error = KeyboardInterrupt()
+
+    def fail() -> None:
+        raise error
+
+    assert error is workers.submit(fail).exception(10)
+    assert 1 == workers.submit(abs, -1).result(10)
+
+
+def test_no_more_threads_than_allowed(workers):
+    """The third piece waits for one of the first two."""
+    both = threading.Barrier(3)
+    first = [workers.submit(both.wait, 10) for _ in range(2)]
+    third = workers.submit(threading.get_ident)
+
+    assert not third.done()
+    both.wait(10)
+
+    assert {0, 1, 2} >= {future.result(10) for future in first}
+    assert third.result(10)
+    assert 2 == sum(t.name == "worker" for t in threading.enumerate())
+
+
+def test_an_idle_thread_is_used_again(workers):
+    """One piece after another needs one thread."""
+    first = workers.submit(threading.get_ident).result(10)
+    while workers._busy:
+        pass
+    workers._idle.acquire()
+    workers._idle.release()
+
+    assert first == workers.submit(threading.get_ident).result(10)
+
+
+def test_threads_are_daemons(workers):
+    """They never keep Python alive."""
+    assert workers.submit(lambda: threading.current_thread().daemon).result(10)
+
+
+def test_it_knows_its_threads(workers):
+    """So that work need not wait for itself."""
+    thread = workers.submit(threading.current_thread).result(10)
+
+    assert workers.has(thread)
+    assert not workers.has(threading.current_thread())
+
+
+def test_shutdown_ends_idle_threads(workers):
+    """They are gone when it returns; more work is refused."""
+    thread = workers.submit(threading.current_thread).result(10)
+
+    workers.shutdown()
+
+    thread.join(10)
+    assert not thread.is_alive()
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        workers.submit(abs, -1)
+
+
+def test_shutdown_drops_what_has_not_begun():
+    """A busy thread is left behind and ends with its work."""
+    workers = Workers(1, "worker")
+    began, go_on = threading.Event(), threading.Event()
+
+    def work() -> None:
+        began.set()
+        go_on.wait(10)
+
+    running = workers.submit(work)
+    waiting = workers.submit(abs, -1)
+    assert began.wait(10)
+
+    workers.shutdown(cancel_futures=True)
+
+    assert waiting.cancelled()
+    assert not running.done()
+    go_on.set()
+    assert running.result(10) is None

@@ -1,0 +1,321 @@
+"""An instance is a world of its own: its modules, its imports, its pb_utils."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import stage
+from cells import CONFIG, cell, instances
+
+from blsnb.errors import ModelLoadError
+from blsnb.inference_server import Server
+
+X = {"X": np.array([1, 2], np.float32)}
+FACTOR = "return [reply(x_of(request) * {})]"
+
+
+def result(server: Server, name: str) -> list[float]:
+    """What a model makes of [1, 2]."""
+    return server.infer(name, X)["Y"].tolist()
+
+
+def with_import(line: str, expression: str) -> str:
+    """Return a model that imports something at its top and multiplies by it."""
+    return f"{line}\n{cell(FACTOR.format(expression))}"
+
+
+def test_two_models_have_different_helpers(server):
+    """A name beside one model is not the same name beside another."""
+    source = with_import("import helper", "helper.FACTOR")
+    server.define("two", source, config=CONFIG, files={"helper.py": "FACTOR = 2"})
+    server.define("three", source, config=CONFIG, files={"helper.py": "FACTOR = 3"})
+
+    assert [[2, 4], [3, 6]] == [result(server, "two"), result(server, "three")]
+    assert "helper" not in sys.modules
+
+
+def test_a_late_import_finds_the_models_own_helper(server):
+    """Also inside ``execute``, long after the model was loaded."""
+    source = cell(f"import helper\n{FACTOR.format('helper.FACTOR')}")
+    server.define("two", source, config=CONFIG, files={"helper.py": "FACTOR = 2"})
+    server.define("three", source, config=CONFIG, files={"helper.py": "FACTOR = 3"})
+
+    assert [[2, 4], [3, 6]] == [result(server, "two"), result(server, "three")]
+
+
+def test_a_helper_imports_its_neighbours(server):
+    """What a sibling imports resolves as it does for the model, also late."""
+    helper = (
+        "import other\n\ndef factor():\n    import third\n    return third.FACTOR\n"
+    )
+    files = {"helper.py": helper, "other.py": "", "third.py": "FACTOR = 2"}
+    source = with_import("import helper", "helper.factor()")
+    server.define("model", source, config=CONFIG, files=files)
+
+    assert [2, 4] == result(server, "model")
+
+
+def test_a_relative_import_finds_a_sibling(server):
+    """On Triton the version's folder is a package."""
+    source = with_import("from . import helper", "helper.FACTOR")
+    server.define("model", source, config=CONFIG, files={"helper.py": "FACTOR = 2"})
+
+    assert [2, 4] == result(server, "model")
+
+
+@pytest.mark.parametrize(
+    "line", ["import tools.scale as scale", "from tools import scale"]
+)
+@pytest.mark.parametrize("init", [{"tools/__init__.py": ""}, {}], ids=["", "namespace"])
+def test_a_package_beside_the_model(server, line, init):
+    """A folder is a package, with ``__init__.py`` or without."""
+    files = {**init, "tools/scale.py": "from .number import FACTOR"}
+    files["tools/number.py"] = "FACTOR = 2"
+    source = with_import(line, "scale.FACTOR")
+    server.define("model", source, config=CONFIG, files=files)
+
+    assert [2, 4] == result(server, "model")
+
+
+def test_a_module_in_the_models_folder(server):
+    """Beside the version folders lies what all versions share."""
+    source = with_import("import shared", "shared.FACTOR")
+    files = {
+        "config.pbtxt": CONFIG,
+        "shared.py": "FACTOR = 2",
+        "1/model.py": source,
+    }
+    server.change("model", files)
+
+    assert [2, 4] == result(server, "model")
+
+
+def test_an_installed_module_wins_over_a_sibling(server):
+    """On Triton the model's folders come last in ``sys.path``."""
+    source = with_import("import json", "len(json.dumps([]))")
+    server.define("model", source, config=CONFIG, files={"json.py": "FACTOR = 9"})
+
+    assert [2, 4] == result(server, "model")
+
+
+def test_a_changed_helper_counts_after_a_reload(server):
+    """No compiled file of the old text is taken for the new one."""
+    source = with_import("import helper", "helper.FACTOR")
+    server.define("model", source, config=CONFIG, files={"helper.py": "FACTOR = 2"})
+    server.change("model", {"1/helper.py": "FACTOR = 3"})
+
+    assert [3, 6] == result(server, "model")
+
+
+def test_a_helper_has_the_pb_utils_of_its_instance(server):
+    """A sibling that makes BLS calls finds its way."""
+    helper = (
+        "import triton_python_backend_utils as pb_utils\n\n"
+        "def ask(tensors):\n"
+        "    request = pb_utils.InferenceRequest(model_name='double',\n"
+        "        inputs=tensors, requested_output_names=['Y'])\n"
+        "    return request.exec().output_tensors()\n"
+    )
+    body = "return [pb_utils.InferenceResponse(helper.ask(request.inputs()))]"
+    server.define("double", cell(FACTOR.format(2)), config=CONFIG)
+    server.define(
+        "model",
+        "import helper\n" + cell(body),
+        config=CONFIG,
+        files={"helper.py": helper},
+    )
+
+    run = server.infer("model", X)
+
+    assert [2, 4] == run["Y"].tolist()
+    assert ["model", "double"] == [
+        run.trace.models[span.model].name for span in run.trace.spans
+    ]
+
+
+def test_a_patched_pb_utils_does_not_leak(server):
+    """Each instance has a ``triton_python_backend_utils`` of its own."""
+    patch = "def initialize(self, args):\n    pb_utils.TRITON_FACTOR = 5\n"
+    read = "return [reply(x_of(request) * getattr(pb_utils, 'TRITON_FACTOR', 1))]"
+    server.define("patched", cell(read, methods=patch), config=CONFIG)
+    server.define("other", cell(read), config=CONFIG)
+
+    assert [[5, 10], [1, 2]] == [result(server, "patched"), result(server, "other")]
+
+
+def test_globals_are_not_shared_between_instances(server):
+    """In Triton an instance is a process: a global counts per instance."""
+    body = """
+    global count
+    count += 1
+    stage.barriers["both"].wait(10)
+    return [reply(x_of(request) * count)]
+    """
+    stage.barriers["both"] = threading.Barrier(2)
+    server.define("counting", "count = 0\n" + cell(body), config=instances(2))
+
+    with ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(lambda _: result(server, "counting"), range(2)))
+
+    assert [[1, 2]] * 2 == results
+
+
+def test_a_dataclass_under_future_annotations(server):
+    """It looks its module up by name, which the instance's module has."""
+    source = (
+        "from __future__ import annotations\n"
+        "from dataclasses import dataclass, field\n\n"
+        "@dataclass\nclass Scale:\n"
+        "    factor: int = 2\n    seen: list[int] = field(default_factory=list)\n\n"
+    )
+    server.define(
+        "model", source + cell(FACTOR.format("Scale().factor")), config=CONFIG
+    )
+
+    assert [2, 4] == result(server, "model")
+
+
+def test_type_hints_of_a_models_class_resolve(server):
+    """``typing.get_type_hints`` evaluates them in the instance's module."""
+    body = """
+    import typing
+    stage.seen.append(typing.get_type_hints(Scale)["factor"] is Number)
+    return [reply(x_of(request))]
+    """
+    source = (
+        "from __future__ import annotations\n\nclass Number(int): ...\n\n"
+        "class Scale:\n    factor: Number\n\n"
+    )
+    server.define("model", source + cell(body), config=CONFIG)
+    server.infer("model", X)
+
+    assert [True] == stage.seen
+
+
+def test_a_class_of_the_model_can_be_pickled(server):
+    """Also one of a helper, and copies are of the same class."""
+    body = """
+    import pickle
+    import helper
+    for thing in (Mine(), helper.Theirs()):
+        copy = pickle.loads(pickle.dumps(thing))
+        stage.seen.append(type(copy) is type(thing))
+    return [reply(x_of(request))]
+    """
+    server.define(
+        "model",
+        "class Mine: ...\n" + cell(body),
+        config=CONFIG,
+        files={"helper.py": "class Theirs: ...\n"},
+    )
+    server.infer("model", X)
+
+    assert [True, True] == stage.seen
+
+
+def test_the_models_own_file_is_known(server):
+    """``__file__`` and ``get_model_dir`` name the real folder."""
+    body = """
+    from pathlib import Path
+    stage.seen += [Path(__file__).read_text(), pb_utils.get_model_dir()]
+    return [reply(x_of(request))]
+    """
+    source = cell(body)
+    server.define("model", source, config=CONFIG)
+    server.infer("model", X)
+
+    folder = server.repository.private("model").version_dir(1)
+    assert [source, str(folder)] == stage.seen
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "error = pb_utils.TritonError('no')",
+        "class Mine:\n    tensor = pb_utils.Tensor",
+        "def f(x: pb_utils.InferenceRequest): ...",
+        "def f(x=pb_utils.Logger): ...",
+    ],
+)
+def test_compiled_names_are_not_there_at_import(server, line):
+    """Triton adds them after the import; the error says what to do instead."""
+    source = f"import triton_python_backend_utils as pb_utils\n{line}\n"
+
+    with pytest.raises(ModelLoadError) as caught:
+        server.define("early", source + cell("pass"), config=CONFIG)
+
+    text = str(caught.value)
+    assert "module 'triton_python_backend_utils' has no attribute" in text
+    assert "inside a method" in text
+    assert "from __future__ import annotations" in text
+
+
+def test_a_name_of_the_notebook_is_not_seen(server):
+    """A model's globals are its own and Python's."""
+    body = "stage.seen.append(sorted(set(globals()) & {'server', 'X', 'pytest'}))"
+    server.define(
+        "model", cell(f"{body}\nreturn [reply(x_of(request))]"), config=CONFIG
+    )
+    server.infer("model", X)
+
+    assert [[]] == stage.seen
+    assert builtins.print is print
+
+
+def test_prints_land_in_the_call_and_in_the_cell(server, capsys):
+    """Of the model and of its helpers, with ``sep`` and ``end`` as printed."""
+    body = "print('a', 1, sep='-')\nhelper.say()\nreturn [reply(x_of(request))]"
+    server.define(
+        "model",
+        "import helper\n" + cell(body),
+        config=CONFIG,
+        files={"helper.py": "def say():\n    print('b', end='')\n"},
+    )
+    run = server.infer("model", X)
+
+    assert "a-1\nb" == capsys.readouterr().out
+    assert [("PRINT", "a-1\n"), ("PRINT", "b")] == [
+        (line.level, line.text) for line in run.trace.spans[0].logs
+    ]
+
+
+def test_a_print_to_a_file_is_not_recorded(server, capsys):
+    """What goes elsewhere on purpose is no line of the call."""
+    body = "import sys\nprint('x', file=sys.stderr)\nreturn [reply(x_of(request))]"
+    server.define("model", cell(body), config=CONFIG)
+
+    assert () == server.infer("model", X).trace.spans[0].logs
+    assert "x\n" == capsys.readouterr().err
+
+
+def test_modules_go_with_the_model(server):
+    """After unload nothing of it is in ``sys.modules``."""
+    before = set(sys.modules)
+    source = with_import("import helper", "helper.FACTOR")
+    server.define("model", source, config=CONFIG, files={"helper.py": "FACTOR = 2"})
+    loaded = set(sys.modules) - before
+
+    server.unload("model")
+
+    assert all(name.startswith("_blsnb_") for name in loaded)
+    assert before == set(sys.modules)
+
+
+def test_a_failed_import_leaves_no_module(server):
+    """Nor do the siblings that it had imported by then."""
+    before = set(sys.modules)
+
+    with pytest.raises(ModelLoadError):
+        server.define(
+            "model",
+            "import helper\nimport no_such_module\n",
+            config=CONFIG,
+            files={"helper.py": ""},
+        )
+
+    assert before == set(sys.modules)

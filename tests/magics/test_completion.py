@@ -1,0 +1,87 @@
+"""Specification of Tab."""
+
+import pytest
+
+from .models import DOUBLE
+
+
+@pytest.fixture(scope="module")
+def completer(shell):
+    from blsnb.magics import default, extension
+
+    extension.load_ipython_extension(shell)
+    shell.run_cell(DOUBLE.replace("--input", "--quiet --input"))
+    yield shell.Completer
+    extension.unload_ipython_extension(shell)
+    default.close_default()
+
+
+def complete(completer, text):
+    """Return what Tab offers at the end of a cell, and what it replaces."""
+    from IPython.core.completer import provisionalcompleter
+
+    with provisionalcompleter():
+        found = list(completer.completions(text, len(text)))
+    return [(text[each.start : each.end], each.text) for each in found]
+
+
+def texts(completer, text):
+    return [found for _, found in complete(completer, text)]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("%triton mo", [("mo", "models")]),
+        ("%triton infer d", [("d", "double")]),
+        ("%triton infer double ", [("", "X=")]),
+        ("%triton stats d", [("d", "double")]),
+        ("%triton stats double --j", [("--j", "--json")]),
+        ("%triton help un", [("un", "unload")]),
+        ("%%triton_model dou", [("dou", "double")]),
+        ("%%triton_model m --ma", [("--ma", "--max-batch-size")]),
+        ("%triton_model m --dec", [("--dec", "--decoupled")]),
+        ("%%triton_model m --kind g", [("g", "gpu")]),
+        ("%%triton_model m --input X:FP3", [("FP3", "FP32[")]),
+        ("%%triton_config d", [("d", "double")]),
+        ("%%triton_file d", [("d", "double")]),
+    ],
+)
+def test_what_may_stand_there_is_offered(completer, line, expected):
+    """And nothing else."""
+    assert expected == complete(completer, line)
+
+
+def test_all_subcommands_are_offered(completer):
+    """Before anything is typed."""
+    from blsnb.magics.operate import SUBCOMMANDS
+
+    assert sorted(SUBCOMMANDS) == sorted(texts(completer, "%triton "))
+
+
+def test_the_first_line_of_a_larger_cell_is_completed(completer):
+    """The cursor's line counts, not the last."""
+    cell = "%%triton_model m --qui\nimport os\n"
+    from IPython.core.completer import provisionalcompleter
+
+    with provisionalcompleter():
+        found = [each.text for each in completer.completions(cell, 22)]
+    assert ["--quiet"] == found
+
+
+@pytest.mark.parametrize("line", ["import o", "%timeit x", "x = '%triton mo"])
+def test_other_lines_are_left_to_others(completer, line):
+    """Ours offers nothing there."""
+    assert "models" not in texts(completer, line)
+
+
+def test_types_are_offered_after_a_colon_only(completer):
+    """The name of a tensor is the author's."""
+    assert not any(
+        "FP32[" in text for text in texts(completer, "%%triton_model m --input F")
+    )
+
+
+def test_inputs_of_a_model_that_is_not_there_are_none(completer):
+    """No error either."""
+    assert "X=" not in texts(completer, "%triton infer nowhere ")

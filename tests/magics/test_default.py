@@ -1,0 +1,121 @@
+"""Specification of the kernel's default server."""
+
+import asyncio
+import subprocess
+import sys
+
+import pytest
+
+import blsnb
+from blsnb.errors import NotYetError, ServerClosedError
+from blsnb.magics import default
+from blsnb.options import Options, options
+
+from .models import DOUBLE
+
+SOURCE = DOUBLE.partition("\n")[2]
+CONFIG = """
+input { name: "X" data_type: TYPE_FP32 dims: [ -1 ] }
+output { name: "Y" data_type: TYPE_FP32 dims: [ -1 ] }
+"""
+
+
+@pytest.fixture
+def server():
+    yield default.server()
+    default.close_default()
+
+
+@pytest.fixture
+def _settings():
+    yield
+    for name in Options.__dataclass_fields__:
+        setattr(options, name, getattr(Options(), name))
+
+
+def test_there_is_one_server_for_all(server):
+    """Every door leads to it."""
+    assert server is default.server() is blsnb.server() is default.started()
+
+
+def test_none_is_made_before_its_first_use():
+    """Asking whether there is one makes none."""
+    assert default.started() is None
+
+
+def test_a_model_runs_without_a_notebook(server):
+    """blsnb.infer and blsnb.async_infer are the server's own."""
+    server.define("double", SOURCE, config=CONFIG)
+    inputs = {"X": [1.0]}
+
+    assert [2.0] == blsnb.infer("double", inputs)["Y"].tolist()
+    run = asyncio.run(blsnb.async_infer("double", inputs, outputs=["Y"]))
+    assert [2.0] == run["Y"].tolist()
+
+
+def test_streams_come_later(server):
+    """And it says so."""
+    with pytest.raises(NotYetError):
+        blsnb.stream("double", {})
+
+
+@pytest.mark.usefixtures("_settings")
+def test_the_options_are_its_settings():
+    """As they are when it is first used."""
+    options.log_verbose = 1
+    options.keep_runs = 3
+    server = default.server()
+    default.close_default()
+
+    assert (1, 3) == (server.log_verbose, server.recorder.keep_runs)
+
+
+def test_closing_makes_room_for_a_new_one():
+    """The old one is closed, its folder is gone, the new one is empty."""
+    old = default.server()
+    root = old.repository.private_root
+    default.close_default()
+    default.close_default()
+
+    assert not root.exists()
+    with pytest.raises(ServerClosedError):
+        old.infer("double", {})
+    assert default.server() is not old
+    default.close_default()
+
+
+def test_an_observer_follows_the_server():
+    """It may come before the server, and is told of the next one too."""
+    seen = []
+    stop = default.observe(lambda run, call: seen.append(call))
+    for _ in range(2):
+        default.server().define("double", SOURCE, config=CONFIG)
+        default.infer("double", {"X": [1.0]})
+        default.close_default()
+    counted = len(seen)
+    stop()
+    default.server().define("double", SOURCE, config=CONFIG)
+    default.infer("double", {"X": [1.0]})
+    default.close_default()
+
+    # A call begins, ends, and the run ends: twice.
+    assert 6 == counted == len(seen)
+
+
+@pytest.mark.slow
+def test_the_folder_is_removed_when_the_process_ends():
+    """Nobody has to close the default server."""
+    code = "import blsnb; print(blsnb.server().repository.private_root)"
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            f"{code}\nimport os; assert os.path.isdir(blsnb.server().repository.private_root)",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    from pathlib import Path
+
+    assert not Path(done.stdout.strip()).exists()

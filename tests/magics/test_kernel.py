@@ -1,0 +1,87 @@
+"""Specification of the magics in a real kernel, as JupyterLab runs them."""
+
+import nbclient
+import nbformat
+import pytest
+
+from .models import DOUBLE, OUTER, infer
+
+pytestmark = [
+    pytest.mark.notebook,
+    pytest.mark.filterwarnings("default"),
+]
+TIMED = """\
+import time
+begun = time.perf_counter()
+%load_ext blsnb
+print(round((time.perf_counter() - begun) * 1e3))
+"""
+SLOW_LOOP = OUTER.replace(
+    "        answer = inner.exec()\n",
+    "        import time\n"
+    "        ends = time.monotonic() + 0.7\n"
+    "        while time.monotonic() < ends:\n"
+    "            answer = inner.exec()\n",
+)
+
+
+@pytest.fixture(scope="module")
+def cells():
+    """The cells of a notebook that a kernel has run."""
+    sources = [
+        "import numpy",
+        TIMED,
+        DOUBLE,
+        infer("double"),
+        OUTER.replace("requested_output_names", "requested_outputs"),
+        infer("outer"),
+        SLOW_LOOP,
+        infer("outer"),
+        "1 + 1",
+    ]
+    book = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(source) for source in sources]
+    )
+    nbclient.NotebookClient(book, allow_errors=True, timeout=60).execute()
+    return book.cells
+
+
+def test_loading_takes_no_time_to_speak_of(cells):
+    """At most 150 ms in a kernel that has numpy; the limit here is for slow machines."""
+    assert int(cells[1].outputs[0].text) < 600
+
+
+def test_a_model_shows_its_card(cells):
+    """And nothing else."""
+    [card] = cells[2].outputs
+    assert "double version 1 READY" in card.data["text/plain"]
+
+
+def test_a_run_shows_its_document(cells):
+    """As display data, since the cell has no value."""
+    [shown] = cells[3].outputs
+    assert "display_data" == shown.output_type
+    assert "blsnb-run" in shown.data["text/html"]
+
+
+def test_an_error_is_reported_with_the_cells_lines(cells):
+    """In the notebook file, with its class and text."""
+    error = next(out for out in cells[5].outputs if out.output_type == "error")
+    text = "\n".join(error.traceback)
+
+    assert "InferenceError" == error.ename
+    assert "cell In[5] line 8 (model.py:7)" in text
+    assert "/blsnb/engine/" not in text
+
+
+def test_a_long_run_was_live_and_is_a_document(cells):
+    """The widget's place is taken by the document when the run ends."""
+    [shown] = cells[7].outputs
+    assert {"text/html", "text/plain"} == set(shown.data)
+    assert "blsnb-run" in shown.data["text/html"]
+
+
+def test_other_cells_are_as_before(cells):
+    """The user's kernel is theirs."""
+    [value] = cells[8].outputs
+    assert "2" == value.data["text/plain"]

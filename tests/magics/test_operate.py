@@ -1,0 +1,186 @@
+"""Specification of %triton."""
+
+import json
+
+import pytest
+
+from blsnb.errors import InferenceError, NotYetError
+from blsnb.magics import default
+from blsnb.magics.operate import SUBCOMMANDS, OperateMagics, help_text
+
+from .models import DOUBLE
+
+
+@pytest.fixture
+def double(notebook):
+    notebook.run(DOUBLE)
+    return notebook
+
+
+def test_every_subcommand_of_the_design_is_there():
+    """What comes later is listed, and says so."""
+    designed = (
+        "models config load unload import export infer stats trace log bench help"
+    )
+
+    assert sorted(designed.split()) == sorted(SUBCOMMANDS)
+    later = [name for name, sub in SUBCOMMANDS.items() if not sub.method]
+    assert ["import", "export", "trace", "bench"] == later
+    assert 4 == help_text().count("(comes with a later release)")
+
+
+def test_the_help_is_the_docstring(notebook):
+    """There is one text, so the two cannot differ."""
+    assert help_text() == OperateMagics.triton.__doc__
+    assert help_text() + "\n" == notebook.run("%triton help").stdout
+    assert help_text() + "\n" == notebook.run("%triton").stdout
+
+
+def test_help_on_one_subcommand_is_short(notebook):
+    """How it is written, and what it does."""
+    assert "%triton unload NAME\n  stop serving a model\n" == (
+        notebook.run("%triton help unload").stdout
+    )
+
+
+@pytest.mark.parametrize("line", ["%triton nothing", "%triton help nothing"])
+def test_an_unknown_subcommand_is_named(notebook, line):
+    """It is an error."""
+    ran = notebook.run(line)
+
+    assert "%triton has no subcommand 'nothing'" in ran.stderr
+    assert ran.error is not None
+
+
+@pytest.mark.parametrize("name", ["import", "export", "trace", "bench"])
+def test_what_comes_later_says_so(notebook, name):
+    """Instead of a half-truth."""
+    ran = notebook.run(f"%triton {name} x")
+
+    assert isinstance(ran.error, NotYetError)
+    assert f"%triton {name} is not there yet" in str(ran.error)
+
+
+@pytest.mark.parametrize(
+    ("line", "usage"),
+    [
+        ("models x", "%triton models"),
+        ("config", "%triton config NAME"),
+        ("load a b", "%triton load NAME"),
+        ("stats a b", "%triton stats [NAME] [--json]"),
+        ("stats --jsno", "%triton stats [NAME] [--json]"),
+        ("log a b", "%triton log [NAME]"),
+        ("infer", "%triton infer NAME INPUT=EXPRESSION ..."),
+    ],
+)
+def test_wrong_arguments_show_the_usage(notebook, line, usage):
+    """One line, for this subcommand."""
+    assert f"usage: {usage}\n" in notebook.run(f"%triton {line}").stderr
+
+
+def test_models_are_a_table(double):
+    """A row for each, also for what does not serve."""
+    double.run("%triton unload double")
+    double.run(DOUBLE.replace("triton_model double", "triton_model another"))
+    [shown] = double.run("%triton models").outputs
+
+    head, another, gone = shown["text/plain"].splitlines()
+    assert head.split()[:3] == ["model", "version", "state"]
+    assert another.startswith("another  1        READY        X:FP32[-1] → Y:FP32[-1]")
+    assert gone.startswith("double   -        UNAVAILABLE")
+    assert 3 == shown["text/html"].count("<tr>")
+
+
+def test_without_models_the_next_step_is_named(notebook):
+    """An empty table would say nothing."""
+    assert "a %%triton_model cell makes one" in notebook.run("%triton models").stdout
+
+
+def test_the_completed_configuration_is_printed(double):
+    """As a config.pbtxt, with Triton's defaults."""
+    printed = double.run("%triton config double").stdout
+
+    assert default.server().config_text("double") == printed.removesuffix("\n")
+    assert 'backend: "python"' in printed
+
+
+def test_a_model_that_is_not_there_is_named(notebook):
+    """In Triton's words."""
+    ran = notebook.run("%triton config nowhere")
+
+    assert isinstance(ran.error, InferenceError)
+    assert "Request for unknown model: 'nowhere' is not found" in str(ran.error)
+
+
+def test_a_model_is_unloaded_and_loaded(double):
+    """Each shows the card."""
+    assert "double UNAVAILABLE" in double.run("%triton unload double").texts[0]
+    assert "double version 1 READY" in double.run("%triton load double").texts[0]
+
+
+def test_inputs_are_expressions_of_the_notebook(double):
+    """The run is the value, and is shown once."""
+    double.run("import numpy as np\nn = 2\nname = 'double'")
+    ran = double.run("%triton infer {name} X=np.full(n, 3.5, dtype=np.float32)")
+
+    assert [7.0, 7.0] == ran.value["Y"].tolist()
+    assert 1 == len(ran.outputs)
+
+
+def test_an_expression_may_use_the_caller_of_a_function(double):
+    """Local names are names of the notebook, too."""
+    ran = double.run(
+        "def ask():\n    local = [4.0]\n"
+        "    return get_ipython().run_line_magic('triton', 'infer double X=local')\n"
+        "ask()['Y'][0]"
+    )
+
+    assert 8.0 == ran.value
+
+
+@pytest.mark.parametrize("expression", ["X=1 +", "X=import os"])
+def test_an_expression_that_is_none_is_shown(double, expression):
+    """With what Python has to say about it."""
+    assert expression in double.run(f"%triton infer double {expression}").stderr
+
+
+def test_a_failing_expression_is_the_readers_own_error(double):
+    """A name that is not there is a NameError."""
+    assert isinstance(double.run("%triton infer double X=nowhere").error, NameError)
+
+
+def test_statistics_are_a_table_or_json(double):
+    """Counts and mean times; or all that Triton has."""
+    double.run("%triton infer double X=[1.0]")
+    [table] = double.run("%triton stats double").texts
+    printed = json.loads(double.run("%triton stats double --json").stdout)
+
+    head, row = table.splitlines()
+    assert "mean µs" in head
+    assert ["double", "1", "1", "0", "1"] == row.split()[:5]
+    assert "double" == printed["model_stats"][0]["name"]
+    assert table.split()[:2] == double.run("%triton stats").texts[0].split()[:2]
+
+
+def test_the_log_of_models_is_printed(double):
+    """Of all, or of one."""
+    assert "Nothing has been logged.\n" == double.run("%triton log").stdout
+    logging = "        pb_utils.Logger.log_info('in ' + str(len(requests)))\n"
+    double.run(
+        DOUBLE.replace("        answers = []\n", f"{logging}        answers = []\n")
+    )
+    double.run("%triton infer double X=[1.0]")
+
+    assert "I double: in 1\n" == double.run("%triton log").stdout
+    assert "I double: in 1\n" == double.run("%triton log double").stdout
+    assert "Nothing has been logged.\n" == double.run("%triton log other").stdout
+
+
+def test_a_long_log_shows_its_end(double):
+    """And how much is left out."""
+    lines = default.server().log_lines
+    lines.extend(("double", "INFO", str(number)) for number in range(210))
+    printed = double.run("%triton log").stdout.splitlines()
+
+    assert ["… 10 earlier lines", "I double: 10"] == printed[:2]
+    assert 201 == len(printed)
