@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING
 
 from blsnb.engine.root import RootRequest
@@ -108,7 +107,8 @@ class Execution:
         self.instance = instance
         self.inflight = inflight
         self.number = number
-        self.thread_id = threading.get_ident()
+        self.thread_id = 0
+        """Of the thread that runs it, once it does."""
         self.blocked_on: Inflight | None = None
         """The BLS request that the thread of ``execute`` waits for."""
 

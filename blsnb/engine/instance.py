@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 import threading
@@ -162,6 +163,8 @@ class ModelInstance:
             raise ExecuteFailed(
                 f"Python model {self.model_file} does not implement `execute` method."
             )
+        if self.threads.inline:
+            return self._execute(root, hook, requests)
         return self.threads.call(root, lambda: self._execute(root, hook, requests))
 
     def _execute(
@@ -177,13 +180,13 @@ class ModelInstance:
             self._note_thread(execution)
         root.check()
         try:
-            return _call(lambda: self._run_hook(root, hook, requests))
+            return self._run_hook(root, hook, requests)
         except (Unwind, Abandoned):
             raise
         except BaseException as error:
             if root.ended is not None:
                 raise Unwind from error
-            raise ExecuteFailed(describe(error, _BOUNDARY), error) from error
+            raise ExecuteFailed(describe(error, _HOOK_BOUNDARY), error) from error
 
     def _note_thread(self, execution: Execution) -> None:
         """Note an ``execute`` on another thread than ``initialize`` ran on."""
@@ -205,7 +208,7 @@ class ModelInstance:
         requests: list[InferenceRequest],
     ) -> Any:
         result = hook(requests)
-        if not inspect.iscoroutine(result):
+        if type(result) is list or not asyncio.iscoroutine(result):
             return result
         self.threads.start_loop()
         if self.execution is not None:
@@ -230,6 +233,9 @@ class ModelInstance:
         self.model = None
         self.threads.close()
         self.world.close()
+
+
+_HOOK_BOUNDARY = ModelInstance._run_hook.__code__
 
 
 class ExecuteFailed(Exception):

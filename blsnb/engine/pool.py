@@ -215,7 +215,7 @@ class InstancePool:
             with contextlib.suppress(ValueError):
                 # Taken from there it is being filled, or waited for, already.
                 self._free.remove(vacancy)
-                return vacancy.filled
+                return False
             if not vacancy.filled:
                 vacancy.waiter.wake()
                 return True
@@ -234,7 +234,13 @@ class InstancePool:
         try:
             fresh = self._renew(old)
         except BaseException:
-            self._put(vacancy)
+            with self._lock:
+                # It may serve on, unless it came back meanwhile and was finalized.
+                vacancy.filled = old not in self._left
+                self._free.appendleft(vacancy)
+                self._hand_over()
+            if self.retired:
+                self.retire()
             raise
         with self._lock:
             self.instances[self.instances.index(old)] = fresh
@@ -255,5 +261,8 @@ class InstancePool:
                 place = self._free.pop()
             except IndexError:
                 return
-            if not isinstance(place, _Vacancy):
+            if isinstance(place, _Vacancy):
+                # Who left it is finalized when it comes back.
+                self._left.pop(place.instance, None)
+            else:
                 yield place

@@ -98,6 +98,8 @@ class InstanceThreads:
         self._loop_thread: threading.Thread | None = None
         self._fan_out: Workers | None = None
         self._own = Workers(1, name) if own_thread else None
+        self.inline = not own_thread
+        """Whether hooks run on the caller's thread."""
 
     def call(self, root: RootRequest | None, work: Callable[[], T]) -> T:
         """Run a hook: on the caller's thread, or on the instance's own.

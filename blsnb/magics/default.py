@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from blsnb.options import options
 
 if TYPE_CHECKING:
-    from blsnb.run import Run
     from blsnb.inference_server import Server
+    from blsnb.run import Run
     from blsnb.trace.recorder import Observer
 
 _SETTINGS = (

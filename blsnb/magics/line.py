@@ -61,7 +61,9 @@ def assignments(text: str) -> dict[str, str]:
         starts = list(_starts(text))
     except (tokenize.TokenError, SyntaxError) as error:
         raise UsageError(f"cannot read {text!r}: {error.args[0]}") from error
-    if text.strip() and (not starts or text[: starts[0][1]].strip()):
+    if not text.strip():
+        return {}
+    if not starts or text[: starts[0][1]].strip():
         raise UsageError(f"expected INPUT=expression, not {text!r}")
     ends = [start for _, start, _ in starts[1:]] + [len(text)]
     return {

@@ -10,7 +10,7 @@ from blsnb.pb_utils.enums import ErrorCode
 from blsnb.pb_utils.errors import CODE_NAMES, TritonError, TritonModelException
 from blsnb.pb_utils.message import ResponseMessage
 from blsnb.pb_utils.signature import compiled, expect, list_of
-from blsnb.pb_utils.tensor import Tensor, receive, transmit
+from blsnb.pb_utils.tensor import Tensor, receive, transmit_some
 
 _EMPTY_TENSOR = "Output tensor for inference response should not be empty."
 
@@ -51,9 +51,10 @@ class InferenceResponse(Compiled):
     ) -> None:
         if error is not None:
             expect(error, TritonError)
-        self._tensors = list_of(output_tensors, (Tensor, NoneType))
-        if None in self._tensors:
-            raise TritonModelException(_EMPTY_TENSOR)
+        self._tensors = tensors = list_of(output_tensors, (Tensor, NoneType))
+        for tensor in tensors:
+            if tensor is None:
+                raise TritonModelException(_EMPTY_TENSOR)
         self._error = error
 
     @compiled(
@@ -87,8 +88,8 @@ def send(response: InferenceResponse, requested: tuple[str, ...]) -> ResponseMes
     if response._error is not None:
         error = response._error
         return ResponseMessage(error=error.message(), code=error.code().name)
-    response._tensors = [t for t in response._tensors if t.name() in requested]
-    return ResponseMessage(tuple([transmit(tensor) for tensor in response._tensors]))
+    response._tensors, refs = transmit_some(response._tensors, requested)
+    return ResponseMessage(refs)
 
 
 def receive_response(message: ResponseMessage) -> InferenceResponse:

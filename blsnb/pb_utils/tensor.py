@@ -64,7 +64,8 @@ class Tensor(Compiled):
 
     @compiled("c_python_backend_utils.Tensor(arg0: str, arg1: numpy.ndarray)")
     def __init__(self, name: str, array: np.ndarray[Any, Any], /) -> None:
-        name = string(name)
+        if type(name) is not str:
+            name = string(name)
         if not isinstance(array, np.ndarray):
             raise Mismatch
         if not name:
@@ -75,7 +76,7 @@ class Tensor(Compiled):
         self._name = name
         self._dtype = dtype
         self._ref = freeze(name, array, dtype) if dtype is BYTES else None
-        if isinstance(array, np.ma.MaskedArray):
+        if type(array) is not np.ndarray and isinstance(array, np.ma.MaskedArray):
             # Its flags are a copy's, which the compiled class cannot read.
             raise AttributeError(
                 "'numpy.ndarray' object has no attribute 'c_contiguous'"
@@ -235,6 +236,14 @@ def transmit(tensor: Tensor) -> TensorRef:
         ref = TensorRef(tensor._name, tensor._dtype, tensor._shape, data)
         tensor._ref = ref
     return ref
+
+
+def transmit_some(
+    tensors: list[Tensor], names: tuple[str, ...]
+) -> tuple[list[Tensor], tuple[TensorRef, ...]]:
+    """Return the tensors of these names, in their order, and their frozen values."""
+    kept = [tensor for tensor in tensors if tensor._name in names]
+    return kept, tuple([tensor._ref or transmit(tensor) for tensor in kept])
 
 
 def receive(ref: TensorRef, *, zero_copy: bool = False) -> Tensor:

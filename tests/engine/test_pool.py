@@ -62,8 +62,9 @@ class Pools:
 
 
 @pytest.fixture
-def pools() -> Pools:
-    """Pools to fill."""
+def pools(monkeypatch: pytest.MonkeyPatch) -> Pools:
+    """Pools to fill; none waits long for an instance that was left behind."""
+    monkeypatch.setattr("blsnb.engine.pool._COMES_BACK_S", 0.001)
     return Pools()
 
 
@@ -275,8 +276,9 @@ def test_an_instance_that_comes_back_before_it_is_missed_serves_on(pools):
     assert 0 == pool.waiting_count
 
 
-def test_an_instance_that_comes_back_at_once_serves_on(pools):
+def test_an_instance_that_comes_back_at_once_serves_on(pools, monkeypatch):
     """Whoever takes its place waits a moment before another is made."""
+    monkeypatch.setattr("blsnb.engine.pool._COMES_BACK_S", 10)
     pool, old = left_behind(pools)
     threading.Timer(0.02, lambda: end(pool, old)).start()
 
@@ -302,14 +304,43 @@ def test_a_waiting_request_gets_the_fresh_instance(pools):
 def test_a_fresh_instance_that_cannot_be_made_is_tried_again(pools):
     """The place stays vacant; the next request tries anew."""
     pool, old = left_behind(pools)
-    renew, pool._renew = pool._renew, lambda _: 1 / 0
+    renew = pool._renew
+
+    def fail(instance: Any) -> Any:
+        end(pool, instance)
+        raise ZeroDivisionError
+
+    pool._renew = fail
     with pytest.raises(ZeroDivisionError):
         pool.take(a_request(), certain=False)
-    end(pool, old)
     pool._renew = renew
 
     assert "fresh a" == pool.take(a_request(), certain=False).name
     assert 1 == old.finalized
+
+
+def test_the_old_instance_serves_on_if_no_fresh_one_can_be_made(pools):
+    """It is better than none, once it comes back."""
+    pool, old = left_behind(pools)
+    pool._renew = lambda _: 1 / 0
+    with pytest.raises(ZeroDivisionError):
+        pool.take(a_request(), certain=False)
+
+    end(pool, old)
+
+    assert old is pool.take(a_request(), certain=False)
+    assert 0 == old.finalized
+
+
+def test_an_instance_left_behind_by_a_retired_pool_is_finalized(pools):
+    """When it comes back, however late."""
+    pool, old = left_behind(pools)
+    pool.retire()
+
+    end(pool, old)
+
+    assert 1 == old.finalized
+    assert [] == pools.made
 
 
 def test_only_the_ended_request_is_left_behind(pools):

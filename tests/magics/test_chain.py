@@ -47,12 +47,8 @@ def test_a_model_that_is_missing_ends_the_chain(notebook):
 
 def test_a_failure_that_was_handled_is_no_link(notebook):
     """A fallback may have failed calls below it."""
-    notebook.run(
-        OUTER.replace(
-            "            raise pb_utils.TritonModelException(answer.error().message())\n",
-            "            pass\n        1 / 0\n",
-        )
-    )
+    gives_up = "raise pb_utils.TritonModelException(answer.error().message())\n"
+    notebook.run(OUTER.replace(gives_up, "pass\n        1 / 0\n"))
     links = chain(notebook, "outer")
 
     assert links[0].error.startswith("ZeroDivisionError")

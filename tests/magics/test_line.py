@@ -53,5 +53,5 @@ def test_assignments_begin_outside_of_brackets(text, expected):
 @pytest.mark.parametrize("text", ["1", "x y=1", "A=(1", "=3"])
 def test_what_is_no_assignment_is_refused(text):
     """The text is shown."""
-    with pytest.raises(UsageError, match="expected INPUT=expression|cannot read"):
+    with pytest.raises(UsageError, match=r"expected INPUT=expression|cannot read"):
         assignments(text)

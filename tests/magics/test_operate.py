@@ -178,7 +178,7 @@ def test_the_log_of_models_is_printed(double):
 
 def test_a_long_log_shows_its_end(double):
     """And how much is left out."""
-    lines = default.server().log_lines
+    lines = default.server().log.lines
     lines.extend(("double", "INFO", str(number)) for number in range(210))
     printed = double.run("%triton log").stdout.splitlines()
 

@@ -107,7 +107,11 @@ def test_nothing_is_shown_when_switched_off(double, settings):
 
 def test_previews_can_be_left_out(double, settings):
     """blsnb.options.embed_previews = False leaves statistics only."""
-    cell = "import blsnb\nblsnb.infer('double', {'X': [1.0] * 5000})"
+    cell = (
+        "import blsnb, numpy\n"
+        "noise = numpy.random.default_rng(1).random(5000, numpy.float32)\n"
+        "blsnb.infer('double', {'X': noise})"
+    )
     with_previews = double.run(cell).outputs[0]["text/html"]
     settings.embed_previews = False
 

@@ -1,0 +1,67 @@
+"""A browser for the folder, a page for each test, and ears for what it complains of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, Playwright, sync_playwright
+
+from . import chromium
+from .console import Console
+from .lab import Lab
+from .lab_server import LabServer
+
+_PATIENCE_MS = 30_000
+"""How long a condition may take to come true on a machine with other work."""
+
+
+@pytest.fixture(scope="package")
+def playwright() -> Iterator[Playwright]:
+    """Playwright, for this folder only: its event loop would disturb other tests."""
+    with sync_playwright() as playwright:
+        yield playwright
+
+
+@pytest.fixture(scope="package")
+def browser(playwright: Playwright) -> Iterator[Browser]:
+    """Chromium, started once; where there is none the tests are skipped."""
+    found = chromium.executable()
+    if found is None:
+        reason = "no Chromium here; install it, or name it in BLSNB_CHROMIUM"
+        if chromium.required():
+            pytest.fail(reason)
+        pytest.skip(reason)
+    browser = playwright.chromium.launch(
+        executable_path=found, args=chromium.ARGUMENTS
+    )
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page of its own; what it writes to the console as an error fails the test."""
+    context = browser.new_context(viewport={"width": 1100, "height": 800})
+    context.set_default_timeout(_PATIENCE_MS)
+    page = context.new_page()
+    console = Console(page)
+    yield page
+    context.close()
+    assert [] == console.complaints
+
+
+@pytest.fixture(scope="package")
+def lab_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
+    """A JupyterLab server that remembers nothing of other sessions."""
+    with LabServer(tmp_path_factory.mktemp("lab")) as server:
+        yield server
+
+
+@pytest.fixture
+def lab(page: Page, lab_server: LabServer) -> Iterator[Lab]:
+    """JupyterLab in a page; kernels that the test leaves running are ended."""
+    page.set_viewport_size({"width": 1280, "height": 900})
+    lab = Lab(page, lab_server)
+    yield lab
+    lab.shut_down_kernel()

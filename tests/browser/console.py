@@ -1,0 +1,31 @@
+"""What a page writes to its console, and which of it is about us."""
+
+from __future__ import annotations
+
+from playwright.sync_api import ConsoleMessage, Error, Page
+
+_OURS = ("blsnb", "anywidget", "blob:", "data:")
+
+
+class Console:
+    """Collects every error, and the warnings that name our code.
+
+    Parameters
+    ----------
+    page
+        The page to listen to, before anything is opened in it.
+    """
+
+    def __init__(self, page: Page) -> None:
+        self.complaints: list[str] = []
+        page.on("console", self._wrote)
+        page.on("pageerror", self._raised)
+
+    def _wrote(self, message: ConsoleMessage) -> None:
+        where = f"{message.text} ({message.location.get('url', '')})"
+        ours = any(name in where for name in _OURS)
+        if message.type == "error" or (message.type == "warning" and ours):
+            self.complaints.append(f"{message.type}: {where}")
+
+    def _raised(self, error: Error) -> None:
+        self.complaints.append(f"uncaught: {error.stack or error.message}")

@@ -1,0 +1,143 @@
+"""JupyterLab as its user meets it: open, run, save, look; it only waits for conditions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from playwright.sync_api import Locator, Page
+
+from .lab_server import LabServer
+
+_PANEL = "globalThis.jupyterapp?.shell?.currentWidget"
+_LOADED = f"{_PANEL}?.context?.isReady && {_PANEL}.content?.widgets?.length > 0"
+_IDLE = f"{_LOADED} && {_PANEL}.sessionContext.session?.kernel?.status === 'idle'"
+_HAS_RUN = f"""() => {_PANEL}.content.widgets
+    .filter((cell) => cell.model.type === "code" && cell.model.sharedModel.source)
+    .every((cell) => cell.model.executionCount !== null
+        && cell.model.executionState !== "running")"""
+_SCROLL = f"""async (index) => {{
+    const notebook = {_PANEL}.content;
+    notebook.activeCellIndex = index;
+    await notebook.scrollToItem(index, "start");
+}}"""
+_OUTPUT_ERRORS = f"""() => {_PANEL}.content.widgets
+    .flatMap((cell) => cell.model.outputs?.toJSON() ?? [])
+    .filter((output) => output.output_type === "error")
+    .map((output) => output.evalue)"""
+
+
+class Lab:
+    """One notebook open in JupyterLab.
+
+    Parameters
+    ----------
+    page
+        The browser's page.
+    server
+        Serves it, and the notebooks.
+    """
+
+    def __init__(self, page: Page, server: LabServer) -> None:
+        self.page = page
+        self._server = server
+
+    def write(self, name: str, *cells: str) -> Path:
+        """Make a notebook of code cells; one that begins with ``#`` is a heading."""
+        make = {True: nbformat.v4.new_markdown_cell, False: nbformat.v4.new_code_cell}
+        made = [make[cell.startswith("# ")](cell) for cell in cells]
+        kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+        notebook = nbformat.v4.new_notebook(cells=made, metadata=kernel)
+        return self.put(name, nbformat.writes(notebook))
+
+    def put(self, name: str, text: str) -> Path:
+        """Write a notebook's text where the server finds it."""
+        path = self._server.notebooks / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def open(self, name: str) -> None:
+        """Open a notebook in an empty workspace and wait for its kernel."""
+        self.page.goto(self._server.address(name))
+        self.page.wait_for_function(_IDLE)
+        self.page.evaluate("jupyterapp.shell.collapseLeft()")
+
+    def open_without_kernel(self, name: str) -> None:
+        """Open a notebook as its reader does who answers "No Kernel"."""
+        self.page.goto(self._server.address(""))
+        self.page.wait_for_function("globalThis.jupyterapp?.restored")
+        self.page.evaluate("jupyterapp.restored")
+        given = {"path": name, "kernelPreference": {"shouldStart": False}}
+        self.command("docmanager:open", **given)
+        self.page.wait_for_function(_LOADED)
+        self.page.evaluate("jupyterapp.shell.collapseLeft()")
+
+    def command(self, name: str, **arguments: Any) -> None:
+        """Do what a menu does; it is waited for."""
+        self.page.evaluate(
+            "([name, given]) => jupyterapp.commands.execute(name, given).then(() => 0)",
+            [name, arguments],
+        )
+
+    def start(self) -> None:
+        """Start to run all cells."""
+        self.page.evaluate(
+            "void jupyterapp.commands.execute('notebook:run-all-cells')"
+        )
+
+    def wait_until_run(self) -> None:
+        """Wait until every code cell has run; an error in one of them fails."""
+        self.page.wait_for_function(_HAS_RUN)
+        assert [] == self.page.evaluate(_OUTPUT_ERRORS)
+
+    def run_all(self) -> None:
+        """Run all cells and wait for the last one."""
+        self.start()
+        self.wait_until_run()
+
+    def save(self) -> None:
+        """Save the notebook."""
+        self.command("docmanager:save")
+
+    def shut_down_kernel(self) -> None:
+        """End the kernel of the notebook, if it has one."""
+        self.page.evaluate(
+            f"{_PANEL}?.sessionContext?.shutdown?.()?.then(() => 0) ?? 0"
+        )
+
+    @property
+    def has_kernel(self) -> bool:
+        """Whether the notebook is connected to one."""
+        found = self.page.evaluate(f"Boolean({_PANEL}.sessionContext.session?.kernel)")
+        return bool(found)
+
+    def theme(self, name: str) -> None:
+        """Change the theme, and wait for the page to say so."""
+        self.command("apputils:change-theme", theme=f"JupyterLab {name}")
+        light = json.dumps(str(name == "Light").lower())
+        self.page.wait_for_function(
+            f"document.body.dataset.jpThemeLight === {light}"
+        )
+
+    def cell(self, index: int) -> Locator:
+        """A cell, scrolled into view: others need not be in the page."""
+        self.page.evaluate(_SCROLL, index)
+        cell = self.page.locator(f'.jp-Cell[data-windowed-list-index="{index}"]')
+        cell.wait_for()
+        return cell
+
+    def cell_index(self, id_: str) -> int:
+        """The position of a cell by its id in the file."""
+        ids = self.page.evaluate(
+            f"{_PANEL}.content.widgets.map((cell) => cell.model.id)"
+        )
+        found: int = ids.index(id_)
+        return found
+
+    @property
+    def cell_count(self) -> int:
+        """How many cells the notebook has."""
+        count: int = self.page.evaluate(f"{_PANEL}.content.widgets.length")
+        return count

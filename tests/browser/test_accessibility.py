@@ -1,0 +1,71 @@
+"""Specification of what assistive technology finds: axe-core has nothing to say."""
+
+from pathlib import Path
+
+import pytest
+from views import samples
+
+from blsnb.views import document
+
+from . import chromium
+from .view import View
+
+pytestmark = pytest.mark.browser
+
+AXE = Path(__file__).parents[2] / "js" / "node_modules" / "axe-core" / "axe.min.js"
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+
+
+@pytest.fixture(scope="module")
+def axe():
+    if not AXE.exists():
+        reason = "axe-core is not installed; 'make check-view' installs it"
+        if chromium.required():
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return AXE.read_text(encoding="utf-8")
+
+
+def violations(page, axe):
+    page.evaluate(axe)
+    found = page.evaluate(
+        "rules => axe.run('.blsnb-run', {runOnly: rules}).then(r => r.violations)",
+        RULES,
+    )
+    return [(each["id"], [node["html"] for node in each["nodes"]]) for each in found]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_rule_of_wcag_is_broken_in_any_state(page, axe, tmp_path, theme):
+    """With a call, a failure, a fold, a model, and the help open; light and dark."""
+    file = tmp_path / "run.html"
+    file.write_text(document.page(samples.invoice_run()), encoding="utf-8")
+    page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+    page.goto(file.as_uri())
+    view = View(page)
+    view.rows.first.wait_for()
+    found = {"at first": violations(page, axe)}
+    view.box("text_detector").click()
+    found["call"] = violations(page, axe)
+    view.tree.press("n")
+    view.tree.press("c")
+    found["failure"] = violations(page, axe)
+    view.row("embedder").click()
+    found["fold"] = violations(page, axe)
+    view.box("crop_recognizer").click()
+    found["model"] = violations(page, axe)
+    view.tree.press("?")
+    found["help"] = violations(page, axe)
+
+    assert {state: [] for state in found} == found
+
+
+def test_a_narrow_page_and_a_hostile_one_break_none_either(page, axe, tmp_path):
+    """At 600 pixels, with names that are no names."""
+    file = tmp_path / "run.html"
+    file.write_text(document.page(samples.hostile_run()), encoding="utf-8")
+    page.set_viewport_size({"width": 600, "height": 800})
+    page.goto(file.as_uri())
+    View(page).rows.first.wait_for()
+
+    assert [] == violations(page, axe)

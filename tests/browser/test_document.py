@@ -1,0 +1,255 @@
+"""Specification of a finished run's document in a page that has nothing else."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+from views import samples
+
+from blsnb.views import document
+
+from .view import View
+
+pytestmark = pytest.mark.browser
+
+RUN = samples.invoice_run()
+MODELS = [model.name for model in RUN.models]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("pages")
+
+
+@pytest.fixture
+def show(page, folder):
+    """Open a run as a file, the way a saved page is read."""
+
+    def shown(trace=RUN, **how):
+        file = folder / "run.html"
+        file.write_text(document.page(trace), encoding="utf-8")
+        page.goto(file.as_uri())
+        return View(page)
+
+    return shown
+
+
+def test_the_view_takes_the_place_of_the_picture(show, page):
+    """Who has scripts sees the three panes, and the picture no longer."""
+    view = show()
+
+    expect(view.rows).to_have_count(11)
+    assert [1] * 9 == [view.box(model).count() for model in MODELS]
+    expect(view.subject).to_have_text("invoice_pipeline")
+    expect(page.get_by_role("img", name="invoice_pipeline · request")).to_have_count(0)
+
+
+def test_a_click_on_a_box_selects_in_all_panes(show):
+    """The box is pressed, its row is selected, the inspector is about it."""
+    view = show()
+    view.box("text_detector").click()
+
+    expect(view.box("text_detector")).to_have_attribute("aria-pressed", "true")
+    expect(view.box("invoice_pipeline")).to_have_attribute("aria-pressed", "false")
+    expect(view.selected_rows).to_have_text(["text_detector"])
+    expect(view.subject).to_have_text("text_detector")
+    expect(view.inspector).to_contain_text("compute infer9.80 ms")
+
+
+def test_a_click_on_a_row_selects_in_all_panes(show):
+    """From the timeline it is the same selection."""
+    view = show()
+    view.row("rerank").click()
+
+    expect(view.selected_rows).to_have_text(["rerank"])
+    expect(view.box("rerank")).to_have_attribute("aria-pressed", "true")
+    expect(view.subject).to_have_text("rerank")
+
+
+def test_a_box_of_several_calls_is_about_all_of_them(show):
+    """A model that was called often shows its latencies, and its failures as links."""
+    view = show()
+    view.box("crop_recognizer").click()
+    expect(view.inspector).to_contain_text("12 calls")
+    view.inspector.get_by_role("button", name="#10 at").first.click()
+
+    expect(view.selected_rows).to_have_text([re.compile("crop_recognizer#10error")])
+    expect(view.inspector).to_contain_text("INVALID_ARG")
+
+
+def test_a_tensor_opens_to_statistics_histogram_and_picture(show):
+    """What came out of a call is read without a kernel."""
+    view = show()
+    view.box("text_detector").click()
+
+    expect(view.tensor("SCORE_MAP")).to_have_attribute("aria-expanded", "true")
+    expect(view.inspector).to_contain_text(re.compile(r"max1\.\d+"))
+    expect(view.inspector.get_by_role("img", name="Histogram of values")).to_be_visible()
+    expect(view.inspector.get_by_role("img", name="SCORE_MAP, 128")).to_be_visible()
+    view.tensor("SCORE_MAP").click()
+    expect(view.tensor("SCORE_MAP")).to_have_attribute("aria-expanded", "false")
+
+
+def test_a_filter_dims_rows_and_keeps_their_places(show):
+    """Time keeps its shape: what does not match is paler, not gone."""
+    view = show()
+    view.filter.fill("gpu:1")
+
+    expect(view.rows).to_have_count(11)
+    expect(view.row("llm_extract")).not_to_have_class(re.compile("dim"))
+    expect(view.row("decode_image")).to_have_class(re.compile("dim"))
+    view.filter.press("Escape")
+    expect(view.row("decode_image")).not_to_have_class(re.compile("dim"))
+
+
+def test_arrow_keys_move_unfold_and_fold(show, page):
+    """The tree is walked as every tree is."""
+    view = show()
+    view.row("crop_recognizer").click()
+    view.tree.press("ArrowRight")
+    expect(view.rows.filter(has_text=re.compile("crop_recognizer#"))).not_to_have_count(0)
+    view.tree.press("ArrowDown")
+    expect(view.selected_rows).to_have_text(["crop_recognizer#1"])
+    view.tree.press("ArrowLeft")
+    expect(view.selected_rows).to_have_text(["crop_recognizer×121 error"])
+    view.tree.press("ArrowLeft")
+    expect(view.rows).to_have_count(11)
+    view.tree.press("Home")
+    expect(view.selected_rows).to_have_text([re.compile("^invoice_pipeline")])
+    view.tree.press("End")
+
+    expect(view.selected_rows).to_have_text(["schema_check"])
+
+
+def test_n_goes_to_the_next_error_and_unfolds_its_path(show):
+    """Failures are found without looking for them."""
+    view = show()
+    view.tree.press("n")
+    expect(view.selected_rows).to_have_text(["crop_recognizer#10error"])
+    view.tree.press("n")
+
+    expect(view.selected_rows).to_have_text(["schema_checkerror"])
+
+
+def test_keys_lead_to_filter_help_and_inspector_and_back(show, page):
+    """No pane needs a mouse."""
+    view = show()
+    view.tree.press("/")
+    expect(view.filter).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(view.tree).to_be_focused()
+    page.keyboard.press("?")
+    expect(view.element.get_by_role("dialog", name="Keyboard help")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(view.tree).to_be_focused()
+    page.keyboard.press("Enter")
+
+    expect(view.inspector).to_be_focused()
+
+
+def test_arrow_keys_move_between_boxes(show, page):
+    """The graph is one stop of the Tab key; arrows go to the nearest box."""
+    view = show()
+    view.box("invoice_pipeline").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+
+    expect(view.subject).not_to_have_text("invoice_pipeline")
+    assert 1 == view.graph.locator('[role=button][tabindex="0"]').count()
+
+
+def test_hostile_text_stays_text(show, page):
+    """Markup in names, errors and values neither runs nor becomes an element."""
+    dialogs = []
+    page.on("dialog", lambda dialog: (dialogs.append(dialog), dialog.dismiss()))
+    view = show(samples.hostile_run())
+    for row in view.rows.all():
+        row.click()
+        expect(row).to_have_attribute("aria-selected", "true")
+
+    expect(view.element).to_contain_text("<img src=x onerror=alert(1)>")
+    assert 0 == page.locator("img, iframe, object, [onload], [onerror]").count()
+    assert 1 == page.locator("script").count()
+    assert [] == dialogs
+
+
+def test_without_scripts_there_are_picture_and_table(browser, folder):
+    """A host that strips or forbids scripts still shows the run."""
+    file = folder / "still.html"
+    file.write_text(document.page(RUN), encoding="utf-8")
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(file.as_uri())
+
+    picture = page.get_by_role("img", name="invoice_pipeline · request 7f3a, 76.2 ms")
+    expect(picture).to_be_visible()
+    assert picture.bounding_box()["height"] > 200
+    page.get_by_text("Models", exact=True).click()
+    expect(page.get_by_role("row", name="crop_recognizer 12")).to_be_visible()
+    context.close()
+
+
+def test_code_that_fails_leaves_the_picture(page, folder):
+    """Whatever goes wrong, the reader has what a reader without scripts has."""
+    file = folder / "broken.html"
+    broken = "export function mount() { throw new Error('broken'); }"
+    file.write_text(document.html(RUN, code=broken), encoding="utf-8")
+    said = []
+    page.on("console", lambda message: said.append(message.text))
+    with page.expect_console_message(lambda m: "picture only" in m.text):
+        page.goto(file.as_uri())
+
+    expect(page.get_by_role("img", name="invoice_pipeline")).to_be_visible()
+
+
+def test_a_run_shown_twice_is_two_views(page, folder):
+    """Each copy in a page is a view of its own, with its own selection."""
+    file = folder / "twice.html"
+    file.write_text(2 * document.html(RUN), encoding="utf-8")
+    page.goto(file.as_uri())
+    views = [View(host) for host in page.locator(".blsnb-run").all()]
+    views[1].box("rerank").click()
+
+    expect(views[1].subject).to_have_text("rerank")
+    expect(views[0].subject).to_have_text("invoice_pipeline")
+
+
+def test_at_600_pixels_the_panes_stand_below_one_another(show, page):
+    """A narrow column loses nothing: graph, timeline, inspector, in this order."""
+    page.set_viewport_size({"width": 600, "height": 800})
+    view = show()
+    expect(view.rows).to_have_count(11)
+
+    panes = [view.graph, view.tree, view.inspector]
+    boxes = [pane.bounding_box() for pane in panes]
+    bottoms = [box["y"] + box["height"] for box in boxes]
+    assert bottoms[0] <= boxes[1]["y"]
+    assert bottoms[1] <= boxes[2]["y"]
+    assert all(box["width"] > 500 for box in boxes)
+    assert 600 == page.evaluate("document.documentElement.scrollWidth")
+
+
+def test_the_theme_follows_the_reader_at_once(show, page):
+    """Light becomes dark without a reload, canvases included."""
+    view = show()
+    background = "element => getComputedStyle(element).backgroundColor"
+    frame = view.element.locator(".view")
+    expect(frame).to_have_attribute("data-theme", "light")
+    assert "rgb(255, 255, 255)" == frame.evaluate(background)
+    page.emulate_media(color_scheme="dark")
+
+    expect(frame).to_have_attribute("data-theme", "dark")
+    assert "rgb(17, 19, 23)" == frame.evaluate(background)
+
+
+def test_ten_thousand_calls_are_scrolled_with_few_elements(show):
+    """Rows are elements only while they are in view."""
+    view = show(samples.batch_run())
+    expect(view.element).to_contain_text("10,000 calls")
+    view.row("router").click()
+    view.tree.press("ArrowRight")
+    view.tree.press("End")
+
+    expect(view.selected_rows).to_have_count(1)
+    assert view.rows.count() < 60
+    assert view.element.locator("*").count() < 1500
