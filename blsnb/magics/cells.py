@@ -82,9 +82,14 @@ class CellBook:
         if len(known) > _KEPT:
             del known[next(iter(known))]
 
-    def find(self, filename: str, text: str | None = None) -> Place | None:
-        """Return the place of a file with a given text, or of its newest text."""
-        known = self._places.get(filename, {})
-        if text is not None:
-            return known.get(text)
-        return next(reversed(known.values()), None)
+    def with_text(self, text: str) -> Place | None:
+        """Return the place of a text that may not be its file's newest."""
+        found = (known[text] for known in self._places.values() if text in known)
+        return next(found, None)
+
+    def find(self, filename: str) -> Place | None:
+        """Return the place of what a file holds now, if that came from a cell."""
+        known = self._places.get(filename)
+        if known is None or not Path(filename).is_file():
+            return None
+        return known.get(Path(filename).read_text("utf-8"))

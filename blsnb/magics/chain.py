@@ -18,13 +18,14 @@ class Link(NamedTuple):
     Parameters
     ----------
     filename, line
-        Empty and 0 where it is not known.
+        Where it failed or made the failing call; line 0 where it is not known.
     source
         Text of the model's file.
     calls
         The model that it called there; empty for the last one.
     error
-        First line of its failure, without Triton's prefixes.
+        First line of its failure, without Triton's prefixes; empty if it only
+        passes on what it got.
     """
 
     model: str
@@ -50,12 +51,19 @@ def failed_chain(trace: Trace) -> list[Link]:
 def _link(trace: Trace, span: Span, callee: Span | None) -> Link:
     model = trace.models[span.model]
     filename, line = _place(span.error, model.name)
+    filename = filename or "model.py"
     if callee is not None and callee.line:
         line = callee.line
     calls = "" if callee is None else trace.models[callee.model].name
-    error = _PREFIX.sub("", span.error).strip()
-    first = error.splitlines()[0] if error else ""
-    return Link(model.name, filename, line, model.source, calls, first)
+    error = _first_line(span)
+    if callee is not None and _first_line(callee) in error:
+        error = ""
+    return Link(model.name, filename, line, model.source, calls, error)
+
+
+def _first_line(span: Span) -> str:
+    lines = _PREFIX.sub("", span.error).strip().splitlines()
+    return lines[0] if lines else ""
 
 
 def _place(error: str, model: str) -> tuple[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 from IPython.core.magic import (
@@ -21,24 +21,15 @@ from IPython.display import display
 from blsnb.errors import BlsnbError
 from blsnb.magics import card, default, first_line, flags, line
 from blsnb.magics.cells import CellBook, Place
+from blsnb.magics.files import beside
+from blsnb.magics.written import Written, compose, configuration_text, no_options
 
 if TYPE_CHECKING:
-    from blsnb.model.config import ModelConfig
-    from blsnb.model.spec import Options
     from blsnb.repository.repository import FileContent
     from blsnb.repository.status import ModelStatus
 
 _CONFIG = "config.pbtxt"
 _MODEL = flags.model_flags()
-
-
-class Written(NamedTuple):
-    """A configuration that was written, and what it was made of."""
-
-    text: str
-    base: str | None
-    """The user's own text, without the options."""
-    options: Options
 
 
 @magics_class
@@ -124,7 +115,7 @@ class DefineMagics(Magics):
         path = self._path(name, _CONFIG)
         try:
             parse_pbtxt(cell, path=str(path))
-            written = _written(cell, last.options if last else _no_options())
+            written = compose(cell, last.options if last else no_options())
         except BlsnbError as error:
             self._failed(error, path, place)
             self._show_what_serves(name)
@@ -214,90 +205,9 @@ class DefineMagics(Magics):
             decoupled=given.decoupled,
         )
         if given.config is not None:
-            return _written(configuration_text(given.config, namespace), options)
+            return compose(configuration_text(given.config, namespace), options)
         last = self._last(given.name)
         if last is not None:
-            return _written(last.base, options)
+            return compose(last.base, options)
         file = self._path(given.name, _CONFIG)
-        return _written(file.read_text("utf-8") if file.is_file() else None, options)
-
-
-def _no_options() -> Options:
-    from blsnb.model.spec import Options
-
-    return Options()
-
-
-def _written(base: str | None, options: Options) -> Written:
-    """Return a configuration of a text and options; the text alone stays verbatim."""
-    from blsnb.model.config import ModelConfig, parse_pbtxt
-    from blsnb.model.spec import merge_options
-
-    if not options.given:
-        return Written(base or "", base, options)
-    config = ModelConfig() if base is None else parse_pbtxt(base)
-    merged: ModelConfig = merge_options(config, options)
-    if base is not None and merged.message == config.message:
-        return Written(base, base, options)
-    return Written(merged.to_pbtxt(), base, options)
-
-
-def configuration_text(given: str, namespace: Mapping[str, Any]) -> str:
-    """Return the text that ``--config`` names: of a variable, or of a file.
-
-    Raises
-    ------
-    UsageError
-        There is neither, or the variable holds something else.
-    """
-    from blsnb.model.config import ModelConfig
-
-    value = namespace.get(given, Path(given).expanduser())
-    match value:
-        case str():
-            return value
-        case ModelConfig():
-            return value.to_pbtxt()
-        case Path() if value.is_file():
-            return value.read_text("utf-8")
-        case Path():
-            raise UsageError(
-                f"--config {given}: there is no variable and no file of that name"
-            )
-    raise UsageError(
-        f"--config {given}: the variable holds a {type(value).__name__}, "
-        "not the text of a config.pbtxt or a path to one"
-    )
-
-
-def beside(given: list[str]) -> dict[str, Path]:
-    """Return where the files of ``--file PATH[:DEST]`` go, and whence they come.
-
-    Raises
-    ------
-    UsageError
-        A file is missing.
-    """
-    files: dict[str, Path] = {}
-    for word in given:
-        source, destination = _source(word)
-        if source.is_dir():
-            inner = (path for path in sorted(source.rglob("*")) if path.is_file())
-            files |= {
-                f"{destination}/{path.relative_to(source).as_posix()}": path
-                for path in inner
-                if "__pycache__" not in path.parts
-            }
-        elif source.is_file():
-            files[destination] = source
-        else:
-            raise UsageError(f"--file {word}: there is no file {source}")
-    return files
-
-
-def _source(word: str) -> tuple[Path, str]:
-    whole = Path(word).expanduser()
-    path, colon, destination = word.rpartition(":")
-    if whole.exists() or not colon or not destination:
-        return whole, whole.name
-    return Path(path).expanduser(), destination.strip("/")
+        return compose(file.read_text("utf-8") if file.is_file() else None, options)

@@ -82,7 +82,7 @@ class Report:
         self, error: BlsnbError, full: types.TracebackType | None, brief: bool
     ) -> list[str]:
         name = self._red(type(error).__name__)
-        text = [f"{name}: {error}"]
+        text = [f"{name}: {str(error).rstrip()}"]
         if brief:
             return text
         above = [_RULE, *self._frames(full)]
@@ -130,7 +130,9 @@ class Report:
         failed: tuple[Path, Place] | None = None,
     ) -> Iterator[str]:
         """Yield where a line is, in the cell if it came from one, and the line."""
-        place = self._cells.find(filename, source)
+        place = self._cells.find(filename)
+        if source is not None:
+            place = self._cells.with_text(source)
         if failed is not None and filename == str(failed[0]):
             place = failed[1]
         cell = self._cells.name_of(filename)
@@ -151,21 +153,22 @@ class Report:
         yield f"Models: {' → '.join(link.model for link in links)}"
         for link in links:
             what = f"calls {link.calls}" if link.calls else "fails"
-            yield f"  {link.model} {what}{self._where(link)}: {link.error}"
+            why = f": {link.error}" if link.error else ""
+            yield f"  {link.model} {what}{self._where(link)}{why}"
         yield ""
-        last = links[-1]
-        if last.filename:
-            yield from self._place(
-                last.filename, last.line, f", in model {last.model}", last.source
-            )
+        began = next((link for link in reversed(links) if link.line), None)
+        # The place of a caller is shown with what it raised.
+        if began is not None and (not began.calls or not _causes(error)):
+            after = f", in model {began.model}"
+            yield from self._place(began.filename, began.line, after, began.source)
 
     def _where(self, link: chain.Link) -> str:
         if not link.line:
             return ""
-        place = self._cells.find(link.filename, link.source) if link.filename else None
-        if place is not None:
-            return f" at {place.label(link.filename, link.line)}"
-        return f" at line {link.line}"
+        place = self._cells.with_text(link.source)
+        if place is None:
+            return f" at {link.filename}:{link.line}"
+        return f" at {place.label(link.filename, link.line)}"
 
     def _cause(self, cause: BaseException, error: BlsnbError) -> Iterator[str]:
         failed = self._failed.get(error)

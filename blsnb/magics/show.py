@@ -122,7 +122,8 @@ class RunDisplay:
 
     def _update(self, record: RunRecord, call: Call) -> None:
         if record.id in self._views:
-            view = self._views[record.id]
+            # None while another thread makes it, or has just finished it.
+            view = self._views.get(record.id)
             if view is not None:
                 view.tick()
         elif self._is_long(record) and not _is_last(call):
@@ -134,7 +135,9 @@ class RunDisplay:
 
     def _is_long(self, record: RunRecord) -> bool:
         start = record.calls[0].request_start_ns if record.calls else 0
-        if not start or not options.show or len(self._views) >= _MOST_LIVE:
+        if not start or record.ended or not options.show:
+            return False
+        if len(self._views) >= _MOST_LIVE:
             return False
         return time.monotonic_ns() - start > _LIVE_AFTER_NS
 

@@ -13,7 +13,8 @@ from blsnb.errors import RepositoryError
 from blsnb.repository.directory import ModelDirectory
 
 FileContent = str | bytes | Path
-_NAME = re.compile(r"[^/\\\0]+")
+_NAME = re.compile(r"[^./\\\0][^/\\\0]*")
+"""A folder's name; hidden folders are no models."""
 
 
 class ModelRepository:
@@ -57,6 +58,8 @@ class ModelRepository:
 
     def directory(self, name: str) -> ModelDirectory | None:
         """Return a model's folder, the private one first; None if there is none."""
+        if not _NAME.fullmatch(name):
+            return None
         for root in (self.private_root, *self.roots):
             path = root / name
             if path.is_dir():
@@ -71,7 +74,7 @@ class ModelRepository:
         RepositoryError
             The name cannot be a folder's.
         """
-        if not _NAME.fullmatch(name) or name in (".", ".."):
+        if not _NAME.fullmatch(name):
             raise RepositoryError(
                 f"{name!r} cannot name a model: it must be a folder's name"
             )
@@ -179,5 +182,3 @@ def _same_file(source: Path, copy: Path) -> bool:
         return False
     old, new = copy.stat(), source.stat()
     return (old.st_size, old.st_mtime_ns) == (new.st_size, new.st_mtime_ns)
-
-

@@ -5,10 +5,15 @@ from __future__ import annotations
 import enum
 import itertools
 import logging
+from collections import deque
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import Call, ModelInfo, ResponseEvent
+
+if TYPE_CHECKING:
+    from blsnb.trace.spans import Trace
 
 _log = logging.getLogger("blsnb.trace")
 
@@ -24,16 +29,29 @@ class TraceLevel(enum.IntEnum):
 class RunRecord:
     """The calls of one request from outside and of all that it caused."""
 
-    __slots__ = ("calls", "ended", "held_bytes", "id", "pinned", "stripped")
+    __slots__ = (
+        "calls",
+        "ended",
+        "held",
+        "held_bytes",
+        "id",
+        "pinned",
+        "stripped",
+        "taken",
+    )
 
     def __init__(self, run_id: str) -> None:
         self.id = run_id
         self.calls: list[Call] = []
+        self.held: deque[Call] = deque()
+        """The calls that have values, in the order in which they ended."""
         self.held_bytes = 0
         self.pinned = False
         self.stripped = 0
-        """How many calls, from the first, have lost their values."""
+        """How many calls have lost their values."""
         self.ended = False
+        self.taken: Trace | None = None
+        """The trace of the ended run, once taken; forgotten when values are evicted."""
 
 
 Observer = Callable[[RunRecord, Call | None], None]
@@ -79,13 +97,12 @@ class Recorder:
         return run
 
     def _forget_old_runs(self) -> None:
-        surplus = len(self._runs) - self.keep_runs
-        for run_id, run in list(self._runs.items()):
-            if surplus <= 0:
-                return
-            if not run.pinned and run.ended:
-                self._runs.pop(run_id, None)
-                surplus -= 1
+        if len(self._runs) <= self.keep_runs:
+            return
+        loose = [run for run in self.runs if not run.pinned]
+        for run in loose[: max(0, len(loose) - self.keep_runs)]:
+            if run.ended:
+                self._runs.pop(run.id, None)
 
     def open(self, run: RunRecord, model: ModelInfo, parent: Call | None) -> Call:
         """Start the record of a call."""
@@ -112,6 +129,7 @@ class Recorder:
         if self.level is TraceLevel.TENSORS:
             call.inputs = inputs
             call.outputs = outputs
+            run.held.append(call)
             run.held_bytes += _sizes(inputs) + _sizes(outputs)
             if run.held_bytes > self.budget_bytes:
                 self._strip(run, self.budget_bytes)
@@ -122,7 +140,7 @@ class Recorder:
         """End the record of a run and keep the budget."""
         run.ended = True
         # Several threads may have added to the sum at once: count again.
-        run.held_bytes = sum(_held(call) for call in run.calls[run.stripped :])
+        run.held_bytes = sum(map(_held, list(run.held)))
         self._keep_budget()
         if self._observers:
             self._notify(run, None)
@@ -140,11 +158,12 @@ class Recorder:
         """Drop the values of a run's oldest calls until it holds no more than that."""
         if run.pinned:
             return
-        while run.held_bytes > limit and run.stripped < len(run.calls):
-            call = run.calls[run.stripped]
+        while run.held_bytes > limit and run.held:
+            call = run.held.popleft()
             run.held_bytes -= _held(call)
             _drop_values(call)
             run.stripped += 1
+            run.taken = None
 
     def observe(self, observer: Observer) -> Callable[[], None]:
         """Call an observer whenever a call or a run begins or ends.

@@ -20,6 +20,17 @@ from blsnb.views.tree import tree
 
 CODE = Path(__file__).parent / "static" / "view.js"
 
+# Where a live view of the run was, its rows and its code are still in the page:
+# drawn before the page is painted, the document takes its place unnoticed.
+_AT_ONCE = """
+try {
+  const host = document.currentScript.previousElementSibling;
+  globalThis[Symbol.for("blsnb")]?.get(host.dataset.run)?.mount(host);
+} catch (error) {
+  console.info("blsnb shows the picture first:", error);
+}
+"""
+
 # The host is claimed before anything is awaited: a run may be shown twice in a
 # page, and each script has one host. Whatever fails leaves the picture.
 _SCRIPT = """
@@ -37,8 +48,9 @@ const load = async (text) => {
 if (host) {
   host.blsnbClaimed = true;
   try {
+    const live = globalThis[Symbol.for("blsnb")]?.get(id);
     const [code, header, buffer] = await Promise.all([
-      load("%(code)s"),
+      live ?? load("%(code)s"),
       unpack("%(header)s").json(),
       unpack("%(buffer)s").arrayBuffer(),
     ]);
@@ -112,6 +124,7 @@ def html(
     return (
         f'<div class="blsnb-run" data-run="{escape(run)}" '
         f'style="min-height:{int(height)}px">{still(trace, state)}</div>'
+        f"<script>{_AT_ONCE}</script>"
         f'<script type="module">{script}</script>'
     )
 
@@ -122,6 +135,7 @@ def page(
     """Return a run as a whole web page, to be saved in a file."""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="color-scheme" content="light dark">'
         f"<title>{_text(heading(trace))}</title></head>"
         f"<body>{html(trace, state=state, notes=notes)}</body></html>\n"
     )

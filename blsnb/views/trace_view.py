@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ from blsnb.views.flush import FlushClock
 from blsnb.views.tree import tree
 
 Message = dict[str, Any]
+_log = logging.getLogger(__name__)
 
 
 class TraceView(anywidget.AnyWidget):
@@ -132,6 +134,10 @@ class TraceView(anywidget.AnyWidget):
             answer = answer_question(self._trace(), question, buffer)
         except TraceError as error:
             return {"error": str(error)}, b""
+        except Exception as error:
+            # A page without an answer says for ever that the kernel is busy.
+            _log.exception("a question about tensors failed: %s", question)
+            return {"error": f"{type(error).__name__}: {error}"}, b""
         return answer, bytes(buffer)
 
 

@@ -2,10 +2,12 @@
 
 import { BOX_HEIGHT, boxWidth, largestOwn, newBox, updateBox, type Box } from "./boxes.ts";
 import { h, svg } from "./dom.ts";
-import { edgeElement } from "./edges.ts";
+import { edgeElement, edgeLabel } from "./edges.ts";
 import { counted } from "./format.ts";
+import { labelPlaces } from "./labels.ts";
 import { layered, type Layout } from "./layout.ts";
 import { modelGraph, OTHERS, type ModelGraph, type ModelNode } from "./modelgraph.ts";
+import { phaseLegend } from "./phaselegend.ts";
 import type { Session } from "./session.ts";
 import type { Trace } from "./trace.ts";
 
@@ -117,13 +119,12 @@ export class CallGraph {
   }
 
   #drawEdges(layout: Layout, width: number): void {
+    const size = { width, height: BOX_HEIGHT };
+    const places = labelPlaces(this.#graph.edges.map(edgeLabel), layout, size);
     this.#edgeElements = this.#graph.edges.map((edge, k) => {
       const box = layout.boxes.get(edge.from) ?? { x: 0, y: 0 };
-      return edgeElement(edge, layout.routes[k], layout.direction, {
-        ...box,
-        width,
-        height: BOX_HEIGHT,
-      });
+      const caller = { ...box, ...size };
+      return edgeElement(edge, layout.routes[k], layout.direction, caller, places[k]);
     });
     this.#edges.replaceChildren(...this.#edgeElements);
   }
@@ -276,6 +277,7 @@ function legend(): HTMLElement {
     entry("call"),
     entry("async"),
     entry("stream"),
+    h("span", { class: "legend" }, phaseLegend()),
   );
 }
 

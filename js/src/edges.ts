@@ -3,6 +3,7 @@
 import { ERROR_SHARE } from "./boxes.ts";
 import { svg } from "./dom.ts";
 import { count } from "./format.ts";
+import { ARRIVE, LABEL_HEIGHT, labelWidth, LEAVE } from "./labels.ts";
 import type { Point, Route } from "./layout.ts";
 import type { ModelEdge } from "./modelgraph.ts";
 
@@ -14,23 +15,22 @@ interface Caller extends Point {
   height: number;
 }
 
-/** Line and label of an edge. */
+/** Line and label of an edge; the label of a loop has its own place. */
 export function edgeElement(
   edge: ModelEdge,
   route: Route,
   direction: Direction,
   caller: Caller,
+  place: Point,
 ): SVGGElement {
   const recursive = route.points.length === 0;
   const d = recursive ? loop(caller) : curve(route, direction);
-  const at = recursive
-    ? { x: caller.x, y: caller.y - caller.height / 2 - 18 }
-    : labelPlace(route, direction);
+  const at = recursive ? { x: caller.x, y: caller.y - caller.height / 2 - 18 } : place;
   const kind = edge.streams ? "stream" : edge.async ? "async" : "";
   const failing = edge.errors / edge.count > ERROR_SHARE ? "failing" : "";
   const label = edgeLabel(edge);
-  const width = label.length * 6.4 + 4;
-  const back = { class: "label", x: at.x - width / 2, y: at.y - 7, width, height: 13, rx: 3 };
+  const [width, height] = [labelWidth(label), LABEL_HEIGHT];
+  const back = { class: "label", x: at.x - width / 2, y: at.y - height / 2, width, height, rx: 3 };
   return svg(
     "g",
     { class: `edge ${kind} ${failing}` },
@@ -40,7 +40,8 @@ export function edgeElement(
   );
 }
 
-function edgeLabel({ count: calls, streams, responses }: ModelEdge): string {
+/** What an edge says: how many calls, of a stream how many responses. */
+export function edgeLabel({ count: calls, streams, responses }: ModelEdge): string {
   const times = calls > 1 ? `×${count(calls)}` : "";
   return streams ? `${times} ${count(responses)} resp`.trim() : times;
 }
@@ -67,14 +68,9 @@ function curve({ points, back }: Route, direction: Direction): string {
 function segment(from: Point, to: Point, down: boolean): string {
   const [dx, dy] = [to.x - from.x, to.y - from.y];
   if (down ? dx === 0 : dy === 0) return ` L${to.x} ${to.y}`;
-  if (down) return ` C${from.x} ${from.y + 0.45 * dy} ${to.x} ${to.y - 0.85 * dy} ${to.x} ${to.y}`;
+  if (down)
+    return ` C${from.x} ${from.y + LEAVE * dy} ${to.x} ${to.y - ARRIVE * dy} ${to.x} ${to.y}`;
   return ` C${from.x + 0.5 * dx} ${from.y} ${to.x - 0.5 * dx} ${to.y} ${to.x} ${to.y}`;
-}
-
-function labelPlace({ points, back }: Route, direction: Direction): Point {
-  const { x, y } = points[points.length - 1];
-  const sign = back ? -1 : 1;
-  return direction === "down" ? { x, y: y - 16 * sign } : { x: x - 26 * sign, y };
 }
 
 /** Recursion: a loop above the box. */

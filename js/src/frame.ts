@@ -127,6 +127,12 @@ export class Frame implements Session {
       this.#take({ kind: "call", call: this.trace.roots[0] }, false);
   }
 
+  /** Take another store of the same run in the place of the first; what is looked at stays. */
+  show(store: Store): void {
+    this.#options.store = store;
+    this.draw();
+  }
+
   get state(): ViewState {
     const { range, open } = this.#timeline;
     return {
@@ -138,6 +144,7 @@ export class Frame implements Session {
 
   select(selection: Selection | null, { reveal = false } = {}): void {
     this.#timeline.range.following = false;
+    this.tip(null);
     this.#take(selection, reveal);
     this.#announce();
     this.#options.onSelect?.(selection);

@@ -28,6 +28,8 @@ const PARTS: [keyof PhaseSums, string, string, Phase | null][] = [
 /** Rarely worth a row: below this share of the call they are left out. */
 const MARGINAL = new Set<keyof PhaseSums>(["pre", "post"]);
 const MARGINAL_SHARE = 0.005;
+/** In the stack a smaller part would be a sliver as wide as the gap beside it. */
+const LEAST_SHARE = 0.004;
 
 export class Inspector {
   readonly element = h("div", {
@@ -78,7 +80,7 @@ export class Inspector {
   #factsOf(selection: Selection | null): string {
     if (!selection) return "nothing";
     const { trace } = this.#session;
-    const { errors, logs, notes, run } = trace.header;
+    const { errors, logs, notes, run, tensors } = trace.header;
     if (selection.kind !== "call") {
       const key = selection.kind === "fold" ? selection.key : selection.model;
       return `${selection.kind} ${key}\n${this.#calls(selection).length} ${trace.wall} ${run.state}`;
@@ -92,6 +94,7 @@ export class Inspector {
       errors[call],
       logs[call]?.length,
       notes[call],
+      call in tensors,
     ];
     return `call ${call}\n${facts} ${run.state}`;
   }
@@ -239,7 +242,7 @@ function chipList(chips: [string, string?][]): HTMLElement {
 function phases(trace: Trace, calls: readonly number[]): HTMLElement[] {
   const sums = trace.phases(calls);
   const whole = Object.values(sums).reduce((sum, us) => sum + us, 0);
-  const stack = PARTS.filter(([part]) => sums[part] > 0).map(([part, colour]) =>
+  const stack = PARTS.filter(([part]) => sums[part] > LEAST_SHARE * whole).map(([part, colour]) =>
     h("i", { class: `back-${colour}`, style: { flex: `${sums[part] / whole} 1 0` } }),
   );
   const label = PARTS.map(([part, , text]) => `${text} ${time(sums[part])}`).join(", ");

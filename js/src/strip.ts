@@ -39,10 +39,13 @@ export class Strip {
     const most = perPixel(concurrency, 0, this.#range.whole, pixels);
     pen.fillStyle = colours.infer;
     pen.globalAlpha = 0.55;
+    // One shape: columns beside one another leave seams on screens of other resolutions.
+    pen.beginPath();
     most.forEach((running, x) => {
       const height = (running / concurrency.max) * CURVE_HEIGHT;
-      if (running) pen.fillRect(plane.left + x, HEIGHT - 3 - height, 1, height);
+      if (running) pen.rect(plane.left + x, HEIGHT - 3 - height, 1, height);
     });
+    pen.fill();
     pen.globalAlpha = 1;
     this.#paintErrors(trace, pen, plane, colours);
     this.#paintWindow(pen, plane, colours);

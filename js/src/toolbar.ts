@@ -3,9 +3,8 @@
 import { h, setText } from "./dom.ts";
 import { count, time } from "./format.ts";
 import { HELP } from "./keys.ts";
+import { phaseLegend } from "./phaselegend.ts";
 import type { Trace } from "./trace.ts";
-
-const LEGEND = ["queue", "input", "infer", "output"] as const;
 
 export interface ToolbarActions {
   filter(text: string): void;
@@ -52,9 +51,6 @@ export class Toolbar {
       "aria-label": "? Keyboard help",
       onclick: () => actions.toggleHelp(),
     };
-    const legend = LEGEND.map((phase) =>
-      h("span", {}, h("i", { class: `swatch ${phase} back-${phase}` }), phase),
-    );
     this.element = h(
       "div",
       { class: "toolbar", role: "toolbar", "aria-label": "Run" },
@@ -62,7 +58,7 @@ export class Toolbar {
       this.#title,
       this.#facts,
       h("span", { class: "space" }),
-      h("span", { class: "legend", "aria-hidden": "true" }, legend),
+      h("span", { class: "legend", "aria-hidden": "true" }, phaseLegend()),
       this.#critical,
       this.filter,
       h("button", help, "?"),

@@ -12,7 +12,7 @@ interface Known {
   mount: typeof mount;
   store: Store;
   live: Live;
-  state?: ViewState;
+  state?: () => ViewState;
 }
 
 type Registry = Map<string, Known>;
@@ -21,31 +21,61 @@ type Registry = Map<string, Known>;
 const MANY_CALLS = 20_000;
 const SLOW_MS = 500;
 
-/** Draw a finished run into the host; returns how to remove it. On failure the host stays as it was. */
-export function mount(host: HTMLElement, header: Partial<Header>, buffer: ArrayBuffer): () => void {
-  const known = registry().get(header.run?.id ?? "");
-  const store = Store.of(header, buffer);
+/** A finished run in its host, and how to give it what could not be decoded at once. */
+interface Mounted {
+  complete(store: Store): void;
+  dispose(): void;
+}
+
+const mounted = new WeakMap<HTMLElement, Mounted>();
+
+/**
+ * Draw a finished run into the host; returns how to remove it. On failure the host stays as it was.
+ *
+ * Called without header and buffer it draws what the live view left behind, if there was one: nothing is
+ * decoded, so the page shows one in place of the other. Called again it takes the rest.
+ */
+export function mount(
+  host: HTMLElement,
+  header?: Partial<Header>,
+  buffer?: ArrayBuffer,
+): () => void {
+  const known = registry().get(header?.run?.id ?? host.dataset.run ?? "");
+  const store = header && buffer ? Store.of(header, buffer) : known?.store;
+  let shown = mounted.get(host);
+  if (!store || store.n === 0) return () => shown?.dispose();
+  if (shown) shown.complete(store);
+  else mounted.set(host, (shown = draw(host, store, known)));
+  return shown.dispose;
+}
+
+function draw(host: HTMLElement, store: Store, known: Known | undefined): Mounted {
   const kernel = known ? new Kernel(known.model) : null;
-  const frame = new Frame({
-    store,
-    kernel,
-    state: known?.state,
-    onSelect: known && selectedIn(known.model),
-  });
+  const state = known?.state?.();
+  const frame = new Frame({ store, kernel, state, onSelect: known && selectedIn(known.model) });
+  const dispose = (): void => {
+    mounted.delete(host);
+    frame.dispose();
+    kernel?.dispose();
+  };
   const before = [...host.childNodes];
+  widen(host);
   host.append(frame.element);
   try {
     frame.start();
   } catch (error) {
-    frame.dispose();
-    kernel?.dispose();
+    dispose();
     throw error;
   }
   for (const child of before) child.remove();
-  return () => {
-    frame.dispose();
-    kernel?.dispose();
-  };
+  return { complete: (whole) => frame.show(whole), dispose };
+}
+
+/** JupyterLab keeps room beside HTML that it does not keep beside widgets: a view would jump. */
+function widen(host: HTMLElement): void {
+  const parent = host.parentElement;
+  if (parent?.classList.contains("jp-RenderedHTMLCommon"))
+    host.style.marginRight = `-${getComputedStyle(parent).paddingRight}`;
 }
 
 const lives = new WeakMap<WidgetModel, Live>();
@@ -58,6 +88,8 @@ function initialize({ model }: { model: WidgetModel }): () => void {
   return () => {
     stop();
     live.dispose();
+    const { id } = live.store.header.run;
+    if (registry().get(id)?.live === live) registry().delete(id);
   };
 }
 
@@ -73,10 +105,16 @@ function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => v
       onFilter: setter(model, "filter"),
       onHeight: setter(model, "height"),
     };
-    frame = new Frame({ store: live.store, kernel, ...tell });
-    el.append(frame.element);
-    frame.start();
+    const made = (frame = new Frame({ store: live.store, kernel, ...tell }));
+    el.append(made.element);
+    made.start();
+    remember(() => made.state);
     obey();
+  };
+  /** For the document, which may come before this view goes or after. */
+  const remember = (state: () => ViewState): void => {
+    const known = registry().get(live.store.header.run.id);
+    if (known) known.state = state;
   };
   const obey = (): void => {
     const [row, filter] = [model.get("selected"), model.get("filter")];
@@ -96,8 +134,10 @@ function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => v
     model.off("change:selected", obey);
     model.off("change:filter", obey);
     repaint.cancel();
-    const known = registry().get(live.store.header.run.id);
-    if (frame && known) known.state = frame.state;
+    if (frame) {
+      const { state } = frame;
+      remember(() => state);
+    }
     frame?.dispose();
     kernel.dispose();
     if (!found) live.dispose();

@@ -34,16 +34,28 @@ def test_another_cell_in_the_history_does_not_count():
     assert 1 == book("\n\nx = 1").here("x").offset
 
 
-def test_an_older_text_keeps_its_place():
+def test_an_older_text_keeps_its_place(tmp_path):
     """An error may tell of a run before the last change."""
     cells = book()
     old, new = Place("In[1]", 1, "a"), Place("In[2]", 1, "b")
-    cells.remember(PATH, old)
-    cells.remember(PATH, new)
+    cells.remember(tmp_path / "model.py", old)
+    cells.remember(tmp_path / "model.py", new)
 
-    assert [old, new, new] == [cells.find(str(PATH), t) for t in ("a", "b", None)]
-    assert cells.find(str(PATH), "c") is None
-    assert cells.find("/elsewhere.py") is None
+    assert [old, new, None] == [cells.with_text(text) for text in "abc"]
+
+
+def test_a_file_that_was_changed_since_is_no_cells(tmp_path):
+    """An editor may have written it."""
+    cells, path = book(), tmp_path / "model.py"
+    place = Place("In[1]", 1, "a")
+    cells.remember(path, place)
+    found = []
+    for text in ("a", "b"):
+        path.write_text(text)
+        found.append(cells.find(str(path)))
+
+    assert [place, None] == found
+    assert cells.find(str(tmp_path / "other.py")) is None
 
 
 def test_the_oldest_texts_are_forgotten():
@@ -52,5 +64,5 @@ def test_the_oldest_texts_are_forgotten():
     for number in range(30):
         cells.remember(PATH, Place(f"In[{number}]", 1, str(number)))
 
-    found = [cells.find(str(PATH), str(n)) is not None for n in range(30)]
+    found = [cells.with_text(str(n)) is not None for n in range(30)]
     assert [False] * 10 + [True] * 20 == found

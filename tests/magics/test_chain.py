@@ -33,16 +33,17 @@ def test_a_caller_is_named_with_the_line_of_its_call(notebook):
     first, last = chain(notebook, "outer")
 
     assert ("outer", "double", 12) == (first.model, first.calls, first.line)
+    assert "" == first.error
     assert ("double", "", 9) == (last.model, last.calls, last.line)
 
 
 def test_a_model_that_is_missing_ends_the_chain(notebook):
-    """There is no file and no line to show."""
+    """There is no line to show."""
     notebook.run(OUTER)
     first, last = chain(notebook, "outer")
 
     assert "double" == first.calls == last.model
-    assert ("", 0) == (last.filename, last.line)
+    assert 0 == last.line
 
 
 def test_a_failure_that_was_handled_is_no_link(notebook):

@@ -5,7 +5,13 @@ import sys
 
 import pytest
 
-from blsnb.errors import BlsnbError, InferenceError, ModelConfigError, ModelLoadError
+from blsnb.errors import (
+    BlsnbError,
+    InferenceError,
+    ModelConfigError,
+    ModelLoadError,
+    WouldHang,
+)
 
 from .models import DOUBLE, FLOW, OUTER, infer
 
@@ -126,6 +132,19 @@ def test_the_chain_of_models_is_shown(notebook):
     assert "Models: outer → double" in ran.report
     assert called in ran.report
     assert f"{failed}: NameError: name 'factor' is not defined" in ran.report
+
+
+def test_a_hang_is_shown_at_the_call_that_would_wait(notebook):
+    """Who waits for whom, the line of the cell, and what to do."""
+    notebook.run(OUTER.replace('"double"', '"outer"'))
+    ran = notebook.run(infer("outer"))
+
+    assert isinstance(ran.error, WouldHang)
+    where = f"cell {notebook.cell(ago=1)} line 13 (model.py:12)"
+    assert f"outer calls outer at {where}" in ran.report
+    assert f"{where}, in model outer" in ran.report
+    assert "---> 13         answer = inner.exec()" in ran.report
+    assert "Give 'outer' more instances" in ran.report
 
 
 def test_the_line_where_a_chain_began_is_shown(notebook):

@@ -105,17 +105,20 @@ def test_nothing_is_shown_when_switched_off(double, settings):
     assert 1 == len(documents(double.run("run")))
 
 
-def test_previews_can_be_left_out(double, settings):
+@pytest.mark.parametrize("wanted", [True, False])
+def test_previews_can_be_left_out(double, settings, monkeypatch, wanted):
     """blsnb.options.embed_previews = False leaves statistics only."""
-    cell = (
-        "import blsnb, numpy\n"
-        "noise = numpy.random.default_rng(1).random(5000, numpy.float32)\n"
-        "blsnb.infer('double', {'X': noise})"
-    )
-    with_previews = double.run(cell).outputs[0]["text/html"]
-    settings.embed_previews = False
+    asked = []
 
-    assert len(double.run(cell).outputs[0]["text/html"]) < len(with_previews)
+    def document(trace, *, embed_previews):
+        asked.append(embed_previews)
+        return {"text/plain": "a document"}
+
+    monkeypatch.setattr("blsnb.views.mimebundle", document)
+    settings.embed_previews = wanted
+    double.run(infer("double"))
+
+    assert [wanted] == asked
 
 
 @pytest.mark.slow
@@ -143,7 +146,7 @@ def test_a_trace_of_nothing_shows_nothing(notebook, settings):
     assert [] == notebook.run(infer("double")).outputs
 
 
-def record(name="1", start=1, ended=True):
+def record(name="1", start=1, ended=False):
     call = SimpleNamespace(parent=None, request_start_ns=start, request_end_ns=0)
     return SimpleNamespace(id=name, calls=[call], ended=ended)
 
@@ -225,6 +228,15 @@ def test_the_last_event_of_a_run_makes_no_widget(runs):
     """It would be replaced at once."""
     run = record()
     runs.clock.now = run.calls[0].request_end_ns = 600_000_000
+    runs.observe(run, run.calls[0])
+
+    assert [] == FakeView.made
+
+
+def test_a_call_that_outlives_its_run_makes_no_widget(runs):
+    """A model's own thread may go on when the answer has left."""
+    run = record(ended=True)
+    runs.clock.now = 600_000_000
     runs.observe(run, run.calls[0])
 
     assert [] == FakeView.made

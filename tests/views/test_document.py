@@ -44,13 +44,13 @@ def page():
     return document.html(invoice_run(), code=CODE)
 
 
-def test_a_document_is_a_host_with_picture_and_table_then_one_module_script(page):
-    """Readers without scripts see the picture; others the view in its place."""
+def test_a_document_is_a_host_with_picture_and_table_then_its_scripts(page):
+    """The picture for readers without scripts; for others a look at what is there."""
     elements = Elements(page)
 
     assert ["div", "img", "details"] == elements.tags()[:3]
-    assert 1 == elements.tags().count("script")
-    assert ("script", {"type": "module"}) == elements.found[-1]
+    assert [("script", {}), ("script", {"type": "module"})] == elements.found[-2:]
+    assert 2 == elements.tags().count("script")
     host = elements.found[0][1]
     assert ("blsnb-run", wire.page_id(invoice_run())) == (
         host["class"],
@@ -103,7 +103,7 @@ def test_nothing_that_a_trace_says_becomes_an_element_or_ends_the_script():
         *("div", "img", "details", "summary", "table", "thead", "tbody"),
         *("tr", "th", "td", "script"),
     }
-    assert 1 == elements.tags().count("script")
+    assert 2 == elements.tags().count("script")
     assert all(not key.startswith("on") for _, attrs in elements.found for key in attrs)
 
 
@@ -145,14 +145,16 @@ def test_a_finished_run_is_html_and_text_and_no_widget():
 
 
 def test_a_saved_page_is_a_whole_page_with_a_title():
-    """A file that a browser opens by itself, in the right encoding."""
+    """A file that a browser opens by itself, in the right encoding, light or dark."""
     saved = document.page(hostile_run())
     elements = Elements(saved)
 
     assert saved.startswith("<!doctype html>")
     assert ("meta", {"charset": "utf-8"}) in elements.found
-    assert ["html", "head", "meta", "title", "body", "div"] == elements.tags()[:6]
-    assert 1 == elements.tags().count("script")
+    scheme = {"name": "color-scheme", "content": "light dark"}
+    assert ("meta", scheme) in elements.found
+    assert ["html", "head", "meta", "meta", "title", "body"] == elements.tags()[:6]
+    assert 2 == elements.tags().count("script")
 
 
 def test_ten_thousand_calls_stay_under_half_a_megabyte():

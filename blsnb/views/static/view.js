@@ -208,16 +208,60 @@ function place(element, attributes) {
   for (const [name, value2] of Object.entries(attributes)) element.setAttribute(name, String(value2));
 }
 
+// src/labels.ts
+var LABEL_HEIGHT = 13;
+var CHARACTER = 6.4;
+var MARGIN = 4;
+var [BEFORE_BOX_DOWN, BEFORE_BOX_RIGHT] = [16, 26];
+var LEAVE = 0.45;
+var ARRIVE = 0.85;
+var ALONG = [0.5, 0.65, 0.35, 0.8, 0.2];
+function labelWidth(text) {
+  return text.length * CHARACTER + MARGIN;
+}
+function labelPlaces(texts2, { routes, boxes, direction }, box) {
+  const taken = [...boxes.values()].map((centre) => ({ ...centre, ...box }));
+  return routes.map((route, k) => {
+    if (!texts2[k] || route.points.length === 0) return { x: 0, y: 0 };
+    const size = { width: labelWidth(texts2[k]), height: LABEL_HEIGHT };
+    const candidates = [beforeBox(route, direction), ...along(route, direction)];
+    const areas = candidates.map((at) => ({ ...at, ...size }));
+    const found = areas.find((area) => !taken.some((other) => overlap(area, other))) ?? areas[0];
+    taken.push(found);
+    return { x: found.x, y: found.y };
+  });
+}
+function beforeBox({ points, back }, direction) {
+  const { x, y } = points[points.length - 1];
+  const sign = back ? -1 : 1;
+  return direction === "down" ? { x, y: y - BEFORE_BOX_DOWN * sign } : { x: x - BEFORE_BOX_RIGHT * sign, y };
+}
+function along({ points }, direction) {
+  const segments = points.slice(1).map((to, k) => [points[k], to]);
+  return segments.reverse().flatMap(([from, to]) => ALONG.map((share) => onCurve(from, to, share, direction)));
+}
+function onCurve(from, to, t, direction) {
+  const [dx, dy] = [to.x - from.x, to.y - from.y];
+  const [leave, arrive] = direction === "down" ? [LEAVE, 1 - ARRIVE] : [0.5, 0.5];
+  const [first, second, last] = [3 * t * (1 - t) ** 2, 3 * t ** 2 * (1 - t), t ** 3];
+  const main = first * leave + second * arrive + last;
+  const side = second + last;
+  return direction === "down" ? { x: from.x + side * dx, y: from.y + main * dy } : { x: from.x + main * dx, y: from.y + side * dy };
+}
+function overlap(a, b) {
+  return 2 * Math.abs(a.x - b.x) < a.width + b.width && 2 * Math.abs(a.y - b.y) < a.height + b.height;
+}
+
 // src/edges.ts
-function edgeElement(edge, route, direction, caller) {
+function edgeElement(edge, route, direction, caller, place3) {
   const recursive = route.points.length === 0;
   const d = recursive ? loop(caller) : curve(route, direction);
-  const at = recursive ? { x: caller.x, y: caller.y - caller.height / 2 - 18 } : labelPlace(route, direction);
+  const at = recursive ? { x: caller.x, y: caller.y - caller.height / 2 - 18 } : place3;
   const kind = edge.streams ? "stream" : edge.async ? "async" : "";
   const failing = edge.errors / edge.count > ERROR_SHARE ? "failing" : "";
   const label2 = edgeLabel(edge);
-  const width = label2.length * 6.4 + 4;
-  const back = { class: "label", x: at.x - width / 2, y: at.y - 7, width, height: 13, rx: 3 };
+  const [width, height] = [labelWidth(label2), LABEL_HEIGHT];
+  const back = { class: "label", x: at.x - width / 2, y: at.y - height / 2, width, height, rx: 3 };
   return svg(
     "g",
     { class: `edge ${kind} ${failing}` },
@@ -246,13 +290,9 @@ function curve({ points, back }, direction) {
 function segment(from, to, down) {
   const [dx, dy] = [to.x - from.x, to.y - from.y];
   if (down ? dx === 0 : dy === 0) return ` L${to.x} ${to.y}`;
-  if (down) return ` C${from.x} ${from.y + 0.45 * dy} ${to.x} ${to.y - 0.85 * dy} ${to.x} ${to.y}`;
+  if (down)
+    return ` C${from.x} ${from.y + LEAVE * dy} ${to.x} ${to.y - ARRIVE * dy} ${to.x} ${to.y}`;
   return ` C${from.x + 0.5 * dx} ${from.y} ${to.x - 0.5 * dx} ${to.y} ${to.x} ${to.y}`;
-}
-function labelPlace({ points, back }, direction) {
-  const { x, y } = points[points.length - 1];
-  const sign = back ? -1 : 1;
-  return direction === "down" ? { x, y: y - 16 * sign } : { x: x - 26 * sign, y };
 }
 function loop({ x, y, width, height }) {
   const top = y - height / 2;
@@ -496,7 +536,7 @@ function draw(nodes, edges, arcs, layers, paths, zigzag, crossings2, options) {
   const reach = (vertex) => vertex.node < 0 ? vertex.half : size / 2;
   const low = Math.min(...all.map((vertex) => vertex.across - reach(vertex)));
   const high = Math.max(...all.map((vertex) => vertex.across + reach(vertex)));
-  const point = (along2, across2) => down ? { x: across2 - low, y: along2 } : { x: along2, y: across2 - low };
+  const point = (along3, across2) => down ? { x: across2 - low, y: along3 } : { x: along3, y: across2 - low };
   const boxes = /* @__PURE__ */ new Map();
   for (const vertex of all) {
     if (vertex.node < 0) continue;
@@ -506,12 +546,12 @@ function draw(nodes, edges, arcs, layers, paths, zigzag, crossings2, options) {
   const routes = edges.map(() => ({ points: [], back: false }));
   for (const { edge, reversed } of arcs) {
     const steps2 = stepsOf(paths.get(edge) ?? [], bands, zigzag, depth, reversed ? BACK_SHIFT : 0);
-    const points = steps2.map(([along2, across2]) => point(along2, across2));
+    const points = steps2.map(([along3, across2]) => point(along3, across2));
     routes[edge] = { points: reversed ? points.reverse() : points, back: reversed };
   }
-  const along = bands[bands.length - 1].end;
+  const along2 = bands[bands.length - 1].end;
   const across = high - low;
-  const [width, height] = down ? [across, along] : [along, across];
+  const [width, height] = down ? [across, along2] : [along2, across];
   return { boxes, routes, width, height, crossings: crossings2, direction: options.direction };
 }
 function bandsOf(zigzag, depth, gap) {
@@ -1013,10 +1053,18 @@ function addEdge(to, edge) {
     to[key] += edge[key];
 }
 
+// src/phaselegend.ts
+var PHASES2 = ["queue", "input", "infer", "output"];
+function phaseLegend() {
+  return PHASES2.map(
+    (phase) => h("span", {}, h("i", { class: `swatch ${phase} back-${phase}` }), phase)
+  );
+}
+
 // src/callgraph.ts
 var FAR = 0.62;
 var [LEAST_HEIGHT, MOST_HEIGHT] = [150, 300];
-var MARGIN = 44;
+var MARGIN2 = 44;
 var CallGraph = class {
   element;
   #session;
@@ -1061,7 +1109,7 @@ var CallGraph = class {
     this.#layout = chooseLayout(this.#graph, width, paneWidth, fit);
     this.#drawEdges(this.#layout, width);
     this.#drawBoxes(this.#layout, width);
-    const wanted = Math.round(this.#layout.height * fit(this.#layout) + MARGIN);
+    const wanted = Math.round(this.#layout.height * fit(this.#layout) + MARGIN2);
     const shape2 = `${[...this.#boxes.keys()]} ${paneWidth}`;
     if (shape2 !== this.#shape) this.fit(Math.min(MOST_HEIGHT, Math.max(LEAST_HEIGHT, wanted)));
     this.#shape = shape2;
@@ -1087,9 +1135,9 @@ var CallGraph = class {
   fit(height = this.element.clientHeight) {
     const width = this.#paneWidth();
     if (!this.#layout || width === 0) return;
-    const { width: across, height: along } = this.#layout;
-    const scale = Math.max(0.2, Math.min(1, (width - 32) / across, (height - 38) / along));
-    const top = Math.max(8, (height - 24 - along * scale) / 2);
+    const { width: across, height: along2 } = this.#layout;
+    const scale = Math.max(0.2, Math.min(1, (width - 32) / across, (height - 38) / along2));
+    const top = Math.max(8, (height - 24 - along2 * scale) / 2);
     this.#view = { scale, x: (width - across * scale) / 2, y: top };
     this.#apply();
   }
@@ -1103,13 +1151,12 @@ var CallGraph = class {
     return Math.min(1, (this.#paneWidth() - 32) / width, (MOST_HEIGHT - 30) / (height + 34));
   }
   #drawEdges(layout, width) {
+    const size = { width, height: BOX_HEIGHT };
+    const places = labelPlaces(this.#graph.edges.map(edgeLabel), layout, size);
     this.#edgeElements = this.#graph.edges.map((edge, k) => {
       const box = layout.boxes.get(edge.from) ?? { x: 0, y: 0 };
-      return edgeElement(edge, layout.routes[k], layout.direction, {
-        ...box,
-        width,
-        height: BOX_HEIGHT
-      });
+      const caller = { ...box, ...size };
+      return edgeElement(edge, layout.routes[k], layout.direction, caller, places[k]);
     });
     this.#edges.replaceChildren(...this.#edgeElements);
   }
@@ -1244,7 +1291,8 @@ function legend() {
     { class: "edges", "aria-hidden": "true" },
     entry("call"),
     entry("async"),
-    entry("stream")
+    entry("stream"),
+    h("span", { class: "legend" }, phaseLegend())
   );
 }
 function chooseLayout(graph, width, paneWidth, fit) {
@@ -1836,6 +1884,7 @@ var PARTS = [
 ];
 var MARGINAL = /* @__PURE__ */ new Set(["pre", "post"]);
 var MARGINAL_SHARE = 5e-3;
+var LEAST_SHARE = 4e-3;
 var Inspector = class {
   element = h("div", {
     class: "inspector",
@@ -1880,7 +1929,7 @@ var Inspector = class {
   #factsOf(selection) {
     if (!selection) return "nothing";
     const { trace } = this.#session;
-    const { errors, logs, notes, run } = trace.header;
+    const { errors, logs, notes, run, tensors } = trace.header;
     if (selection.kind !== "call") {
       const key = selection.kind === "fold" ? selection.key : selection.model;
       return `${selection.kind} ${key}
@@ -1894,7 +1943,8 @@ ${this.#calls(selection).length} ${trace.wall} ${run.state}`;
       responses[call],
       errors[call],
       logs[call]?.length,
-      notes[call]
+      notes[call],
+      call in tensors
     ];
     return `call ${call}
 ${facts} ${run.state}`;
@@ -2027,7 +2077,7 @@ function chipList(chips) {
 function phases(trace, calls) {
   const sums = trace.phases(calls);
   const whole = Object.values(sums).reduce((sum, us) => sum + us, 0);
-  const stack = PARTS.filter(([part]) => sums[part] > 0).map(
+  const stack = PARTS.filter(([part]) => sums[part] > LEAST_SHARE * whole).map(
     ([part, colour]) => h("i", { class: `back-${colour}`, style: { flex: `${sums[part] / whole} 1 0` } })
   );
   const label2 = PARTS.map(([part, , text]) => `${text} ${time(sums[part])}`).join(", ");
@@ -2169,12 +2219,12 @@ function splitter(options) {
     options.resize(Math.round(Math.max(least, Math.min(most, size))));
     show();
   };
-  const along = (event) => axis === "x" ? event.clientX : event.clientY;
+  const along2 = (event) => axis === "x" ? event.clientX : event.clientY;
   element.addEventListener("focus", show);
   element.addEventListener("pointerdown", (start) => {
     const from = options.size();
     element.setPointerCapture(start.pointerId);
-    const move = (event) => moveTo(from + (along(event) - along(start)) * (behind ? -1 : 1));
+    const move = (event) => moveTo(from + (along2(event) - along2(start)) * (behind ? -1 : 1));
     const end = () => element.removeEventListener("pointermove", move);
     element.addEventListener("pointermove", move);
     element.addEventListener("pointerup", end, { once: true });
@@ -2190,7 +2240,7 @@ function splitter(options) {
 }
 
 // src/style.css
-var style_default = '/* Colours: phases and error keep 3:1 to the background and differ for every kind of colour vision. */\n.view {\n  --bg: #ffffff; --bg2: #f6f7f9; --card: #ffffff;\n  --fg: #1c2128; --fg2: #57606a; --fg3: #818b98;\n  --line: #d8dee4; --line2: #eceff2; --shade: #0f172a14; --over: #0f172a0a; --error-bg: #fdf0ee;\n  --accent: #1f6feb; --queue: #c27c00; --input: #4a9bd3; --infer: #1b4f93; --output: #12866a;\n  --error: #b42318; --running: #7a5cc9;\n  color-scheme: light;\n}\n.view[data-theme="dark"] {\n  --bg: #111317; --bg2: #181b20; --card: #1d2127;\n  --fg: #e6e9ed; --fg2: #a3adb8; --fg3: #77818d;\n  --line: #31373f; --line2: #23282e; --shade: #ffffff1a; --over: #ffffff0d; --error-bg: #331a1d;\n  --accent: #6cb0ff; --queue: #f7c948; --input: #a5dbfa; --infer: #4593e0; --output: #3ccf9b;\n  --error: #f2545b; --running: #b79cf5;\n  color-scheme: dark;\n}\n\n:host { all: initial; display: block; }\n.view {\n  --code: var(--jp-code-font-family, ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace);\n  --side: 322px;\n  position: relative; overflow: hidden; container-type: inline-size;\n  border: 1px solid var(--line); border-radius: 8px;\n  background: var(--bg); color: var(--fg); text-align: left;\n  font: 12px/1.4 var(--jp-ui-font-family, system-ui, -apple-system, "Segoe UI", sans-serif);\n  font-variant-numeric: tabular-nums;\n}\n.view *, .view *::before { box-sizing: border-box; }\n.code { font-family: var(--code); font-size: 11px; }\n.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }\n:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }\nh3 { margin: 0; font-size: 13px; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere; }\nh4 { display: flex; justify-content: space-between; gap: 8px; margin: 14px 0 5px; color: var(--fg2); font-size: 11px; font-weight: 600; line-height: 1.3; }\np { margin: 0; }\n\nbutton {\n  min-width: 24px; min-height: 24px; padding: 2px 6px;\n  border: 1px solid var(--line); border-radius: 5px; background: none;\n  color: var(--fg2); font: inherit; font-size: 11px; cursor: pointer;\n}\nbutton:hover { background: var(--over); color: var(--fg); }\nbutton[aria-pressed="true"] { background: var(--shade); color: var(--fg); }\nbutton.quiet { border-color: transparent; }\n\n.back-queue { background: var(--queue); }\n.back-input { background: var(--input); }\n.back-infer { background: var(--infer); }\n.back-child { background: color-mix(in srgb, var(--infer) 28%, transparent); }\n.back-output { background: var(--output); }\n.back-fg3 { background: var(--fg3); }\n.fill-queue { fill: var(--queue); }\n.fill-input { fill: var(--input); }\n.fill-infer { fill: var(--infer); }\n.fill-output { fill: var(--output); }\n.swatch { display: inline-block; flex: none; width: 12px; height: 9px; border-radius: 2px; }\n.swatch.queue { height: 4px; vertical-align: 2px; }\n.swatch.pre, .swatch.post { height: 1px; vertical-align: 4px; }\n\n/* the line above the panes */\n.toolbar { display: flex; flex-wrap: wrap; align-items: center; gap: 4px 10px; min-height: 37px; padding: 5px 10px; border-bottom: 1px solid var(--line); }\n.state { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--output); }\n.state.error { background: var(--error); }\n.state.running { background: var(--running); }\n.state.cancelled { background: var(--fg3); }\n.title { max-width: 36ch; overflow: hidden; font-weight: 600; text-overflow: ellipsis; white-space: nowrap; }\n.figures { display: flex; gap: 12px; color: var(--fg2); white-space: nowrap; }\n.figures b { color: var(--fg); font-weight: 600; }\n.figures .failed, .figures .failed b { color: var(--error); }\n.figures .running { color: var(--running); }\n.space { flex: 1; }\n.legend { display: flex; gap: 10px; color: var(--fg2); font-size: 11px; white-space: nowrap; }\n.legend span { display: inline-flex; align-items: center; gap: 4px; }\n.legend .swatch { vertical-align: 0; }\n.filter { width: 150px; min-height: 24px; padding: 2px 7px; border: 1px solid var(--line); border-radius: 5px; background: var(--bg2); color: var(--fg); font: inherit; }\n.filter::placeholder { color: var(--fg2); opacity: 1; }\n\n/* the panes */\n.panes { position: relative; display: grid; grid-template: var(--graph, 200px) minmax(0, 1fr) / minmax(0, 1fr) var(--side); height: var(--height, 500px); }\n.callgraph { grid-area: 1 / 1; position: relative; min-height: 0; overflow: hidden; border-bottom: 1px solid var(--line); background: var(--bg2); }\n.timeline { grid-area: 2 / 1; display: flex; flex-direction: column; min-height: 0; min-width: 0; }\n.inspector { grid-area: 1 / 2 / 3 / 3; min-width: 0; padding: 10px 12px 16px; overflow: auto; border-left: 1px solid var(--line); }\n.splitter { position: relative; z-index: 2; touch-action: none; }\n.splitter.x { grid-area: 1 / 2 / 3 / 3; justify-self: start; width: 7px; margin-left: -3px; cursor: col-resize; }\n.splitter.y { grid-area: 2 / 1; align-self: start; height: 7px; margin-top: -4px; cursor: row-resize; }\n.splitter:hover, .splitter:focus-visible { background: var(--shade); }\n\n/* call graph */\n.callgraph > svg { display: block; width: 100%; height: 100%; cursor: grab; user-select: none; }\n.callgraph > svg:active { cursor: grabbing; }\n.box { cursor: pointer; outline: none; }\n.box .frame { fill: var(--card); stroke: var(--line); }\n.box:hover .frame { stroke: var(--fg3); }\n.box.failing .frame { stroke: var(--error); }\n.box.span .frame { stroke-dasharray: 4 3; }\n.box.selected .frame { stroke: var(--accent); stroke-width: 2.5; }\n.box:focus-visible .frame { stroke: var(--accent); stroke-width: 3; }\n.box .track { fill: var(--line2); }\n.box .name { fill: var(--fg); font-size: 12px; font-weight: 600; }\n.box .second { fill: var(--fg2); font-size: 10.5px; }\n.box .failed { fill: var(--error); font-weight: 600; }\n.box.dim, .edge.dim { opacity: .3; }\n.far .box .second, .far .edge text, .far .edge rect { display: none; }\n.far .box .name { font-size: 14px; }\n.edge path { fill: none; stroke: var(--fg3); stroke-width: 1.25; opacity: .75; marker-end: var(--arrow); }\n.edge.async path { stroke-dasharray: 5 3; }\n.edge.stream path { stroke-width: 2; stroke-dasharray: 1.5 3; stroke-linecap: round; }\n.edge.failing path { stroke: var(--error); }\n.edge.path path { stroke: var(--fg); opacity: 1; }\n.edge.path.failing path { stroke: var(--error); stroke-width: 2; }\n.edge .label { fill: var(--bg2); }\n.edge text { fill: var(--fg2); font-size: 10.5px; }\n.edge.failing text { fill: var(--error); }\n.edges { position: absolute; bottom: 6px; left: 10px; display: flex; gap: 12px; padding: 0 4px; background: var(--bg2); color: var(--fg2); font-size: 10.5px; }\n.edges i { display: inline-block; width: 20px; margin-right: 4px; border-top: 1.5px solid var(--fg2); vertical-align: middle; }\n.edges .async { border-top-style: dashed; }\n.edges .stream { border-top: 2px dotted var(--fg2); }\n.zoom { position: absolute; right: 6px; bottom: 6px; display: flex; gap: 2px; border-radius: 6px; background: var(--bg2); }\n\n/* timeline */\n.strip, .axis { display: block; flex: none; border-bottom: 1px solid var(--line2); }\n.strip { height: 26px; cursor: crosshair; touch-action: none; }\n.axis { height: 20px; }\n.tree { position: relative; flex: 1; min-height: 0; overflow: hidden auto; outline-offset: -2px; }\n.bars { position: sticky; top: 0; left: 0; display: block; pointer-events: none; }\n.rows { position: absolute; inset: 0 0 auto; }\n.row { position: absolute; right: 0; left: 0; display: flex; height: 22px; white-space: nowrap; cursor: default; }\n.row:hover { background: var(--over); }\n.row.selected { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.tree:focus-visible .row.cursor { outline: 1px solid var(--accent); outline-offset: -1px; }\n.row.dim .names { opacity: .45; }\n.names { display: flex; flex: none; align-items: center; width: var(--names, 220px); padding: 0 6px 0 2px; overflow: hidden; }\n.guide { flex: none; align-self: stretch; width: 12px; border-right: 1px solid var(--line2); }\n.triangle { display: grid; flex: none; place-items: center; width: 16px; height: 22px; color: var(--fg2); }\n.triangle svg { width: 8px; height: 8px; }\n.row[aria-expanded="true"] .triangle svg { rotate: 90deg; }\n.names .name { overflow: hidden; text-overflow: ellipsis; }\n.names .calls, .names .span { font-style: italic; }\n.names .calls { color: var(--fg2); }\n.count { flex: none; margin-left: 5px; color: var(--fg2); font-size: 11px; }\n.badge { flex: none; margin-left: 5px; padding: 0 3px; border: 1px solid var(--line); border-radius: 3px; color: var(--fg2); font-size: 10px; line-height: 14px; }\n.badge.error { border-color: var(--error); color: var(--error); }\n\n/* inspector */\n.breadcrumb, .hint { margin-bottom: 2px; color: var(--fg2); font-size: 11px; overflow-wrap: anywhere; }\n.crumb { min-width: 0; text-align: left; min-height: 22px; padding: 0; border: 0; border-radius: 3px; }\n.crumb:hover { background: none; text-decoration: underline; }\n.chips { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 5px; }\n.chip { max-width: 100%; padding: 0 7px; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 10px; color: var(--fg2); font-size: 10.5px; line-height: 17px; }\n.chip.error { border-color: var(--error); color: var(--error); }\n.chip.running { border-color: var(--running); color: var(--running); }\n.stack { display: flex; gap: 1px; height: 10px; margin: 9px 0 6px; overflow: hidden; border-radius: 3px; background: var(--line2); }\n.stack i { min-width: 1px; }\n.phases { width: 100%; border-collapse: collapse; font-size: 11.5px; }\n.phases th, .phases td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; }\n.phases .swatch { margin-right: 6px; }\n.phases td { padding-left: 8px; color: var(--fg2); text-align: right; }\n.phases td:nth-child(2) { color: var(--fg); }\n.phases .absent { color: var(--fg2); font-style: italic; }\n.error:not(.badge, .chip, .state) { margin-top: 8px; padding: 6px 8px; border-left: 3px solid var(--error); border-radius: 0 4px 4px 0; background: var(--error-bg); overflow-wrap: anywhere; white-space: pre-wrap; }\n.chain { margin-bottom: 3px; color: var(--fg2); font-size: 10.5px; }\n.note { margin-top: 8px; padding: 4px 8px; border-left: 3px solid var(--queue); background: var(--bg2); overflow-wrap: anywhere; }\n.head { display: grid; grid-template-columns: 14px minmax(0, 1fr) auto; gap: 0 6px; align-items: baseline; width: 100%; padding: 4px 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); text-align: left; }\n.head[aria-expanded="true"] { background: var(--over); }\n.head .name { overflow: hidden; font-weight: 600; text-overflow: ellipsis; }\n.head .arrow, .head .datatype, .head .shape, .head .place { color: var(--fg2); }\n.head .shape { grid-column: 2; }\n.head .place { font-size: 10.5px; text-align: right; }\n.detail { padding: 6px 2px 10px; }\n.facts { display: grid; grid-template-columns: repeat(3, 1fr); gap: 2px 10px; margin-bottom: 6px; font-size: 11px; }\n.facts div { display: flex; justify-content: space-between; gap: 4px; color: var(--fg2); }\n.facts b { color: var(--fg); font-weight: 500; }\n.histogram { display: block; width: 100%; height: 46px; border-radius: 4px; background: var(--bg2); }\n.caption { display: flex; justify-content: space-between; gap: 8px; margin-top: 1px; color: var(--fg2); font-size: 10.5px; }\n.slice { margin-top: 8px; }\n.picture { display: block; width: 100%; border-radius: 4px; background: var(--bg2); image-rendering: pixelated; }\n.segments { display: inline-flex; margin-bottom: 6px; overflow: hidden; border: 1px solid var(--line); border-radius: 5px; }\n.segments button { padding: 0 8px; border: 0; border-radius: 0; }\n.slider { display: grid; grid-template-columns: 46px 1fr auto; gap: 6px; align-items: center; min-height: 22px; color: var(--fg2); font-size: 11px; }\n.slider input { width: 100%; height: 16px; margin: 0; accent-color: var(--accent); }\n.strings, .logs, .source { max-height: 170px; overflow: auto; border: 1px solid var(--line2); border-radius: 4px; }\n.strings > div, .logs > div { display: grid; gap: 6px; padding: 1px 6px; overflow-wrap: anywhere; white-space: pre-wrap; border-top: 1px solid var(--line2); }\n.strings > div { grid-template-columns: 24px minmax(0, 1fr); }\n.logs > div { grid-template-columns: 52px auto minmax(0, 1fr); }\n.strings > div:first-child, .logs > div:first-child { border-top: 0; }\n.number, .level { color: var(--fg2); }\n.logs .warning .level { color: var(--queue); }\n.logs .error .level { color: var(--error); }\n.source > div { display: grid; grid-template-columns: 30px max-content; padding: 0 6px; line-height: 17px; white-space: pre; }\n.source .here { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.link { display: flex; justify-content: space-between; gap: 8px; width: 100%; padding: 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); font-size: 11.5px; }\n.link span:last-child { color: var(--fg2); }\n.more { width: 100%; margin-top: 4px; }\n\n/* over the panes */\n.tip { position: absolute; z-index: 9; top: 0; left: 0; max-width: 300px; padding: 6px 8px; border: 1px solid var(--line); border-radius: 6px; background: var(--card); box-shadow: 0 4px 16px #0003; font-size: 11px; pointer-events: none; overflow-wrap: anywhere; }\n.shares { display: grid; grid-template-columns: auto auto auto; gap: 0 10px; margin-top: 3px; }\n.shares > :not(:nth-child(3n + 1)) { text-align: right; }\n.tip .swatch { margin-right: 5px; }\n.tip .share { color: var(--fg2); }\n.tip .failed { margin-top: 4px; color: var(--error); }\n[hidden] { display: none; }\n.help { position: absolute; z-index: 8; inset: 37px 0 0; padding: 14px 18px; overflow: auto; background: var(--bg); }\n.help:focus { outline: none; }\n.help dl { display: grid; grid-template-columns: auto 1fr; gap: 4px 14px; margin: 8px 0 12px; }\n.help dd { margin: 0; color: var(--fg2); }\n\n@container (max-width: 980px) {\n  .legend { display: none; }\n  .panes { grid-template-columns: minmax(0, 1fr) min(var(--side), 288px); }\n}\n@container (max-width: 700px) {\n  .panes { grid-template: var(--graph, 200px) var(--timeline, 240px) auto / minmax(0, 1fr); height: auto; }\n  .inspector { grid-area: 3 / 1; max-height: 420px; border-top: 1px solid var(--line); border-left: 0; }\n  .splitter.x { display: none; }\n}\n@media (prefers-reduced-motion: no-preference) {\n  .state.running { animation: pulse 1.4s ease-in-out infinite; }\n  @keyframes pulse { 50% { opacity: .35; } }\n}\n@media (forced-colors: active) {\n  .row.selected { outline: 2px solid Highlight; }\n  .box .frame { stroke: CanvasText; }\n  .box.selected .frame { stroke: Highlight; }\n}\n';
+var style_default = '/* Colours: phases and error keep 3:1 to the background and differ for every kind of colour vision. */\n.view {\n  --bg: #ffffff; --bg2: #f6f7f9; --card: #ffffff;\n  --fg: #1c2128; --fg2: #57606a; --fg3: #818b98;\n  --line: #d8dee4; --line2: #eceff2; --shade: #0f172a14; --over: #0f172a0a; --error-bg: #fdf0ee;\n  --accent: #1f6feb; --queue: #c27c00; --input: #4a9bd3; --infer: #1b4f93; --output: #12866a;\n  --error: #b42318; --running: #7a5cc9;\n  color-scheme: light;\n}\n.view[data-theme="dark"] {\n  --bg: #111317; --bg2: #181b20; --card: #1d2127;\n  --fg: #e6e9ed; --fg2: #a3adb8; --fg3: #77818d;\n  --line: #31373f; --line2: #23282e; --shade: #ffffff1a; --over: #ffffff0d; --error-bg: #331a1d;\n  --accent: #6cb0ff; --queue: #f7c948; --input: #a5dbfa; --infer: #4593e0; --output: #3ccf9b;\n  --error: #f2545b; --running: #b79cf5;\n  color-scheme: dark;\n}\n\n:host { all: initial; display: block; }\n.view {\n  --code: var(--jp-code-font-family, ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace);\n  --side: 322px;\n  position: relative; overflow: hidden; container-type: inline-size;\n  border: 1px solid var(--line); border-radius: 8px;\n  background: var(--bg); color: var(--fg); text-align: left;\n  font: 12px/1.4 var(--jp-ui-font-family, system-ui, -apple-system, "Segoe UI", sans-serif);\n  font-variant-numeric: tabular-nums;\n}\n.view *, .view *::before { box-sizing: border-box; }\n.code { font-family: var(--code); font-size: 11px; }\n.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }\n:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }\nh3 { margin: 0; font-size: 13px; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere; }\nh4 { display: flex; justify-content: space-between; gap: 8px; margin: 14px 0 5px; color: var(--fg2); font-size: 11px; font-weight: 600; line-height: 1.3; }\np { margin: 0; }\n\nbutton {\n  min-width: 24px; min-height: 24px; padding: 2px 6px;\n  border: 1px solid var(--line); border-radius: 5px; background: none;\n  color: var(--fg2); font: inherit; font-size: 11px; cursor: pointer;\n}\nbutton:hover { background: var(--over); color: var(--fg); }\nbutton[aria-pressed="true"] { background: var(--shade); color: var(--fg); }\nbutton.quiet { border-color: transparent; }\n\n.back-queue { background: var(--queue); }\n.back-input { background: var(--input); }\n.back-infer { background: var(--infer); }\n.back-child { background: color-mix(in srgb, var(--infer) 28%, transparent); }\n.back-output { background: var(--output); }\n.back-fg3 { background: var(--fg3); }\n.fill-queue { fill: var(--queue); }\n.fill-input { fill: var(--input); }\n.fill-infer { fill: var(--infer); }\n.fill-output { fill: var(--output); }\n.swatch { display: inline-block; flex: none; width: 12px; height: 9px; border-radius: 2px; }\n.swatch.queue { height: 4px; vertical-align: 2px; }\n.swatch.pre, .swatch.post { height: 1px; vertical-align: 4px; }\n\n/* the line above the panes */\n.toolbar { display: flex; align-items: center; gap: 4px 10px; min-height: 37px; padding: 5px 10px; border-bottom: 1px solid var(--line); }\n.state { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--output); }\n.state.error { background: var(--error); }\n.state.running { background: var(--running); }\n.state.cancelled { background: var(--fg3); }\n.toolbar > * { flex: none; }\n.toolbar > .title { flex: 0 1 auto; min-width: 8ch; max-width: 36ch; overflow: hidden; font-weight: 600; text-overflow: ellipsis; white-space: nowrap; }\n.figures { display: flex; gap: 12px; color: var(--fg2); white-space: nowrap; }\n.figures b { color: var(--fg); font-weight: 600; }\n.figures .failed, .figures .failed b { color: var(--error); }\n.figures .running { color: var(--running); }\n.toolbar > .space { flex: 1; }\n.legend { display: flex; gap: 10px; color: var(--fg2); font-size: 11px; white-space: nowrap; }\n.legend span { display: inline-flex; align-items: center; gap: 4px; }\n.legend .swatch { vertical-align: 0; }\n.toolbar > .filter { flex: 0 1 150px; width: 150px; min-width: 90px; min-height: 24px; padding: 2px 7px; border: 1px solid var(--line); border-radius: 5px; background: var(--bg2); color: var(--fg); font: inherit; }\n.filter::placeholder { color: var(--fg2); opacity: 1; }\n\n/* the panes */\n.panes { position: relative; display: grid; grid-template: var(--graph, 200px) minmax(0, 1fr) / minmax(0, 1fr) var(--side); height: var(--height, 500px); }\n.callgraph { grid-area: 1 / 1; position: relative; min-height: 0; overflow: hidden; border-bottom: 1px solid var(--line); background: var(--bg2); }\n.timeline { grid-area: 2 / 1; display: flex; flex-direction: column; min-height: 0; min-width: 0; }\n.inspector { grid-area: 1 / 2 / 3 / 3; min-width: 0; padding: 10px 12px 16px; overflow: auto; border-left: 1px solid var(--line); }\n.splitter { position: relative; z-index: 2; touch-action: none; }\n.splitter.x { grid-area: 1 / 2 / 3 / 3; justify-self: start; width: 7px; margin-left: -3px; cursor: col-resize; }\n.splitter.y { grid-area: 2 / 1; align-self: start; height: 7px; margin-top: -4px; cursor: row-resize; }\n.splitter:hover, .splitter:focus-visible { background: var(--shade); }\n\n/* call graph */\n.callgraph > svg { display: block; width: 100%; height: 100%; cursor: grab; user-select: none; }\n.callgraph > svg:active { cursor: grabbing; }\n.box { cursor: pointer; outline: none; }\n.box .frame { fill: var(--card); stroke: var(--line); }\n.box:hover .frame { stroke: var(--fg3); }\n.box.failing .frame { stroke: var(--error); }\n.box.span .frame { stroke-dasharray: 4 3; }\n.box.selected .frame { stroke: var(--accent); stroke-width: 2.5; }\n.box:focus-visible .frame { stroke: var(--accent); stroke-width: 3; }\n.box .track { fill: var(--line2); }\n.box .name { fill: var(--fg); font-size: 12px; font-weight: 600; }\n.box .second { fill: var(--fg2); font-size: 10.5px; }\n.box .failed { fill: var(--error); font-weight: 600; }\n.box.dim, .edge.dim { opacity: .3; }\n.far .box .second, .far .edge text, .far .edge rect { display: none; }\n.far .box .name { font-size: 14px; }\n.edge path { fill: none; stroke: var(--fg3); stroke-width: 1.25; opacity: .75; marker-end: var(--arrow); }\n.edge.async path { stroke-dasharray: 5 3; }\n.edge.stream path { stroke-width: 2; stroke-dasharray: 1.5 3; stroke-linecap: round; }\n.edge.failing path { stroke: var(--error); }\n.edge.path path { stroke: var(--fg); opacity: 1; }\n.edge.path.failing path { stroke: var(--error); stroke-width: 2; }\n.edge .label { fill: var(--bg2); }\n.edge text { fill: var(--fg2); font-size: 10.5px; }\n.edge.failing text { fill: var(--error); }\n.edges { position: absolute; bottom: 6px; left: 10px; display: flex; gap: 12px; padding: 0 4px; background: var(--bg2); color: var(--fg2); font-size: 10.5px; }\n.edges i { display: inline-block; width: 20px; margin-right: 4px; border-top: 1.5px solid var(--fg2); vertical-align: middle; }\n.edges .async { border-top-style: dashed; }\n.edges .stream { border-top: 2px dotted var(--fg2); }\n.edges .legend { display: none; }\n.edges .legend i { width: 12px; margin: 0; border: 0; }\n.zoom { position: absolute; right: 6px; bottom: 6px; display: flex; gap: 2px; border-radius: 6px; background: var(--bg2); }\n\n/* timeline */\n.strip, .axis { display: block; flex: none; border-bottom: 1px solid var(--line2); }\n.strip { height: 26px; cursor: crosshair; touch-action: none; }\n.axis { height: 20px; }\n.tree { position: relative; flex: 1; min-height: 0; overflow: hidden auto; outline-offset: -2px; }\n.bars { position: sticky; top: 0; left: 0; display: block; pointer-events: none; }\n.rows { position: absolute; inset: 0 0 auto; }\n.row { position: absolute; right: 0; left: 0; display: flex; height: 22px; white-space: nowrap; cursor: default; }\n.row:hover { background: var(--over); }\n.row.selected { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.tree:focus-visible .row.cursor { outline: 1px solid var(--accent); outline-offset: -1px; }\n.row.dim .names { opacity: .45; }\n.names { display: flex; flex: none; align-items: center; width: var(--names, 220px); padding: 0 6px 0 2px; overflow: hidden; }\n.guide { flex: none; align-self: stretch; width: 12px; border-right: 1px solid var(--line2); }\n.triangle { display: grid; flex: none; place-items: center; width: 16px; height: 22px; color: var(--fg2); }\n.triangle svg { width: 8px; height: 8px; }\n.row[aria-expanded="true"] .triangle svg { rotate: 90deg; }\n.names .name { overflow: hidden; text-overflow: ellipsis; }\n.names .calls, .names .span { font-style: italic; }\n.names .calls { color: var(--fg2); }\n.count { flex: none; margin-left: 5px; color: var(--fg2); font-size: 11px; }\n.badge { flex: none; margin-left: 5px; padding: 0 3px; border: 1px solid var(--line); border-radius: 3px; color: var(--fg2); font-size: 10px; line-height: 14px; }\n.badge.error { border-color: var(--error); color: var(--error); }\n\n/* inspector */\n.breadcrumb, .hint { margin-bottom: 2px; color: var(--fg2); font-size: 11px; overflow-wrap: anywhere; }\n.crumb { min-width: 0; text-align: left; min-height: 22px; padding: 0; border: 0; border-radius: 3px; }\n.crumb:hover { background: none; text-decoration: underline; }\n.chips { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 5px; }\n.chip { max-width: 100%; padding: 0 7px; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 10px; color: var(--fg2); font-size: 10.5px; line-height: 17px; }\n.chip.error { border-color: var(--error); color: var(--error); }\n.chip.running { border-color: var(--running); color: var(--running); }\n.stack { display: flex; gap: 1px; height: 10px; margin: 9px 0 6px; overflow: hidden; border-radius: 3px; background: var(--line2); }\n.stack i { min-width: 1px; }\n.phases { width: 100%; border-collapse: collapse; font-size: 11.5px; }\n.phases th, .phases td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; }\n.phases .swatch { margin-right: 6px; }\n.phases td { padding-left: 8px; color: var(--fg2); text-align: right; }\n.phases td:nth-child(2) { color: var(--fg); }\n.phases .absent { color: var(--fg2); font-style: italic; }\n.error:not(.badge, .chip, .state) { margin-top: 8px; padding: 6px 8px; border-left: 3px solid var(--error); border-radius: 0 4px 4px 0; background: var(--error-bg); overflow-wrap: anywhere; white-space: pre-wrap; }\n.chain { margin-bottom: 3px; color: var(--fg2); font-size: 10.5px; }\n.note { margin-top: 8px; padding: 4px 8px; border-left: 3px solid var(--queue); background: var(--bg2); overflow-wrap: anywhere; }\n.head { display: grid; grid-template-columns: 14px minmax(0, 1fr) auto; gap: 0 6px; align-items: baseline; width: 100%; padding: 4px 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); text-align: left; }\n.head[aria-expanded="true"] { background: var(--over); }\n.head .name { overflow: hidden; font-weight: 600; text-overflow: ellipsis; }\n.head .arrow, .head .datatype, .head .shape, .head .place { color: var(--fg2); }\n.head .shape { grid-column: 2; }\n.head .place { font-size: 10.5px; text-align: right; }\n.detail { padding: 6px 2px 10px; }\n.facts { display: grid; grid-template-columns: repeat(3, 1fr); gap: 2px 10px; margin-bottom: 6px; font-size: 11px; }\n.facts div { display: flex; justify-content: space-between; gap: 4px; color: var(--fg2); }\n.facts b { color: var(--fg); font-weight: 500; }\n.histogram { display: block; width: 100%; height: 46px; border-radius: 4px; background: var(--bg2); }\n.caption { display: flex; justify-content: space-between; gap: 8px; margin-top: 1px; color: var(--fg2); font-size: 10.5px; }\n.slice { margin-top: 8px; }\n.picture { display: block; width: 100%; border-radius: 4px; background: var(--bg2); image-rendering: pixelated; }\n.segments { display: inline-flex; margin-bottom: 6px; overflow: hidden; border: 1px solid var(--line); border-radius: 5px; }\n.segments button { padding: 0 8px; border: 0; border-radius: 0; }\n.slider { display: grid; grid-template-columns: 46px 1fr auto; gap: 6px; align-items: center; min-height: 22px; color: var(--fg2); font-size: 11px; }\n.slider input { width: 100%; height: 16px; margin: 0; accent-color: var(--accent); }\n.strings, .logs, .source { max-height: 170px; overflow: auto; border: 1px solid var(--line2); border-radius: 4px; }\n.strings > div, .logs > div { display: grid; gap: 6px; padding: 1px 6px; overflow-wrap: anywhere; white-space: pre-wrap; border-top: 1px solid var(--line2); }\n.strings > div { grid-template-columns: 24px minmax(0, 1fr); }\n.logs > div { grid-template-columns: 52px auto minmax(0, 1fr); }\n.strings > div:first-child, .logs > div:first-child { border-top: 0; }\n.number, .level { color: var(--fg2); }\n.logs > .warning { box-shadow: inset 2px 0 var(--queue); }\n.logs .warning .level { color: var(--fg); font-weight: 600; }\n.logs .error .level { color: var(--error); }\n.source > div { display: grid; grid-template-columns: 30px max-content; padding: 0 6px; line-height: 17px; white-space: pre; }\n.source .here { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.link { display: flex; justify-content: space-between; gap: 8px; width: 100%; padding: 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); font-size: 11.5px; }\n.link span:last-child { color: var(--fg2); }\n.more { width: 100%; margin-top: 4px; }\n\n/* over the panes */\n.tip { position: absolute; z-index: 9; top: 0; left: 0; max-width: 300px; padding: 6px 8px; border: 1px solid var(--line); border-radius: 6px; background: var(--card); box-shadow: 0 4px 16px #0003; font-size: 11px; pointer-events: none; overflow-wrap: anywhere; }\n.shares { display: grid; grid-template-columns: auto auto auto; gap: 0 10px; margin-top: 3px; }\n.shares > :not(:nth-child(3n + 1)) { text-align: right; }\n.tip .swatch { margin-right: 5px; }\n.tip .share { color: var(--fg2); }\n.tip .failed { margin-top: 4px; color: var(--error); }\n[hidden] { display: none; }\n.help { position: absolute; z-index: 8; inset: 37px 0 0; padding: 14px 18px; overflow: auto; background: var(--bg); }\n.help:focus { outline: none; }\n.help dl { display: grid; grid-template-columns: auto 1fr; gap: 4px 14px; margin: 8px 0 12px; }\n.help dd { margin: 0; color: var(--fg2); }\n\n@container (max-width: 980px) {\n  .toolbar .legend { display: none; }\n  .edges .legend { display: flex; }\n  .panes { grid-template-columns: minmax(0, 1fr) min(var(--side), 288px); }\n}\n@container (max-width: 700px) {\n  .toolbar { flex-wrap: wrap; }\n  .panes { grid-template: var(--graph, 200px) var(--timeline, 240px) auto / minmax(0, 1fr); height: auto; }\n  .inspector { grid-area: 3 / 1; max-height: 420px; border-top: 1px solid var(--line); border-left: 0; }\n  .splitter.x { display: none; }\n}\n@container (max-width: 520px) {\n  .edges .legend { display: none; }\n}\n@media (prefers-reduced-motion: no-preference) {\n  .state.running { animation: pulse 1.4s ease-in-out infinite; }\n  @keyframes pulse { 50% { opacity: .35; } }\n}\n@media (forced-colors: active) {\n  .row.selected { outline: 2px solid Highlight; }\n  .box .frame { stroke: CanvasText; }\n  .box.selected .frame { stroke: Highlight; }\n}\n';
 
 // src/theme.ts
 var TOKENS = [
@@ -2904,10 +2954,12 @@ var Strip = class {
     const most = perPixel(concurrency2, 0, this.#range.whole, pixels);
     pen.fillStyle = colours.infer;
     pen.globalAlpha = 0.55;
+    pen.beginPath();
     most.forEach((running, x) => {
       const height = running / concurrency2.max * CURVE_HEIGHT;
-      if (running) pen.fillRect(plane.left + x, HEIGHT - 3 - height, 1, height);
+      if (running) pen.rect(plane.left + x, HEIGHT - 3 - height, 1, height);
     });
+    pen.fill();
     pen.globalAlpha = 1;
     this.#paintErrors(trace, pen, plane, colours);
     this.#paintWindow(pen, plane, colours);
@@ -3265,7 +3317,6 @@ var Timeline = class {
 };
 
 // src/toolbar.ts
-var LEGEND = ["queue", "input", "infer", "output"];
 var Toolbar = class {
   element;
   filter;
@@ -3302,9 +3353,6 @@ var Toolbar = class {
       "aria-label": "? Keyboard help",
       onclick: () => actions.toggleHelp()
     };
-    const legend2 = LEGEND.map(
-      (phase) => h("span", {}, h("i", { class: `swatch ${phase} back-${phase}` }), phase)
-    );
     this.element = h(
       "div",
       { class: "toolbar", role: "toolbar", "aria-label": "Run" },
@@ -3312,7 +3360,7 @@ var Toolbar = class {
       this.#title,
       this.#facts,
       h("span", { class: "space" }),
-      h("span", { class: "legend", "aria-hidden": "true" }, legend2),
+      h("span", { class: "legend", "aria-hidden": "true" }, phaseLegend()),
       this.#critical,
       this.filter,
       h("button", help, "?")
@@ -3372,14 +3420,14 @@ function plural(number, noun) {
 }
 
 // src/tooltip.ts
-var PHASES2 = [
+var PHASES3 = [
   ["queue", "queue"],
   ["input", "input"],
   ["infer", "infer"],
   ["child", "in child calls"],
   ["output", "output"]
 ];
-var [BESIDE, MARGIN2] = [14, 8];
+var [BESIDE, MARGIN3] = [14, 8];
 var ERROR_LENGTH = 160;
 var Tooltip = class {
   element = h("div", { class: "tip", role: "tooltip" });
@@ -3395,15 +3443,15 @@ var Tooltip = class {
     this.element.hidden = false;
     const box = frame.getBoundingClientRect();
     const { offsetWidth, offsetHeight } = this.element;
-    const x = Math.min(clientX - box.left + BESIDE, box.width - offsetWidth - MARGIN2);
-    const [below, above] = [clientY - box.top + BESIDE, clientY - box.top - offsetHeight - MARGIN2];
+    const x = Math.min(clientX - box.left + BESIDE, box.width - offsetWidth - MARGIN3);
+    const [below, above] = [clientY - box.top + BESIDE, clientY - box.top - offsetHeight - MARGIN3];
     const y = below + offsetHeight < box.height ? below : above;
-    this.element.style.translate = `${Math.max(MARGIN2, x)}px ${Math.max(MARGIN2, y)}px`;
+    this.element.style.translate = `${Math.max(MARGIN3, x)}px ${Math.max(MARGIN3, y)}px`;
   }
 };
 function content({ title, phases: phases2, error: error2 }) {
   const whole = Object.values(phases2).reduce((sum, us) => sum + us, 0);
-  const rows = PHASES2.filter(([part]) => phases2[part] > 0).flatMap(([part, text]) => [
+  const rows = PHASES3.filter(([part]) => phases2[part] > 0).flatMap(([part, text]) => [
     h("span", {}, h("i", { class: `swatch ${part} back-${part}` }), text),
     h("span", {}, time(phases2[part])),
     h("span", { class: "share" }, percent(phases2[part], whole))
@@ -3496,6 +3544,11 @@ var Frame = class {
     else if (this.trace.roots.length)
       this.#take({ kind: "call", call: this.trace.roots[0] }, false);
   }
+  /** Take another store of the same run in the place of the first; what is looked at stays. */
+  show(store) {
+    this.#options.store = store;
+    this.draw();
+  }
   get state() {
     const { range, open } = this.#timeline;
     return {
@@ -3506,6 +3559,7 @@ var Frame = class {
   }
   select(selection, { reveal = false } = {}) {
     this.#timeline.range.following = false;
+    this.tip(null);
     this.#take(selection, reveal);
     this.#announce();
     this.#options.onSelect?.(selection);
@@ -3795,30 +3849,41 @@ var Live = class {
 // src/view.ts
 var MANY_CALLS = 2e4;
 var SLOW_MS = 500;
+var mounted = /* @__PURE__ */ new WeakMap();
 function mount(host, header, buffer) {
-  const known = registry().get(header.run?.id ?? "");
-  const store = Store.of(header, buffer);
+  const known = registry().get(header?.run?.id ?? host.dataset.run ?? "");
+  const store = header && buffer ? Store.of(header, buffer) : known?.store;
+  let shown = mounted.get(host);
+  if (!store || store.n === 0) return () => shown?.dispose();
+  if (shown) shown.complete(store);
+  else mounted.set(host, shown = draw2(host, store, known));
+  return shown.dispose;
+}
+function draw2(host, store, known) {
   const kernel = known ? new Kernel(known.model) : null;
-  const frame = new Frame({
-    store,
-    kernel,
-    state: known?.state,
-    onSelect: known && selectedIn(known.model)
-  });
+  const state = known?.state?.();
+  const frame = new Frame({ store, kernel, state, onSelect: known && selectedIn(known.model) });
+  const dispose = () => {
+    mounted.delete(host);
+    frame.dispose();
+    kernel?.dispose();
+  };
   const before = [...host.childNodes];
+  widen(host);
   host.append(frame.element);
   try {
     frame.start();
   } catch (error2) {
-    frame.dispose();
-    kernel?.dispose();
+    dispose();
     throw error2;
   }
   for (const child of before) child.remove();
-  return () => {
-    frame.dispose();
-    kernel?.dispose();
-  };
+  return { complete: (whole) => frame.show(whole), dispose };
+}
+function widen(host) {
+  const parent = host.parentElement;
+  if (parent?.classList.contains("jp-RenderedHTMLCommon"))
+    host.style.marginRight = `-${getComputedStyle(parent).paddingRight}`;
 }
 var lives = /* @__PURE__ */ new WeakMap();
 function initialize({ model }) {
@@ -3828,6 +3893,8 @@ function initialize({ model }) {
   return () => {
     stop();
     live.dispose();
+    const { id } = live.store.header.run;
+    if (registry().get(id)?.live === live) registry().delete(id);
   };
 }
 function render({ model, el }) {
@@ -3835,17 +3902,22 @@ function render({ model, el }) {
   const live = found ?? new Live(model);
   const kernel = new Kernel(model);
   let frame = null;
-  const draw2 = () => {
+  const draw3 = () => {
     if (frame) return frame.draw();
     const tell = {
       onSelect: selectedIn(model),
       onFilter: setter(model, "filter"),
       onHeight: setter(model, "height")
     };
-    frame = new Frame({ store: live.store, kernel, ...tell });
-    el.append(frame.element);
-    frame.start();
+    const made = frame = new Frame({ store: live.store, kernel, ...tell });
+    el.append(made.element);
+    made.start();
+    remember(() => made.state);
     obey();
+  };
+  const remember = (state) => {
+    const known = registry().get(live.store.header.run.id);
+    if (known) known.state = state;
   };
   const obey = () => {
     const [row, filter] = [model.get("selected"), model.get("filter")];
@@ -3853,7 +3925,7 @@ function render({ model, el }) {
     if (typeof row === "number") frame?.selectRow(row);
   };
   const repaint = everyFrame(
-    draw2,
+    draw3,
     () => live.store.n > MANY_CALLS && live.store.header.run.state === "running"
   );
   const stop = live.onChange(repaint.ask);
@@ -3865,8 +3937,10 @@ function render({ model, el }) {
     model.off("change:selected", obey);
     model.off("change:filter", obey);
     repaint.cancel();
-    const known = registry().get(live.store.header.run.id);
-    if (frame && known) known.state = frame.state;
+    if (frame) {
+      const { state } = frame;
+      remember(() => state);
+    }
     frame?.dispose();
     kernel.dispose();
     if (!found) live.dispose();
@@ -3885,14 +3959,14 @@ function registry() {
   const page = globalThis;
   return page[/* @__PURE__ */ Symbol.for("blsnb")] ??= /* @__PURE__ */ new Map();
 }
-function everyFrame(draw2, slow) {
+function everyFrame(draw3, slow) {
   let frame = 0;
   let timer;
   let last = -Infinity;
   const paint = () => {
     frame = 0;
     last = performance.now();
-    draw2();
+    draw3();
   };
   const ask = () => {
     const wait = slow() ? SLOW_MS - (performance.now() - last) : 0;

@@ -1,0 +1,190 @@
+"""The folders of the models, and that a failed change leaves no trace."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from blsnb.errors import RepositoryError
+from blsnb.repository.repository import ModelRepository
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """A private folder beside one of the user's with a model in it."""
+    (tmp_path / "theirs" / "1").mkdir(parents=True)
+    (tmp_path / "a file").write_text("")
+    (tmp_path / ".hidden").mkdir()
+    repository = ModelRepository([tmp_path])
+    yield repository
+    repository.close()
+
+
+def tree(folder: Path) -> dict[str, bytes | None]:
+    """Everything below a folder; None for folders."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in folder.rglob("*")
+    }
+
+
+def change(repository, files, name="mine"):
+    """Write files and keep them."""
+    with repository.changing(name, files) as directory:
+        return directory
+
+
+def test_models_are_the_folders_of_all_roots(repository):
+    """Files and hidden folders are none."""
+    change(repository, {"1/model.py": ""})
+
+    assert ["mine", "theirs"] == repository.names()
+    assert "<ModelRepository: 2 models>" == repr(repository)
+
+
+def test_a_private_model_hides_one_of_the_user(repository, tmp_path):
+    """Whose folder is read and never written."""
+    before = tree(tmp_path)
+    change(repository, {"1/model.py": "new"}, "theirs")
+
+    assert repository.private_root == repository.directory("theirs").path.parent
+    assert before == tree(tmp_path)
+
+
+def test_files_are_written_to_the_letter(repository, tmp_path):
+    """Text as UTF-8 with its line ends, bytes, and copies of files."""
+    source = tmp_path / "weights"
+    source.write_bytes(b"\x00\xff")
+    files = {"1/model.py": "ä\r\nb\n", "1/sub/raw": b"\x01", "1/weights": source}
+    directory = change(repository, files)
+
+    assert {
+        "1": None,
+        "1/model.py": "ä\r\nb\n".encode(),
+        "1/sub": None,
+        "1/sub/raw": b"\x01",
+        "1/weights": b"\x00\xff",
+    } == tree(directory.path)
+
+
+def test_none_removes_a_file(repository):
+    """One that is not there is no error."""
+    change(repository, {"1/a.py": "a", "1/b.py": "b"})
+    directory = change(repository, {"1/a.py": None, "1/none.py": None})
+
+    assert {"1": None, "1/b.py": b"b"} == tree(directory.path)
+
+
+def test_a_failed_change_puts_everything_back(repository):
+    """Files changed, removed, made, and the folders above them."""
+    change(repository, {"1/a.py": "a", "1/b.py": "b"})
+    before = tree(repository.private_root)
+    files = {"1/a.py": "other", "1/b.py": None, "2/deep/c.py": "c", "config.pbtxt": ""}
+
+    with pytest.raises(ZeroDivisionError), repository.changing("mine", files):
+        raise ZeroDivisionError
+
+    assert before == tree(repository.private_root)
+
+
+def test_a_failed_new_model_leaves_no_folder(repository):
+    """Not even an empty one."""
+    with (
+        pytest.raises(KeyboardInterrupt),
+        repository.changing("mine", {"1/model.py": ""}),
+    ):
+        raise KeyboardInterrupt
+
+    assert {} == tree(repository.private_root)
+
+
+def test_files_that_a_model_wrote_itself_go_with_its_new_folder(repository):
+    """A model may write beside itself while it loads."""
+
+    def load() -> None:
+        with repository.changing("mine", {"1/model.py": ""}) as directory:
+            (directory.path / "1" / "cache").write_text("x")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        load()
+
+    assert {} == tree(repository.private_root)
+
+
+def test_nothing_of_a_change_is_left_over(repository):
+    """What was moved out of the way is gone afterwards."""
+    change(repository, {"1/a.py": "a"})
+    change(repository, {"1/a.py": "b"})
+
+    assert {"mine", "mine/1", "mine/1/a.py"} == set(tree(repository.private_root))
+
+
+@pytest.mark.parametrize(
+    "path", ["", "/etc/x", "../x", "1/../../x", ".."], ids=lambda path: path or "empty"
+)
+def test_a_path_must_stay_in_the_models_folder(repository, path):
+    """The error shows it, and nothing was written."""
+    with pytest.raises(RepositoryError, match="inside the model's folder"):
+        change(repository, {"1/model.py": "", path: "x"})
+
+    assert {} == tree(repository.private_root)
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a\\b", ".hidden", "a\0b"])
+def test_a_model_is_named_like_a_folder(repository, name):
+    """Anything else is refused before it is written, and is no model."""
+    with pytest.raises(RepositoryError, match="cannot name a model"):
+        repository.private(name)
+
+    assert repository.directory(name) is None
+
+
+def test_a_name_cannot_lead_out_of_the_repository(repository, tmp_path):
+    """A model is looked up among the folders, not by any path."""
+    (tmp_path.parent / "outside").mkdir(exist_ok=True)
+
+    assert repository.directory("../outside") is None
+    assert repository.directory(str(tmp_path)) is None
+
+
+def test_a_missing_file_to_copy_is_named(repository, tmp_path):
+    """Before anything is written for good."""
+    with pytest.raises(RepositoryError, match="there is no file"):
+        change(repository, {"1/model.py": "", "1/weights": tmp_path / "none"})
+
+    assert {} == tree(repository.private_root)
+
+
+def test_an_unchanged_file_is_not_copied_again(repository, tmp_path):
+    """Large weights are copied once."""
+    source = tmp_path / "weights"
+    source.write_bytes(b"heavy")
+    directory = change(repository, {"1/weights": source})
+    before = os.stat(directory.version_dir(1) / "weights").st_ino
+
+    change(repository, {"1/weights": source})
+    assert before == os.stat(directory.version_dir(1) / "weights").st_ino
+
+    source.write_bytes(b"heavier")
+    change(repository, {"1/weights": source})
+    assert b"heavier" == (directory.version_dir(1) / "weights").read_bytes()
+
+
+def test_a_root_must_be_a_folder(tmp_path):
+    """The error names it."""
+    with pytest.raises(RepositoryError, match="is no folder of models"):
+        ModelRepository([tmp_path / "none"])
+
+
+def test_close_removes_the_private_folder(tmp_path):
+    """And leaves the user's."""
+    (tmp_path / "theirs").mkdir()
+    repository = ModelRepository([tmp_path])
+    change(repository, {"1/model.py": ""})
+    repository.close()
+
+    assert not repository.private_root.exists()
+    assert (tmp_path / "theirs").is_dir()

@@ -1,0 +1,221 @@
+"""What is kept of runs, and how long."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+from blsnb.tensors.dtypes import BY_DATATYPE
+from blsnb.tensors.ref import TensorRef, freeze
+from blsnb.trace.events import Call, ModelInfo
+from blsnb.trace.recorder import Recorder, RunRecord, TraceLevel
+
+MODEL = ModelInfo("model", 1, "python", "cpu", "model", "")
+
+
+def tensor(byte_size: int) -> TensorRef:
+    """A tensor of so many bytes."""
+    return freeze("T", np.zeros(byte_size, np.uint8), BY_DATATYPE["UINT8"])
+
+
+def record(recorder: Recorder, *sizes: int, ended: bool = True) -> RunRecord:
+    """Record a run with a call for each size, one after the other."""
+    run = recorder.begin()
+    for size in sizes:
+        call = recorder.open(run, MODEL, None)
+        recorder.close(run, call, (tensor(size),), ())
+    if ended:
+        recorder.end(run)
+    return run
+
+
+def values(run: RunRecord) -> list[bool]:
+    """Of each call, whether its input still has a value."""
+    return [call.inputs[0].data is not None for call in run.calls]
+
+
+def test_a_run_is_kept_with_its_values():
+    """Frozen tensors are held, not copied."""
+    recorder = Recorder()
+    held = tensor(8)
+    run = recorder.begin()
+    call = recorder.open(run, MODEL, None)
+    recorder.close(run, call, (held,), (held,))
+    recorder.end(run)
+
+    assert [run] == recorder.runs
+    assert held is call.inputs[0]
+    assert held is call.outputs[0]
+    assert 16 == run.held_bytes
+
+
+def test_level_timestamps_keeps_no_values():
+    """Calls and their times, no tensors."""
+    recorder = Recorder(TraceLevel.TIMESTAMPS)
+    run = record(recorder, 8)
+
+    assert [()] == [call.inputs for call in run.calls]
+    assert 0 == run.held_bytes
+
+
+def test_level_off_keeps_nothing():
+    """Neither runs nor calls."""
+    recorder = Recorder(TraceLevel.OFF)
+    run = record(recorder, 8)
+
+    assert [] == recorder.runs
+    assert [] == run.calls
+
+
+def test_the_newest_runs_keep_their_values():
+    """Older ones lose theirs; name, type and shape remain."""
+    recorder = Recorder(budget_bytes=25)
+    runs = [record(recorder, 10) for _ in range(3)]
+
+    assert [[False], [True], [True]] == [values(run) for run in runs]
+    lost = runs[0].calls[0].inputs[0]
+    assert ("T", (10,), 10) == (lost.name, lost.shape, lost.byte_size)
+    assert 1 == runs[0].stripped
+
+
+def test_one_run_keeps_within_the_budget():
+    """While it goes on, its oldest values go first."""
+    recorder = Recorder(budget_bytes=25)
+    run = record(recorder, 10, 10, 10, ended=False)
+
+    assert [False, True, True] == values(run)
+    assert 20 == run.held_bytes
+
+
+def test_a_call_that_ends_last_counts_like_any_other():
+    """The first call of a run ends after those it made, and is in the budget."""
+    recorder = Recorder(budget_bytes=25)
+    run = recorder.begin()
+    outer = recorder.open(run, MODEL, None)
+    for _ in range(3):
+        inner = recorder.open(run, MODEL, outer)
+        recorder.close(run, inner, (tensor(10),), ())
+    recorder.close(run, outer, (tensor(10),), ())
+    recorder.end(run)
+
+    assert [True, False, False, True] == values(run)
+    assert 20 == run.held_bytes
+
+
+def test_a_tensor_larger_than_the_budget_is_not_kept():
+    """Its shape is."""
+    recorder = Recorder(budget_bytes=5)
+
+    assert [False] == values(record(recorder, 10))
+
+
+def test_a_pinned_run_keeps_its_values():
+    """Whatever the budget; the others share it as if that run were not there."""
+    recorder = Recorder(budget_bytes=25)
+    pinned = record(recorder, 10)
+    pinned.pinned = True
+    others = [record(recorder, 10) for _ in range(3)]
+
+    assert [True] == values(pinned)
+    assert [[False], [True], [True]] == [values(run) for run in others]
+
+
+def test_only_the_last_runs_are_kept():
+    """A ring; what was taken out stays with whoever holds it."""
+    recorder = Recorder(keep_runs=2)
+    runs = [record(recorder, 1) for _ in range(4)]
+
+    assert runs[-2:] == recorder.runs
+    assert [True] == values(runs[0])
+
+
+def test_a_pinned_run_stays_in_the_ring():
+    """And takes no other's place."""
+    recorder = Recorder(keep_runs=2)
+    pinned = record(recorder, 1)
+    pinned.pinned = True
+    runs = [record(recorder, 1) for _ in range(4)]
+
+    assert [pinned, *runs[-2:]] == recorder.runs
+
+
+def test_a_run_that_goes_on_stays_in_the_ring():
+    """However many end meanwhile."""
+    recorder = Recorder(keep_runs=1)
+    running = record(recorder, 1, ended=False)
+    last = [record(recorder, 1) for _ in range(3)][-1]
+
+    assert {running.id, last.id} >= {run.id for run in recorder.runs}
+    assert running in recorder.runs
+
+
+def test_evicted_values_make_a_taken_trace_obsolete():
+    """Nobody shows, or keeps alive, what the budget took away."""
+    recorder = Recorder(budget_bytes=15)
+    run = record(recorder, 10)
+    run.taken = object()  # type: ignore[assignment]
+    record(recorder, 10)
+
+    assert run.taken is None
+
+
+def test_a_dropped_call_did_not_take_place():
+    """A request that must ask again leaves one call, not two."""
+    recorder = Recorder()
+    run = recorder.begin()
+    recorder.drop(run, recorder.open(run, MODEL, None))
+    call = recorder.open(run, MODEL, None)
+
+    assert [call] == run.calls
+
+
+def test_observers_see_calls_and_runs_come_and_go():
+    """The call at its start and its end, then the run."""
+    recorder = Recorder()
+    seen: list[Any] = []
+    stop = recorder.observe(lambda run, call: seen.append((run.id, call)))
+    run = record(recorder, 1)
+    stop()
+    record(recorder, 1)
+
+    call = run.calls[0]
+    assert [(run.id, call), (run.id, call), (run.id, None)] == seen
+
+
+def test_an_observer_that_raises_is_removed(caplog: pytest.LogCaptureFixture):
+    """With one entry in the log; the others and the run go on."""
+    recorder = Recorder()
+    seen: list[Call | None] = []
+
+    def fail(run: RunRecord, call: Call | None) -> None:
+        raise ValueError("no")
+
+    recorder.observe(fail)
+    recorder.observe(lambda run, call: seen.append(call))
+    with caplog.at_level(logging.ERROR, "blsnb.trace"):
+        record(recorder, 1)
+
+    assert 3 == len(seen)
+    assert ["an observer of the trace failed and was removed"] == caplog.messages
+
+
+def test_runs_of_several_threads_do_not_mix():
+    """Each has its own calls, and the budget holds in the end."""
+    recorder = Recorder(budget_bytes=100, keep_runs=100)
+    threads = [
+        threading.Thread(target=lambda: [record(recorder, 10, 10) for _ in range(10)])
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    last = record(recorder, 10)
+
+    assert 41 == len({run.id for run in recorder.runs})
+    assert 100 >= sum(run.held_bytes for run in recorder.runs)
+    assert [True] == values(last)

@@ -1,0 +1,116 @@
+"""From recorded calls to a tree of values."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blsnb.trace.events import Activity, Call, CallFlag, LogLine, ModelInfo
+from blsnb.trace.spans import Trace, all_tensors, trace_of
+
+OUTER = ModelInfo("outer", 1, "python", "cpu", "model", "source")
+INNER = ModelInfo("inner", 1, "python", "cpu", "model", "")
+_TIMES = (
+    "request_start_ns",
+    "queue_start_ns",
+    "compute_start_ns",
+    "compute_input_end_ns",
+    "compute_output_start_ns",
+    "compute_end_ns",
+    "request_end_ns",
+)
+
+
+def a_call(model: ModelInfo, parent: Call | None, start_ns: int, end_ns: int) -> Call:
+    """A call that reached its start and, unless 0, its end."""
+    call = Call(model, parent, 0)
+    call.request_start_ns = start_ns
+    call.request_end_ns = end_ns
+    return call
+
+
+def two_calls(end_ns: int = 40) -> Trace:
+    """One model that calls another."""
+    outer = a_call(OUTER, None, 10, end_ns)
+    outer.request_id = "mine"
+    return trace_of("0001", [outer, a_call(INNER, outer, 20, 30)], 50)
+
+
+def test_a_tree_is_made_of_calls():
+    """Rows in the order in which calls started, each with its caller."""
+    trace = two_calls()
+
+    assert ("0001", "outer", "mine") == (trace.run_id, trace.title, trace.request_id)
+    assert (OUTER, INNER) == trace.models
+    assert [(-1, 0), (0, 1)] == [(span.parent, span.model) for span in trace.spans]
+    assert ((1,), ()) == trace.children
+    assert (0,) == trace.roots
+
+
+def test_an_ended_trace_lasts_until_its_last_call_ends():
+    """From the first start on."""
+    trace = two_calls()
+
+    assert (10, 40, False) == (trace.start_ns, trace.end_ns, trace.running)
+    assert [30, 10] == [span.duration_ns for span in trace.spans]
+
+
+def test_a_running_trace_lasts_until_it_was_taken():
+    """What has not ended says so, and has no duration."""
+    trace = two_calls(end_ns=0)
+
+    assert (50, True) == (trace.end_ns, trace.running)
+    assert [True, False] == [span.running for span in trace.spans]
+    assert 0 == trace.spans[0].duration_ns
+
+
+def test_a_trace_may_be_empty():
+    """At level off there are no calls."""
+    trace = trace_of("0001", [], 5)
+
+    assert ("", 0, 0, ()) == (trace.title, trace.start_ns, trace.end_ns, trace.roots)
+
+
+def test_failed_calls_are_counted():
+    """By their flag."""
+    call = a_call(OUTER, None, 1, 2)
+    call.flags = CallFlag.ERROR
+    call.error, call.error_code = "boom", "INTERNAL"
+    trace = trace_of("0001", [call], 3)
+
+    assert 1 == trace.error_count
+    assert ("boom", "INTERNAL") == (trace.spans[0].error, trace.spans[0].error_code)
+
+
+def test_a_caller_of_another_run_is_no_caller():
+    """A call that outlives its run is drawn as one from outside."""
+    elsewhere = a_call(OUTER, None, 1, 2)
+
+    assert -1 == trace_of("1", [a_call(INNER, elsewhere, 3, 4)], 5).spans[0].parent
+
+
+def test_a_span_does_not_change_with_its_call():
+    """It is a value: later lines of the log are not in it."""
+    call = a_call(OUTER, None, 1, 2)
+    call.logs = [LogLine(1, "INFO", "first")]
+    span = trace_of("0001", [call], 3).spans[0]
+    call.logs.append(LogLine(2, "INFO", "second"))
+
+    assert ("first",) == tuple(line.text for line in span.logs)
+
+
+def test_all_tensors_of_no_call_are_none():
+    """Nothing is invented."""
+    assert [] == list(all_tensors(two_calls().spans))
+
+
+@given(st.lists(st.integers(1, 10**6), min_size=7, max_size=7), st.integers(0, 7))
+def test_events_are_the_activities_that_were_reached(times, count):
+    """In Triton's order; what was not reached is not among them."""
+    call = Call(OUTER, None, 0)
+    for name, ns in zip(_TIMES[:count], sorted(times), strict=False):
+        setattr(call, name, ns)
+    events = trace_of("0001", [call], 1).spans[0].events
+
+    assert list(Activity)[:count] == [activity for activity, _ in events]
+    assert sorted(times)[:count] == [ns for _, ns in events]
