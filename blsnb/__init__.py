@@ -16,13 +16,13 @@ from blsnb.pb_utils import finder
 from blsnb.release import TRITON_RELEASE
 
 if TYPE_CHECKING:
+    from blsnb.inference_server import Server
     from blsnb.magics.default import async_infer, infer, server, stream
     from blsnb.magics.extension import (
         load_ipython_extension,
         unload_ipython_extension,
     )
     from blsnb.run import Response, Run
-    from blsnb.inference_server import Server
 
 __all__ = [
     "TRITON_RELEASE",

@@ -5,6 +5,7 @@
     BlsnbError
     ├── InferenceError        a request failed: Triton's text and code
     │   └── WouldHang         Triton would wait for ever here
+    ├── InputError            a value given to infer() is none that Triton has
     ├── ModelLoadError        a model could not be loaded: Triton's text
     ├── ModelConfigError      a configuration is invalid
     ├── ModelSourceError      a cell is no model
@@ -54,6 +55,10 @@ class InferenceError(BlsnbError):
 
 class WouldHang(InferenceError):
     """Triton would wait here for ever; the message says why and how to mend it."""
+
+
+class InputError(BlsnbError, TypeError):
+    """A value given to ``infer`` is of no type that Triton has, or does not convert."""
 
 
 class ModelLoadError(BlsnbError):

@@ -53,7 +53,7 @@ class OutsideRequest:
 
         Raises
         ------
-        TypeError
+        InputError
             An input is of a type that Triton has not.
         """
         return RequestMessage(
@@ -114,6 +114,7 @@ class Inference:
         InferenceError
             The request failed.
         """
+        __tracebackhide__ = True
         message = request.message(self._engine.catalog.config(request.model_name))
         deadline_ns = request.deadline_ns
         try:

@@ -21,11 +21,11 @@ from blsnb.errors import (
     ServerClosedError,
 )
 from blsnb.inference import Inference, OutsideRequest
-from blsnb.model.config import ModelConfig, TensorSpec
+from blsnb.model.config import ModelConfig
 from blsnb.release import parse_release
 from blsnb.repository.directory import CONFIG_FILE
 from blsnb.repository.repository import FileContent, ModelRepository
-from blsnb.repository.status import ModelStatus
+from blsnb.repository.status import ModelStatus, status_of
 from blsnb.run import Run
 from blsnb.trace.recorder import Recorder, RunRecord, TraceLevel
 
@@ -80,14 +80,15 @@ class Server:
     ) -> None:
         if model_control_mode != _EXPLICIT:
             raise NotYetError(f"model_control_mode={model_control_mode!r}")
-        level = TraceLevel[trace_level.upper()]
+        release = parse_release(triton_release)
+        level = _trace_level(trace_level)
         self.recorder = Recorder(level, trace_budget_bytes, keep_runs)
         self.repository = ModelRepository(_paths(model_repository))
         self.log = ModelLog(log_verbose)
         self._engine = Engine(
             self.recorder,
             (self.repository.private_root, *self.repository.roots),
-            parse_release(triton_release),
+            release,
             hang_notice_s,
             self.log.write,
         )
@@ -95,13 +96,18 @@ class Server:
         self._inference = Inference(self._engine)
         self._closed = False
         self._changes = threading.RLock()
-        names = self.repository.names() if startup_models == "*" else startup_models
+        names = self._startup_names(startup_models)
         try:
             for name in names:
                 self.load(name)
         except BaseException:
             self.close()
             raise
+
+    def _startup_names(self, given: Sequence[str] | str) -> Sequence[str]:
+        if given == "*":
+            return self.repository.names()
+        return (given,) if isinstance(given, str) else given
 
     def __repr__(self) -> str:
         ready = sum(row["state"] == "READY" for row in self.index() if "state" in row)
@@ -220,20 +226,10 @@ class Server:
 
     def model(self, name: str) -> ModelStatus:
         """Return the status of a model."""
-        states = self._engine.catalog.states(name)
-        ready = tuple(n for n, s in sorted(states.items()) if s.state == "READY")
-        worst = next((s for s in states.values() if s.state != "READY"), None)
-        state = "READY" if ready else (worst.state if worst else "not loaded")
-        config = self._engine.catalog.config(name)
-        return ModelStatus(
+        return status_of(
             name,
-            ready,
-            state,
-            "" if ready or worst is None else worst.reason,
-            tuple(map(_spec_text, config.inputs)) if config else (),
-            tuple(map(_spec_text, config.outputs)) if config else (),
-            config.max_batch_size if config else 0,
-            len(config.instance_names()) if config else 0,
+            self._engine.catalog.states(name),
+            self._engine.catalog.config(name),
             self._load_seconds.get(name, 0.0),
         )
 
@@ -346,9 +342,10 @@ class Server:
             The request failed: text, code, and the run to look at.
         WouldHang
             Triton would never answer.
-        TypeError
+        InputError
             An input is of a type that Triton has not.
         """
+        __tracebackhide__ = True
         request = OutsideRequest(
             model_name,
             inputs,
@@ -395,6 +392,11 @@ class Server:
         if self._closed:
             raise ServerClosedError("the server was closed; make a new blsnb.Server()")
 
+    @property
+    def closed(self) -> bool:
+        """Whether the server was closed."""
+        return self._closed
+
     def close(self) -> None:
         """Finalize every model, stop every thread, remove the private folder."""
         if self._closed:
@@ -403,6 +405,14 @@ class Server:
         self._engine.close()
         self._inference.close()
         self.repository.close()
+
+
+def _trace_level(name: str) -> TraceLevel:
+    if name.upper() not in TraceLevel.__members__:
+        raise ValueError(
+            f"trace_level must be 'tensors', 'timestamps' or 'off', not {name!r}"
+        )
+    return TraceLevel[name.upper()]
 
 
 def _paths(given: str | Path | Sequence[str | Path] | None) -> list[Path]:
@@ -414,8 +424,3 @@ def _paths(given: str | Path | Sequence[str | Path] | None) -> list[Path]:
         return [Path(path) for path in given]
     except TypeError as error:
         raise RepositoryError(f"{given!r} is no folder of models") from error
-
-
-def _spec_text(spec: TensorSpec) -> str:
-    dims = ",".join(map(str, spec.dims))
-    return f"{spec.name}{'?' if spec.optional else ''}:{spec.datatype}[{dims}]"

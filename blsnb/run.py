@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from blsnb.errors import NotYetError
+from blsnb.options import options
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.recorder import RunRecord
 from blsnb.trace.spans import Trace, trace_of
@@ -95,6 +95,7 @@ class Run:
         self.responses = responses
         self.error = error
         self._record = record
+        self._with_notes = options.notes
 
     @property
     def id(self) -> str:
@@ -132,24 +133,19 @@ class Run:
         """What Triton lets pass and a reviewer would not."""
         return [note for span in self.trace.spans for note in span.notes]
 
-    @cached_property
-    def _final_trace(self) -> Trace:
-        return trace_of(self._record.id, self._record.calls, time.monotonic_ns())
-
     @property
     def trace(self) -> Trace:
         """The calls of this run, as values."""
-        if not self._record.ended:
-            return trace_of(self._record.id, self._record.calls, time.monotonic_ns())
-        if self._final_trace_is_stale():
-            self.__dict__.pop("_final_trace", None)
-        return self._final_trace
-
-    def _final_trace_is_stale(self) -> bool:
-        """Whether values were evicted since the trace was taken."""
-        taken = self.__dict__.get("_taken_stripped", -1)
-        self.__dict__["_taken_stripped"] = self._record.stripped
-        return bool(taken != self._record.stripped)
+        record = self._record
+        if record.taken is None or self._with_notes is not options.notes:
+            self._with_notes = options.notes
+            now_ns = time.monotonic_ns()
+            trace = trace_of(record.id, record.calls, now_ns, notes=options.notes)
+            # What still changes is not kept; what is kept goes with its values.
+            if not record.ended or trace.running:
+                return trace
+            record.taken = trace
+        return record.taken
 
     def keep(self) -> Run:
         """Pin the run: its values stay, whatever the budget."""

@@ -133,6 +133,7 @@ class Engine:
         KeyboardInterrupt
             Ctrl-C ended the request.
         """
+        __tracebackhide__ = True
         self._check_open()
         record = self.recorder.begin()
         root = RootRequest(record, self._hang_notice_s, deadline_ns)
@@ -162,6 +163,7 @@ class Engine:
             version.pool.leave_behind(root)
 
     def _answer(self, message: RequestMessage, root: RootRequest) -> Answer | None:
+        __tracebackhide__ = True
         try:
             response = self.route(message, Caller(root, None, None, 0))
         except RequestError as error:
@@ -192,6 +194,7 @@ class Engine:
         Unwind
             The whole request has ended.
         """
+        __tracebackhide__ = True
         while True:
             served = self._admit(message, caller)
             try:
@@ -212,6 +215,7 @@ class Engine:
     def _run_on(
         self, served: ServedVersion, message: RequestMessage, caller: Caller
     ) -> ResponseMessage:
+        __tracebackhide__ = True
         root = caller.root
         parent = None if caller.parent is None else caller.parent.call
         call = self.recorder.open(root.record, served.info, parent)

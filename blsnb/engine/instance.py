@@ -158,6 +158,7 @@ class ModelInstance:
         Unwind, Abandoned
             The request has ended.
         """
+        __tracebackhide__ = True
         hook = getattr(self.model, "execute", None)
         if hook is None:
             raise ExecuteFailed(
@@ -173,6 +174,7 @@ class ModelInstance:
         hook: Callable[[list[InferenceRequest]], Any],
         requests: list[InferenceRequest],
     ) -> Any:
+        __tracebackhide__ = True
         execution = self.execution
         if execution is not None:
             # With BLSNB_THREAD=instance it is not the caller's.
@@ -207,6 +209,7 @@ class ModelInstance:
         hook: Callable[[list[InferenceRequest]], Any],
         requests: list[InferenceRequest],
     ) -> Any:
+        __tracebackhide__ = True
         result = hook(requests)
         if type(result) is list or not asyncio.iscoroutine(result):
             return result

@@ -73,7 +73,8 @@ class ModelStatistics:
         phases = (ready - start, answered - ready, call.compute_end_ns - answered)
         batch = self._batches.get(batch_size)
         if batch is None:
-            batch = self._batches[batch_size] = _Sums()
+            # Another instance may have come first.
+            batch = self._batches.setdefault(batch_size, _Sums())
         batch.add(*phases)
         if failed:
             self._fail_count += 1

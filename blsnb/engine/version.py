@@ -69,6 +69,7 @@ class ServedVersion:
         Unwind
             The whole request has ended.
         """
+        __tracebackhide__ = True
         call = inflight.call
         call.queue_start_ns = _now()
         try:
@@ -100,6 +101,7 @@ class ServedVersion:
         self, instance: ModelInstance, inflight: Inflight
     ) -> weakref.ref[Any] | None:
         """Run ``execute``; return a weak hold on the request if it stays open."""
+        __tracebackhide__ = True
         call = inflight.call
         execution = Execution(instance, inflight, next(_execution_numbers))
         instance.execution = inflight.execution = execution

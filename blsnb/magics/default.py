@@ -41,7 +41,7 @@ def server() -> Server:
     Its settings are those of `blsnb.options` at that moment. It is closed when
     the process ends.
     """
-    if _default.server is None:
+    if _default.server is None or _default.server.closed:
         from blsnb.inference_server import Server
 
         made = Server(**{name: getattr(options, name) for name in _SETTINGS})

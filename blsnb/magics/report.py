@@ -61,11 +61,21 @@ class Report:
             known = self._shorten(error)
         tb_formatter = self._shell.InteractiveTB
         if again or tb_formatter.mode == "Verbose":
-            lines: list[str] = tb_formatter.structured_traceback(
-                type(error), error, known.full, tb_offset=1
-            )
-            return lines
+            return self._every_frame(error, known.full)
         return self._lines(error, known.full, brief=tb_formatter.mode == "Minimal")
+
+    def _every_frame(
+        self, error: BlsnbError, full: types.TracebackType | None
+    ) -> list[str]:
+        tb_formatter = self._shell.InteractiveTB
+        hides, tb_formatter.skip_hidden = tb_formatter.skip_hidden, False
+        try:
+            lines: list[str] = tb_formatter.structured_traceback(
+                type(error), error, full, tb_offset=1
+            )
+        finally:
+            tb_formatter.skip_hidden = hides
+        return lines
 
     def _shorten(self, error: BlsnbError) -> _Tracebacks:
         """Leave the reader's frames in the traceback, so that %debug opens there."""

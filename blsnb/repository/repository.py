@@ -100,6 +100,7 @@ class ModelRepository:
         directory = self.private(name)
         undo = _Undo(self.private_root)
         try:
+            self._adopt(directory, undo)
             for relative, content in files.items():
                 _write(undo, _inside(directory.path, relative), content)
             yield directory
@@ -108,6 +109,15 @@ class ModelRepository:
             raise
         finally:
             undo.close()
+
+    def _adopt(self, directory: ModelDirectory, undo: _Undo) -> None:
+        """Copy a model of the user's before it is changed: theirs is never written."""
+        original = self.directory(directory.name)
+        if original is None or original.path == directory.path:
+            return
+        undo.made(directory.path)
+        ignore = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(original.path, directory.path, ignore=ignore)
 
     def close(self) -> None:
         """Remove the private folder."""
@@ -132,6 +142,10 @@ class _Undo:
         self._folder = Path(tempfile.mkdtemp(prefix=".undo-", dir=root))
         self._moved: list[tuple[Path, Path | None]] = []
         self._made: list[Path] = []
+
+    def made(self, folder: Path) -> None:
+        """Take a folder away again."""
+        self._made.append(folder)
 
     def move_away(self, path: Path) -> None:
         """Make room for a file, and for the folders above it."""

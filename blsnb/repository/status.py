@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from blsnb.model.config import ModelConfig, TensorSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +43,41 @@ class ModelStatus:
         flow = f"{', '.join(self.inputs)} -> {', '.join(self.outputs)}"
         took = f", loaded in {self.load_s * 1e3:.1f} ms" if self.load_s else ""
         return f"<{self.name} version {versions} {self.state}: {flow}{took}>"
+
+
+def status_of(
+    name: str,
+    states: Mapping[int, tuple[str, str]],
+    config: ModelConfig | None,
+    load_s: float,
+) -> ModelStatus:
+    """Return the status of a model.
+
+    Parameters
+    ----------
+    states
+        State and reason of each version, in the words of Triton's index.
+    config
+        The configuration it serves with; None if it does not serve.
+    load_s
+        Seconds that the last load took.
+    """
+    ready = tuple(n for n, (state, _) in sorted(states.items()) if state == "READY")
+    others = [known for known in states.values() if known[0] != "READY"]
+    state, reason = others[0] if others else ("not loaded", "")
+    return ModelStatus(
+        name,
+        ready,
+        "READY" if ready else state,
+        "" if ready else reason,
+        tuple(map(_spec_text, config.inputs)) if config else (),
+        tuple(map(_spec_text, config.outputs)) if config else (),
+        config.max_batch_size if config else 0,
+        len(config.instance_names()) if config else 0,
+        load_s,
+    )
+
+
+def _spec_text(spec: TensorSpec) -> str:
+    dims = ",".join(map(str, spec.dims))
+    return f"{spec.name}{'?' if spec.optional else ''}:{spec.datatype}[{dims}]"

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from blsnb.errors import InputError
 from blsnb.tensors.dtypes import BYTES, DType, Shape, of_array
 from blsnb.tensors.ref import TensorRef, freeze
 
@@ -25,7 +26,7 @@ def to_ref(name: str, value: Any, dtype: DType | None, rank: int) -> TensorRef:
 
     Raises
     ------
-    TypeError
+    InputError
         Triton has no such type, or the values do not fit the configured one.
     """
     if isinstance(value, TensorRef):
@@ -35,7 +36,7 @@ def to_ref(name: str, value: Any, dtype: DType | None, rank: int) -> TensorRef:
         array = array.astype(np.object_)
     found = of_array(array.dtype)
     if found is None:
-        raise TypeError(
+        raise InputError(
             f"input {name!r}: Triton has no type for NumPy's {array.dtype}. Convert "
             "the array first, for example with array.astype(np.float32)."
         )
@@ -61,7 +62,7 @@ def _cast(name: str, value: Any, dtype: DType) -> np.ndarray[Any, Any]:
     try:
         return np.asarray(value, dtype=dtype.dtype)
     except (TypeError, ValueError, OverflowError) as error:
-        raise TypeError(
+        raise InputError(
             f"input {name!r} is {dtype.datatype}, and {type(value).__name__} "
             f"{str(value)[:60]!r} does not convert to it: {error}"
         ) from error

@@ -126,19 +126,33 @@ class Trace:
         return sum(bool(span.flags & CallFlag.ERROR) for span in self.spans)
 
 
-def trace_of(run_id: str, calls: Sequence[Call], now_ns: int) -> Trace:
-    """Take a trace of the calls recorded so far."""
+def trace_of(
+    run_id: str, calls: Sequence[Call], now_ns: int, *, notes: bool = True
+) -> Trace:
+    """Take a trace of the calls recorded so far.
+
+    Parameters
+    ----------
+    notes
+        Whether the spans carry their notes.
+    """
     models = tuple(dict.fromkeys(call.model for call in calls))
     number = {model: index for index, model in enumerate(models)}
     rows = {id(call): row for row, call in enumerate(calls)}
-    spans = tuple(_span(row, call, rows, number) for row, call in enumerate(calls))
+    spans = tuple(
+        _span(row, call, rows, number, notes) for row, call in enumerate(calls)
+    )
     title = calls[0].model.name if calls else ""
     request_id = calls[0].request_id if calls else ""
     return Trace(run_id, title, request_id, models, spans, now_ns)
 
 
 def _span(
-    row: int, call: Call, rows: dict[int, int], number: dict[ModelInfo, int]
+    row: int,
+    call: Call,
+    rows: dict[int, int],
+    number: dict[ModelInfo, int],
+    notes: bool,
 ) -> Span:
     flags = CallFlag(call.flags)
     if not call.request_end_ns:
@@ -166,7 +180,7 @@ def _span(
         error=call.error,
         error_code=call.error_code,
         logs=tuple(call.logs or ()),
-        notes=tuple(call.notes or ()),
+        notes=tuple(call.notes or ()) if notes else (),
     )
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import parse_pbtxt
+from blsnb.model.normalise import normalise
 from blsnb.repository.directory import ModelDirectory
 
 
@@ -52,8 +53,6 @@ def test_a_model_file_in_any_version_tells_the_backend(folder):
 )
 def test_the_policy_chooses_versions(folder, policy, chosen):
     """Only of those that are there."""
-    from blsnb.model.normalise import normalise
-
     config = normalise(parse_pbtxt(policy), model_name="model", has_model_py=True)
 
     assert chosen == folder.chosen_versions(config)

@@ -228,3 +228,16 @@ def test_a_second_thread_does_not_flush_at_the_same_time(view):
 def test_the_representation_is_one_line(view):
     """A repr names the run and holds no rows."""
     assert "<TraceView of run run-7f3a>" == repr(view)
+
+
+def test_a_question_that_fails_unexpectedly_is_answered_too(caplog):
+    """Whatever breaks while answering, the page does not wait for ever."""
+    trace = invoice_run()
+    view = Recorded(lambda: trace)
+    trace = None
+    answer, _ = view.ask(type="tensors", id=7, row=0)
+    view.close()
+
+    assert ("answer", 7) == (answer["type"], answer["id"])
+    assert "AttributeError" in answer["error"]
+    assert "a question about tensors failed" in caplog.text

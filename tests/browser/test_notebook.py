@@ -1,0 +1,80 @@
+"""Specification of the first tutorial in JupyterLab, run, explored, saved and reopened."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from .view import View
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+
+TUTORIAL = Path(__file__).parents[2] / "notebooks" / "01_first_pipeline.ipynb"
+FACES = ["face_cascade", "pnet", "rnet", "onet"]
+
+
+@pytest.fixture(scope="module")
+def executed():
+    """The tutorial's text once a test has run and saved it."""
+    return {}
+
+
+def test_run_all_shows_runs_that_can_be_explored(lab, executed):
+    """Boxes are found by role and name; a click leads to a tensor's statistics."""
+    notebook = lab.put("tutorial.ipynb", TUTORIAL.read_text(encoding="utf-8"))
+    lab.open("tutorial.ipynb")
+    lab.run_all()
+    view = View(lab.cell(lab.cell_index("hopper")))
+
+    assert [1] * len(FACES) == [view.box(model).count() for model in FACES]
+    view.box("onet").click()
+    expect(view.selected_rows).to_have_text([re.compile("^onet")])
+    expect(view.subject).to_have_text("onet")
+    view.tensor("PIXELS").click()
+    expect(view.tensor("PIXELS")).to_have_attribute("aria-expanded", "true")
+    statistics = r"min\d+mean\d+\.?\d*zeros\d+\.\d %max\d+std\d+\.?\d*NaN0"
+    expect(view.inspector).to_contain_text(re.compile(statistics))
+
+    lab.save()
+    executed["text"] = notebook.read_text(encoding="utf-8")
+
+
+def test_the_temple_shows_that_no_face_came_so_far(lab, executed):
+    """Where O-Net was never asked, the graph has no box for it."""
+    lab.put("temple.ipynb", executed["text"])
+    lab.open_without_kernel("temple.ipynb")
+    view = View(lab.cell(lab.cell_index("china")))
+    expect(view.box("rnet")).to_have_count(1)
+
+    assert [1, 1, 1, 0] == [view.box(model).count() for model in FACES]
+
+
+def test_reopened_without_a_kernel_it_is_still_interactive(lab, executed):
+    """A saved, trusted notebook needs nobody to answer it."""
+    lab.put("reopened.ipynb", executed["text"])
+    lab.open_without_kernel("reopened.ipynb")
+    view = View(lab.cell(lab.cell_index("hopper")))
+    view.box("onet").click()
+    view.tensor("PIXELS").click()
+
+    assert not lab.has_kernel
+    expect(view.selected_rows).to_have_text([re.compile("^onet")])
+    expect(view.inspector).to_contain_text(re.compile(r"max\d+std\d+"))
+    expect(view.inspector.get_by_role("img", name="PIXELS, 48 × 48")).to_be_visible()
+
+
+def test_reopened_untrusted_it_shows_the_picture(lab, executed):
+    """Nobody's scripts run, and the run is seen all the same."""
+    notebook = json.loads(executed["text"])
+    # Another text than the one that was signed when it was saved.
+    notebook["cells"][0]["source"] = ["# From somewhere else"]
+    lab.put("untrusted.ipynb", json.dumps(notebook))
+    lab.open_without_kernel("untrusted.ipynb")
+    cell = lab.cell(lab.cell_index("hopper"))
+    picture = cell.get_by_role("img", name=re.compile("^face_cascade, .* 4 models"))
+
+    expect(picture).to_be_visible()
+    assert picture.evaluate("image => image.naturalWidth") > 900
+    expect(View(cell).element).to_have_count(0)

@@ -1,0 +1,133 @@
+"""The package as a whole: its names, its weight, its tests."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import blsnb
+
+TESTS = Path(__file__).parent
+HEAVY = (
+    "IPython",
+    "anywidget",
+    "grpc",
+    "ipywidgets",
+    "matplotlib",
+    "tritonclient",
+    "traitlets",
+)
+
+
+def modules_after(statements: str) -> set[str]:
+    """Names of all modules that are loaded once statements have run."""
+    script = f"{statements}\nimport sys\nprint(*sys.modules)"
+    command = [sys.executable, "-c", script]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    return set(ended.stdout.split())
+
+
+def test_the_public_names_are_exactly_these():
+    """Each can be imported, and no other is promised."""
+    assert [
+        "TRITON_RELEASE",
+        "BlsnbError",
+        "InferenceError",
+        "ModelConfigError",
+        "ModelLoadError",
+        "Response",
+        "Run",
+        "Server",
+        "WouldHang",
+        "async_infer",
+        "infer",
+        "load_ipython_extension",
+        "options",
+        "server",
+        "stream",
+        "unload_ipython_extension",
+    ] == blsnb.__all__
+    assert sorted(blsnb.__all__) == dir(blsnb)
+    assert all(getattr(blsnb, name) is not None for name in blsnb.__all__)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    """As of any module."""
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = blsnb.nothing
+
+
+def test_importing_is_light():
+    """Nothing that a script may never need."""
+    loaded = modules_after("import blsnb")
+
+    assert set() == loaded & set(HEAVY)
+
+
+def test_running_a_model_is_light():
+    """A model loaded and executed needs no notebook, no gRPC, no pictures."""
+    loaded = modules_after(
+        "import blsnb\n"
+        "source = '''class TritonPythonModel:\n"
+        "    def execute(self, requests):\n"
+        "        import triton_python_backend_utils as pb_utils\n"
+        "        return [pb_utils.InferenceResponse() for _ in requests]\n'''\n"
+        "with blsnb.Server() as server:\n"
+        "    server.define('m', source, config='')\n"
+        "    server.infer('m', {})\n"
+    )
+
+    assert set() == loaded & set(HEAVY)
+
+
+def test_importing_changes_nothing_of_pythons():
+    """No signal handler, no path, no thread; of import hooks only its own."""
+    script = (
+        "import signal, sys, threading\n"
+        "def state(): return (signal.getsignal(signal.SIGINT), [hook for hook in "
+        "sys.meta_path if not type(hook).__module__.startswith('blsnb.')],"
+        " list(sys.path), threading.active_count(), sys.excepthook, sys.stdout)\n"
+        "before = state()\n"
+        "import blsnb\n"
+        "blsnb.Server\n"
+        "assert before == state()\n"
+    )
+
+    assert modules_after(script)
+
+
+def test_pb_utils_is_no_installed_module_of_its_own():
+    """It could shadow the real one inside a Triton container."""
+    folder = Path(blsnb.__file__).parents[1]
+
+    assert not (folder / "triton_python_backend_utils.py").exists()
+
+
+def test_every_test_says_what_it_specifies():
+    """A docstring of one sentence at least; fixtures and helpers, too."""
+    silent = [
+        f"{path.relative_to(TESTS)}: {node.name}"
+        for path in sorted(TESTS.rglob("test_*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.name.startswith("test_")
+        and not ast.get_docstring(node)
+    ]
+
+    assert [] == silent
+
+
+def test_no_test_waits_for_time_to_pass():
+    """Tests wait for events; only models and Ctrl-C may take their time."""
+    allowed = {"browser/test_live.py", "engine/test_interrupt.py", "test_package.py"}
+    sleeping = [
+        str(path.relative_to(TESTS))
+        for path in sorted(TESTS.rglob("test_*.py"))
+        if "time.sleep(" in path.read_text(encoding="utf-8")
+    ]
+
+    assert set(sleeping) <= allowed

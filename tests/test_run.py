@@ -1,0 +1,135 @@
+"""A run: what one request gave, and what can be seen of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cells import CONFIG, DOUBLE, calling, cell
+
+from blsnb import InferenceError, Run, Server
+from blsnb.errors import NotYetError
+from blsnb.run import Response
+from blsnb.tensors.dtypes import BY_DATATYPE
+from blsnb.tensors.ref import freeze
+
+X = {"X": np.array([1, 2], np.float32)}
+
+
+@pytest.fixture
+def run(server: Server) -> Run:
+    """A run of two calls."""
+    server.define("double", DOUBLE, config=CONFIG)
+    server.define("outer", calling("double"), config=CONFIG)
+    return server.infer("outer", X)
+
+
+def test_a_run_is_one_line(run):
+    """Model, time, numbers of calls and models."""
+    assert repr(run).startswith("<Run outer: ")
+    assert repr(run).endswith(" ms, 2 calls, 2 models>")
+
+
+def test_a_failed_run_says_how_many_failed(server):
+    """In the same line; it has no outputs, and says why."""
+    server.define("bad", cell("raise ValueError('boom')"), config=CONFIG)
+    with pytest.raises(InferenceError) as caught:
+        server.infer("bad", X)
+    run = caught.value.run
+
+    assert repr(run).endswith("1 calls, 1 models, 1 failed>")
+    assert {} == run.outputs
+    with pytest.raises(KeyError, match="boom"):
+        run["Y"]
+
+
+def test_an_output_that_is_not_there_names_those_that_are(run):
+    """A misspelt name is found at once."""
+    with pytest.raises(KeyError, match="no output 'y'; the response has Y"):
+        run["y"]
+
+
+def test_one_response_of_a_model_that_is_not_decoupled(run):
+    """It is final, and has no error."""
+    (response,) = run.responses
+
+    assert (True, None, {}) == (response.final, response.error, response.parameters)
+    assert run["Y"] is response["Y"]
+
+
+def test_arrays_of_a_run_are_the_callers_own(run):
+    """Writing to them changes nothing that was recorded."""
+    run["Y"][:] = 0
+
+    (recorded,) = run.trace.spans[0].outputs
+    assert [2, 4] == recorded.view().tolist()
+
+
+def test_a_finished_trace_is_taken_once(run):
+    """What is shown twice is the same."""
+    assert run.trace is run.trace
+
+
+def test_a_trace_is_taken_anew_when_values_are_gone():
+    """It shows what the budget left, and keeps nothing else alive."""
+    with Server(trace_budget_bytes=20) as server:
+        server.define("double", DOUBLE, config=CONFIG)
+        run = server.infer("double", X)
+        before = run.trace
+        server.infer("double", X)
+
+        assert before.spans[0].inputs[0].data is not None
+        assert run.trace.spans[0].inputs[0].data is None
+
+
+def test_keep_pins_a_run():
+    """And gives it back, for the end of a line."""
+    with Server(trace_budget_bytes=20, keep_runs=1) as server:
+        server.define("double", DOUBLE, config=CONFIG)
+        run = server.infer("double", X)
+
+        assert run is run.keep()
+        for _ in range(3):
+            server.infer("double", X)
+        assert run.trace.spans[0].inputs[0].data is not None
+        assert run.id in {record.id for record in server.runs}
+
+
+def test_notes_of_all_calls_are_the_runs(server):
+    """A refused call says there what to do."""
+    body = 'ask("nobody", request).exec()\nreturn [reply(x_of(request))]'
+    server.define("outer", cell(body), config=CONFIG)
+    run = server.infer("outer", X)
+
+    assert any("Models that are loaded: outer." in note for note in run.notes)
+
+
+def test_a_run_is_saved_as_a_page(run, tmp_path):
+    """One file that needs nothing else."""
+    path = run.save(tmp_path / "run.html")
+
+    assert "<html" in path.read_text(encoding="utf-8")
+    with pytest.raises(NotYetError, match=r"\.html"):
+        run.save(tmp_path / "run.pdf")
+
+
+def test_what_comes_later_says_so(run):
+    """Comparing and replaying."""
+    with pytest.raises(NotYetError):
+        run.compare(run)
+    with pytest.raises(NotYetError):
+        run.replay(0)
+
+
+def test_a_response_is_one_line():
+    """Its outputs, its error, or that it is empty."""
+    tensor = freeze("Y", np.zeros(2, np.float32), BY_DATATYPE["FP32"])
+
+    assert "<Response: empty>" == repr(Response((), None, True, {}))
+    assert "<Response: boom>" == repr(Response((), "boom", True, {}))
+    assert "Y" in repr(Response((tensor,), None, True, {}))
+
+
+def test_a_response_without_outputs_says_so():
+    """Instead of a list of nothing."""
+    with pytest.raises(KeyError, match="has no outputs"):
+        Response((), None, True, {})["Y"]
