@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -17,17 +16,16 @@ from blsnb.errors import (
     InferenceError,
     ModelLoadError,
     NotYetError,
-    RepositoryError,
     ServerClosedError,
 )
 from blsnb.inference import Inference, OutsideRequest
 from blsnb.model.config import ModelConfig
 from blsnb.release import parse_release
 from blsnb.repository.directory import CONFIG_FILE
-from blsnb.repository.repository import FileContent, ModelRepository
+from blsnb.repository.repository import FileContent, ModelRepository, Roots
 from blsnb.repository.status import ModelStatus, status_of
 from blsnb.run import Run
-from blsnb.trace.recorder import Recorder, RunRecord, TraceLevel
+from blsnb.trace.recorder import Recorder, RunRecord, parse_level
 
 _EXPLICIT = "explicit"
 
@@ -68,7 +66,7 @@ class Server:
     def __init__(
         self,
         *,
-        model_repository: str | Path | Sequence[str | Path] | None = None,
+        model_repository: Roots = None,
         startup_models: Sequence[str] | str = (),
         model_control_mode: str = _EXPLICIT,
         triton_release: str | None = None,
@@ -81,9 +79,9 @@ class Server:
         if model_control_mode != _EXPLICIT:
             raise NotYetError(f"model_control_mode={model_control_mode!r}")
         release = parse_release(triton_release)
-        level = _trace_level(trace_level)
+        level = parse_level(trace_level)
         self.recorder = Recorder(level, trace_budget_bytes, keep_runs)
-        self.repository = ModelRepository(_paths(model_repository))
+        self.repository = ModelRepository(model_repository)
         self.log = ModelLog(log_verbose)
         self._engine = Engine(
             self.recorder,
@@ -405,22 +403,3 @@ class Server:
         self._engine.close()
         self._inference.close()
         self.repository.close()
-
-
-def _trace_level(name: str) -> TraceLevel:
-    if name.upper() not in TraceLevel.__members__:
-        raise ValueError(
-            f"trace_level must be 'tensors', 'timestamps' or 'off', not {name!r}"
-        )
-    return TraceLevel[name.upper()]
-
-
-def _paths(given: str | Path | Sequence[str | Path] | None) -> list[Path]:
-    if given is None:
-        return []
-    if isinstance(given, str | Path):
-        given = [given]
-    try:
-        return [Path(path) for path in given]
-    except TypeError as error:
-        raise RepositoryError(f"{given!r} is no folder of models") from error

@@ -13,6 +13,7 @@ from blsnb.errors import RepositoryError
 from blsnb.repository.directory import ModelDirectory
 
 FileContent = str | bytes | Path
+Roots = str | Path | Sequence[str | Path] | None
 _NAME = re.compile(r"[^./\\\0][^/\\\0]*")
 """A folder's name; hidden folders are no models."""
 
@@ -26,7 +27,7 @@ class ModelRepository:
     Parameters
     ----------
     roots
-        Model repositories on disk.
+        A model repository on disk, several, or none.
 
     Raises
     ------
@@ -34,11 +35,8 @@ class ModelRepository:
         One of them is no folder.
     """
 
-    def __init__(self, roots: Sequence[Path] = ()) -> None:
-        for root in roots:
-            if not root.is_dir():
-                raise RepositoryError(f"{root} is no folder of models")
-        self.roots = tuple(root.resolve() for root in roots)
+    def __init__(self, roots: Roots = None) -> None:
+        self.roots = tuple(map(_folder, _listed(roots)))
         self._held = tempfile.TemporaryDirectory(prefix="blsnb-")
         self.private_root = Path(self._held.name).resolve()
 
@@ -122,6 +120,18 @@ class ModelRepository:
     def close(self) -> None:
         """Remove the private folder."""
         self._held.cleanup()
+
+
+def _listed(roots: Roots) -> Sequence[str | Path]:
+    if roots is None:
+        return ()
+    return (roots,) if isinstance(roots, str | Path) else roots
+
+
+def _folder(root: str | Path) -> Path:
+    if not isinstance(root, str | Path) or not Path(root).is_dir():
+        raise RepositoryError(f"{str(root)!r} is no folder of models")
+    return Path(root).resolve()
 
 
 def _inside(folder: Path, relative: str) -> Path:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from blsnb.model.config import ModelConfig, TensorSpec
+from blsnb.model.config import ModelConfig
+from blsnb.model.tensor_spec import format_tensor_spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +71,9 @@ def status_of(
         ready,
         "READY" if ready else state,
         "" if ready else reason,
-        tuple(map(_spec_text, config.inputs)) if config else (),
-        tuple(map(_spec_text, config.outputs)) if config else (),
+        tuple(map(format_tensor_spec, config.inputs)) if config else (),
+        tuple(map(format_tensor_spec, config.outputs)) if config else (),
         config.max_batch_size if config else 0,
         len(config.instance_names()) if config else 0,
         load_s,
     )
-
-
-def _spec_text(spec: TensorSpec) -> str:
-    dims = ",".join(map(str, spec.dims))
-    return f"{spec.name}{'?' if spec.optional else ''}:{spec.datatype}[{dims}]"

@@ -26,6 +26,21 @@ class TraceLevel(enum.IntEnum):
     TENSORS = 2
 
 
+def parse_level(name: str) -> TraceLevel:
+    """Return the level of a name.
+
+    Raises
+    ------
+    ValueError
+        There is none of that name.
+    """
+    if name.upper() not in TraceLevel.__members__:
+        raise ValueError(
+            f"trace_level must be 'tensors', 'timestamps' or 'off', not {name!r}"
+        )
+    return TraceLevel[name.upper()]
+
+
 class RunRecord:
     """The calls of one request from outside and of all that it caused."""
 

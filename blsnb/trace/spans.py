@@ -136,6 +136,8 @@ def trace_of(
     notes
         Whether the spans carry their notes.
     """
+    # Recorded a moment before it starts, a call has no place in time until then.
+    calls = [call for call in calls if call.request_start_ns]
     models = tuple(dict.fromkeys(call.model for call in calls))
     number = {model: index for index, model in enumerate(models)}
     rows = {id(call): row for row, call in enumerate(calls)}

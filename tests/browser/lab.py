@@ -66,9 +66,9 @@ class Lab:
 
     def open_without_kernel(self, name: str) -> None:
         """Open a notebook as its reader does who answers "No Kernel"."""
-        self.page.goto(self._server.address(""))
+        self.page.goto(self._server.front)
         self.page.wait_for_function("globalThis.jupyterapp?.restored")
-        self.page.evaluate("jupyterapp.restored")
+        self.page.evaluate("jupyterapp.restored.then(() => 0)")
         given = {"path": name, "kernelPreference": {"shouldStart": False}}
         self.command("docmanager:open", **given)
         self.page.wait_for_function(_LOADED)

@@ -66,6 +66,11 @@ class LabServer:
         """Return where a notebook is opened, in a workspace that is empty."""
         return self._at(f"/lab/tree/{notebook}?reset&token={TOKEN}")
 
+    @property
+    def front(self) -> str:
+        """Where nothing is open yet."""
+        return self._at(f"/lab?reset&token={TOKEN}")
+
     def close(self) -> None:
         """End the server, which ends its kernels."""
         self._process.terminate()
