@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 
+from blsnb.engine import deadlock
 from blsnb.engine.inflight import Inflight
 from blsnb.errors import WouldHang
 
 _log = logging.getLogger("blsnb.engine")
 
 
-def deadlock(lines: list[str], model: str) -> WouldHang:
+def deadlocked(lines: list[str], model: str) -> WouldHang:
     """Return the error of a circle of calls that wait for each other."""
     circle = "\n".join(f"  {line}" for line in lines)
     return WouldHang(
@@ -25,11 +26,12 @@ def deadlock(lines: list[str], model: str) -> WouldHang:
     )
 
 
-def notice(inflight: Inflight, what: str, seconds: float) -> None:
-    """Say of a wait that may end, or may not, what it waits for."""
+def notice(inflight: Inflight, seconds: float) -> None:
+    """Say of a wait that may end, or may not, who waits for whom."""
+    circle = "; ".join(deadlock.chain(inflight)) or "a response sender owes the answer"
     text = (
-        f"{inflight.message.model_name} has waited {seconds:g} s for {what}; Ctrl-C "
-        "ends the wait."
+        f"{inflight.message.model_name} has waited {seconds:g} s ({circle}). This may "
+        "still end; Ctrl-C ends it now."
     )
     inflight.note(text)
     _log.warning("%s", text)

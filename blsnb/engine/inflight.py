@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 from blsnb.engine.root import RootRequest
@@ -51,11 +52,19 @@ class Inflight:
 
     def send(self, response: ResponseMessage | None, final: bool) -> None:
         """Take a response from the model's sender."""
-        self.root.check()
+        if self.root.ended is not None:
+            self._refuse()
+            return
         if response is not None:
             self.response = response
         if final:
             self.finish()
+
+    def _refuse(self) -> None:
+        """Unwind ``execute`` itself; other threads and tasks of the model go on."""
+        execution = self.execution
+        if execution is not None and execution.thread_id == threading.get_ident():
+            self.root.check()
 
     def finish(self, response: ResponseMessage | None = None) -> None:
         """Set the final flag, and the response if one is given; wake the caller."""

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from blsnb.engine import deadlock
+from blsnb.engine import deadlock, hang
 from blsnb.engine.inflight import Inflight
 from blsnb.engine.root import RootRequest
 from blsnb.engine.waiter import Waiter
@@ -145,7 +145,7 @@ class InstancePool:
 
     def _sleep(self, inflight: Inflight, mine: _Waiting) -> ModelInstance | _Vacancy:
         try:
-            inflight.root.wait(mine.waiter)
+            inflight.root.wait(mine.waiter, lambda s: hang.notice(inflight, s))
         except BaseException:
             with self._lock:
                 if mine.place is None:

@@ -76,7 +76,7 @@ class ServedVersion:
             instance = self.pool.take(inflight, certain)
         except Deadlock as deadlock:
             model = inflight.message.model_name
-            inflight.root.end(hang.deadlock(deadlock.lines, model))
+            inflight.root.end(hang.deadlocked(deadlock.lines, model))
             raise Unwind from None
         except HookFailed as failure:
             # A fresh instance should have taken over from one left behind.
@@ -164,8 +164,7 @@ class ServedVersion:
         if not waiter.wait(_COLLECT_AFTER_S):
             # A request in a circle of references is held by nobody.
             gc.collect()
-        what = f"a response sender of {inflight.call.instance}"
-        inflight.root.wait(waiter, lambda s: hang.notice(inflight, what, s))
+        inflight.root.wait(waiter, lambda s: hang.notice(inflight, s))
         del watch
 
     def _dropped(self, inflight: Inflight) -> None:
