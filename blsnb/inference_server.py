@@ -25,6 +25,7 @@ from blsnb.repository.directory import CONFIG_FILE
 from blsnb.repository.repository import FileContent, ModelRepository, Roots
 from blsnb.repository.status import ModelStatus, status_of
 from blsnb.run import Run
+from blsnb.trace.events import Origin
 from blsnb.trace.recorder import Recorder, RunRecord, parse_level
 
 _EXPLICIT = "explicit"
@@ -187,6 +188,18 @@ class Server:
                     self._engine.catalog.forget(name)
                 raise
             return self.model(name)
+
+    def note_origin(self, source: str, cell: str, offset: int) -> None:
+        """Note the cell that a source comes from, before it is defined.
+
+        Parameters
+        ----------
+        cell
+            Its name, such as ``"In[12]"``.
+        offset
+            Lines of the cell above the first of the source.
+        """
+        self._engine.loader.origins[source] = Origin(cell, offset)
 
     def load(self, name: str) -> ModelStatus:
         """Load a model from its folder, or load it anew.

@@ -27,10 +27,10 @@ def fail_all(
     for inflight in inflights:
         if inflight.final:
             continue
-        if inflight.response is not None:
-            text = "expected a single response, got 2"
+        twice = inflight.response is not None
+        reason = "expected a single response, got 2" if twice else text
         inflight.failed = True
-        inflight.finish(ResponseMessage(error=text, cause=cause))
+        inflight.finish(ResponseMessage(error=reason, cause=cause))
 
 
 def take_results(results: Any, inflights: list[Inflight], instance_name: str) -> None:

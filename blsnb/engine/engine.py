@@ -65,7 +65,7 @@ class Engine:
         self._hang_notice_s = hang_notice_s
         self._models_dirs = tuple(map(str, models_dirs))
         self.catalog = Catalog()
-        self._loader = Loader(self, threading.Lock(), log)
+        self.loader = Loader(self, threading.Lock(), log)
         self._load_lock = threading.RLock()
         self._closed = False
 
@@ -97,7 +97,7 @@ class Engine:
         versions: dict[int, ServedVersion] = {}
         try:
             with interruptible(root, self._models_dirs):
-                versions = self._loader.load(directory)
+                versions = self.loader.load(directory)
         except ModelLoadError:
             if root.ended is None:
                 raise

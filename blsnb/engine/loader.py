@@ -22,7 +22,7 @@ from blsnb.model.validate import (
 from blsnb.pb_utils import config as pb_config
 from blsnb.pb_utils.backend import Backend, not_yet
 from blsnb.repository.directory import ModelDirectory
-from blsnb.trace.events import ModelInfo
+from blsnb.trace.events import ModelInfo, Origin
 
 _CODE_TEXTS = {
     "INTERNAL": "Internal",
@@ -58,6 +58,8 @@ class Loader:
         self._router = router
         self._pool_lock = pool_lock
         self._log = log
+        self.origins: dict[str, Origin] = {}
+        """The cell that a source came from, by its text."""
 
     def load(self, directory: ModelDirectory) -> dict[int, ServedVersion]:
         """Make every version of a model that its policy asks for.
@@ -216,13 +218,15 @@ class Loader:
             return fresh
 
         kind = config.instance_names()[0].kind
+        source = model_file.read_text(encoding="utf-8")
         info = ModelInfo(
             directory.name,
             number,
             config.backend,
             "gpu:0" if kind == "GPU" else "cpu",
             "model",
-            model_file.read_text(encoding="utf-8"),
+            source,
+            self.origins.get(source),
         )
         pool = InstancePool(instances, self._pool_lock, renew)
         return ServedVersion(config, info, pool)

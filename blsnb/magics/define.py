@@ -165,8 +165,10 @@ class DefineMagics(Magics):
         """Write and load; show the card, of what still serves if it fails."""
         place = self._cells.here(cell)
         path = self._path(name, main)
+        server = default.server()
+        server.note_origin(cell, place.cell, place.offset)
         try:
-            status = default.server().change(name, files)
+            status = server.change(name, files)
         except BlsnbError as error:
             self._failed(error, path, place)
             self._show_what_serves(name)

@@ -161,19 +161,20 @@ class _Undo:
         """Make room for a file, and for the folders above it."""
         missing = [p for p in path.parents if not p.exists()]
         for folder in reversed(missing):
-            folder.mkdir()
             self._made.append(folder)
-        kept = None
-        if path.exists():
-            kept = self._folder / str(len(self._moved))
-            path.rename(kept)
+            folder.mkdir()
+        kept = self._folder / str(len(self._moved)) if path.exists() else None
+        # Noted first: Ctrl-C may come between any two steps.
         self._moved.append((path, kept))
+        if kept is not None:
+            path.rename(kept)
 
     def restore(self) -> None:
         """Put everything back as it was."""
         for path, kept in reversed(self._moved):
-            path.unlink(missing_ok=True)
-            if kept is not None:
+            if kept is None or kept.exists():
+                path.unlink(missing_ok=True)
+            if kept is not None and kept.exists():
                 kept.rename(path)
         for folder in reversed(self._made):
             shutil.rmtree(folder, ignore_errors=True)

@@ -54,6 +54,15 @@ class ResponseEvent(NamedTuple):
     error: str
 
 
+class Origin(NamedTuple):
+    """The cell that a model's source came from."""
+
+    cell: str
+    """Such as ``"In[12]"``."""
+    offset: int
+    """Lines of the cell above the first of the source."""
+
+
 class ModelInfo(NamedTuple):
     """Which model a call ran on, as far as a view must know."""
 
@@ -66,6 +75,8 @@ class ModelInfo(NamedTuple):
     """``"model"``, or ``"span"`` for a span that a user opened."""
     source: str
     """The text of its ``model.py``; empty for ensembles."""
+    origin: Origin | None = None
+    """None for a model that came from no cell."""
 
 
 class Call:

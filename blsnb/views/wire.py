@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from blsnb.trace.events import CallFlag
+from blsnb.trace.events import CallFlag, ModelInfo
 from blsnb.trace.spans import Span, Trace
 from blsnb.views.buffer import Buffer
 from blsnb.views.columns import PHASES, Columns, columns_of
@@ -172,24 +172,27 @@ def _header(trace: Trace, state: State | None) -> Header:
         "request_id": sendable(trace.request_id, _TEXT),
         "state": state or state_of(trace),
     }
-    models = [
-        {
-            "name": sendable(model.name, _TEXT),
-            "version": model.version,
-            "backend": model.backend,
-            "device": model.device,
-            "kind": model.kind,
-        }
-        for model in trace.models
-    ]
     return {
         "format": FORMAT,
         "run": run,
         # A string: JSON numbers hold 53 bits.
         "start_ns": str(trace.start_ns),
         "n": len(trace.spans),
-        "models": models,
+        "models": list(map(_model, trace.models)),
     }
+
+
+def _model(model: ModelInfo) -> Header:
+    known: Header = {
+        "name": sendable(model.name, _TEXT),
+        "version": model.version,
+        "backend": model.backend,
+        "device": model.device,
+        "kind": model.kind,
+    }
+    if model.origin is not None:
+        known["origin"] = list(model.origin)
+    return known
 
 
 def _sources(trace: Trace, spans: Sequence[Span]) -> dict[str, str]:

@@ -12,7 +12,7 @@ export const ROW_HEIGHT = 22;
 const QUEUE_HEIGHT = 5;
 const BAR_HEIGHT = 12;
 const TINT = 0.28;
-const DIM = 0.25;
+const DIM = 0.4;
 const LABEL_GAP = 6;
 const MARK_WIDTH = 19;
 /** Responses closer than this, in pixels, would run into one another. */

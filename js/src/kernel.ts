@@ -72,7 +72,12 @@ export class Kernel {
     const id = ++lastId;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
-      this.#model.send({ ...question, id });
+      try {
+        this.#model.send({ ...question, id });
+      } catch {
+        this.#waiting.delete(id);
+        reject(new Error("the kernel that ran this is gone"));
+      }
     });
   }
 

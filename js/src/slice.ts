@@ -204,13 +204,20 @@ export class SliceView {
     const whole = of[0] === rows && of[1] === columns;
     const reduced =
       this.#picture.kind === "grid" && this.#picture.reduced ? ` by ${this.#picture.reduced}` : "";
-    setText(
-      this.#size,
-      whole ? `${rows} × ${columns}` : `${rows} × ${columns} of ${of[0]} × ${of[1]}${reduced}`,
-    );
+    const size = whole
+      ? `${rows} × ${columns}`
+      : `${rows} × ${columns} of ${of[0]} × ${of[1]}${reduced}`;
+    setText(this.#size, `${this.#place()}${size}`);
     const range =
       this.#picture.kind === "grid" ? scaleOf(this.#picture).map(value).join(" … ") : "";
     setText(this.#range, range);
+  }
+
+  /** Which slice it is, where there are others: a slider may be ahead of its answer. */
+  #place(): string {
+    const { kind, index } = this.#picture;
+    const axes = leadingAxes(this.#source.entry.shape, kind);
+    return axes.some((size) => size > 1) ? `[${index.join(", ")}, …]  ` : "";
   }
 
   /** The value under the pointer. */

@@ -16,7 +16,7 @@ export function sourceLines(trace: Trace, call: number): HTMLElement[] {
   const around = lines.slice(first - 1, line + AROUND);
   const indent = Math.min(...around.filter((each) => each.trim()).map((each) => each.search(/\S/)));
   const shown = around.map((each, k) => sourceLine(each.slice(indent), first + k, line));
-  const title = h("h4", {}, `Called by ${trace.name(caller)}`, h("span", {}, `model.py:${line}`));
+  const title = h("h4", {}, `Called by ${trace.name(caller)}`, h("span", {}, place(trace, caller, line)));
   return [
     title,
     h(
@@ -25,6 +25,13 @@ export function sourceLines(trace: Trace, call: number): HTMLElement[] {
       shown,
     ),
   ];
+}
+
+/** Both numbers of a line: the cell's, where it came from one, and the file's. */
+function place(trace: Trace, caller: number, line: number): string {
+  const origin = trace.header.models[trace.calls.model[caller]].origin;
+  const file = `model.py:${line}`;
+  return origin ? `cell ${origin[0]} line ${line + origin[1]} (${file})` : file;
 }
 
 function sourceLine(text: string, number: number, called: number): HTMLElement {

@@ -18,6 +18,8 @@ export interface ModelEntry {
   backend: string;
   device: string;
   kind: string;
+  /** The cell that its source came from, and the lines above it there. */
+  origin?: [cell: string, offset: number];
 }
 
 export interface Stats {

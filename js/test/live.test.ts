@@ -125,3 +125,12 @@ test("questions that a closed view had under way end with it", async () => {
 
   await assert.rejects(question, /closed/);
 });
+
+test("a question to a kernel that has ended says so", async () => {
+  const widget = new FakeModel();
+  widget.send = () => {
+    throw new Error("Cannot send");
+  };
+
+  await assert.rejects(new Kernel(widget).tensors(0), /the kernel that ran this is gone/);
+});

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from playwright.sync_api import ConsoleMessage, Error, Page
 
 _OURS = ("blsnb", "anywidget", "blob:", "data:")
+# ipywidgets' manager raises it in any notebook that is opened without a kernel.
+_NO_KERNEL = re.compile(r"reading 'kernel'.*@jupyter-widgets/jupyterlab-manager", re.S)
 
 
 class Console:
@@ -28,4 +32,6 @@ class Console:
             self.complaints.append(f"{message.type}: {where}")
 
     def _raised(self, error: Error) -> None:
-        self.complaints.append(f"uncaught: {error.stack or error.message}")
+        where = error.stack or error.message
+        if not _NO_KERNEL.search(where):
+            self.complaints.append(f"uncaught: {where}")

@@ -119,6 +119,7 @@ class Lab:
         light = json.dumps(str(name == "Light").lower())
         self.page.wait_for_function(
             f"document.body.dataset.jpThemeLight === {light}"
+            " && !document.getElementById('jupyterlab-splash')"
         )
 
     def cell(self, index: int) -> Locator:

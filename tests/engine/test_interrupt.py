@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import os
+import random
 import signal
 import sys
 import textwrap
@@ -459,3 +461,43 @@ def test_ctrl_c_reaches_code_outside_the_models_folder(server, ctrl_c, tmp_path)
     finally:
         sys.path.remove(str(tmp_path))
         sys.modules.pop("elsewhere", None)
+
+
+BUSY = """
+for number in range(10**6):
+    last = answer_of(ask("own" if number % 2 else "middle", request).exec())
+    print(end="")
+return [reply(last)]
+"""
+BUSY_FAN = """
+for _ in range(20):
+    names = ("middle", "double", "own", "middle")
+    calls = [ask(name, request).async_exec() for name in names]
+    answers = [answer_of(answer) for answer in await asyncio.gather(*calls)]
+return [reply(answers[0])]
+"""
+
+
+@pytest.mark.slow
+def test_interrupts_at_any_time_lose_no_instance(server, ctrl_c, capsys):
+    """A hundred of them, at random moments; every model serves on, unrenewed."""
+    server.define("double", DOUBLE, config=CONFIG)
+    server.define("middle", calling("double"), config=CONFIG)
+    server.define("own", calling("middle"), config=OWN_THREAD)
+    server.define("busy", cell(BUSY), config=CONFIG)
+    server.define("fan", cell(BUSY_FAN, asynchronous=True), config=CONFIG)
+    made = {name for name in sys.modules if name.startswith("_blsnb_")}
+    dice = random.Random(0)
+
+    for _ in range(100):
+        stage.events["asleep"].set()
+        with contextlib.suppress(KeyboardInterrupt):
+            ctrl_c.press(delay_s=dice.random() * 0.03)
+            server.infer(dice.choice(["busy", "fan"]), X)
+            ctrl_c.join()
+            time.sleep(0.01)
+        ctrl_c.join()
+        for name in ("double", "middle", "own"):
+            assert [2, 4] == server.infer(name, X)["Y"].tolist()
+
+    assert made == {name for name in sys.modules if name.startswith("_blsnb_")}

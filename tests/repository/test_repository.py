@@ -89,6 +89,20 @@ def test_a_failed_change_puts_everything_back(repository):
     assert before == tree(repository.private_root)
 
 
+def test_a_folder_in_the_place_of_a_file_comes_back(repository):
+    """With all that was in it."""
+    change(repository, {"1/a/b.py": "b"})
+    before = tree(repository.private_root)
+
+    with (
+        pytest.raises(ZeroDivisionError),
+        repository.changing("mine", {"1/a": "a file"}),
+    ):
+        raise ZeroDivisionError
+
+    assert before == tree(repository.private_root)
+
+
 def test_a_failed_new_model_leaves_no_folder(repository):
     """Not even an empty one."""
     with (
@@ -188,3 +202,19 @@ def test_close_removes_the_private_folder(tmp_path):
 
     assert not repository.private_root.exists()
     assert (tmp_path / "theirs").is_dir()
+
+
+def test_an_interrupt_between_two_steps_loses_nothing(repository, monkeypatch):
+    """Ctrl-C may come after a file was noted and before it was moved."""
+    change(repository, {"1/a.py": "a"})
+    before = tree(repository.private_root)
+
+    def interrupted(self, target):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        change(repository, {"1/a.py": "b"})
+    monkeypatch.undo()
+
+    assert before == tree(repository.private_root)

@@ -47,6 +47,15 @@ def test_a_tree_is_made_of_calls():
     assert (0,) == trace.roots
 
 
+def test_a_call_that_has_not_started_is_not_in_the_trace():
+    """It is recorded a moment before, and would begin before time did."""
+    outer = a_call(OUTER, None, 10, 0)
+    trace = trace_of("0001", [outer, a_call(INNER, outer, 0, 0)], 50)
+
+    assert ["outer"] == [trace.models[span.model].name for span in trace.spans]
+    assert 10 == trace.start_ns
+
+
 def test_an_ended_trace_lasts_until_its_last_call_ends():
     """From the first start on."""
     trace = two_calls()
@@ -104,7 +113,7 @@ def test_all_tensors_of_no_call_are_none():
     assert [] == list(all_tensors(two_calls().spans))
 
 
-@given(st.lists(st.integers(1, 10**6), min_size=7, max_size=7), st.integers(0, 7))
+@given(st.lists(st.integers(1, 10**6), min_size=7, max_size=7), st.integers(1, 7))
 def test_events_are_the_activities_that_were_reached(times, count):
     """In Triton's order; what was not reached is not among them."""
     call = Call(OUTER, None, 0)

@@ -1,11 +1,12 @@
 """Specification of what travels to the page."""
 
+import dataclasses
 import json
 
 import numpy as np
 import pytest
 
-from blsnb.trace.events import CallFlag
+from blsnb.trace.events import CallFlag, Origin
 from blsnb.views import wire
 from blsnb.views.columns import PHASES
 
@@ -217,3 +218,13 @@ def test_an_empty_trace_has_empty_columns():
 
     assert 0 == header["n"]
     assert {0} == {len(column) for column in wire.decode(header, buffer).values()}
+
+
+def test_a_model_from_a_cell_says_where_its_source_stands(run):
+    """The page can show the cell's line beside the file's."""
+    origin = Origin("In[12]", 1)
+    models = (run.models[0]._replace(origin=origin), *run.models[1:])
+    header, _ = wire.encode(dataclasses.replace(run, models=models))
+
+    assert ["In[12]", 1] == header["models"][0]["origin"]
+    assert "origin" not in header["models"][1]

@@ -1,0 +1,215 @@
+"""What a model that calls another one sees, and what is recorded of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import stage
+from cells import CONFIG, DOUBLE, FINAL, calling, cell
+
+from blsnb import InferenceError, Server
+
+X = {"X": np.array([1, 2], np.float32)}
+NOTE_ERROR = """
+error = ask("{}", request).exec().error()
+stage.seen.append((error.message(), error.code().name))
+return [reply(x_of(request))]
+"""
+NOT_FOUND = 'pb_utils.TritonError("gone", pb_utils.TritonError.NOT_FOUND)'
+FAILING = cell(f"return [pb_utils.InferenceResponse(error={NOT_FOUND})]")
+
+
+def error_of(server: Server, name: str) -> tuple[str, str]:
+    """Text and code that a caller of a model reads."""
+    server.define("asking", cell(NOTE_ERROR.format(name)), config=CONFIG)
+    server.infer("asking", X)
+    return stage.seen.pop()
+
+
+def test_a_failing_callee_is_a_value(server):
+    """The caller may go on; nothing is raised."""
+    server.define("bad", cell("raise ValueError('boom')"), config=CONFIG)
+    text, code = error_of(server, "bad")
+
+    start = "Failed to process the request(s) for model 'bad_0', message: "
+    assert text.startswith(f"{start}ValueError: boom\n\nAt:\n")
+    assert "INTERNAL" == code
+
+
+@pytest.mark.parametrize(
+    ("release", "code"), [("24.10", "INTERNAL"), ("25.04", "NOT_FOUND")]
+)
+def test_codes_of_a_callee_are_kept_since_25_04(release, code):
+    """Until then every failed BLS call is INTERNAL."""
+    with Server(triton_release=release) as server:
+        server.define("failing", FAILING, config=CONFIG)
+
+        assert ("gone", code) == error_of(server, "failing")
+
+
+@pytest.mark.parametrize(
+    ("release", "text"),
+    [
+        (
+            "24.10",
+            "Model nobody - Error when running inference: Failed for execute the "
+            "inference request. Model 'nobody' is not ready.",
+        ),
+        (
+            "25.04",
+            "Model nobody - Error when running inference: Request for unknown model: "
+            "'nobody' is not found",
+        ),
+    ],
+)
+def test_a_callee_that_is_not_there(release, text):
+    """In the words of the release."""
+    with Server(triton_release=release) as server:
+        assert (text, "INTERNAL") == error_of(server, "nobody")
+
+
+def test_a_refused_call_is_a_value(server):
+    """Inputs are checked as those of a client, with BLS's prefix."""
+    config = CONFIG.replace("TYPE_FP32", "TYPE_INT32")
+    server.define("ints", DOUBLE, config=config)
+
+    assert (
+        "Model ints - Error when running inference: [request id: <id_unknown>] "
+        "inference input 'X' data-type is 'FP32', but model 'ints' expects 'INT32'",
+        "INTERNAL",
+    ) == error_of(server, "ints")
+
+
+def test_a_call_belongs_to_the_request_that_runs(server):
+    """Without ``trace=`` it is drawn below the current request."""
+    server.define("double", DOUBLE, config=CONFIG)
+    server.define("outer", calling("double"), config=CONFIG)
+
+    assert [-1, 0] == [s.parent for s in server.infer("outer", X).trace.spans]
+
+
+def test_a_call_belongs_to_the_request_it_names(server):
+    """With ``trace=request.trace()`` also from a thread, after ``execute``."""
+    body = f"""
+    sender, x = request.get_response_sender(), x_of(request)
+
+    def later():
+        asked = ask("double", request, trace=request.trace())
+        sender.send(reply(answer_of(asked.exec())), flags={FINAL})
+
+    threading.Thread(target=later).start()
+    """
+    server.define("double", DOUBLE, config=CONFIG)
+    server.define("outer", cell(body), config=CONFIG)
+    run = server.infer("outer", X)
+
+    assert [2, 4] == run["Y"].tolist()
+    assert [("outer", -1), ("double", 0)] == [
+        (run.trace.models[span.model].name, span.parent) for span in run.trace.spans
+    ]
+
+
+def test_the_mark_of_an_old_request_is_forgotten(server):
+    """A call is never added to a run that has ended."""
+    body = """
+    if self.mark is None:
+        self.mark = request.trace()
+    answer = ask("double", request, trace=self.mark).exec()
+    return [reply(answer_of(answer))]
+    """
+    server.define("double", DOUBLE, config=CONFIG)
+    server.define("outer", cell(body, methods="mark = None\n"), config=CONFIG)
+    runs = [server.infer("outer", X) for _ in range(2)]
+
+    assert [2, 2] == [len(run.trace.spans) for run in runs]
+
+
+def test_values_cross_and_buffers_do_not(server):
+    """What a callee writes into its input reaches neither caller nor trace."""
+    inner = cell(
+        """
+        x = x_of(request)
+        x[:] = 9
+        return [reply(x)]
+        """
+    )
+    outer = cell(
+        """
+        mine = x_of(request)
+        answer = answer_of(ask("inner", request).exec())
+        stage.seen += [mine.tolist(), answer.tolist()]
+        answer[:] = 7
+        return [reply(mine)]
+        """
+    )
+    server.define("inner", inner, config=CONFIG)
+    server.define("outer", outer, config=CONFIG)
+    run = server.infer("outer", X)
+
+    assert [[1, 2], [9, 9]] == stage.seen
+    outer_span, inner_span = run.trace.spans
+    assert [1, 2] == inner_span.inputs[0].view().tolist()
+    assert [9, 9] == inner_span.outputs[0].view().tolist()
+    assert [1, 2] == outer_span.outputs[0].view().tolist()
+    assert [1, 2] == X["X"].tolist()
+
+
+def test_the_first_transmission_freezes_a_tensor(server):
+    """Sent again, it is what it was, whatever its array has become."""
+    body = """
+    array = x_of(request).copy()
+    tensor = pb_utils.Tensor("X", array)
+
+    def send():
+        asked = pb_utils.InferenceRequest(
+            model_name="double", inputs=[tensor], requested_output_names=["Y"]
+        )
+        return answer_of(asked.exec()).tolist()
+
+    array[:] = 5
+    stage.seen.append(send())
+    array[:] = 6
+    stage.seen.append(send())
+    return [reply(array)]
+    """
+    server.define("double", DOUBLE, config=CONFIG)
+    server.define("outer", cell(body), config=CONFIG)
+    run = server.infer("outer", X)
+
+    assert [[10, 10], [10, 10]] == stage.seen
+    assert [6, 6] == run["Y"].tolist()
+
+
+def test_bls_outside_any_model_is_refused(server):
+    """The module of a notebook belongs to no instance."""
+    import triton_python_backend_utils as pb_utils
+
+    request = pb_utils.InferenceRequest(
+        model_name="double", inputs=[], requested_output_names=[]
+    )
+    with pytest.raises(pb_utils.TritonModelException, match="only supported during"):
+        request.exec()
+
+
+def test_a_sender_of_an_ended_request_is_silent(server, capfd):
+    """A thread that answers too late goes on; its answer goes nowhere."""
+    body = f"""
+    sender, x = request.get_response_sender(), x_of(request)
+
+    def later():
+        stage.events["ended"].wait(10)
+        sender.send(reply(x), flags={FINAL})
+        stage.events["sent"].set()
+
+    threading.Thread(target=later).start()
+    ask("silent", request).exec()
+    """
+    server.define("silent", cell("return None"), config=CONFIG)
+    server.define("outer", cell(body), config=CONFIG)
+    with pytest.raises(InferenceError):
+        server.infer("outer", X)
+
+    stage.events["ended"].set()
+
+    assert stage.events["sent"].wait(10)
+    assert "" == capfd.readouterr().err
