@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import stage
@@ -51,11 +52,13 @@ def _left_running(before: set[threading.Thread]) -> list[str]:
 @pytest.fixture(autouse=True)
 def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     """No thread, module, import hook, path or signal handler outlives its test."""
-    if any(name in request.path.parts for name in _LONG_LIVED):
+    folder = request.path.relative_to(Path(__file__).parent).parts[0]
+    if folder in _LONG_LIVED:
         yield
         return
     threads = set(threading.enumerate())
     before = (_worlds(), _finders(), list(sys.path), signal.getsignal(signal.SIGINT))
+    stage.begin()
     yield
     stage.clear()
     left = _left_running(threads)

@@ -12,16 +12,24 @@ events: defaultdict[str, threading.Event] = defaultdict(threading.Event)
 """Events by name; a model that would otherwise sleep waits for one."""
 barriers: dict[str, threading.Barrier] = {}
 values: dict[str, Any] = {}
+_over = threading.Event()
 
 
 def sleep(name: str = "end", seconds: float = 60) -> None:
     """Say that a model sleeps, and sleep until the test is over."""
-    events["asleep"].set()
-    events[name].wait(seconds)
+    if not _over.is_set():
+        events["asleep"].set()
+        events[name].wait(seconds)
+
+
+def begin() -> None:
+    """Let a test begin: from now on models sleep."""
+    _over.clear()
 
 
 def clear() -> None:
-    """Wake whatever still sleeps, and forget everything."""
+    """End a test: wake whatever still sleeps, and forget everything."""
+    _over.set()
     for barrier in barriers.values():
         barrier.abort()
     for event in list(events.values()):

@@ -13,6 +13,8 @@ _BOX = (
 )
 _COLOURS = {True: "#12866a", False: "#b42318"}
 _MOST_TENSORS = 8
+# JupyterLab puts what is in a table to the right.
+_LEFT = 'style="text-align:left"'
 
 
 def bundle(status: ModelStatus, failure: str = "") -> dict[str, str]:
@@ -119,9 +121,9 @@ def table(statuses: Iterable[ModelStatus]) -> dict[str, str]:
 
 def grid(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> dict[str, str]:
     """Return rows of texts as an HTML table, and as columns of text."""
-    cells = "".join(f"<th>{escape(name)}</th>" for name in head)
+    cells = "".join(f"<th {_LEFT}>{escape(name)}</th>" for name in head)
     body = "".join(
-        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
+        f"<tr>{''.join(f'<td {_LEFT}>{escape(cell)}</td>' for cell in row)}</tr>"
         for row in rows
     )
     page = f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"

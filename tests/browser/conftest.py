@@ -32,9 +32,7 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
         if chromium.required():
             pytest.fail(reason)
         pytest.skip(reason)
-    browser = playwright.chromium.launch(
-        executable_path=found, args=chromium.ARGUMENTS
-    )
+    browser = playwright.chromium.launch(executable_path=found, args=chromium.ARGUMENTS)
     yield browser
     browser.close()
 

@@ -1,4 +1,4 @@
-"""JupyterLab as its user meets it: open, run, save, look; it only waits for conditions."""
+"""JupyterLab as its user meets it: open, run, save, look."""
 
 from __future__ import annotations
 
@@ -83,9 +83,7 @@ class Lab:
 
     def start(self) -> None:
         """Start to run all cells."""
-        self.page.evaluate(
-            "void jupyterapp.commands.execute('notebook:run-all-cells')"
-        )
+        self.page.evaluate("void jupyterapp.commands.execute('notebook:run-all-cells')")
 
     def wait_until_run(self) -> None:
         """Wait until every code cell has run; an error in one of them fails."""

@@ -1,4 +1,4 @@
-"""A JupyterLab server of its own: loopback, a free port, a home that remembers nothing."""
+"""A JupyterLab server of its own, on loopback, with a home that remembers nothing."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from .view import View
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
 
-INFER = 'import blsnb\nblsnb.infer("step", {"X": [0, 1, 2]})'
+INFER = 'import blsnb\nblsnb.infer("step", {"X": [[[0, 1, 2]]]})'
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def view(lab):
 def test_keys_in_the_view_never_reach_the_notebook(lab, view):
     """With focus in the timeline neither "d d" nor "x" deletes a cell."""
     before = lab.cell_count
-    for key in ["d", "d", "x", "a", "b", "0", "0", "Enter", "Escape"]:
+    for key in ["d", "d", "x", "a", "b", "0", "0", "Escape", "Enter"]:
         lab.page.keyboard.press(key)
     expect(view.inspector).to_be_focused()
     for key in ["d", "d", "x"]:

@@ -36,6 +36,14 @@ class View:
         """The rows of a model."""
         return self.tree.get_by_role("treeitem", name=re.compile(rf"^{model}\b"))
 
+    def picture(self, name: str) -> Locator:
+        """A histogram, or a tensor's slice, by the beginning of its name."""
+        return self.inspector.get_by_role("img", name=name)
+
+    def slider(self, axis: int) -> Locator:
+        """The slider along a leading axis of the tensor that is open."""
+        return self.inspector.get_by_role("slider", name=f"axis {axis}")
+
     def tensor(self, name: str) -> Locator:
         """The line of a tensor in the inspector, which opens it."""
         pattern = re.compile(rf"{re.escape(name)}\b")

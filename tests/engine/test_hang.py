@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import stage
-from cells import CONFIG, DOUBLE, FINAL, OWN_THREAD, calling, cell, instances, line_of
+from cells import CONFIG, DOUBLE, OWN_THREAD, calling, cell, instances, line_of
 
 from blsnb.errors import WouldHang
 from blsnb.inference_server import Server
 
 X = {"X": np.array([1, 2], np.float32)}
+
+
 SWALLOW = """
     try:
         return [reply(answer_of(ask("{name}", request).exec()))]
@@ -231,27 +232,6 @@ def test_two_requests_that_wait_for_each_other_would_hang(server):
     assert doubles(server)
 
 
-def test_a_self_call_with_two_instances_is_answered(server):
-    """A second instance can serve it, so it is no hang."""
-    source = cell(
-        """
-        if x_of(request)[0] > 0:
-            less = pb_utils.Tensor("X", x_of(request) - 1)
-            inner = pb_utils.InferenceRequest(
-                model_name="me", inputs=[less], requested_output_names=["Y"]
-            )
-            return [reply(answer_of(inner.exec()) + 1)]
-        return [reply(x_of(request))]
-        """
-    )
-    server.define("me", source, config=instances(2))
-
-    run = server.infer("me", {"X": np.array([1], np.float32)})
-
-    assert [1.0] == run["Y"].tolist()
-    assert 2 == len({span.instance for span in run.trace.spans})
-
-
 def test_a_self_call_deeper_than_its_instances_would_hang(server):
     """Two instances bear one self-call; the second one waits for ever."""
     server.define("me", calling("me"), config=instances(2))
@@ -261,180 +241,3 @@ def test_a_self_call_deeper_than_its_instances_would_hang(server):
 
     assert "me (2 instances, all busy)" in caught.value.message
     assert doubles(server)
-
-
-def test_a_self_call_of_a_models_own_thread_is_legal(server):
-    """It waits until ``execute`` has returned, and is answered then."""
-    source = cell(
-        """
-        if x_of(request)[0] == 0:
-            return [reply(x_of(request))]
-
-        def later(x):
-            inner = pb_utils.InferenceRequest(
-                model_name="me",
-                inputs=[pb_utils.Tensor("X", x * 0)],
-                requested_output_names=["Y"],
-            )
-            stage.events["asking"].set()
-            stage.seen.append(answer_of(inner.exec()).tolist())
-            stage.events["answered"].set()
-
-        threading.Thread(target=later, args=[x_of(request)]).start()
-        stage.events["asking"].wait(10)
-        return [reply(x_of(request) * 2)]
-        """
-    )
-    server.define("me", source, config=CONFIG)
-    assert doubles(server, "me")
-    assert stage.events["answered"].wait(10)
-    assert [[0.0, 0.0]] == stage.seen
-
-
-def test_a_self_call_of_a_thread_that_execute_waits_for_goes_on_elsewhere(server):
-    """A thread may serve it with the second instance, once that is free."""
-    source = cell(
-        """
-        kind = x_of(request)[0]
-        if kind == 9:
-            stage.events["busy"].set()
-            stage.events["free"].wait(10)
-        if kind != 1:
-            return [reply(x_of(request))]
-        inner = pb_utils.InferenceRequest(
-            model_name="me",
-            inputs=[pb_utils.Tensor("X", x_of(request) * 0)],
-            requested_output_names=["Y"],
-        )
-        answers = []
-        thread = threading.Thread(target=lambda: answers.append(inner.exec()))
-        thread.start()
-        threading.Timer(0.05, stage.events["free"].set).start()
-        thread.join(10)
-        return [reply(answer_of(answers[0]))]
-        """
-    )
-    server.define("me", source, config=instances(2))
-    with ThreadPoolExecutor(1) as pool:
-        other = pool.submit(server.infer, "me", {"X": np.array([9], np.float32)})
-        assert stage.events["busy"].wait(10)
-
-        run = server.infer("me", {"X": np.array([1], np.float32)})
-        other.result()
-
-    assert [0.0] == run["Y"].tolist()
-
-
-def test_wait_for_on_a_self_call_is_legal(server):
-    """The time-out reaches the model, whose answer counts; the call is dropped."""
-    source = cell(
-        """
-        if stage.values.setdefault("first", True):
-            stage.values["first"] = False
-            try:
-                await asyncio.wait_for(ask("me", request).async_exec(), 0.05)
-            except asyncio.TimeoutError:
-                return [reply(x_of(request) * 2)]
-        stage.events["dropped"].set()
-        return [reply(x_of(request) * 3)]
-        """,
-        asynchronous=True,
-    )
-    server.define("me", source, config=CONFIG)
-    assert doubles(server, "me")
-    # The inference runs on, as on Triton, and its result goes nowhere.
-    assert stage.events["dropped"].wait(10)
-
-
-def test_a_sender_used_later_is_legal(server):
-    """``execute`` returned long ago; a timer of the model answers."""
-    source = cell(
-        f"""
-        sender = request.get_response_sender()
-        x = x_of(request)
-        threading.Timer(1.0, lambda: sender.send(reply(x * 2), flags={FINAL})).start()
-        """
-    )
-    server.define("late", source, config=CONFIG)
-
-    assert doubles(server, "late")
-
-
-def test_a_sender_held_by_the_model_is_answered_by_the_next_request(server):
-    """An instance serves further requests while it owes an answer."""
-    source = cell(
-        f"""
-        if self.held is None:
-            self.held = request.get_response_sender()
-            stage.events["held"].set()
-            return None
-        self.held.send(reply(x_of(request)), flags={FINAL})
-        return [reply(x_of(request))]
-        """,
-        methods="held = None\n",
-    )
-    server.define("pair", source, config=CONFIG)
-    with ThreadPoolExecutor(1) as pool:
-        first = pool.submit(server.infer, "pair", {"X": np.array([1], np.float32)})
-        assert stage.events["held"].wait(10)
-        second = server.infer("pair", {"X": np.array([7], np.float32)})
-
-        assert [7.0] == second["Y"].tolist()
-        assert [7.0] == first.result(10)["Y"].tolist()
-
-
-def test_a_response_and_then_the_final_flag_is_one_answer(server):
-    """The two may be sent apart; only the flag ends the request."""
-    source = cell(
-        f"""
-        sender = request.get_response_sender()
-        sender.send(reply(x_of(request) * 2))
-        threading.Thread(target=lambda: sender.send(flags={FINAL})).start()
-        return None
-        """
-    )
-    server.define("apart", source, config=CONFIG)
-
-    assert doubles(server, "apart")
-
-
-def test_a_task_that_holds_the_sender_answers_later(server):
-    """A background task of the instance's loop lives on after ``execute``."""
-    source = cell(
-        f"""
-        async def later(sender, x):
-            await asyncio.sleep(0.05)
-            sender.send(reply(x * 2), flags={FINAL})
-
-        sender = request.get_response_sender()
-        self.task = asyncio.create_task(later(sender, x_of(request)))
-        return None
-        """,
-        asynchronous=True,
-    )
-    server.define("background", source, config=CONFIG)
-
-    assert doubles(server, "background")
-
-
-def test_a_busy_model_is_waited_for(server):
-    """One instance, two clients: the second waits its turn."""
-    source = cell(
-        """
-        stage.events["busy"].set()
-        stage.events["go on"].wait(10)
-        return [reply(x_of(request) * 2)]
-        """
-    )
-    server.define("slow", source, config=CONFIG)
-
-    async def both():
-        first = asyncio.create_task(server.async_infer("slow", X))
-        await asyncio.to_thread(stage.events["busy"].wait, 10)
-        second = asyncio.create_task(server.async_infer("slow", X))
-        stage.events["go on"].set()
-        return await asyncio.gather(first, second)
-
-    runs = asyncio.run(both())
-
-    assert [[2.0, 4.0]] * 2 == [run["Y"].tolist() for run in runs]

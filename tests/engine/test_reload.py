@@ -1,0 +1,180 @@
+"""A reload never loses the last good version, nor a request."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+import stage
+from cells import CONFIG, DOUBLE, cell, instances
+
+from blsnb.errors import ModelLoadError
+from blsnb.inference_server import Server
+
+X = {"X": np.array([1, 2], np.float32)}
+
+
+TRIPLE = cell("return [reply(x_of(request) * 3)]")
+
+
+LIFE = """
+def initialize(self, args):
+    stage.seen.append("initialize {0}")
+
+def finalize(self):
+    stage.seen.append("finalize {0}")
+
+"""
+
+
+def hashes(folder: Path) -> dict[str, str]:
+    """Every file of a folder, by its contents."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def state(server: Server) -> tuple[object, ...]:
+    """All that a failed change must leave as it was."""
+    return (
+        server.index(),
+        server.config("good"),
+        hashes(server.repository.private_root),
+        server.infer("good", X)["Y"].tolist(),
+        server.statistics("good")["model_stats"][0]["version"],
+    )
+
+
+def test_the_new_copy_initialises_before_the_old_one_ends(server):
+    """Only when it is ready does it replace the old one."""
+    server.define("model", cell("pass", methods=LIFE.format(1)), config=CONFIG)
+    server.define("model", cell("pass", methods=LIFE.format(2)), config=CONFIG)
+
+    assert ["initialize 1", "initialize 2", "finalize 1"] == stage.seen
+
+
+def test_a_failed_reload_finalizes_nothing_that_serves(server):
+    """The old copy keeps its state, too."""
+    count = "count = 0\n" + cell(
+        "global count\ncount += 1\nreturn [reply(x_of(request) * count)]",
+        methods=LIFE.format(1),
+    )
+    server.define("model", count, config=CONFIG)
+    server.infer("model", X)
+
+    with pytest.raises(ModelLoadError):
+        server.define("model", "1 / 0")
+
+    assert [2, 4] == server.infer("model", X)["Y"].tolist()
+    assert ["initialize 1"] == stage.seen
+
+
+def test_a_failing_second_instance_ends_the_first(server):
+    """No instance of a model that does not load stays behind."""
+    methods = """
+def initialize(self, args):
+    stage.seen.append(args["model_instance_name"])
+    if args["model_instance_name"].endswith("_1"):
+        raise ValueError("the second")
+
+"""
+    with pytest.raises(ModelLoadError, match="ValueError: the second"):
+        server.define("model", cell("pass", methods=methods), config=instances(2))
+
+    assert ["model_0_0", "model_0_1"] == stage.seen
+    assert [] == server.index()
+
+
+def test_a_request_in_flight_keeps_its_old_version(server):
+    """It is answered by the copy it began on, which is finalized afterwards."""
+    slow = cell(
+        """
+        stage.events["busy"].set()
+        stage.events["go on"].wait(10)
+        return [reply(x_of(request) * 2)]
+        """,
+        methods=LIFE.format("old"),
+    )
+    server.define("model", slow, config=CONFIG)
+    with ThreadPoolExecutor(2) as pool:
+        running = pool.submit(server.infer, "model", X)
+        assert stage.events["busy"].wait(10)
+
+        server.define("model", TRIPLE)
+        assert [3, 6] == server.infer("model", X)["Y"].tolist()
+        assert ["initialize old"] == stage.seen
+        stage.events["go on"].set()
+
+        assert [2, 4] == running.result(10)["Y"].tolist()
+    assert ["initialize old", "finalize old"] == stage.seen
+
+
+def test_requests_during_reloads_are_all_answered(server):
+    """None of them falls between the old copy and the new one."""
+    server.define("model", DOUBLE, config=CONFIG)
+    stop = threading.Event()
+    answers: list[list[float]] = []
+    failures: list[BaseException] = []
+
+    def client() -> None:
+        try:
+            while not stop.is_set():
+                answers.append(server.infer("model", X)["Y"].tolist())
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=client) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for _ in range(20):
+        server.load("model")
+    stop.set()
+    for thread in threads:
+        thread.join(10)
+
+    assert [] == failures
+    assert {(2, 4)} == {tuple(answer) for answer in answers}
+
+
+def test_models_are_defined_from_several_threads(server):
+    """Each is there in the end, whole."""
+
+    def define(number: int) -> str:
+        body = f"return [reply(x_of(request) * {number})]"
+        return server.define(f"model{number}", cell(body), config=CONFIG).state
+
+    with ThreadPoolExecutor(8) as pool:
+        states = list(pool.map(define, range(8)))
+
+    assert ["READY"] * 8 == states
+    assert [[n, 2 * n] for n in range(8)] == [
+        server.infer(f"model{n}", X)["Y"].tolist() for n in range(8)
+    ]
+
+
+def test_one_model_defined_from_several_threads_stays_whole(server):
+    """Good and bad cells at once: the file on disk is what serves."""
+    server.define("model", DOUBLE, config=CONFIG)
+
+    def define(number: int) -> bool:
+        body = "1 / 0\n" if number % 2 else ""
+        source = body + cell(f"return [reply(x_of(request) * {number})]")
+        try:
+            server.define("model", source)
+        except ModelLoadError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        good = list(pool.map(define, range(8)))
+
+    assert [number % 2 == 0 for number in range(8)] == good
+    served = server.infer("model", X)["Y"].tolist()
+    server.load("model")
+    assert served == server.infer("model", X)["Y"].tolist()

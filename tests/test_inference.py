@@ -1,0 +1,202 @@
+"""A request from outside: what it carries, and how it is answered."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import numpy as np
+import pytest
+import stage
+from cells import CONFIG, DOUBLE, cell, instances
+
+from blsnb import InferenceError, Run, Server
+
+X = {"X": np.array([1, 2], np.float32)}
+
+
+@pytest.fixture
+def double(server: Server) -> Server:
+    """A server with one model."""
+    server.define("double", DOUBLE, config=CONFIG)
+    return server
+
+
+def test_an_unknown_model_names_those_that_are_known(double):
+    """Below Triton's text."""
+    with pytest.raises(InferenceError) as caught:
+        double.infer("duoble", X)
+
+    assert "Request for unknown model: 'duoble' is not found" == caught.value.message
+    assert "Models that are loaded: double." == caught.value.advice
+
+
+def test_infer_gives_a_run(double):
+    """Outputs by name, as arrays of the caller's own."""
+    run = double.infer("double", X)
+
+    assert isinstance(run, Run)
+    assert [2, 4] == run["Y"].tolist()
+    run["Y"][0] = 9
+    assert [9, 4] == run.outputs["Y"].tolist()
+    assert run.error is None
+
+
+def test_lists_take_the_configured_type(double):
+    """Arrays keep their own."""
+    assert [2, 4] == double.infer("double", {"X": [1, 2]})["Y"].tolist()
+    with pytest.raises(InferenceError, match="data-type is 'INT64'"):
+        double.infer("double", {"X": np.array([1, 2])})
+
+
+def test_the_fields_of_a_request_reach_the_model(server):
+    """As the client gave them."""
+    body = """
+    import json
+    stage.seen.append((
+        request.request_id(),
+        request.correlation_id(),
+        request.flags(),
+        request.timeout(),
+        json.loads(request.parameters()),
+        request.requested_output_names(),
+    ))
+    return [reply(x_of(request))]
+    """
+    server.define("model", cell(body), config=CONFIG)
+    run = server.infer(
+        "model",
+        X,
+        request_id="mine",
+        correlation_id=7,
+        sequence_start=True,
+        sequence_end=True,
+        timeout_us=5,
+        parameters={"a": 1, "b": "c", "d": True},
+        outputs=["Y"],
+    )
+
+    assert [("mine", 7, 3, 5, {"a": 1, "b": "c", "d": True}, {"Y"})] == stage.seen
+    assert "mine" == run.trace.request_id
+
+
+def test_only_requested_outputs_come_back(server):
+    """All of them if none is named; an unknown one is refused."""
+    config = f'{CONFIG}\noutput {{ name: "Z" data_type: TYPE_FP32 dims: [ -1 ] }}'
+    body = """
+    z = pb_utils.Tensor("Z", x_of(request))
+    y = pb_utils.Tensor("Y", x_of(request))
+    return [pb_utils.InferenceResponse([z, y])]
+    """
+    server.define("model", cell(body), config=config)
+
+    assert ["Z", "Y"] == list(server.infer("model", X).outputs)
+    assert ["Y"] == list(server.infer("model", X, outputs=["Y"]).outputs)
+    with pytest.raises(InferenceError) as caught:
+        server.infer("model", X, outputs=["Q"])
+    text = "unexpected inference output 'Q' for model 'model'"
+    assert text == caught.value.message
+    assert "Y, Z" in caught.value.advice
+
+
+def test_a_failure_carries_text_code_run_and_cause(double):
+    """So that it can be looked at, and debugged."""
+    double.define("bad", cell("raise ValueError('boom')"), config=CONFIG)
+
+    with pytest.raises(InferenceError) as caught:
+        double.infer("bad", X)
+
+    error = caught.value
+    file = double.repository.private_root / "bad" / "1" / "model.py"
+    line = 1 + file.read_text().splitlines().index("        raise ValueError('boom')")
+    assert (
+        "Failed to process the request(s) for model 'bad_0', message: "
+        f"ValueError: boom\n\nAt:\n  {file}({line}): execute\n"
+    ) == error.message
+    assert "INTERNAL" == error.code
+    assert isinstance(error.__cause__, ValueError)
+    assert (error.message,) == (error.run.trace.spans[0].error,)
+    assert error.message == error.run.error
+
+
+def test_an_error_that_a_model_returns_keeps_its_code(server):
+    """Code and text are the model's own."""
+    body = """
+    error = pb_utils.TritonError("no such thing", pb_utils.TritonError.NOT_FOUND)
+    return [pb_utils.InferenceResponse(error=error)]
+    """
+    server.define("model", cell(body), config=CONFIG)
+
+    with pytest.raises(InferenceError) as caught:
+        server.infer("model", X)
+
+    assert ("NOT_FOUND", "no such thing") == (caught.value.code, caught.value.message)
+
+
+def test_async_infer_leaves_the_loop_free(server):
+    """Several requests run side by side while the loop goes on."""
+    stage.barriers["all"] = threading.Barrier(4)
+    body = 'stage.barriers["all"].wait(10)\nreturn [reply(x_of(request) * 2)]'
+    server.define("model", cell(body), config=instances(4))
+
+    async def all_of_them() -> list[Run]:
+        calls = [server.async_infer("model", X) for _ in range(4)]
+        return await asyncio.gather(*calls)
+
+    runs = asyncio.run(all_of_them())
+
+    assert [[2, 4]] * 4 == [run["Y"].tolist() for run in runs]
+
+
+def test_async_infer_raises_as_infer_does(server):
+    """With text, code and run."""
+    with pytest.raises(InferenceError, match="'nobody' is not found"):
+        asyncio.run(server.async_infer("nobody", X))
+
+
+def test_a_cancelled_async_infer_tells_the_model(server):
+    """``is_cancelled`` turns true; the model may end as it likes."""
+    body = """
+    while not request.is_cancelled():
+        stage.events["asleep"].set()
+    stage.events["noticed"].set()
+    return [reply(x_of(request))]
+    """
+    server.define("model", cell(body), config=CONFIG)
+
+    async def cancelled() -> None:
+        task = asyncio.create_task(server.async_infer("model", X))
+        await asyncio.to_thread(stage.events["asleep"].wait, 10)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
+
+    assert stage.events["noticed"].wait(10)
+
+
+def test_the_callers_deadline_reaches_the_model(server):
+    """``is_cancelled`` turns true, and the caller gets gRPC's text."""
+    body = """
+    while not request.is_cancelled():
+        pass
+    return [reply(x_of(request))]
+    """
+    server.define("model", cell(body), config=CONFIG)
+
+    with pytest.raises(InferenceError) as caught:
+        server.infer("model", X, client_timeout_s=0.01)
+
+    assert ("DEADLINE_EXCEEDED", "Deadline Exceeded") == (
+        caught.value.code,
+        caught.value.message,
+    )
+    assert 1 == len(caught.value.run.trace.spans)
+
+
+def test_a_deadline_that_is_kept_changes_nothing(double):
+    """The answer came in time."""
+    run = double.infer("double", X, client_timeout_s=60)
+
+    assert [2, 4] == run["Y"].tolist()
