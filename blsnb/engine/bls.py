@@ -17,6 +17,7 @@ from blsnb.engine.failure import is_ours
 from blsnb.engine.inflight import Execution, Inflight
 from blsnb.engine.root import RootRequest, Unwind
 from blsnb.engine.validation import RequestError
+from blsnb.errors import InferenceError
 from blsnb.pb_utils.backend import BLS_OUTSIDE_EXECUTE
 from blsnb.pb_utils.errors import TritonModelException
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
@@ -177,7 +178,11 @@ class InstanceBackend:
             if caller.execution is not None or caller.flags & CallFlag.ASYNC:
                 raise
             # A thread of the model's own goes on after a request that has ended.
-            return ResponseMessage(error="The request was cancelled.", code="CANCELLED")
+            reason = caller.root.ended
+            text = "The request was cancelled."
+            if isinstance(reason, InferenceError):
+                text = reason.message
+            return ResponseMessage(error=text, code="CANCELLED")
         finally:
             if caller.parent is None:
                 self._router.end_background(caller.root)

@@ -14,6 +14,7 @@ from blsnb.engine.inflight import Inflight
 from blsnb.engine.loader import Loader
 from blsnb.engine.pool import Retired
 from blsnb.engine.root import RootRequest, Unwind, interruptible
+from blsnb.engine.threads import Abandoned
 from blsnb.engine.validation import RequestError
 from blsnb.engine.version import ServedVersion
 from blsnb.errors import ModelLoadError, ServerClosedError
@@ -97,8 +98,8 @@ class Engine:
         versions: dict[int, ServedVersion] = {}
         try:
             with interruptible(root, self._models_dirs):
-                versions = self.loader.load(directory)
-        except ModelLoadError:
+                versions = self.loader.load(directory, root)
+        except (ModelLoadError, Abandoned, Unwind):
             if root.ended is None:
                 raise
         if root.ended is not None:

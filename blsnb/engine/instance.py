@@ -53,6 +53,8 @@ class ModelInstance:
         Makes the backend of this instance.
     own_thread
         Whether all hooks run on one thread of the instance's own.
+    load_root
+        The life of the load that makes it, which Ctrl-C ends.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class ModelInstance:
         model_file: Path,
         bind: Callable[[ModelInstance], Backend],
         own_thread: bool = False,
+        load_root: RootRequest | None = None,
     ) -> None:
         self.name = name
         self.model_file = str(model_file)
@@ -69,6 +72,7 @@ class ModelInstance:
         """What it executes now."""
         self.ready = False
         """Whether ``initialize`` has finished: from then on BLS is allowed."""
+        self._load_root = load_root
         self.backend = bind(self)
         self.world = World(name, model_file, self._printed)
         self.module: types.ModuleType | None = None
@@ -89,7 +93,7 @@ class ModelInstance:
         HookFailed
             The import fails, or defines no TritonPythonModel.
         """
-        self.module = self.threads.call(None, lambda: self._guard(self.world.open))
+        self.module = self._hook(self.world.open)
         if not hasattr(self.module, "TritonPythonModel"):
             folder = Path(self.model_file).parent.name
             stem = Path(self.model_file).stem
@@ -116,7 +120,7 @@ class ModelInstance:
         """
         assert self.module is not None
         hook = self.module.TritonPythonModel.auto_complete_config
-        return self.threads.call(None, lambda: self._guard(lambda: hook(config)))
+        return self._hook(lambda: hook(config))
 
     def initialize(self, args: dict[str, str]) -> None:
         """Make the model object and call its ``initialize``.
@@ -126,8 +130,9 @@ class ModelInstance:
         HookFailed
             The constructor or the hook raises.
         """
-        self.threads.call(None, lambda: self._guard(lambda: self._initialize(args)))
+        self._hook(lambda: self._initialize(args))
         self.ready = True
+        self._load_root = None
 
     def _initialize(self, args: dict[str, str]) -> None:
         assert self.module is not None
@@ -141,8 +146,11 @@ class ModelInstance:
                 # Triton calls it and never awaits it.
                 result.close()
 
+    def _hook(self, work: Callable[[], Any]) -> Any:
+        """Call model code outside of ``execute``; every exception is its failure."""
+        return self.threads.call(self._load_root, lambda: self._guard(work))
+
     def _guard(self, work: Callable[[], Any]) -> Any:
-        """Call model code before it serves; every exception is its failure."""
         try:
             return _call(work)
         except BaseException as error:
@@ -218,6 +226,14 @@ class ModelInstance:
             self.execution.thread_id = self.threads.loop_thread_id
         return self.threads.run_coroutine(root, result)
 
+    @property
+    def execute_place(self) -> str:
+        """Where ``execute`` stands, for a reader."""
+        hook = inspect.unwrap(type(self.model).execute)
+        code = getattr(hook, "__code__", None)
+        line = f" (line {code.co_firstlineno} of its source)" if code else ""
+        return f"execute() of {self.name}{line}"
+
     def finalize(self) -> None:
         """Call ``finalize``; its failure is only logged, as on Triton."""
         self.ready = False
@@ -225,7 +241,7 @@ class ModelInstance:
         hook = getattr(self.model, "finalize", None)
         if hook is not None:
             try:
-                self.threads.call(None, lambda: self._guard(hook))
+                self._hook(hook)
             except HookFailed as failure:
                 _log.info("%s: %s", self.name, failure.text)
         self.discard()

@@ -83,7 +83,7 @@ class ServedVersion:
             return self._refuse(inflight, failure)
         request = self._execute(instance, inflight)
         if not inflight.final:
-            self._wait_for_sender(inflight, request)
+            self._wait_for_sender(inflight, request, instance.execute_place)
         call.request_end_ns = _now()
         self._count(inflight)
         response = inflight.response
@@ -150,27 +150,26 @@ class ServedVersion:
         self.pool.give_back(instance)
 
     def _wait_for_sender(
-        self, inflight: Inflight, request: weakref.ref[Any] | None
+        self, inflight: Inflight, request: weakref.ref[Any] | None, where: str
     ) -> None:
         """Wait for an answer that something of the model still owes."""
         waiter = inflight.expect_later()
         held = None if request is None else request()
         watch = None
         if held is not None:
-            watch = weakref.ref(held, lambda _: self._dropped(inflight))
+            watch = weakref.ref(held, lambda _: self._dropped(inflight, where))
             del held
         else:
-            self._dropped(inflight)
+            self._dropped(inflight, where)
         if not waiter.wait(_COLLECT_AFTER_S):
             # A request in a circle of references is held by nobody.
             gc.collect()
         inflight.root.wait(waiter, lambda s: hang.notice(inflight, s))
         del watch
 
-    def _dropped(self, inflight: Inflight) -> None:
+    def _dropped(self, inflight: Inflight, where: str) -> None:
         """Nothing holds the request any more: if it is open, it stays so for ever."""
         if not inflight.final:
-            where = f"execute() of {inflight.call.instance}"
             inflight.root.end(hang.unanswered(inflight, where))
             inflight.wake()
 

@@ -1,0 +1,164 @@
+"""InstanceMaker: makes the instances of one model version, or leaves nothing."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from blsnb.engine.bls import InstanceBackend, Router
+from blsnb.engine.instance import HookFailed, ModelInstance
+from blsnb.engine.root import RootRequest
+from blsnb.model.complete import check_returned, complete
+from blsnb.model.config import InstanceSpec, ModelConfig
+from blsnb.model.normalise import normalise
+from blsnb.model.validate import validate_create, validate_instances
+from blsnb.pb_utils import config as pb_config
+from blsnb.pb_utils.backend import Backend, not_yet
+from blsnb.repository.directory import ModelDirectory
+
+_OWN_THREAD = ("BLSNB_THREAD", "instance")
+ModelLogWriter = Callable[[str, str, str, str, int], None]
+
+
+class InstanceMaker:
+    """Makes instances from a version's folder.
+
+    Parameters
+    ----------
+    directory, number
+        The model's folder, and which version of it.
+    config
+        Normalised; `make_all` completes it.
+    router
+        Runs the requests that the instances make.
+    log
+        Takes model, level, text, file and line of a model's log.
+    """
+
+    def __init__(
+        self,
+        directory: ModelDirectory,
+        number: int,
+        config: ModelConfig,
+        router: Router,
+        log: ModelLogWriter,
+    ) -> None:
+        self.config = config
+        self.model_file = directory.version_dir(number) / config.default_model_filename
+        self._directory = directory
+        self._number = number
+        self._router = router
+        self._log = log
+        self._made: list[ModelInstance] = []
+
+    def make_all(self, root: RootRequest) -> list[ModelInstance]:
+        """Complete the configuration, and make every instance that it asks for.
+
+        The first import serves as the first instance, unless the model completed
+        its configuration in it: on Triton that happens in a process of its own.
+
+        Parameters
+        ----------
+        root
+            The life of this load, which Ctrl-C ends.
+
+        Raises
+        ------
+        HookFailed, ModelConfigError
+            The model or its configuration is wrong; no instance is left.
+        """
+        with self._or_nothing():
+            return self._make_all(root)
+
+    @contextlib.contextmanager
+    def _or_nothing(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            for instance in self._made:
+                instance.discard()
+            raise
+        finally:
+            self._made.clear()
+
+    def _make_all(self, root: RootRequest) -> list[ModelInstance]:
+        validate_instances(self.config)
+        self._check_file()
+        spare = self._imported(self.config.instance_names()[0], root)
+        if spare.completes_config:
+            self._complete(spare)
+        validate_create(self.config, model_dir=self._directory.path)
+        if self.config.decoupled:
+            raise not_yet("a decoupled model")
+        instances = []
+        for spec in self.config.instance_names():
+            reuse = spare.name == spec.name and not spare.completes_config
+            instance = spare if reuse else self._imported(spec, root)
+            instance.initialize(self._args(spec))
+            instances.append(instance)
+        if spare not in instances:
+            spare.discard()
+        return instances
+
+    def _check_file(self) -> None:
+        if not self.model_file.is_file():
+            raise HookFailed(f"Python model file not found in '{self.model_file}'")
+        if self.model_file.suffix != ".py":
+            name = self.model_file.name
+            raise HookFailed(
+                f"Model name must end with '.py'. Model name is \"{name}\"."
+            )
+
+    def _imported(
+        self, spec: InstanceSpec, root: RootRequest | None = None
+    ) -> ModelInstance:
+        def bind(instance: ModelInstance) -> Backend:
+            return InstanceBackend(self._router, instance, write)
+
+        def write(level: str, text: str, filename: str, line: int) -> None:
+            self._log(self.config.name, level, text, filename, line)
+
+        name, value = _OWN_THREAD
+        own_thread = self.config.parameters.get(name) == value
+        instance = ModelInstance(spec.name, self.model_file, bind, own_thread, root)
+        self._made.append(instance)
+        instance.load()
+        return instance
+
+    def _complete(self, spare: ModelInstance) -> None:
+        name = self.config.name
+        returned = spare.auto_complete(pb_config.ModelConfig(self.config.to_json()))
+        completed = complete(self.config, check_returned(name, returned))
+        self.config = normalise(completed, model_name=name)
+
+    def renew(self, old: ModelInstance) -> ModelInstance:
+        """Make an instance that takes over from another of the same name.
+
+        Raises
+        ------
+        HookFailed
+            The model does not load any more.
+        """
+        specs = {spec.name: spec for spec in self.config.instance_names()}
+        with self._or_nothing():
+            fresh = self._imported(specs[old.name])
+            fresh.initialize(self._args(specs[old.name]))
+            return fresh
+
+    def _args(self, spec: InstanceSpec) -> dict[str, str]:
+        """Return what ``initialize`` receives: strings only."""
+        return {
+            "model_config": self.config.to_json(),
+            "model_instance_kind": spec.kind,
+            "model_instance_name": spec.name,
+            "model_instance_device_id": str(spec.device_id),
+            "model_repository": str(self._directory.path),
+            "model_version": str(self._number),
+            "model_name": self._directory.name,
+        }
+
+
+def read_source(model_file: Path) -> str:
+    """Return a model's source for a reader, whatever its bytes are."""
+    return model_file.read_text(encoding="utf-8", errors="replace")
