@@ -50,7 +50,6 @@ class InstanceMaker:
         self._number = number
         self._router = router
         self._log = log
-        self._made: list[ModelInstance] = []
 
     def make_all(self, root: RootRequest) -> list[ModelInstance]:
         """Complete the configuration, and make every instance that it asks for.
@@ -68,24 +67,15 @@ class InstanceMaker:
         HookFailed, ModelConfigError
             The model or its configuration is wrong; no instance is left.
         """
-        with self._or_nothing():
-            return self._make_all(root)
+        with _all_or_nothing() as made:
+            return self._make_all(made, root)
 
-    @contextlib.contextmanager
-    def _or_nothing(self) -> Iterator[None]:
-        try:
-            yield
-        except BaseException:
-            for instance in self._made:
-                instance.discard()
-            raise
-        finally:
-            self._made.clear()
-
-    def _make_all(self, root: RootRequest) -> list[ModelInstance]:
+    def _make_all(
+        self, made: list[ModelInstance], root: RootRequest
+    ) -> list[ModelInstance]:
         validate_instances(self.config)
         self._check_file()
-        spare = self._imported(self.config.instance_names()[0], root)
+        spare = self._imported(self.config.instance_names()[0], made, root)
         if spare.completes_config:
             self._complete(spare)
         validate_create(self.config, model_dir=self._directory.path)
@@ -94,7 +84,7 @@ class InstanceMaker:
         instances = []
         for spec in self.config.instance_names():
             reuse = spare.name == spec.name and not spare.completes_config
-            instance = spare if reuse else self._imported(spec, root)
+            instance = spare if reuse else self._imported(spec, made, root)
             instance.initialize(self._args(spec))
             instances.append(instance)
         if spare not in instances:
@@ -111,7 +101,10 @@ class InstanceMaker:
             )
 
     def _imported(
-        self, spec: InstanceSpec, root: RootRequest | None = None
+        self,
+        spec: InstanceSpec,
+        made: list[ModelInstance],
+        root: RootRequest | None = None,
     ) -> ModelInstance:
         def bind(instance: ModelInstance) -> Backend:
             return InstanceBackend(self._router, instance, write)
@@ -122,7 +115,7 @@ class InstanceMaker:
         name, value = _OWN_THREAD
         own_thread = self.config.parameters.get(name) == value
         instance = ModelInstance(spec.name, self.model_file, bind, own_thread, root)
-        self._made.append(instance)
+        made.append(instance)
         instance.load()
         return instance
 
@@ -141,8 +134,8 @@ class InstanceMaker:
             The model does not load any more.
         """
         specs = {spec.name: spec for spec in self.config.instance_names()}
-        with self._or_nothing():
-            fresh = self._imported(specs[old.name])
+        with _all_or_nothing() as made:
+            fresh = self._imported(specs[old.name], made)
             fresh.initialize(self._args(specs[old.name]))
             return fresh
 
@@ -157,6 +150,18 @@ class InstanceMaker:
             "model_version": str(self._number),
             "model_name": self._directory.name,
         }
+
+
+@contextlib.contextmanager
+def _all_or_nothing() -> Iterator[list[ModelInstance]]:
+    """Give a list for what is made; if that fails, discard all of it."""
+    made: list[ModelInstance] = []
+    try:
+        yield made
+    except BaseException:
+        for instance in made:
+            instance.discard()
+        raise
 
 
 def read_source(model_file: Path) -> str:

@@ -267,6 +267,8 @@ export class Frame implements Session {
 
   #restore({ selection, open, range }: ViewState): void {
     this.#timeline.restore(open);
+    // As high as the view before it, which had these rows.
+    this.#drawGraph();
     if (range) this.#timeline.range.show(...range);
     this.#take(selection, false);
   }

@@ -253,10 +253,10 @@ function overlap(a, b) {
 }
 
 // src/edges.ts
-function edgeElement(edge, route, direction, caller, place3) {
+function edgeElement(edge, route, direction, caller, place4) {
   const recursive = route.points.length === 0;
   const d = recursive ? loop(caller) : curve(route, direction);
-  const at = recursive ? { x: caller.x, y: caller.y - caller.height / 2 - 18 } : place3;
+  const at = recursive ? { x: caller.x, y: caller.y - caller.height / 2 - 18 } : place4;
   const kind = edge.streams ? "stream" : edge.async ? "async" : "";
   const failing = edge.errors / edge.count > ERROR_SHARE ? "failing" : "";
   const label2 = edgeLabel(edge);
@@ -1366,7 +1366,7 @@ function sourceLines(trace, call) {
   const around = lines.slice(first - 1, line + AROUND);
   const indent = Math.min(...around.filter((each) => each.trim()).map((each) => each.search(/\S/)));
   const shown = around.map((each, k) => sourceLine(each.slice(indent), first + k, line));
-  const title = h("h4", {}, `Called by ${trace.name(caller)}`, h("span", {}, `model.py:${line}`));
+  const title = h("h4", {}, `Called by ${trace.name(caller)}`, h("span", {}, place3(trace, caller, line)));
   return [
     title,
     h(
@@ -1375,6 +1375,11 @@ function sourceLines(trace, call) {
       shown
     )
   ];
+}
+function place3(trace, caller, line) {
+  const origin = trace.header.models[trace.calls.model[caller]].origin;
+  const file = `model.py:${line}`;
+  return origin ? `cell ${origin[0]} line ${line + origin[1]} (${file})` : file;
 }
 function sourceLine(text, number, called) {
   const here = number === called;
@@ -1532,7 +1537,7 @@ var SliceView = class {
     return axes.flatMap((size, axis) => size > 1 ? [this.#slider(size, axis)] : []);
   }
   #slider(size, axis) {
-    const place3 = h("span", {}, `${this.#state.index[axis] ?? 0} / ${size - 1}`);
+    const place4 = h("span", {}, `${this.#state.index[axis] ?? 0} / ${size - 1}`);
     const disabled = this.#source.kernel === null;
     const attributes = {
       type: "range",
@@ -1543,7 +1548,7 @@ var SliceView = class {
     };
     const oninput = (event) => {
       this.#state.index[axis] = Number(event.target.value);
-      setText(place3, `${this.#state.index[axis]} / ${size - 1}`);
+      setText(place4, `${this.#state.index[axis]} / ${size - 1}`);
       this.#show();
     };
     const title = disabled ? "other slices need the kernel that ran this" : void 0;
@@ -1559,7 +1564,7 @@ var SliceView = class {
       { class: "slider" },
       h("span", { class: "code" }, `axis ${axis}`),
       input,
-      place3
+      place4
     );
   }
   /** The embedded preview of a mode, if it is the slice wanted. */
@@ -1767,7 +1772,7 @@ var TensorList = class {
     return all.find((entry) => entry.role === "output" && shows(entry)) ?? all.find(shows);
   }
   #head(entry, open, key) {
-    const place3 = [entry.device, bytes(entry.byte_size)].filter(Boolean).join(" · ");
+    const place4 = [entry.device, bytes(entry.byte_size)].filter(Boolean).join(" · ");
     const number = entry.response > 0 ? ` #${entry.response + 1}` : "";
     return h(
       "button",
@@ -1781,7 +1786,7 @@ var TensorList = class {
       h("span", { class: "name code" }, entry.name, number),
       h("span", { class: "datatype code" }, entry.datatype),
       h("span", { class: "shape code" }, shape(entry.shape)),
-      h("span", { class: "place" }, place3)
+      h("span", { class: "place" }, place4)
     );
   }
   #detail(call, entry, position, answer) {
@@ -2059,11 +2064,11 @@ ${facts} ${run.state}`;
     const { trace } = this.#session;
     const link = (call) => {
       const onclick = () => this.#session.select({ kind: "call", call }, { reveal: true });
-      const place3 = `#${count(all.indexOf(call) + 1)} at ${time(trace.start(call))}`;
+      const place4 = `#${count(all.indexOf(call) + 1)} at ${time(trace.start(call))}`;
       return h(
         "button",
         { type: "button", class: "link", onclick, "data-focus": `call-${call}` },
-        h("span", {}, place3),
+        h("span", {}, place4),
         h("span", {}, time(trace.duration[call]))
       );
     };
@@ -3669,6 +3674,7 @@ var Frame = class {
   }
   #restore({ selection, open, range }) {
     this.#timeline.restore(open);
+    this.#drawGraph();
     if (range) this.#timeline.range.show(...range);
     this.#take(selection, false);
   }
