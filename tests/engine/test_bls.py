@@ -213,3 +213,24 @@ def test_a_sender_of_an_ended_request_is_silent(server, capfd):
 
     assert stage.events["sent"].wait(10)
     assert "" == capfd.readouterr().err
+
+
+def test_a_thread_learns_why_its_call_was_ended(server):
+    """No client waits for it, so the reason is its answer's error."""
+    body = """
+    def later():
+        stage.events["returned"].wait(10)
+        stage.seen.append(ask("silent", request).exec().error().message())
+        stage.events["asked"].set()
+
+    threading.Thread(target=later).start()
+    return [reply(x_of(request))]
+    """
+    server.define("silent", cell("return None"), config=CONFIG)
+    server.define("outer", cell(body), config=CONFIG)
+    server.infer("outer", X)
+
+    stage.events["returned"].set()
+
+    assert stage.events["asked"].wait(10)
+    assert "Triton would wait here for ever" in stage.seen[0]

@@ -110,6 +110,7 @@ def test_a_request_without_an_answer_would_hang(server, result):
         server.infer("silent", X)
 
     assert "silent_0" in caught.value.message
+    assert f"line {line_of(source, 'def execute')}" in caught.value.message
     assert "returned no response" in caught.value.message
     assert "one InferenceResponse for each request" in caught.value.advice
     assert doubles(server)

@@ -192,6 +192,16 @@ return [reply(answers[0])]
 """
 
 
+def test_ctrl_c_during_initialize_on_a_thread_of_its_own(server, ctrl_c):
+    """The user is back at once, and the last good version stays."""
+    server.define("slow", DOUBLE, config=OWN_THREAD)
+    hook = "def initialize(self, args):\n    stage.sleep()\n"
+
+    ctrl_c.expect(lambda: server.define("slow", cell("pass", methods=hook)))
+
+    assert answers(server, "slow")
+
+
 @pytest.mark.slow
 def test_interrupts_at_any_time_lose_no_instance(server, ctrl_c, capsys):
     """A hundred of them, at random moments; every model serves on, unrenewed."""
