@@ -25,9 +25,9 @@ def double(server: Server) -> Server:
 def test_an_unknown_model_names_those_that_are_known(double):
     """Below Triton's text."""
     with pytest.raises(InferenceError) as caught:
-        double.infer("duoble", X)
+        double.infer("dubel", X)
 
-    assert "Request for unknown model: 'duoble' is not found" == caught.value.message
+    assert "Request for unknown model: 'dubel' is not found" == caught.value.message
     assert "Models that are loaded: double." == caught.value.advice
 
 

@@ -123,7 +123,8 @@ class InstanceBackend:
         TritonModelException
             The instance is not ready: `initialize` has not finished.
         """
-        self._check_ready()
+        if not self._instance.ready:
+            raise TritonModelException(BLS_OUTSIDE_EXECUTE)
         return self._run(message, self._caller(message))
 
     def async_exec(
@@ -131,7 +132,8 @@ class InstanceBackend:
     ) -> asyncio.Future[Any]:
         """Run a request on a thread of the instance's fan-out pool."""
         loop = asyncio.get_running_loop()
-        self._check_ready()
+        if not self._instance.ready:
+            raise TritonModelException(BLS_OUTSIDE_EXECUTE)
         caller = self._caller(message)
         caller.execution = None
         caller.flags |= CallFlag.ASYNC
@@ -142,10 +144,6 @@ class InstanceBackend:
             lambda: answer(self._run(message, caller)),
         )
 
-    def _check_ready(self) -> None:
-        if not self._instance.ready:
-            raise TritonModelException(BLS_OUTSIDE_EXECUTE)
-
     def _caller(self, message: RequestMessage) -> Caller:
         """Find out for whom a request is made."""
         execution = self._instance.execution
@@ -154,9 +152,9 @@ class InstanceBackend:
         named = mark if isinstance(mark, Inflight) and not mark.final else None
         if execution is not None:
             own = execution.thread_id == threading.get_ident()
-            if own:
-                execution.root.check()
             parent = named or execution.inflight
+            if own and parent.root.ended is not None:
+                raise Unwind
             return Caller(parent.root, parent, execution if own else None, line)
         if named is not None:
             return Caller(named.root, named, None, line)
@@ -164,7 +162,8 @@ class InstanceBackend:
 
     def _run(self, message: RequestMessage, caller: Caller) -> ResponseMessage:
         try:
-            _check_parameters(message)
+            if message.parameters:
+                _check_parameters(message)
             response = self._router.route(message, caller)
             if not self._router.bls_codes_kept:
                 response.code = "INTERNAL"

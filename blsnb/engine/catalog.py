@@ -26,6 +26,8 @@ class Catalog:
 
     def __init__(self) -> None:
         self._served: dict[str, dict[int, ServedVersion]] = {}
+        self._newest: dict[str, ServedVersion] = {}
+        """What a request gets that names no version."""
         self._states: dict[str, dict[int, VersionState]] = {}
 
     def names(self) -> list[str]:
@@ -52,6 +54,7 @@ class Catalog:
         """Let versions serve, and return those whose place they take."""
         old = self._served.get(name, {})
         self._served[name] = versions
+        self._newest[name] = versions[max(versions)]
         self._states[name] = {
             number: VersionState(_UNAVAILABLE, "unloaded")
             for number in old.keys() - versions.keys()
@@ -67,6 +70,7 @@ class Catalog:
     def remove(self, name: str) -> list[ServedVersion]:
         """Stop a model's service and return what served."""
         versions = self._served.pop(name, {})
+        self._newest.pop(name, None)
         for number in versions:
             self._states[name][number] = VersionState(_UNAVAILABLE, "unloaded")
         return list(versions.values())
@@ -95,11 +99,12 @@ class Catalog:
         ----------
         core: src/model_repository_manager.cc, ModelRepositoryManager::GetModel
         """
-        versions = self._served.get(name)
-        if versions:
-            served = versions.get(max(versions) if version == -1 else version)
-            if served is not None:
-                return served
+        if version == -1:
+            served = self._newest.get(name)
+        else:
+            served = self._served.get(name, {}).get(version)
+        if served is not None:
+            return served
         raise self._refusal(name, version)
 
     def _refusal(self, name: str, version: int) -> RequestError:

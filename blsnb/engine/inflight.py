@@ -71,7 +71,8 @@ class Inflight:
         if response is not None:
             self.response = response
         self.final = True
-        self.wake()
+        if self.waiter is not None:
+            self.waiter.wake()
 
     def note(self, text: str) -> None:
         """Leave a note on the record of this request, once."""

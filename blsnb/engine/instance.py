@@ -187,8 +187,10 @@ class ModelInstance:
         if execution is not None:
             # With BLSNB_THREAD=instance it is not the caller's.
             execution.thread_id = threading.get_ident()
-            self._note_thread(execution)
-        root.check()
+            if execution.thread_id != self._thread_id and not self._thread_noted:
+                self._note_thread(execution)
+        if root.ended is not None:
+            raise Unwind
         try:
             return self._run_hook(root, hook, requests)
         except (Unwind, Abandoned):
@@ -200,8 +202,6 @@ class ModelInstance:
 
     def _note_thread(self, execution: Execution) -> None:
         """Note an ``execute`` on another thread than ``initialize`` ran on."""
-        if execution.thread_id == self._thread_id or self._thread_noted:
-            return
         self._thread_noted = True
         execution.inflight.note(
             f"execute() of {self.name} ran on another thread than its initialize(); on "

@@ -25,11 +25,8 @@ class Reshapes:
             name: (inside, outside)
             for name, (outside, inside) in _table(config.outputs).items()
         }
-
-    @property
-    def any(self) -> bool:
+        self.any = bool(self._inward or self._outward)
         """Whether there is anything to do."""
-        return bool(self._inward or self._outward)
 
     def inward(self, refs: tuple[TensorRef, ...]) -> tuple[TensorRef, ...]:
         """Return inputs as the model sees them."""

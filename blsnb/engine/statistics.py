@@ -25,6 +25,12 @@ class _Sums:
         self.infer_ns += infer_ns
         self.output_ns += output_ns
 
+    def add_times(self, other: _Sums, sign: int) -> None:
+        """Add another's times, or take them away."""
+        self.input_ns += sign * other.input_ns
+        self.infer_ns += sign * other.infer_ns
+        self.output_ns += sign * other.output_ns
+
     def as_dict(self) -> dict[str, dict[str, int]]:
         """Return the phases in Triton's JSON form."""
         times = (self.input_ns, self.infer_ns, self.output_ns)
@@ -53,8 +59,8 @@ class ModelStatistics:
         self._inference_count = 0
         self._execution_count = 0
         self._success_ns = self._queue_ns = 0
-        self._fail_count = self._fail_ns = 0
-        self._successes = _Sums()
+        self._fail_ns = 0
+        self._failures = _Sums()
         self._batches: dict[int, _Sums] = {}
 
     def add(self, call: Call, batch_size: int, failed: bool) -> None:
@@ -77,17 +83,16 @@ class ModelStatistics:
             batch = self._batches.setdefault(batch_size, _Sums())
         batch.add(*phases)
         if failed:
-            self._fail_count += 1
             self._fail_ns += end - call.request_start_ns
+            self._failures.add(*phases)
             return
         self._inference_count += batch_size
         self._success_ns += end - call.request_start_ns
         self._queue_ns += start - call.queue_start_ns
-        self._successes.add(*phases)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the row of Triton's statistics answer."""
-        succeeded = self._successes.count
+        successes = self._successes()
         return {
             "name": self._name,
             "version": str(self._version),
@@ -95,10 +100,10 @@ class ModelStatistics:
             "inference_count": self._inference_count,
             "execution_count": self._execution_count,
             "inference_stats": {
-                "success": _duration(succeeded, self._success_ns),
-                "fail": _duration(self._fail_count, self._fail_ns),
-                "queue": _duration(succeeded, self._queue_ns),
-                **self._successes.as_dict(),
+                "success": _duration(successes.count, self._success_ns),
+                "fail": _duration(self._failures.count, self._fail_ns),
+                "queue": _duration(successes.count, self._queue_ns),
+                **successes.as_dict(),
                 "cache_hit": _duration(0, 0),
                 "cache_miss": _duration(0, 0),
             },
@@ -109,6 +114,16 @@ class ModelStatistics:
             ],
             "memory_usage": [],
         }
+
+    def _successes(self) -> _Sums:
+        """Return what was executed and did not fail."""
+        successes = _Sums()
+        for sums in list(self._batches.values()):
+            successes.count += sums.count
+            successes.add_times(sums, 1)
+        successes.count -= self._failures.count
+        successes.add_times(self._failures, -1)
+        return successes
 
     def _last_inference_ms(self) -> int:
         """Return when the last request ended, in milliseconds of the wall clock."""

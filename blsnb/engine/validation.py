@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import NamedTuple
 
 from blsnb.engine.unordered import hash_order
@@ -12,6 +13,7 @@ from blsnb.tensors.dtypes import BYTES, Shape
 from blsnb.tensors.ref import TensorRef
 
 _REMEMBERED = 512
+_signature = operator.attrgetter("name", "dtype.triton_dtype", "shape")
 _LENGTH_BYTES = 4
 _BATCH_NOTE = (
     "NOTE: Setting a non-zero max_batch_size in the model config requires a batch "
@@ -81,10 +83,7 @@ class RequestValidator:
         if message.raw:
             self._check(message)
             return
-        signature = (
-            message.requested_outputs,
-            *[(ref.name, ref.dtype.triton_dtype, ref.shape) for ref in message.inputs],
-        )
+        signature = (message.requested_outputs, *map(_signature, message.inputs))
         if signature in self._right:
             return
         self._check(message)

@@ -115,7 +115,8 @@ class ServedVersion:
         try:
             results = instance.execute(inflight.root, [request])
             call.compute_output_start_ns = _now()
-            inflight.root.check()
+            if inflight.root.ended is not None:
+                raise Unwind
             take_results(results, [inflight], instance.name)
         except ExecuteFailed as failure:
             call.compute_output_start_ns = _now()

@@ -29,7 +29,7 @@ from blsnb.pb_utils.signature import (
     list_of,
     string,
 )
-from blsnb.pb_utils.tensor import Tensor, receive, transmit
+from blsnb.pb_utils.tensor import Tensor, receive, receive_view, transmit
 from blsnb.tensors.ref import TensorRef
 
 _RESCHEDULE = 2
@@ -272,7 +272,7 @@ class InferenceRequest(Compiled):
     def _message(self) -> RequestMessage:
         return RequestMessage(
             self._model_name,
-            tuple([transmit(tensor) for tensor in self._inputs]),
+            tuple(map(transmit, self._inputs)),
             self._requested,
             self._model_version,
             self._request_id,
@@ -366,7 +366,7 @@ def receive_request(
     request: InferenceRequest = object.__new__(kind)
     request._request_id = message.request_id
     request._correlation_id = message.correlation_id
-    request._inputs = [receive(ref, zero_copy=zero_copy) for ref in inputs]
+    request._inputs = list(map(receive_view if zero_copy else receive, inputs))
     request._requested = requested
     request._model_name = message.model_name
     request._model_version = message.model_version

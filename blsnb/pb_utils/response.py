@@ -95,7 +95,7 @@ def send(response: InferenceResponse, requested: tuple[str, ...]) -> ResponseMes
 def receive_response(message: ResponseMessage) -> InferenceResponse:
     """Return the response object that a caller of BLS gets."""
     response: InferenceResponse = object.__new__(InferenceResponse)
-    response._tensors = [receive(ref) for ref in message.outputs]
+    response._tensors = list(map(receive, message.outputs))
     response._error = None
     if message.error is not None:
         code = ErrorCode(CODE_NAMES.index(message.code))

@@ -10,7 +10,7 @@ from blsnb.pb_utils.compiled_type import Compiled
 from blsnb.pb_utils.errors import TritonModelException
 from blsnb.pb_utils.signature import Mismatch, compiled, string
 from blsnb.tensors import dlpack
-from blsnb.tensors.dtypes import BF16, BYTES, DType, Shape, of_array
+from blsnb.tensors.dtypes import BF16, BY_NUMPY, BYTES, DType, Shape, of_array
 from blsnb.tensors.ref import TensorRef, freeze
 
 _EMPTY_NAME = "Tensor name cannot be an empty string."
@@ -70,7 +70,7 @@ class Tensor(Compiled):
             raise Mismatch
         if not name:
             raise TritonModelException(_EMPTY_NAME)
-        dtype = of_array(array.dtype)
+        dtype = BY_NUMPY.get(array.dtype) or of_array(array.dtype)
         if dtype is None:
             raise TritonModelException("NumPy dtype is not supported.")
         self._name = name
@@ -233,7 +233,9 @@ def transmit(tensor: Tensor) -> TensorRef:
         source = tensor._source
         assert source is not None
         data = source.tobytes()
-        ref = TensorRef(tensor._name, tensor._dtype, tensor._shape, data)
+        ref = TensorRef(
+            tensor._name, tensor._dtype, tensor._shape, data, "cpu", len(data)
+        )
         tensor._ref = ref
     return ref
 
@@ -243,23 +245,23 @@ def transmit_some(
 ) -> tuple[list[Tensor], tuple[TensorRef, ...]]:
     """Return the tensors of these names, in their order, and their frozen values."""
     kept = [tensor for tensor in tensors if tensor._name in names]
-    return kept, tuple([tensor._ref or transmit(tensor) for tensor in kept])
+    return kept, tuple(map(transmit, kept))
 
 
-def receive(ref: TensorRef, *, zero_copy: bool = False) -> Tensor:
-    """Return the tensor that a receiver of a frozen value holds.
-
-    Parameters
-    ----------
-    zero_copy
-        Let ``as_numpy`` give a read-only view of the value, not a copy.
-    """
+def receive(ref: TensorRef) -> Tensor:
+    """Return the tensor that a receiver of a frozen value holds."""
     tensor: Tensor = object.__new__(Tensor)
     tensor._name = ref.name
     tensor._dtype = ref.dtype
     tensor._shape = ref.shape
     tensor._ref = ref
-    view = zero_copy and ref.dtype is not BYTES and ref.dtype is not BF16
-    tensor._array = ref.view() if view else None
-    tensor._source = None
+    tensor._array = tensor._source = None
+    return tensor
+
+
+def receive_view(ref: TensorRef) -> Tensor:
+    """Return a tensor whose ``as_numpy`` is a read-only view of the frozen value."""
+    tensor = receive(ref)
+    if ref.dtype is not BYTES and ref.dtype is not BF16:
+        tensor._array = ref.view()
     return tensor

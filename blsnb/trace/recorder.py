@@ -145,7 +145,10 @@ class Recorder:
             call.inputs = inputs
             call.outputs = outputs
             run.held.append(call)
-            run.held_bytes += _sizes(inputs) + _sizes(outputs)
+            for ref in inputs:
+                run.held_bytes += ref.byte_size
+            for ref in outputs:
+                run.held_bytes += ref.byte_size
             if run.held_bytes > self.budget_bytes:
                 self._strip(run, self.budget_bytes)
         if self._observers:

@@ -136,7 +136,8 @@ export class TensorList {
   /** Unless something was opened by hand, what came out: the first output with something to show. */
   #openAtFirst(all: TensorEntry[]): TensorEntry | undefined {
     if (this.#opened.size > 0) return undefined;
-    const shows = (entry: TensorEntry): boolean => entry.preview !== null || entry.stats !== null;
+    const shows = ({ preview, stats }: TensorEntry): boolean =>
+      stats ? stats.count > 0 : preview !== null;
     return all.find((entry) => entry.role === "output" && shows(entry)) ?? all.find(shows);
   }
 

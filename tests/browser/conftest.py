@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
 from . import chromium
 from .console import Console
@@ -14,6 +15,7 @@ from .lab_server import LabServer
 
 _PATIENCE_MS = 30_000
 """How long a condition may take to come true on a machine with other work."""
+expect.set_options(timeout=_PATIENCE_MS)
 
 
 @pytest.fixture(scope="package")
@@ -37,16 +39,36 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
     browser.close()
 
 
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
+@contextmanager
+def page_of(browser: Browser) -> Iterator[Page]:
     """A page of its own; what it writes to the console as an error fails the test."""
     context = browser.new_context(viewport={"width": 1100, "height": 800})
     context.set_default_timeout(_PATIENCE_MS)
     page = context.new_page()
     console = Console(page)
-    yield page
-    context.close()
+    try:
+        yield page
+    finally:
+        context.close()
     assert [] == console.complaints
+
+
+@contextmanager
+def lab_of(page: Page, server: LabServer) -> Iterator[Lab]:
+    """JupyterLab in a page; a kernel that is left running is ended."""
+    page.set_viewport_size({"width": 1280, "height": 900})
+    lab = Lab(page, server)
+    try:
+        yield lab
+    finally:
+        lab.shut_down_kernel()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page for one test."""
+    with page_of(browser) as page:
+        yield page
 
 
 @pytest.fixture(scope="package")
@@ -58,8 +80,6 @@ def lab_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
 
 @pytest.fixture
 def lab(page: Page, lab_server: LabServer) -> Iterator[Lab]:
-    """JupyterLab in a page; kernels that the test leaves running are ended."""
-    page.set_viewport_size({"width": 1280, "height": 900})
-    lab = Lab(page, lab_server)
-    yield lab
-    lab.shut_down_kernel()
+    """JupyterLab for one test."""
+    with lab_of(page, lab_server) as lab:
+        yield lab

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from .conftest import lab_of, page_of
 from .view import View
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
@@ -16,17 +17,25 @@ FACES = ["face_cascade", "pnet", "rnet", "onet"]
 
 
 @pytest.fixture(scope="module")
-def executed():
-    """The tutorial's text once a test has run and saved it."""
-    return {}
+def tutorial(browser, lab_server):
+    """The tutorial after Run All, still open."""
+    with page_of(browser) as page, lab_of(page, lab_server) as lab:
+        lab.put("tutorial.ipynb", TUTORIAL.read_text(encoding="utf-8"))
+        lab.open("tutorial.ipynb")
+        lab.run_all()
+        yield lab
 
 
-def test_run_all_shows_runs_that_can_be_explored(lab, executed):
+@pytest.fixture(scope="module")
+def saved(tutorial, lab_server):
+    """Its text once it has been saved, which is what JupyterLab trusts."""
+    tutorial.save()
+    return (lab_server.notebooks / "tutorial.ipynb").read_text(encoding="utf-8")
+
+
+def test_run_all_shows_runs_that_can_be_explored(tutorial):
     """Boxes are found by role and name; a click leads to a tensor's statistics."""
-    notebook = lab.put("tutorial.ipynb", TUTORIAL.read_text(encoding="utf-8"))
-    lab.open("tutorial.ipynb")
-    lab.run_all()
-    view = View(lab.cell(lab.cell_index("hopper")))
+    view = View(tutorial.cell(tutorial.cell_index("hopper")))
 
     assert [1] * len(FACES) == [view.box(model).count() for model in FACES]
     view.box("onet").click()
@@ -37,23 +46,24 @@ def test_run_all_shows_runs_that_can_be_explored(lab, executed):
     statistics = r"min\d+mean\d+\.?\d*zeros\d+\.\d %max\d+std\d+\.?\d*NaN0"
     expect(view.inspector).to_contain_text(re.compile(statistics))
 
-    lab.save()
-    executed["text"] = notebook.read_text(encoding="utf-8")
 
+def test_the_temple_shows_that_no_face_came_so_far(lab, saved):
+    """Where O-Net was never asked, the graph has no box for it.
 
-def test_the_temple_shows_that_no_face_came_so_far(lab, executed):
-    """Where O-Net was never asked, the graph has no box for it."""
-    lab.put("temple.ipynb", executed["text"])
+    And where nothing came out, what went in is open in the inspector.
+    """
+    lab.put("temple.ipynb", saved)
     lab.open_without_kernel("temple.ipynb")
     view = View(lab.cell(lab.cell_index("china")))
     expect(view.box("rnet")).to_have_count(1)
 
+    expect(view.tensor("IMAGE")).to_have_attribute("aria-expanded", "true")
     assert [1, 1, 1, 0] == [view.box(model).count() for model in FACES]
 
 
-def test_reopened_without_a_kernel_it_is_still_interactive(lab, executed):
+def test_reopened_without_a_kernel_it_is_still_interactive(lab, saved):
     """A saved, trusted notebook needs nobody to answer it."""
-    lab.put("reopened.ipynb", executed["text"])
+    lab.put("reopened.ipynb", saved)
     lab.open_without_kernel("reopened.ipynb")
     view = View(lab.cell(lab.cell_index("hopper")))
     view.box("onet").click()
@@ -65,9 +75,9 @@ def test_reopened_without_a_kernel_it_is_still_interactive(lab, executed):
     expect(view.picture("PIXELS, 48")).to_be_visible()
 
 
-def test_reopened_untrusted_it_shows_the_picture(lab, executed):
+def test_reopened_untrusted_it_shows_the_picture(lab, saved):
     """Nobody's scripts run, and the run is seen all the same."""
-    notebook = json.loads(executed["text"])
+    notebook = json.loads(saved)
     # Another text than the one that was signed when it was saved.
     notebook["cells"][0]["source"] = ["# From somewhere else"]
     lab.put("untrusted.ipynb", json.dumps(notebook))

@@ -14,8 +14,8 @@ import blsnb.pb_utils
 from blsnb.engine.engine import Answer as EngineAnswer
 from blsnb.engine.validation import RequestError
 from blsnb.errors import InferenceError, ModelLoadError
-from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.inference_server import Server
+from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.tensors.dtypes import BY_DATATYPE, DType
 from blsnb.tensors.ref import TensorRef
 

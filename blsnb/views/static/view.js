@@ -1768,7 +1768,7 @@ var TensorList = class {
   /** Unless something was opened by hand, what came out: the first output with something to show. */
   #openAtFirst(all) {
     if (this.#opened.size > 0) return void 0;
-    const shows = (entry) => entry.preview !== null || entry.stats !== null;
+    const shows = ({ preview, stats }) => stats ? stats.count > 0 : preview !== null;
     return all.find((entry) => entry.role === "output" && shows(entry)) ?? all.find(shows);
   }
   #head(entry, open, key) {
