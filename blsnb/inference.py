@@ -13,7 +13,7 @@ from typing import Any
 from blsnb.engine.engine import Answer, Engine
 from blsnb.engine.root import RootRequest
 from blsnb.engine.workers import Workers
-from blsnb.errors import InferenceError
+from blsnb.errors import InferenceError, InputError
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.run import Response, Run
@@ -42,6 +42,20 @@ class OutsideRequest:
     priority: int = 0
     timeout_us: int = 0
     client_timeout_s: float | None = None
+
+    def __post_init__(self) -> None:
+        _expect("model_name", self.model_name, str)
+        _expect("inputs", self.inputs, Mapping)
+        _expect("request_id", self.request_id, str)
+        _expect("version", self.version, int | None)
+        _expect("correlation_id", self.correlation_id, int | str)
+        if isinstance(self.outputs, str):
+            raise InputError(
+                f"outputs must be a list of names, not the string {self.outputs!r}; "
+                f"write outputs=[{self.outputs!r}]"
+            )
+        for name, value in (self.parameters or {}).items():
+            _expect(f"parameter {name!r}", value, bool | int | float | str)
 
     def message(self, config: ModelConfig | None) -> RequestMessage:
         """Return the request with its inputs frozen.
@@ -86,6 +100,14 @@ class OutsideRequest:
         if self.client_timeout_s is None:
             return 0
         return time.monotonic_ns() + round(self.client_timeout_s * 1e9)
+
+
+def _expect(what: str, value: Any, kind: Any) -> None:
+    if not isinstance(value, kind):
+        wanted = getattr(kind, "__name__", str(kind))
+        raise InputError(
+            f"{what} must be {wanted}, not {type(value).__name__} ({str(value)[:60]})"
+        )
 
 
 class Inference:

@@ -11,17 +11,23 @@ from blsnb.errors import WouldHang
 _log = logging.getLogger("blsnb.engine")
 
 
-def deadlocked(lines: list[str], model: str) -> WouldHang:
-    """Return the error of a circle of calls that wait for each other."""
+def deadlocked(lines: list[str], model: str, count: int) -> WouldHang:
+    """Return the error of a circle of calls that wait for each other.
+
+    Parameters
+    ----------
+    model, count
+        Whose instances are all busy, and how many it has.
+    """
     circle = "\n".join(f"  {line}" for line in lines)
     return WouldHang(
         f"Triton would wait here for ever: every instance of model '{model}' that "
         f"could serve this exec() is waiting for it.\n{circle}",
         code="UNAVAILABLE",
         advice=(
-            f"Give '{model}' more instances (--instances 2, or instance_group "
-            "{ count: 2 }), or break the circle: do the work in this model, or move "
-            "it into a third one that both can call."
+            f"Give '{model}' more instances (--instances {count + 1}, or "
+            f"instance_group {{ count: {count + 1} }}), or break the circle: do the "
+            "work in this model, or move it into a third one that both can call."
         ),
     )
 

@@ -229,8 +229,8 @@ class ModelInstance:
     @property
     def execute_place(self) -> str:
         """Where ``execute`` stands, for a reader."""
-        hook = inspect.unwrap(type(self.model).execute)
-        code = getattr(hook, "__code__", None)
+        hook = getattr(self.model, "execute", None)
+        code = None if hook is None else getattr(inspect.unwrap(hook), "__code__", None)
         line = f" (line {code.co_firstlineno} of its source)" if code else ""
         return f"execute() of {self.name}{line}"
 

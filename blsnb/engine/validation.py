@@ -13,7 +13,7 @@ from blsnb.tensors.dtypes import BYTES, Shape
 from blsnb.tensors.ref import TensorRef
 
 _REMEMBERED = 512
-_signature = operator.attrgetter("name", "dtype.triton_dtype", "shape")
+signature_of = operator.attrgetter("name", "dtype.triton_dtype", "shape")
 _LENGTH_BYTES = 4
 _BATCH_NOTE = (
     "NOTE: Setting a non-zero max_batch_size in the model config requires a batch "
@@ -83,7 +83,7 @@ class RequestValidator:
         if message.raw:
             self._check(message)
             return
-        signature = (message.requested_outputs, *map(_signature, message.inputs))
+        signature = (message.requested_outputs, *map(signature_of, message.inputs))
         if signature in self._right:
             return
         self._check(message)
@@ -195,7 +195,7 @@ class RequestValidator:
                 f"{request}All input dimensions should be specified for input "
                 f"'{ref.name}' for model '{self._model}', got {_shape(ref.shape)}"
             )
-        if not _fits(ref.shape, expected):
+        if not fits(ref.shape, expected):
             note = _BATCH_NOTE if self._max_batch_size else ""
             raise RequestError(
                 f"{request}unexpected shape for input '{ref.name}' for model "
@@ -293,7 +293,8 @@ def _dtype_advice(ref: TensorRef, spec: TensorSpec) -> str:
     )
 
 
-def _fits(shape: Shape, expected: Shape) -> bool:
+def fits(shape: Shape, expected: Shape) -> bool:
+    """Whether a shape is what a configuration expects, where -1 is any length."""
     if len(shape) != len(expected):
         return False
     return all(want in (-1, have) for have, want in zip(shape, expected, strict=True))

@@ -12,6 +12,7 @@ from blsnb.engine import hang
 from blsnb.engine.answers import fail_all, failed, take_results
 from blsnb.engine.inflight import Execution, Inflight
 from blsnb.engine.instance import ExecuteFailed, HookFailed, ModelInstance
+from blsnb.engine.outputs import OutputNotes
 from blsnb.engine.pool import Deadlock, InstancePool
 from blsnb.engine.reshape import Reshapes
 from blsnb.engine.root import Unwind
@@ -54,6 +55,7 @@ class ServedVersion:
         self._outputs = tuple(spec.name for spec in config.outputs)
         self._batching = config.max_batch_size > 0
         self._reshapes = Reshapes(config)
+        self._output_notes = OutputNotes(config)
         self._zero_copy = config.parameters.get(_ZERO_COPY, "").lower() in _TRUE
 
     def run(self, inflight: Inflight, certain: bool) -> ResponseMessage:
@@ -76,7 +78,8 @@ class ServedVersion:
             instance = self.pool.take(inflight, certain)
         except Deadlock as deadlock:
             model = inflight.message.model_name
-            inflight.root.end(hang.deadlocked(deadlock.lines, model))
+            count = len(self.pool.instances)
+            inflight.root.end(hang.deadlocked(deadlock.lines, model, count))
             raise Unwind from None
         except HookFailed as failure:
             # A fresh instance should have taken over from one left behind.
@@ -88,6 +91,9 @@ class ServedVersion:
         self._count(inflight)
         response = inflight.response
         assert response is not None
+        if response.error is None:
+            for note in self._output_notes.of(response, inflight.requested):
+                inflight.note(note)
         if self._reshapes.any:
             response.outputs = self._reshapes.outward(response.outputs)
         return response

@@ -21,6 +21,8 @@ from blsnb.pb_utils import module as pb_module
 from blsnb.pb_utils.backend import Backend
 
 _PREFIX = "_blsnb_"
+_IPYTHON = frozenset({"__IPYTHON__", "display", "get_ipython"})
+"""What IPython adds to the built-in names; no model has them on Triton."""
 _SIBLING = ":"
 """Between a world's name and that of a file beside the model; no name has one."""
 _numbers = itertools.count(1)
@@ -55,7 +57,7 @@ class World:
         self._write = write
         self._siblings: dict[str, bool] = {}
         self.builtins = {
-            **vars(builtins),
+            **{name: v for name, v in vars(builtins).items() if name not in _IPYTHON},
             "__import__": self._import,
             "print": self._print,
         }

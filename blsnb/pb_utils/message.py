@@ -82,7 +82,7 @@ class ResponseMessage:
         The exception behind the error, for debuggers and tracebacks only.
     """
 
-    __slots__ = ("cause", "code", "error", "outputs", "parameters")
+    __slots__ = ("cause", "code", "dropped", "error", "outputs", "parameters")
 
     def __init__(
         self,
@@ -97,3 +97,5 @@ class ResponseMessage:
         self.code = code
         self.parameters: Parameters = parameters or {}
         self.cause = cause
+        self.dropped: tuple[str, ...] = ()
+        """Names of outputs that nobody asked for: they are not sent."""

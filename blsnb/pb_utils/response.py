@@ -88,8 +88,13 @@ def send(response: InferenceResponse, requested: tuple[str, ...]) -> ResponseMes
     if response._error is not None:
         error = response._error
         return ResponseMessage(error=error.message(), code=error.code().name)
-    response._tensors, refs = transmit_some(response._tensors, requested)
-    return ResponseMessage(refs)
+    given = response._tensors
+    response._tensors, refs = transmit_some(given, requested)
+    message = ResponseMessage(refs)
+    if len(refs) != len(given):
+        names = [tensor.name() for tensor in given]
+        message.dropped = tuple(name for name in names if name not in requested)
+    return message
 
 
 def receive_response(message: ResponseMessage) -> InferenceResponse:

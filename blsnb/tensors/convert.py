@@ -29,6 +29,8 @@ def to_ref(name: str, value: Any, dtype: DType | None, rank: int) -> TensorRef:
     InputError
         Triton has no such type, or the values do not fit the configured one.
     """
+    if value is None:
+        raise InputError(f"input {name!r} is None; leave it out, or give it a value")
     if isinstance(value, TensorRef):
         return TensorRef(name, value.dtype, value.shape, value.data, value.device)
     array = value if isinstance(value, np.ndarray) else _make(name, value, dtype, rank)

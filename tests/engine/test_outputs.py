@@ -1,0 +1,69 @@
+"""What Triton lets pass in a response, blsnb notes."""
+
+import numpy as np
+
+from cells import cell
+
+CONFIG = """
+input { name: "X" data_type: TYPE_FP32 dims: [ -1 ] }
+output { name: "Y" data_type: TYPE_FP32 dims: [ 3 ] }
+output { name: "Z" data_type: TYPE_FP32 dims: [ -1 ] }
+"""
+
+
+def notes(server, returned, **options):
+    """Return the notes of a run whose model answers with these outputs."""
+    source = cell(f"return [pb_utils.InferenceResponse([{returned}]) for _ in requests]")
+    server.define("model", source, config=CONFIG)
+    return server.infer("model", {"X": np.ones(2, np.float32)}, **options).notes
+
+
+GOOD_Y = 'pb_utils.Tensor("Y", np.zeros(3, np.float32))'
+GOOD_Z = 'pb_utils.Tensor("Z", np.zeros(7, np.float32))'
+
+
+def test_a_response_as_configured_has_no_note(server):
+    """Right names, types and shapes need no word, whatever a free axis holds."""
+    assert [] == notes(server, f"{GOOD_Y}, {GOOD_Z}")
+
+
+def test_an_output_that_is_missing_is_named(server):
+    """Triton answers with a success without it."""
+    (note,) = notes(server, GOOD_Y)
+
+    assert note.startswith("model was asked for output 'Z' and did not return it")
+
+
+def test_an_output_that_nobody_asked_for_may_be_missing(server):
+    """Only what was requested can be missed."""
+    assert [] == notes(server, GOOD_Y, outputs=["Y"])
+
+
+def test_an_unknown_output_is_named_with_those_there_are(server):
+    """Triton drops it without a word: the usual cause is a typo."""
+    extra = 'pb_utils.Tensor("YY", np.zeros(3, np.float32))'
+    (note,) = notes(server, f"{GOOD_Y}, {GOOD_Z}, {extra}")
+
+    assert "an output 'YY' that its configuration does not have" in note
+    assert note.endswith("Its outputs are: Y, Z.")
+
+
+def test_an_output_left_out_by_its_caller_is_no_unknown_one(server):
+    """An output of the configuration that was not asked for is dropped by right."""
+    assert [] == notes(server, f"{GOOD_Y}, {GOOD_Z}", outputs=["Z"])
+
+
+def test_an_output_of_another_type_is_named(server):
+    """Triton forwards it as it is; the next model refuses it."""
+    wrong = 'pb_utils.Tensor("Y", np.zeros(3))'
+    (note,) = notes(server, f"{wrong}, {GOOD_Z}")
+
+    assert "returned output 'Y' as FP64, its configuration says FP32" in note
+
+
+def test_an_output_of_another_shape_is_named(server):
+    """Triton forwards it as it is; the next model refuses it."""
+    wrong = 'pb_utils.Tensor("Y", np.zeros((1, 3), np.float32))'
+    (note,) = notes(server, f"{wrong}, {GOOD_Z}")
+
+    assert "with shape [1, 3], its configuration says [3]" in note
