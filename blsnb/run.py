@@ -69,6 +69,10 @@ class Response:
         return {name: self[name] for name in self._refs}
 
 
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 class Run:
     """One request from outside, answered or failed, with its trace.
 
@@ -107,8 +111,9 @@ class Run:
         wall = (trace.end_ns - trace.start_ns) / 1e6
         failed = f", {trace.error_count} failed" if trace.error_count else ""
         return (
-            f"<Run {self.model_name}: {wall:.3g} ms, {len(trace.spans)} calls, "
-            f"{len(trace.models)} models{failed}>"
+            f"<Run {self.model_name}: {wall:.3g} ms, "
+            f"{_counted(len(trace.spans), 'call')}, "
+            f"{_counted(len(trace.models), 'model')}{failed}>"
         )
 
     def __getitem__(self, name: str) -> np.ndarray[Any, Any]:

@@ -35,8 +35,8 @@ def _worlds() -> set[str]:
 
 
 def _finders() -> list[object]:
-    """Import hooks, without the one that finds the modules of instances."""
-    return [f for f in sys.meta_path if type(f).__name__ != "_WorldFinder"]
+    """Import hooks."""
+    return list(sys.meta_path)
 
 
 def _left_running(before: set[threading.Thread]) -> list[str]:

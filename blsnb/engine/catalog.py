@@ -116,11 +116,18 @@ class Catalog:
             return RequestError(f"{known} is not found", "NOT_FOUND", advice)
         if version != -1 and version in states:
             text = f"{known} version {version} is not at ready state"
-            return RequestError(text, "UNAVAILABLE")
+            return RequestError(text, "UNAVAILABLE", self._serving(name))
         if version != -1:
             text = f"{known} version {version} is not found"
-            return RequestError(text, "NOT_FOUND")
+            return RequestError(text, "NOT_FOUND", self._serving(name))
         return RequestError(f"{known} has no available versions", "NOT_FOUND")
+
+    def _serving(self, name: str) -> str:
+        numbers = ", ".join(map(str, sorted(self._served.get(name, {})))) or "none"
+        return (
+            f"Versions of '{name}' that serve: {numbers}. Without a version_policy in "
+            "the configuration only the newest does."
+        )
 
     def is_ready(self, name: str, version: str) -> bool:
         """Whether a model, or a version of it, can serve.

@@ -143,9 +143,8 @@ class Engine:
         try:
             with interruptible(root, self._models_dirs):
                 answer = self._answer(message, root)
-        except KeyboardInterrupt:
-            # Raised anew only if no model could have raised it.
-            if root.ended is None:
+        except KeyboardInterrupt as error:
+            if not root.ended_by(error):
                 raise
             answer = None
         finally:

@@ -34,6 +34,7 @@ class HookFailed(Exception):
 @boundary
 def _call(work: Callable[[], Any]) -> Any:
     """Call model code; error texts show no frame from here outwards."""
+    __tracebackhide__ = True
     return work()
 
 
@@ -148,12 +149,16 @@ class ModelInstance:
 
     def _hook(self, work: Callable[[], Any]) -> Any:
         """Call model code outside of ``execute``; every exception is its failure."""
+        __tracebackhide__ = True
         return self.threads.call(self._load_root, lambda: self._guard(work))
 
     def _guard(self, work: Callable[[], Any]) -> Any:
+        __tracebackhide__ = True
         try:
             return _call(work)
         except BaseException as error:
+            if self._load_root is not None:
+                self._load_root.ended_by(error)
             raise HookFailed(describe(error, _BOUNDARY), error) from error
 
     def execute(self, root: RootRequest, requests: list[InferenceRequest]) -> Any:
@@ -196,7 +201,7 @@ class ModelInstance:
         except (Unwind, Abandoned):
             raise
         except BaseException as error:
-            if root.ended is not None:
+            if root.ended_by(error):
                 raise Unwind from error
             raise ExecuteFailed(describe(error, _HOOK_BOUNDARY), error) from error
 

@@ -64,6 +64,19 @@ class RootRequest:
         for waiter in list(self._waiters):
             waiter.wake()
 
+    def ended_by(self, error: BaseException) -> bool:
+        """Whether the request has ended, where an exception leaves model code.
+
+        An interrupt then tells its caller where the model was; of several the
+        first, which is the innermost.
+        """
+        ended = self.ended
+        if ended is None:
+            return False
+        if isinstance(error, KeyboardInterrupt) and ended.__traceback__ is None:
+            ended.__traceback__ = error.__traceback__
+        return True
+
     def cancel(self) -> None:
         """Note that the caller no longer wants the answer; nothing is interrupted."""
         self._cancelled = True
@@ -93,6 +106,7 @@ class RootRequest:
         Unwind
             The request ended meanwhile.
         """
+        __tracebackhide__ = True
         self._waiters.add(waiter)
         try:
             self.check()

@@ -81,6 +81,14 @@ class Abandoned(BaseException):
         self.outcome = outcome
 
 
+def _is_over(outcome: Outcome) -> bool:
+    """Whether work ends soon after its request has; a second Ctrl-C: now or never."""
+    try:
+        return outcome.is_done_within(_CANCEL_S)
+    except KeyboardInterrupt:
+        return False
+
+
 class InstanceThreads:
     """Starts an instance's threads when they are first needed, and stops them.
 
@@ -109,6 +117,7 @@ class InstanceThreads:
         Abandoned
             The request ended, and the work may still run.
         """
+        __tracebackhide__ = True
         if self._own is None or self._own.has(threading.current_thread()):
             return work()
         outcome = Outcome()
@@ -119,13 +128,14 @@ class InstanceThreads:
         return result
 
     def _wait(self, root: RootRequest | None, outcome: Outcome) -> None:
+        __tracebackhide__ = True
         if root is None:
             outcome.waiter.wait()
             return
         try:
             root.wait(outcome.waiter)
-        except Unwind:
-            if not outcome.is_done_within(_CANCEL_S):
+        except BaseException:
+            if not _is_over(outcome):
                 raise Abandoned(outcome) from None
 
     def run_coroutine(self, root: RootRequest, coroutine: Coroutine[Any, Any, T]) -> T:
@@ -136,6 +146,7 @@ class InstanceThreads:
         Abandoned
             The request ended, and the coroutine could not be cancelled in time.
         """
+        __tracebackhide__ = True
         loop = self.start_loop()
         outcome = Outcome()
         tasks: list[asyncio.Task[Any]] = []
@@ -168,7 +179,7 @@ class InstanceThreads:
             root.wait(outcome.waiter)
         except BaseException:
             loop.call_soon_threadsafe(cancel)
-            if not outcome.is_done_within(_CANCEL_S):
+            if not _is_over(outcome):
                 raise Abandoned(outcome) from None
             raise
         if stopped:

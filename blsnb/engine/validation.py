@@ -9,12 +9,16 @@ from typing import NamedTuple
 from blsnb.engine.unordered import hash_order
 from blsnb.model.config import ModelConfig, TensorSpec
 from blsnb.pb_utils.message import RequestMessage
-from blsnb.tensors.dtypes import BYTES, Shape
+from blsnb.tensors.dtypes import BY_DATATYPE, BYTES, Shape
 from blsnb.tensors.ref import TensorRef
 
 _REMEMBERED = 512
 signature_of = operator.attrgetter("name", "dtype.triton_dtype", "shape")
 _LENGTH_BYTES = 4
+_NO_INPUTS = (
+    "The model's configuration has no inputs at all: give --input and --output to "
+    "%%triton_model, write them in %%triton_config, or add auto_complete_config."
+)
 _BATCH_NOTE = (
     "NOTE: Setting a non-zero max_batch_size in the model config requires a batch "
     "dimension to be prepended to each input shape. If you want to specify the full "
@@ -140,7 +144,8 @@ class RequestValidator:
             f"{request}expected {expected} but got {len(given)} inputs for model "
             f"'{self._model}'. Got input(s) [{_quoted(given)}], but missing required "
             f"input(s) {'[' + _quoted(missing) if missing else ''}]. Please provide "
-            "all required input(s)."
+            "all required input(s).",
+            advice="" if self._inputs else _NO_INPUTS,
         )
 
     def _known(self, name: str) -> _Input:
@@ -170,7 +175,9 @@ class RequestValidator:
         if batch_size > self._max_batch_size:
             raise RequestError(
                 f"{request}inference request batch-size must be <= "
-                f"{self._max_batch_size} for '{self._model}'"
+                f"{self._max_batch_size} for '{self._model}'",
+                advice=f"The first axis is the batch: send {self._max_batch_size} rows "
+                "at most in a request, or raise max_batch_size.",
             )
 
     def _check_tensor(self, ref: TensorRef, request: str) -> None:
@@ -253,8 +260,10 @@ class RequestValidator:
             )
 
     def _shape_advice(self, shape: Shape, expected: Shape) -> str:
-        marked = f"  expected {_marked(expected, bool(self._max_batch_size))}"
-        actual = f"  actual   {_marked(shape, bool(self._max_batch_size))}"
+        batched = bool(self._max_batch_size)
+        marked = f"  expected {_marked(expected, batched)}"
+        has_batch = batched and len(shape) >= len(expected)
+        actual = f"  actual   {_marked(shape, has_batch)}"
         if self._max_batch_size and len(shape) == len(expected) - 1:
             hint = "The batch axis is missing: add it with array[np.newaxis]."
         elif not self._max_batch_size and len(shape) == len(expected) + 1:
@@ -284,11 +293,12 @@ def _marked(shape: Shape, batched: bool) -> str:
 
 
 def _dtype_advice(ref: TensorRef, spec: TensorSpec) -> str:
-    wanted = "object" if spec.datatype == "BYTES" else spec.datatype
-    numpy_names = {"FP16": "float16", "FP32": "float32", "FP64": "float64"}
-    wanted = numpy_names.get(wanted, wanted.lower())
+    row = BY_DATATYPE.get(spec.datatype)
+    wanted = "ml_dtypes.bfloat16"
+    if row is not None and row.dtype is not None:
+        wanted = f"np.{row.dtype.name}{'_' if row.dtype.name == 'object' else ''}"
     return (
-        f"Convert the array, for example with array.astype(np.{wanted}), or change the "
+        f"Convert the array, for example with array.astype({wanted}), or change the "
         f"data type of input {ref.name!r} in the model's configuration."
     )
 

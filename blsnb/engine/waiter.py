@@ -24,6 +24,7 @@ class Waiter:
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Wait until woken; return whether it was, before the time was over."""
+        __tracebackhide__ = True
         if not self._lock.acquire(timeout=-1 if timeout_s is None else timeout_s):
             return False
         self.wake()

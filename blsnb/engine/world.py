@@ -65,7 +65,7 @@ class World:
     def open(self) -> types.ModuleType:
         """Import the model's file and return its module."""
         importlib.invalidate_caches()
-        _install_finder()
+        _install_finders()
         _worlds[self.package] = self
         # As on Triton the version's folder is a package, so that a model may import
         # relatively; that its module has a parent shows in error texts.
@@ -87,6 +87,8 @@ class World:
     def close(self) -> None:
         """Forget the instance's modules."""
         _worlds.pop(self.package, None)
+        if not _worlds:
+            _remove_finders()
         for name in list(sys.modules):
             if _world_name(name) == self.package:
                 del sys.modules[name]
@@ -120,11 +122,11 @@ class World:
             if name == pb_module.COMPILED_NAME and self._compiled is not None:
                 return self._compiled
             top = name.partition(".")[0]
-            if self._is_sibling(top):
+            if self.has_sibling(top):
                 name = f"{self.package}{_SIBLING}{name}"
         return builtins.__import__(name, globals, locals, fromlist or (), level)
 
-    def _is_sibling(self, top: str) -> bool:
+    def has_sibling(self, top: str) -> bool:
         """Whether a name is a file beside the model, and no installed module.
 
         On Triton the model's folders come last in ``sys.path``.
@@ -199,10 +201,55 @@ def _renamed(
     return spec
 
 
+class _SiblingFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds a file beside a model for ``importlib.import_module``.
+
+    Asked last, for a bare name that nobody knows; whoever asks from a world gets
+    that world's module, and the bare name stays free in ``sys.modules``.
+    """
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: Any = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Return how to take a world's own module for a name, or None."""
+        world = _asking_world() if path is None and _worlds else None
+        if world is None or not world.has_sibling(fullname):
+            return None
+        own = f"{world.package}{_SIBLING}{fullname}"
+        return importlib.machinery.ModuleSpec(own, self)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> Any:
+        """Import the world's module, or return the one that is there."""
+        builtins.__import__(spec.name)
+        return sys.modules[spec.name]
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Do nothing: the module is complete."""
+
+
+def _asking_world() -> World | None:
+    """Return the world of the innermost frame that runs in one."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        package = _world_name(str(frame.f_globals.get("__name__", "")))
+        if package in _worlds:
+            return _worlds[package]
+        frame = frame.f_back
+    return None
+
+
 _finder = _WorldFinder()
+_sibling_finder = _SiblingFinder()
 
 
-def _install_finder() -> None:
+def _install_finders() -> None:
     if _finder not in sys.meta_path:
         # First, since the package has a path that the usual finder would follow.
         sys.meta_path.insert(0, _finder)
+        sys.meta_path.append(_sibling_finder)
+
+
+def _remove_finders() -> None:
+    for finder in (_finder, _sibling_finder):
+        if finder in sys.meta_path:
+            sys.meta_path.remove(finder)

@@ -23,7 +23,7 @@ def bundle(status: ModelStatus, failure: str = "") -> dict[str, str]:
     Parameters
     ----------
     failure
-        What went wrong when the model was last changed, while the one of before
+        What went wrong when the model was last changed, while the previous one
         goes on serving.
     """
     return {"text/html": _html(status, failure), "text/plain": text(status, failure)}
@@ -93,7 +93,7 @@ def milliseconds(seconds: float) -> str:
 def _warnings(status: ModelStatus, failure: str) -> list[str]:
     lines = []
     if failure:
-        lines.append(f"⚠ {failure}: the one of before goes on serving")
+        lines.append(f"⚠ {failure}: the previous version goes on serving")
     if status.reason:
         lines.append(f"⚠ {status.reason.strip()}")
     if status.state == "not loaded":

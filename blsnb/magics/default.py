@@ -123,6 +123,7 @@ def infer(
     WouldHang
         Triton would never answer.
     """
+    __tracebackhide__ = True
     return server().infer(
         model_name,
         inputs,
@@ -149,6 +150,7 @@ async def async_infer(
     InferenceError
         The request failed.
     """
+    __tracebackhide__ = True
     return await server().async_infer(model_name, inputs, **options)
 
 

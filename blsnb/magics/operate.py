@@ -112,8 +112,12 @@ class OperateMagics(Magics):
 
     def _unload(self, text: str, namespace: Mapping[str, Any]) -> Any:
         [name] = _arguments("unload", text, namespace, 1, 1)
-        default.server().unload(name)
-        return default.server().model(name)
+        server = default.server()
+        if server.repository.directory(name) is None:
+            known = ", ".join(server.repository.names()) or "none"
+            raise UsageError(f"there is no model {name!r}; there are: {known}")
+        server.unload(name)
+        return server.model(name)
 
     def _infer(self, text: str, namespace: dict[str, Any]) -> Any:
         name, _, rest = text.partition(" ")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from blsnb.errors import InputError
-from blsnb.tensors.dtypes import BYTES, DType, Shape, of_array
+from blsnb.tensors.dtypes import BF16, BYTES, DType, Shape, of_array
 from blsnb.tensors.ref import TensorRef, freeze
 
 
@@ -34,6 +34,8 @@ def to_ref(name: str, value: Any, dtype: DType | None, rank: int) -> TensorRef:
     if isinstance(value, TensorRef):
         return TensorRef(name, value.dtype, value.shape, value.data, value.device)
     array = value if isinstance(value, np.ndarray) else _make(name, value, dtype, rank)
+    if array.dtype.name == "bfloat16" or (dtype is BF16 and array.dtype == np.float32):
+        return TensorRef(name, BF16, array.shape, _bf16_bytes(array))
     if array.dtype.kind == "U":
         array = array.astype(np.object_)
     found = of_array(array.dtype)
@@ -45,10 +47,23 @@ def to_ref(name: str, value: Any, dtype: DType | None, rank: int) -> TensorRef:
     return freeze(name, array, found)
 
 
+def _bf16_bytes(array: np.ndarray[Any, Any]) -> bytes:
+    """Return BF16 elements: those of ml_dtypes, or the upper halves of float32.
+
+    References
+    ----------
+    tritonclient: utils, serialize_bf16_tensor
+    """
+    if array.dtype == np.float32:
+        upper = np.ascontiguousarray(array).view(np.uint32) >> 16
+        return upper.astype(np.uint16).tobytes()
+    return array.tobytes()
+
+
 def _make(
     name: str, value: Any, dtype: DType | None, rank: int
 ) -> np.ndarray[Any, Any]:
-    if dtype is None or dtype.dtype is None:
+    if dtype is None:
         array = np.asarray(value)
     elif dtype is BYTES:
         array = np.asarray(value, dtype=np.object_)
@@ -61,10 +76,32 @@ def _make(
 
 
 def _cast(name: str, value: Any, dtype: DType) -> np.ndarray[Any, Any]:
+    wanted = np.dtype(np.float32) if dtype is BF16 else dtype.dtype
     try:
-        return np.asarray(value, dtype=dtype.dtype)
+        given = np.asarray(value)
+        with np.errstate(all="ignore"):
+            array = np.asarray(value, dtype=wanted)
+            lost = _loses(given, array)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(
-            f"input {name!r} is {dtype.datatype}, and {type(value).__name__} "
-            f"{str(value)[:60]!r} does not convert to it: {error}"
-        ) from error
+        raise _unfit(name, value, dtype, str(error)) from error
+    if lost:
+        raise _unfit(name, value, dtype, "values would be lost")
+    return array
+
+
+def _loses(given: np.ndarray[Any, Any], array: np.ndarray[Any, Any]) -> bool:
+    """Whether more than digits behind the point of a float were lost."""
+    if given.dtype.kind == "O":
+        return any(element is None for element in given.flat)
+    if array.dtype.kind in "iub" and given.dtype.kind == "f":
+        return not np.array_equal(array.astype(given.dtype), given)
+    if array.dtype.kind == "f" and given.dtype.kind == "f":
+        return bool((np.isinf(array) & ~np.isinf(given)).any())
+    return False
+
+
+def _unfit(name: str, value: Any, dtype: DType, why: str) -> InputError:
+    return InputError(
+        f"input {name!r} is {dtype.datatype}, and {type(value).__name__} "
+        f"{str(value)[:60]!r} does not convert to it: {why}"
+    )

@@ -17,6 +17,8 @@ from blsnb.tensors.ref import TensorRef
 from blsnb.tensors.summary import unit
 
 SIDE = 128
+_LEAST_SIDE = 8
+"""Fewer rows or columns are rather a table of scores than a picture."""
 MAX_STRINGS = 200
 MAX_STRING_BYTES = 4096
 # A NaN has no place between low and high, so one of the 256 levels is its own.
@@ -75,9 +77,10 @@ def image_layout(shape: Shape) -> str:
     """Return how a shape can be read as a picture: HWC, CHW, or empty if not."""
     if len(shape) < 3 or 0 in shape:
         return ""
-    if shape[-1] in (1, 3, 4):
+    first, middle, last = shape[-3:]
+    if last in (1, 3, 4) and min(first, middle) >= _LEAST_SIDE:
         return "HWC"
-    return "CHW" if shape[-3] == 3 else ""
+    return "CHW" if first == 3 and min(middle, last) >= _LEAST_SIDE else ""
 
 
 def default(ref: TensorRef) -> Preview | None:
@@ -105,6 +108,7 @@ def grid(ref: TensorRef, index: Sequence[int] | None = None) -> Grid:
     ----------
     index
         Where on the leading axes, all but the last two; the first slice if None.
+        In a picture of layout HWC the channels lead: ``(batch, 3, height, width)``.
 
     Raises
     ------
@@ -168,7 +172,11 @@ def _slice(
     _present(ref)
     if ref.dtype is BYTES:
         raise TraceError(f"tensor {ref.name!r} holds strings, which have no {axes}-D")
-    leading = ref.shape[: max(0, len(ref.shape) - axes)]
+    array: Array = ref.view()
+    if axes == 2 and image_layout(ref.shape) == "HWC":
+        # A heatmap shows one channel, and the channels are an axis to move along.
+        array = np.moveaxis(array, -1, -3)
+    leading = array.shape[: max(0, array.ndim - axes)]
     place = (0,) * len(leading) if index is None else tuple(index)
     inside = len(place) == len(leading) and all(
         0 <= at < size for at, size in zip(place, leading, strict=True)
@@ -180,8 +188,7 @@ def _slice(
         )
     if 0 in leading:
         raise TraceError(f"tensor {ref.name!r} has no elements to show")
-    array: Array = np.asarray(ref.view()[place])
-    return array, place
+    return np.asarray(array[place]), place
 
 
 def _looks_like_picture(ref: TensorRef) -> bool:
@@ -193,10 +200,6 @@ def _looks_like_picture(ref: TensorRef) -> bool:
     if ref.dtype.datatype not in ("FP16", "FP32", "FP64", "BF16"):
         return False
     array, _ = _slice(ref, None, axes=3)
-    rows, columns = (0, 1) if layout == "HWC" else (1, 2)
-    # Two by two numbers in [0, 1] are rather scores than a picture.
-    if min(array.shape[rows], array.shape[columns]) < 8:
-        return False
     return bool(array.min() >= 0 and array.max() <= 1)
 
 

@@ -66,12 +66,14 @@ def summary(ref: TensorRef) -> Entry:
 
 
 def previews(ref: TensorRef) -> dict[str, Preview]:
-    """Return a tensor's preview, and the heatmap beside it if that is a picture."""
+    """Return a tensor's preview; of a picture the heatmap and the image both."""
     shown = preview.default(ref)
     if shown is None:
         return {}
     if isinstance(shown, Image):
         return {"preview": shown, "grid": preview.grid(ref)}
+    if isinstance(shown, Grid) and preview.image_layout(ref.shape):
+        return {"preview": shown, "image": preview.image(ref)}
     return {"preview": shown}
 
 

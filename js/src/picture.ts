@@ -96,5 +96,7 @@ export function imageLayout(shape: readonly number[], datatype: string): "HWC" |
 
 /** The axes before the plane that is drawn, which sliders move along. */
 export function leadingAxes(shape: readonly number[], mode: "grid" | "image"): readonly number[] {
+  if (mode === "grid" && imageLayout(shape, "") === "HWC")
+    return [...shape.slice(0, -3), shape[shape.length - 1]];
   return shape.slice(0, Math.max(0, shape.length - (mode === "image" ? 3 : 2)));
 }

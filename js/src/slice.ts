@@ -133,8 +133,8 @@ export class SliceView {
 
   /** The embedded preview of a mode, if it is the slice wanted. */
   #embedded(mode: Mode): Picture | null {
-    const { preview, grid } = this.#source.entry;
-    const found = [preview, grid].find((each) => each?.kind === mode);
+    const { preview, grid, image } = this.#source.entry;
+    const found = [preview, grid, image].find((each) => each?.kind === mode);
     return found && found.kind !== "text" ? found : null;
   }
 

@@ -80,6 +80,7 @@ export interface TensorEntry {
   histogram: Histogram | null;
   preview: Preview | null;
   grid?: GridPreview | null;
+  image?: ImagePreview | null;
 }
 
 export type LogLine = [us: number, level: string, text: string];

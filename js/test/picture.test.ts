@@ -91,4 +91,5 @@ test("sliders move along the axes before the plane", () => {
   assert.deepEqual(leadingAxes([2, 3, 48, 64], "grid"), [2, 3]);
   assert.deepEqual(leadingAxes([2, 3, 48, 64], "image"), [2]);
   assert.deepEqual(leadingAxes([7], "grid"), []);
+  assert.deepEqual(leadingAxes([2, 48, 64, 3], "grid"), [2, 3]);
 });

@@ -1,7 +1,6 @@
 """What Triton lets pass in a response, blsnb notes."""
 
 import numpy as np
-
 from cells import cell
 
 CONFIG = """
@@ -13,7 +12,9 @@ output { name: "Z" data_type: TYPE_FP32 dims: [ -1 ] }
 
 def notes(server, returned, **options):
     """Return the notes of a run whose model answers with these outputs."""
-    source = cell(f"return [pb_utils.InferenceResponse([{returned}]) for _ in requests]")
+    source = cell(
+        f"return [pb_utils.InferenceResponse([{returned}]) for _ in requests]"
+    )
     server.define("model", source, config=CONFIG)
     return server.infer("model", {"X": np.ones(2, np.float32)}, **options).notes
 

@@ -319,3 +319,18 @@ def test_a_failed_import_leaves_no_module(server):
         )
 
     assert before == set(sys.modules)
+
+
+def test_import_module_finds_a_file_beside_the_model(server):
+    """The function finds what the statement finds, and leaves the bare name free."""
+    source = cell(
+        """
+        import importlib, helper
+        same = importlib.import_module("helper") is helper
+        return [reply(x_of(request) * same)]
+        """
+    )
+    server.define("model", source, config=CONFIG, files={"helper.py": "VALUE = 1\n"})
+
+    assert [1, 2] == result(server, "model")
+    assert "helper" not in sys.modules

@@ -37,7 +37,7 @@ def test_a_failure_stands_below_what_still_serves():
     """Both facts, in both forms."""
     shown = card.bundle(status(), "the new one did not load")
 
-    expected = "⚠ the new one did not load: the one of before goes on serving"
+    expected = "⚠ the new one did not load: the previous version goes on serving"
     assert expected == shown["text/plain"].splitlines()[1]
     assert expected in shown["text/html"]
 

@@ -112,6 +112,8 @@ def test_a_nan_among_many_values_is_shown():
         ((8, 9, 1), "HWC"),
         ((3, 8, 9), "CHW"),
         ((4, 8, 9), ""),
+        ((7, 9, 3), ""),
+        ((3, 8, 7), ""),
         ((8, 9), ""),
         ((0, 9, 3), ""),
     ],
@@ -119,6 +121,16 @@ def test_a_nan_among_many_values_is_shown():
 def test_which_shapes_can_be_pictures(shape, layout):
     """Channels last with 1, 3 or 4 of them, or first with 3."""
     assert layout == preview.image_layout(shape)
+
+
+def test_a_heatmap_of_a_picture_shows_one_channel():
+    """With channels last, they lead: a plane of three columns would say nothing."""
+    array = np.zeros((2, 8, 9, 3))
+    array[1, :, :, 2] = np.arange(72).reshape(8, 9)
+    grid = preview.grid(ref(array), [1, 2])
+
+    assert (8, 9) == (grid.rows, grid.columns)
+    assert (0.0, 71.0) == (grid.low, grid.high)
 
 
 def test_a_uint8_picture_keeps_its_pixels():

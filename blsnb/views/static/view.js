@@ -1467,6 +1467,8 @@ function imageLayout(shape2, datatype) {
   return first === 3 && Math.min(middle, last) >= LEAST_SIDE ? "CHW" : null;
 }
 function leadingAxes(shape2, mode) {
+  if (mode === "grid" && imageLayout(shape2, "") === "HWC")
+    return [...shape2.slice(0, -3), shape2[shape2.length - 1]];
   return shape2.slice(0, Math.max(0, shape2.length - (mode === "image" ? 3 : 2)));
 }
 
@@ -1569,8 +1571,8 @@ var SliceView = class {
   }
   /** The embedded preview of a mode, if it is the slice wanted. */
   #embedded(mode) {
-    const { preview, grid } = this.#source.entry;
-    const found = [preview, grid].find((each) => each?.kind === mode);
+    const { preview, grid, image } = this.#source.entry;
+    const found = [preview, grid, image].find((each) => each?.kind === mode);
     return found && found.kind !== "text" ? found : null;
   }
   /** Show the slice wanted: from what came with the entry, else asked from the kernel. */
