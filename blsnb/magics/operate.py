@@ -92,6 +92,8 @@ class OperateMagics(Magics):
             raise NotYetError(
                 f"%triton {name} is not there yet; it comes with a later release"
             )
+        if rest.strip() in ("--help", "-h"):
+            return self._help(name, namespace)
         return getattr(self, subcommand.method)(rest.strip(), namespace)
 
     def _models(self, text: str, namespace: Mapping[str, Any]) -> None:
