@@ -6,17 +6,21 @@ import asyncio
 import contextvars
 import functools
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from blsnb.engine.bls import Caller
 from blsnb.engine.engine import Answer, Engine
 from blsnb.engine.root import RootRequest
+from blsnb.engine.streaming import Single
+from blsnb.engine.validation import RequestError
 from blsnb.engine.workers import Workers
 from blsnb.errors import InferenceError, InputError
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.run import Response, Run
+from blsnb.stream import Stream, async_responses
 from blsnb.tensors.convert import to_ref
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import TensorRef
@@ -167,6 +171,45 @@ class Inference:
         final = Response(response.outputs, None, True, response.parameters)
         return Run(request.model_name, answer.record, [final])
 
+    def stream(self, request: OutsideRequest) -> Stream:
+        """Start a request that may have any number of responses.
+
+        Raises
+        ------
+        InferenceError
+            The request was refused.
+        """
+        __tracebackhide__ = True
+        message = request.message(self._engine.catalog.config(request.model_name))
+        root = self._engine.open(request.deadline_ns)
+        caller = Caller(root, None, None, 0, outside=True)
+        try:
+            responses = self._engine.interruptibly(
+                root, lambda: self._engine.route_many(message, caller)
+            )
+        except RequestError as error:
+            self._engine.close_root(root)
+            run = self._failed_run(request, root.record, error.message)
+            raise InferenceError(error.message, error.code, run, error.advice) from None
+        if isinstance(responses, Single):
+            self._engine.close_root(root)
+        return Stream(request.model_name, self._engine, root, responses)
+
+    def async_stream(self, request: OutsideRequest) -> AsyncIterator[Response]:
+        """Start such a request, to be iterated over with ``async for``.
+
+        Raises
+        ------
+        InferenceError
+            The request was refused.
+        """
+        return async_responses(self.stream(request), self._workers())
+
+    def _workers(self) -> Workers:
+        if self._callers is None:
+            self._callers = Workers(_CALLERS, "blsnb async_infer")
+        return self._callers
+
     async def async_run(self, request: OutsideRequest) -> Run:
         """Run a request on a thread of its own, while the event loop goes on.
 
@@ -175,14 +218,12 @@ class Inference:
         InferenceError
             The request failed.
         """
-        if self._callers is None:
-            self._callers = Workers(_CALLERS, "blsnb async_infer")
         context = contextvars.copy_context()
         begun: list[RootRequest] = []
         call = functools.partial(self.run, request, begun.append)
         loop = asyncio.get_running_loop()
         try:
-            return await loop.run_in_executor(self._callers, context.run, call)
+            return await loop.run_in_executor(self._workers(), context.run, call)
         except asyncio.CancelledError:
             # As when a gRPC client cancels: the model may ask, and goes on.
             for root in begun:

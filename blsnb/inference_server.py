@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -24,7 +24,8 @@ from blsnb.release import parse_release
 from blsnb.repository.directory import CONFIG_FILE
 from blsnb.repository.repository import FileContent, ModelRepository, Roots
 from blsnb.repository.status import ModelStatus, status_of
-from blsnb.run import Run
+from blsnb.run import Response, Run
+from blsnb.stream import Stream
 from blsnb.trace.events import Origin
 from blsnb.trace.recorder import Recorder, RunRecord, parse_level
 
@@ -389,15 +390,37 @@ class Server:
             OutsideRequest(model_name, inputs, **options)
         )
 
-    def stream(self, model_name: str, inputs: Mapping[str, Any], **_: Any) -> Any:
-        """Run a request on a decoupled model.
+    def stream(
+        self, model_name: str, inputs: Mapping[str, Any], **options: Any
+    ) -> Stream:
+        """Run a request and iterate over its responses; takes what `infer` takes.
+
+        Any model can be asked so; a decoupled one must be.
 
         Raises
         ------
-        NotYetError
-            Always, in this release.
+        InferenceError
+            The request was refused.
         """
-        raise NotYetError("decoupled models and stream() come with a later release")
+        __tracebackhide__ = True
+        self._check_open()
+        return self._inference.stream(OutsideRequest(model_name, inputs, **options))
+
+    def async_stream(
+        self, model_name: str, inputs: Mapping[str, Any], **options: Any
+    ) -> AsyncIterator[Response]:
+        """Run a request whose responses ``async for`` reads; takes what `infer` takes.
+
+        Leaving the loop early cancels the request.
+
+        Raises
+        ------
+        InferenceError
+            The request was refused.
+        """
+        self._check_open()
+        request = OutsideRequest(model_name, inputs, **options)
+        return self._inference.async_stream(request)
 
     def _check_open(self) -> None:
         if self._closed:

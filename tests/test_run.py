@@ -36,7 +36,7 @@ def test_a_failed_run_says_how_many_failed(server):
         server.infer("bad", X)
     run = caught.value.run
 
-    assert repr(run).endswith("1 calls, 1 models, 1 failed>")
+    assert repr(run).endswith("1 call, 1 model, 1 failed>")
     assert {} == run.outputs
     with pytest.raises(KeyError, match="boom"):
         run["Y"]

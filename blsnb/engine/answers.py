@@ -27,7 +27,7 @@ def fail_all(
     for inflight in inflights:
         if inflight.final:
             continue
-        twice = inflight.response is not None
+        twice = inflight.response is not None and not inflight.decoupled
         reason = "expected a single response, got 2" if twice else text
         inflight.failed = True
         inflight.finish(ResponseMessage(error=reason, cause=cause))
@@ -43,6 +43,14 @@ def take_results(results: Any, inflights: list[Inflight], instance_name: str) ->
     ----------
     python_backend: src/pb_stub.cc, Stub::ProcessReturnedResponses
     """
+    if inflights[0].decoupled:
+        if results is not None:
+            problem = (
+                f"Python model '{instance_name}' is using the decoupled mode and the "
+                "execute function must return None."
+            )
+            fail_all(inflights, failed(instance_name, problem))
+        return
     if results is None:
         return
     problem = _problem(results, len(inflights))

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from blsnb.engine.failure import is_ours
-from blsnb.engine.inflight import Execution, Inflight
+from blsnb.engine.inflight import Execution, Inflight, current_execution
 from blsnb.engine.root import RootRequest, Unwind
+from blsnb.engine.streaming import Single
 from blsnb.engine.validation import RequestError
 from blsnb.errors import InferenceError
-from blsnb.pb_utils.backend import BLS_OUTSIDE_EXECUTE
+from blsnb.pb_utils.backend import BLS_OUTSIDE_EXECUTE, Responses
 from blsnb.pb_utils.errors import TritonModelException
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.trace.events import CallFlag, LogLine
@@ -51,9 +52,11 @@ class Caller:
         Line of the model's source that makes the request; 0 if unknown.
     flags
         Bits of the call in the trace.
+    outside
+        Whether it is a client, not a model.
     """
 
-    __slots__ = ("execution", "flags", "line", "parent", "root")
+    __slots__ = ("execution", "flags", "line", "outside", "parent", "root")
 
     def __init__(
         self,
@@ -62,12 +65,14 @@ class Caller:
         execution: Execution | None,
         line: int,
         flags: int = 0,
+        outside: bool = False,
     ) -> None:
         self.root = root
         self.parent = parent
         self.execution = execution
         self.line = line
         self.flags = flags
+        self.outside = outside
 
 
 class Router(Protocol):
@@ -81,6 +86,9 @@ class Router(Protocol):
 
     def is_ready(self, name: str, version: str) -> bool:
         """Whether a model, or a version of it, can serve."""
+
+    def route_many(self, message: RequestMessage, caller: Caller) -> Responses:
+        """Start a request that may have any number of responses."""
 
     def background_root(self) -> RootRequest:
         """Return a root for work that no request from outside asked for."""
@@ -127,8 +135,23 @@ class InstanceBackend:
             raise TritonModelException(BLS_OUTSIDE_EXECUTE)
         return self._run(message, self._caller(message))
 
+    def exec_decoupled(self, message: RequestMessage) -> Responses:
+        """Run a request with any number of responses, and wait for the first.
+
+        Raises
+        ------
+        TritonModelException
+            The instance is not ready: `initialize` has not finished.
+        """
+        if not self._instance.ready:
+            raise TritonModelException(BLS_OUTSIDE_EXECUTE)
+        return self._run_many(message, self._caller(message))
+
     def async_exec(
-        self, message: RequestMessage, answer: Callable[[ResponseMessage], Any]
+        self,
+        message: RequestMessage,
+        answer: Callable[[Any], Any],
+        decoupled: bool,
     ) -> asyncio.Future[Any]:
         """Run a request on a thread of the instance's fan-out pool."""
         loop = asyncio.get_running_loop()
@@ -137,16 +160,17 @@ class InstanceBackend:
         caller = self._caller(message)
         caller.execution = None
         caller.flags |= CallFlag.ASYNC
+        run: Callable[..., Any] = self._run_many if decoupled else self._run
         context = contextvars.copy_context()
         return loop.run_in_executor(
             self._instance.threads.fan_out(),
             context.run,
-            lambda: answer(self._run(message, caller)),
+            lambda: answer(run(message, caller)),
         )
 
     def _caller(self, message: RequestMessage) -> Caller:
         """Find out for whom a request is made."""
-        execution = self._instance.execution
+        execution = self.current_execution()
         mark = message.trace
         line = _line_in(self._instance.model_file)
         named = mark if isinstance(mark, Inflight) and not mark.final else None
@@ -160,19 +184,47 @@ class InstanceBackend:
             return Caller(named.root, named, None, line)
         return Caller(self._router.background_root(), None, None, line)
 
+    def current_execution(self) -> Execution | None:
+        """Return what this instance executes: this coroutine's, or its only one."""
+        execution = current_execution.get()
+        if execution is None or execution.instance is not self._instance:
+            return self._instance.execution
+        return execution
+
+    def _run_many(self, message: RequestMessage, caller: Caller) -> Responses:
+        responses = BlsResponses(self._started(message, caller), self)
+        # The call returns when there is something to read.
+        responses.get(0)
+        return responses
+
+    def _started(self, message: RequestMessage, caller: Caller) -> Responses:
+        try:
+            if message.parameters:
+                _check_parameters(message)
+            return self._router.route_many(message, caller)
+        except RequestError as error:
+            return Single(self._refusal(message, error))
+
+    def _refusal(self, message: RequestMessage, error: RequestError) -> ResponseMessage:
+        reason = self._router.unready_text(message.model_name, error.message)
+        name = message.model_name
+        return ResponseMessage(
+            error=f"Model {name} - Error when running inference: {reason}"
+        )
+
+    def as_released(self, response: ResponseMessage) -> ResponseMessage:
+        """Return a response of BLS as the imitated release gives it back."""
+        if not self._router.bls_codes_kept:
+            response.code = "INTERNAL"
+        return response
+
     def _run(self, message: RequestMessage, caller: Caller) -> ResponseMessage:
         try:
             if message.parameters:
                 _check_parameters(message)
-            response = self._router.route(message, caller)
-            if not self._router.bls_codes_kept:
-                response.code = "INTERNAL"
-            return response
+            return self.as_released(self._router.route(message, caller))
         except RequestError as error:
-            return ResponseMessage(
-                error=f"Model {message.model_name} - Error when running inference: "
-                f"{self._router.unready_text(message.model_name, error.message)}"
-            )
+            return self._refusal(message, error)
         except Unwind:
             if caller.execution is not None or caller.flags & CallFlag.ASYNC:
                 raise
@@ -188,7 +240,7 @@ class InstanceBackend:
 
     def log(self, level: str, text: str) -> None:
         """Write a line of the model's log, and of the call that it belongs to."""
-        execution = self._instance.execution
+        execution = self.current_execution()
         if execution is not None:
             if execution.thread_id == threading.get_ident():
                 execution.root.check()
@@ -207,6 +259,39 @@ class InstanceBackend:
     def model_dir(self) -> str:
         """Return the folder of the model's version."""
         return str(Path(self._instance.model_file).parent)
+
+
+class BlsResponses:
+    """The responses of a decoupled BLS request, for the model that made it.
+
+    While the thread of an ``execute`` waits for one, that is seen: the wait could
+    be part of a circle.
+    """
+
+    def __init__(self, responses: Responses, backend: InstanceBackend) -> None:
+        self._responses = responses
+        self._backend = backend
+
+    def get(self, number: int) -> ResponseMessage | None:
+        """Return a response, waiting for it; None if there are not so many."""
+        execution = self._backend.current_execution()
+        own = execution is not None and execution.thread_id == threading.get_ident()
+        if own and execution is not None and isinstance(self._responses, Inflight):
+            execution.blocked_on = self._responses
+        try:
+            response = self._responses.get(number)
+        except Unwind:
+            if own:
+                raise
+            return None
+        finally:
+            if execution is not None and own:
+                execution.blocked_on = None
+        return None if response is None else self._backend.as_released(response)
+
+    def cancel(self) -> None:
+        """Say that no more are wanted."""
+        self._responses.cancel()
 
 
 def _check_parameters(message: RequestMessage) -> None:

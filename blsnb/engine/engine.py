@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextvars
+import functools
 import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from blsnb.engine.bls import Caller
 from blsnb.engine.catalog import Catalog
@@ -14,16 +16,21 @@ from blsnb.engine.inflight import Inflight
 from blsnb.engine.loader import Loader
 from blsnb.engine.pool import Retired
 from blsnb.engine.root import RootRequest, Unwind, interruptible
+from blsnb.engine.streaming import Single, StreamInflight
 from blsnb.engine.threads import Abandoned
 from blsnb.engine.validation import RequestError
 from blsnb.engine.version import ServedVersion
+from blsnb.engine.workers import Workers
 from blsnb.errors import ModelLoadError, ServerClosedError
+from blsnb.pb_utils.backend import Responses
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.repository.directory import ModelDirectory
 from blsnb.trace.events import Call, CallFlag, ModelInfo
-from blsnb.trace.recorder import Recorder, RunRecord
+from blsnb.trace.recorder import Recorder, RunRecord, TraceLevel
 
 _now = time.monotonic_ns
+_MOST_STREAMS = 1024
+T = TypeVar("T")
 LogWriter = Callable[[str, str, str, str, int], None]
 
 
@@ -68,6 +75,7 @@ class Engine:
         self.catalog = Catalog()
         self.loader = Loader(self, threading.Lock(), log)
         self._load_lock = threading.RLock()
+        self._workers = Workers(_MOST_STREAMS, "blsnb stream")
         self._closed = False
 
     def load(self, directory: ModelDirectory) -> None:
@@ -135,48 +143,67 @@ class Engine:
             Ctrl-C ended the request.
         """
         __tracebackhide__ = True
-        self._check_open()
-        record = self.recorder.begin()
-        root = RootRequest(record, self._hang_notice_s, deadline_ns)
+        root = self.open(deadline_ns)
         if begun is not None:
             begun(root)
+        answer = None
+        try:
+            answer = self.interruptibly(root, lambda: self._answer(message, root))
+        finally:
+            self.close_root(root)
+        assert answer is not None
+        return answer
+
+    def open(self, deadline_ns: int = 0) -> RootRequest:
+        """Begin a request from outside."""
+        self._check_open()
+        return RootRequest(self.recorder.begin(), self._hang_notice_s, deadline_ns)
+
+    def interruptibly(self, root: RootRequest, work: Callable[[], T]) -> T:
+        """Do work for a request from outside, until it is done or the request ends.
+
+        Raises
+        ------
+        WouldHang, KeyboardInterrupt
+            Why the request ended.
+        """
+        __tracebackhide__ = True
         try:
             with interruptible(root, self._models_dirs):
-                answer = self._answer(message, root)
+                result = work()
+        except Unwind:
+            pass
         except KeyboardInterrupt as error:
             if not root.ended_by(error):
                 raise
-            answer = None
-        finally:
-            self._close_open_calls(record, root)
-            self.recorder.end(record)
         if root.ended is not None:
-            self._leave_behind(root)
-            root.ended.run_record = record  # type: ignore[attr-defined]
+            root.ended.run_record = root.record  # type: ignore[attr-defined]
             raise root.ended
-        assert answer is not None
-        return answer
+        return result
+
+    def close_root(self, root: RootRequest) -> None:
+        """End the record of a request from outside; mark what it left open."""
+        if root.ended is not None:
+            self._close_open_calls(root.record, root)
+            self._leave_behind(root)
+        self.recorder.end(root.record)
 
     def _leave_behind(self, root: RootRequest) -> None:
         """Let fresh instances take over from those that still run for a request."""
         for version in self.catalog.all_versions():
             version.pool.leave_behind(root)
 
-    def _answer(self, message: RequestMessage, root: RootRequest) -> Answer | None:
+    def _answer(self, message: RequestMessage, root: RootRequest) -> Answer:
         __tracebackhide__ = True
         try:
-            response = self.route(message, Caller(root, None, None, 0))
+            response = self.route(message, Caller(root, None, None, 0, outside=True))
         except RequestError as error:
             refused = ResponseMessage(error=error.message, code=error.code)
             return Answer(refused, root.record, error.advice)
-        except Unwind:
-            return None
         return Answer(response, root.record)
 
     def _close_open_calls(self, record: RunRecord, root: RootRequest) -> None:
         """Mark what an ended request left open: it happened, and it has an end."""
-        if root.ended is None:
-            return
         now = _now()
         for call in record.calls:
             if not call.request_end_ns:
@@ -203,26 +230,94 @@ class Engine:
                 # Replaced between look-up and execution: ask its successor.
                 continue
 
-    def _admit(self, message: RequestMessage, caller: Caller) -> ServedVersion:
+    def route_many(self, message: RequestMessage, caller: Caller) -> Responses:
+        """Start a request that may have any number of responses.
+
+        Raises
+        ------
+        RequestError
+            The request is refused before a model sees it.
+        Unwind
+            The whole request has ended.
+        """
+        served = self._admit(message, caller, many=True)
+        if not served.decoupled:
+            return Single(self.route(message, caller))
+        call = self._opened(served, message, caller)
+        call.flags |= CallFlag.DECOUPLED
+        keep = self.recorder.level is TraceLevel.TENSORS
+        inflight = StreamInflight(message, caller.root, call, keep)
+        if caller.execution is not None:
+            # Until its first response the caller's thread waits.
+            caller.execution.blocked_on = inflight
+        context = contextvars.copy_context()
+        certain = caller.execution is not None
+        self._workers.submit(context.run, self._stream, served, inflight, certain)
+        return inflight
+
+    def _stream(
+        self, served: ServedVersion, inflight: StreamInflight, certain: bool
+    ) -> None:
+        """Run a decoupled request on a worker's thread."""
+        message = inflight.message
+        while True:
+            inflight.then(functools.partial(self._stream_ended, served, inflight))
+            try:
+                served.stream(inflight, certain)
+            except Retired:
+                try:
+                    served = self.catalog.find(
+                        message.model_name, message.model_version
+                    )
+                except RequestError as error:
+                    refused = ResponseMessage(error=error.message, code=error.code)
+                    inflight.finish(refused)
+                    return
+                continue
+            return
+
+    def _stream_ended(self, served: ServedVersion, inflight: StreamInflight) -> None:
+        call, record = inflight.call, inflight.root.record
+        served.ended(inflight)
+        failed = [r for r in inflight.responses if r.error is not None]
+        if failed:
+            call.flags |= CallFlag.ERROR
+            call.error = failed[0].error or ""
+            call.error_code = failed[0].code
+        self.recorder.close(record, call, inflight.message.inputs, ())
+        if call.parent is None:
+            self.recorder.end(record)
+
+    def _admit(
+        self, message: RequestMessage, caller: Caller, many: bool = False
+    ) -> ServedVersion:
         try:
             served = self.catalog.find(message.model_name, message.model_version)
+            if served.decoupled and not many:
+                raise _decoupled(message, caller)
             served.validator.check(message)
         except RequestError as error:
             self._record_refusal(message, caller, error)
             raise
         return served
 
+    def _opened(
+        self, served: ServedVersion, message: RequestMessage, caller: Caller
+    ) -> Call:
+        parent = None if caller.parent is None else caller.parent.call
+        call = self.recorder.open(caller.root.record, served.info, parent)
+        call.request_start_ns = _now()
+        call.request_id = message.request_id
+        call.flags = caller.flags
+        call.line = caller.line
+        return call
+
     def _run_on(
         self, served: ServedVersion, message: RequestMessage, caller: Caller
     ) -> ResponseMessage:
         __tracebackhide__ = True
         root = caller.root
-        parent = None if caller.parent is None else caller.parent.call
-        call = self.recorder.open(root.record, served.info, parent)
-        call.request_start_ns = _now()
-        call.request_id = message.request_id
-        call.flags = caller.flags
-        call.line = caller.line
+        call = self._opened(served, message, caller)
         inflight = Inflight(message, root, call)
         execution = caller.execution
         if execution is not None:
@@ -290,6 +385,25 @@ class Engine:
             self._closed = True
             for name in self.catalog.names():
                 self.unload(name)
+            self._workers.shutdown(cancel_futures=True)
+
+
+def _decoupled(message: RequestMessage, caller: Caller) -> RequestError:
+    """Return the refusal of a call that expects one response of a decoupled model."""
+    if caller.outside:
+        return RequestError(
+            "ModelInfer RPC doesn't support models with decoupled transaction policy",
+            "UNSUPPORTED",
+            f"Use blsnb.stream({message.model_name!r}, …): it iterates over the "
+            "responses.",
+        )
+    # The quotation mark at the end is Triton's.
+    return RequestError(
+        f"Model {message.model_name} is using the decoupled. The current BLS request "
+        "call doesn't support models using the decoupled transaction policy. Please "
+        "use 'decoupled=True' argument to the 'exec' or 'async_exec' calls for "
+        "decoupled models.'"
+    )
 
 
 def _fill_refusal(

@@ -8,6 +8,16 @@ from blsnb.engine import deadlock
 from blsnb.engine.inflight import Inflight
 from blsnb.errors import WouldHang
 
+_OWES_RESPONSE = (
+    "Return a list with one InferenceResponse for each request; or keep "
+    "request.get_response_sender() and call send(response, flags=pb_utils."
+    "TRITONSERVER_RESPONSE_COMPLETE_FINAL) later."
+)
+_OWES_FINAL = (
+    "End every request with sender.send(flags=pb_utils."
+    "TRITONSERVER_RESPONSE_COMPLETE_FINAL), or give the flag with the last response; "
+    "in an asynchronous execute() also where an exception may leave it (try/finally)."
+)
 _log = logging.getLogger("blsnb.engine")
 
 
@@ -45,19 +55,13 @@ def notice(inflight: Inflight, seconds: float) -> None:
 
 def unanswered(inflight: Inflight, where: str) -> WouldHang:
     """Return the error of a request that nobody can answer any more."""
-    sent = (
-        "sent a response but not the final flag"
-        if inflight.response is not None
-        else "returned no response"
-    )
+    count, _ = inflight.sent()
+    sent = "sent no final flag" if count or inflight.decoupled else "gave no response"
+    owed = _OWES_FINAL if inflight.decoupled else _OWES_RESPONSE
     return WouldHang(
         f"Triton would wait here for ever: {where} {sent} for this request, and "
         "nothing that could still answer it (a response sender, a task, a thread) "
         "holds it.",
         code="UNAVAILABLE",
-        advice=(
-            "Return a list with one InferenceResponse for each request; or keep "
-            "request.get_response_sender() and call send(response, flags=pb_utils."
-            "TRITONSERVER_RESPONSE_COMPLETE_FINAL) later."
-        ),
+        advice="\n".join([*(inflight.call.notes or ()), owed]),
     )

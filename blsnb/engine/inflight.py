@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from blsnb.engine.root import RootRequest
@@ -23,6 +24,7 @@ class Inflight:
 
     __slots__ = (
         "call",
+        "cancelled",
         "execution",
         "failed",
         "final",
@@ -34,7 +36,11 @@ class Inflight:
         "waiting_for",
     )
 
+    decoupled = False
+
     def __init__(self, message: RequestMessage, root: RootRequest, call: Call) -> None:
+        self.cancelled = False
+        """Whether its BLS caller asked it to stop."""
         self.message = message
         self.requested = message.requested_outputs
         """Names of the outputs to send: all configured ones if none is asked for."""
@@ -98,12 +104,24 @@ class Inflight:
         return int(self.response is not None), self.final
 
     def is_cancelled(self) -> bool:
-        """Whether the caller no longer wants the answer."""
-        return self.root.cancelled
+        """Whether the caller no longer wants the answer.
+
+        A cancellation from outside reaches the request from outside only: Triton
+        does not pass it on to BLS requests.
+        """
+        if self.call.parent is None:
+            return self.root.cancelled
+        return self.cancelled or self.root.ended is not None
 
     def trace(self) -> Inflight:
         """Return this request itself: the mark of a BLS request's caller."""
         return self
+
+
+current_execution: ContextVar[Execution | None] = ContextVar(
+    "blsnb_execution", default=None
+)
+"""What a coroutine runs for: several may share an instance and its event loop."""
 
 
 class Execution:

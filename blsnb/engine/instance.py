@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import inspect
 import logging
 import threading
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from blsnb.engine.failure import describe
-from blsnb.engine.inflight import Execution
+from blsnb.engine.inflight import Execution, Inflight, current_execution
 from blsnb.engine.root import RootRequest, Unwind, boundary
 from blsnb.engine.threads import Abandoned, InstanceThreads
 from blsnb.engine.world import World
@@ -227,9 +228,31 @@ class ModelInstance:
         if type(result) is list or not asyncio.iscoroutine(result):
             return result
         self.threads.start_loop()
-        if self.execution is not None:
-            self.execution.thread_id = self.threads.loop_thread_id
-        return self.threads.run_coroutine(root, result)
+        execution = self.execution
+        if execution is None:
+            return self.threads.run_coroutine(root, result)
+        execution.thread_id = self.threads.loop_thread_id
+        token = current_execution.set(execution)
+        try:
+            if not execution.inflight.decoupled:
+                return self.threads.run_coroutine(root, result)
+            # Triton starts it and takes the next request: any number interleave.
+            lost = functools.partial(self._lost, execution.inflight)
+            self.threads.start_coroutine(result, lost)
+            return None
+        finally:
+            current_execution.reset(token)
+
+    def _lost(self, inflight: Inflight, error: BaseException) -> None:
+        """Take an exception that Triton only logs."""
+        if inflight.root.ended is not None:
+            return
+        text = describe(error, _HOOK_BOUNDARY)
+        inflight.note(
+            f"execute() of {self.name} raised, and Triton only logs that for an "
+            f"asynchronous decoupled model: {text}"
+        )
+        self.backend.log("ERROR", text)
 
     @property
     def execute_place(self) -> str:

@@ -14,7 +14,7 @@ from blsnb.model.config import InstanceSpec, ModelConfig
 from blsnb.model.normalise import normalise
 from blsnb.model.validate import validate_create, validate_instances
 from blsnb.pb_utils import config as pb_config
-from blsnb.pb_utils.backend import Backend, not_yet
+from blsnb.pb_utils.backend import Backend
 from blsnb.repository.directory import ModelDirectory
 
 _OWN_THREAD = ("BLSNB_THREAD", "instance")
@@ -79,8 +79,6 @@ class InstanceMaker:
         if spare.completes_config:
             self._complete(spare)
         validate_create(self.config, model_dir=self._directory.path)
-        if self.config.decoupled:
-            raise not_yet("a decoupled model")
         instances = []
         for spec in self.config.instance_names():
             reuse = spare.name == spec.name and not spare.completes_config

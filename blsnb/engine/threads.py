@@ -187,6 +187,27 @@ class InstanceThreads:
         result: T = future.result()  # type: ignore[assignment]
         return result
 
+    def start_coroutine(
+        self,
+        coroutine: Coroutine[Any, Any, Any],
+        failed: Callable[[BaseException], None],
+    ) -> None:
+        """Start a coroutine on the instance's loop and return at once.
+
+        Parameters
+        ----------
+        failed
+            Is told of the exception that leaves the coroutine.
+        """
+
+        async def guarded() -> None:
+            try:
+                await coroutine
+            except BaseException as error:
+                failed(error)
+
+        asyncio.run_coroutine_threadsafe(guarded(), self.start_loop())
+
     @property
     def loop_thread_id(self) -> int:
         """Identifier of the thread of the event loop; 0 if there is none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import itertools
 import time
@@ -17,6 +18,7 @@ from blsnb.engine.pool import Deadlock, InstancePool
 from blsnb.engine.reshape import Reshapes
 from blsnb.engine.root import Unwind
 from blsnb.engine.statistics import ModelStatistics
+from blsnb.engine.streaming import StreamInflight
 from blsnb.engine.threads import Abandoned
 from blsnb.engine.validation import RequestValidator
 from blsnb.model.config import ModelConfig
@@ -53,6 +55,7 @@ class ServedVersion:
         self.validator = RequestValidator(config)
         self.statistics = ModelStatistics(info.name, info.version)
         self._outputs = tuple(spec.name for spec in config.outputs)
+        self.decoupled = config.decoupled
         self._batching = config.max_batch_size > 0
         self._reshapes = Reshapes(config)
         self._output_notes = OutputNotes(config)
@@ -98,6 +101,36 @@ class ServedVersion:
             response.outputs = self._reshapes.outward(response.outputs)
         return response
 
+    def stream(self, inflight: StreamInflight, certain: bool) -> None:
+        """Run ``execute`` for a decoupled request; its responses come when they come.
+
+        Parameters
+        ----------
+        certain
+            Whether the thread of another ``execute`` waits for the first response.
+        """
+        call = inflight.call
+        call.queue_start_ns = _now()
+        try:
+            instance = self.pool.take(inflight, certain)
+        except Deadlock as deadlock:
+            model = inflight.message.model_name
+            count = len(self.pool.instances)
+            inflight.root.end(hang.deadlocked(deadlock.lines, model, count))
+            return
+        except HookFailed as failure:
+            inflight.finish(self._refuse(inflight, failure))
+            return
+        with contextlib.suppress(Unwind):
+            request = self._execute(instance, inflight)
+            if request is not None:
+                inflight.executed(request, instance.execute_place)
+
+    def ended(self, inflight: StreamInflight) -> None:
+        """Count a decoupled request whose stream has ended."""
+        inflight.call.request_end_ns = _now()
+        self._count(inflight)
+
     def _refuse(self, inflight: Inflight, failure: HookFailed) -> ResponseMessage:
         inflight.call.request_end_ns = _now()
         text = failed(self.info.name, failure.text)
@@ -136,7 +169,9 @@ class ServedVersion:
             raise
         call.compute_end_ns = _now()
         self._leave(instance, inflight)
-        return None if inflight.final else weakref.ref(request)
+        if inflight.final and not inflight.decoupled:
+            return None
+        return weakref.ref(request)
 
     def _receive(self, instance: ModelInstance, inflight: Inflight) -> InferenceRequest:
         message = inflight.message

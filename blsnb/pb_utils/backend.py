@@ -12,14 +12,29 @@ from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 BLS_OUTSIDE_EXECUTE = "BLS is only supported during the 'execute' function."
 
 
+class Responses(Protocol):
+    """The responses of a decoupled request, by number."""
+
+    def get(self, number: int) -> ResponseMessage | None:
+        """Return a response, waiting for it; None if there are not so many."""
+
+    def cancel(self) -> None:
+        """Say that no more are wanted."""
+
+
 class Backend(Protocol):
     """What an instance's own ``triton_python_backend_utils`` asks of the engine."""
 
     def exec(self, message: RequestMessage) -> ResponseMessage:
         """Run a request on its model and wait for the answer."""
 
-    def async_exec(self, message: RequestMessage, answer: Any) -> asyncio.Future[Any]:
-        """Run a request; the future holds what ``answer`` makes of its response."""
+    def exec_decoupled(self, message: RequestMessage) -> Responses:
+        """Run a request with any number of responses, and wait for the first."""
+
+    def async_exec(
+        self, message: RequestMessage, answer: Any, decoupled: bool
+    ) -> asyncio.Future[Any]:
+        """Run a request; the future holds what ``answer`` makes of the outcome."""
 
     def log(self, level: str, text: str) -> None:
         """Write a line of the model's log."""
@@ -33,6 +48,9 @@ class Backend(Protocol):
 
 class Reply(Protocol):
     """The way back to the caller of one received request."""
+
+    decoupled: bool
+    """Whether any number of responses may be sent."""
 
     def send(self, response: ResponseMessage | None, final: bool) -> None:
         """Send a response, the final flag, or both."""
@@ -54,7 +72,13 @@ class Outside:
         """Refuse: no model is executing."""
         raise TritonModelException(BLS_OUTSIDE_EXECUTE)
 
-    def async_exec(self, message: RequestMessage, answer: Any) -> asyncio.Future[Any]:
+    def exec_decoupled(self, message: RequestMessage) -> Responses:
+        """Refuse: no model is executing."""
+        raise TritonModelException(BLS_OUTSIDE_EXECUTE)
+
+    def async_exec(
+        self, message: RequestMessage, answer: Any, decoupled: bool
+    ) -> asyncio.Future[Any]:
         """Refuse: no model is executing."""
         raise TritonModelException(BLS_OUTSIDE_EXECUTE)
 

@@ -82,7 +82,15 @@ class ResponseMessage:
         The exception behind the error, for debuggers and tracebacks only.
     """
 
-    __slots__ = ("cause", "code", "dropped", "error", "outputs", "parameters")
+    __slots__ = (
+        "cause",
+        "code",
+        "dropped",
+        "error",
+        "final",
+        "outputs",
+        "parameters",
+    )
 
     def __init__(
         self,
@@ -97,5 +105,7 @@ class ResponseMessage:
         self.code = code
         self.parameters: Parameters = parameters or {}
         self.cause = cause
+        self.final = True
+        """Whether it carries the final flag."""
         self.dropped: tuple[str, ...] = ()
         """Names of outputs that nobody asked for: they are not sent."""

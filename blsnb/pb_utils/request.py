@@ -13,6 +13,7 @@ from blsnb.pb_utils.backend import Backend, Outside, Reply, not_yet
 from blsnb.pb_utils.compiled_type import Compiled
 from blsnb.pb_utils.enums import MemoryType
 from blsnb.pb_utils.errors import TritonModelException
+from blsnb.pb_utils.iterator import ResponseIterator, iterate
 from blsnb.pb_utils.memory import PreferredMemory
 from blsnb.pb_utils.message import Parameters, RequestMessage
 from blsnb.pb_utils.response import InferenceResponse, receive_response
@@ -233,8 +234,14 @@ class InferenceRequest(Compiled):
         return mark(self._trace if self._reply is None else self._reply.trace())
 
     @compiled(_method("exec", "object", "decoupled: bool = False"))
-    def exec(self, decoupled: bool = False) -> InferenceResponse:
+    def exec(self, decoupled: bool = False) -> InferenceResponse | ResponseIterator:
         """Run this request on its model and wait for the answer.
+
+        Parameters
+        ----------
+        decoupled
+            Accept any number of responses, and wait for the first. Required when
+            the callee is decoupled.
 
         A model that is missing, not ready or failing is not raised: see
         ``has_error``.
@@ -249,11 +256,13 @@ class InferenceRequest(Compiled):
         python_backend: src/infer_request.cc, InferRequest::Exec
         """
         if decoupled is not False and _truth(decoupled):
-            raise not_yet("exec(decoupled=True)")
+            return iterate(self._backend.exec_decoupled(self._message()))
         return receive_response(self._backend.exec(self._message()))
 
     @compiled(_method("async_exec", "object", "decoupled: bool = False"))
-    def async_exec(self, decoupled: bool = False) -> asyncio.Future[InferenceResponse]:
+    def async_exec(
+        self, decoupled: bool = False
+    ) -> asyncio.Future[InferenceResponse | ResponseIterator]:
         """Run this request in the background; await the result for its response.
 
         Raises
@@ -265,9 +274,9 @@ class InferenceRequest(Compiled):
         ----------
         python_backend: src/pb_stub.cc, PYBIND11_EMBEDDED_MODULE, async_exec
         """
-        if decoupled is not False and _truth(decoupled):
-            raise not_yet("async_exec(decoupled=True)")
-        return self._backend.async_exec(self._message(), receive_response)
+        many = decoupled is not False and _truth(decoupled)
+        answer = iterate if many else receive_response
+        return self._backend.async_exec(self._message(), answer, many)
 
     def _message(self) -> RequestMessage:
         return RequestMessage(

@@ -18,6 +18,16 @@ def _refused(reason: str) -> TritonModelException:
     return TritonModelException(f"Unable to send response. {reason}")
 
 
+def _check_single(given: bool, count: int) -> None:
+    """Refuse a second response, and a final flag before the first."""
+    if given and count:
+        raise _refused("Non-decoupled model cannot send more than one response.")
+    if not given and not count:
+        raise _refused(
+            "Non-decoupled model cannot send complete final before sending a response."
+        )
+
+
 class InferenceResponseSender(Compiled):
     """Sends the response of one received request.
 
@@ -75,13 +85,8 @@ class InferenceResponseSender(Compiled):
                 "Response sender has no reference to the decoupled state of the model."
             )
         count, closed = self._reply.sent()
-        if response is not None and count:
-            raise _refused("Non-decoupled model cannot send more than one response.")
-        if response is None and not count:
-            raise _refused(
-                "Non-decoupled model cannot send complete final before sending a "
-                "response."
-            )
+        if not self._reply.decoupled:
+            _check_single(response is not None, count)
         if closed:
             raise _refused("Response sender has been closed.")
         return self._reply

@@ -93,6 +93,7 @@ class Call:
         "compute_input_end_ns",
         "compute_output_start_ns",
         "compute_start_ns",
+        "ended",
         "error",
         "error_code",
         "execution",
@@ -132,6 +133,8 @@ class Call:
         self.compute_output_start_ns = 0
         self.compute_end_ns = 0
         self.request_end_ns = 0
+        self.ended = False
+        """Whether all of it is recorded: nobody will add to it."""
         self.inputs: tuple[TensorRef, ...] = ()
         self.outputs: tuple[TensorRef, ...] = ()
         self.responses: list[ResponseEvent] | None = None

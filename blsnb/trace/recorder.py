@@ -5,17 +5,23 @@ from __future__ import annotations
 import enum
 import itertools
 import logging
+import sys
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import Call, ModelInfo, ResponseEvent
+from blsnb.trace.folding import FoldedCounts, foldable
 
 if TYPE_CHECKING:
     from blsnb.trace.spans import Trace
 
 _log = logging.getLogger("blsnb.trace")
+
+KEEP_CALLS = 10_500
+"""A loop of ten thousand calls is kept whole. A call takes half a kilobyte, so no
+more may follow, or a million of them would not fit the memory of ten thousand."""
 
 
 class TraceLevel(enum.IntEnum):
@@ -47,6 +53,8 @@ class RunRecord:
     __slots__ = (
         "calls",
         "ended",
+        "fold_at",
+        "folded",
         "held",
         "held_bytes",
         "id",
@@ -58,6 +66,11 @@ class RunRecord:
     def __init__(self, run_id: str) -> None:
         self.id = run_id
         self.calls: list[Call] = []
+        """Those that are kept one by one, in the order in which they started."""
+        self.folded = FoldedCounts()
+        """The others."""
+        self.fold_at = sys.maxsize
+        """With how many calls it is time to fold some."""
         self.held: deque[Call] = deque()
         """The calls that have values, in the order in which they ended."""
         self.held_bytes = 0
@@ -83,6 +96,9 @@ class Recorder:
         Bytes of tensor values kept alive by all runs that are not pinned.
     keep_runs
         Number of runs kept.
+    keep_calls
+        Number of calls kept one by one, in all runs that are not pinned; others
+        are counted. Newest runs first; each keeps at least its share of a quarter.
     """
 
     def __init__(
@@ -90,11 +106,18 @@ class Recorder:
         level: TraceLevel = TraceLevel.TENSORS,
         budget_bytes: int = 256 << 20,
         keep_runs: int = 50,
+        keep_calls: int = KEEP_CALLS,
     ) -> None:
         self.level = level
         self.budget_bytes = budget_bytes
         self.keep_runs = keep_runs
+        self.keep_calls = keep_calls
         self._runs: dict[str, RunRecord] = {}
+        self._calls_before = 0
+        """How many calls the runs had when the last one ended."""
+        # Whoever takes the token may fold; taking from a list is one step for
+        # all threads, and nobody has to wait.
+        self._token = ["fold"]
         self._numbers = itertools.count(1)
         self._observers: tuple[Observer, ...] = ()
 
@@ -108,6 +131,7 @@ class Recorder:
         run = RunRecord(f"{next(self._numbers):04x}")
         if self.level:
             self._runs[run.id] = run
+            run.fold_at = max(self._least_calls, self.keep_calls - self._calls_before)
             self._forget_old_runs()
         return run
 
@@ -124,6 +148,8 @@ class Recorder:
         call = Call(model, parent, len(run.calls))
         if self.level:
             run.calls.append(call)
+            if call.index >= run.fold_at:
+                self._fold(run)
             if self._observers:
                 self._notify(run, call)
         return call
@@ -141,6 +167,7 @@ class Recorder:
         outputs: tuple[TensorRef, ...],
     ) -> None:
         """End the record of a call; its tensors are kept at level TENSORS."""
+        call.ended = True
         if self.level is TraceLevel.TENSORS:
             call.inputs = inputs
             call.outputs = outputs
@@ -159,7 +186,11 @@ class Recorder:
         run.ended = True
         # Several threads may have added to the sum at once: count again.
         run.held_bytes = sum(map(_held, list(run.held)))
+        for call in run.calls:
+            call.ended = True
         self._keep_budget()
+        loose = [len(each.calls) for each in self.runs if not each.pinned]
+        self._calls_before = sum(loose)
         if self._observers:
             self._notify(run, None)
 
@@ -183,6 +214,40 @@ class Recorder:
             run.stripped += 1
             run.taken = None
 
+    @property
+    def _least_calls(self) -> int:
+        """How many calls every run keeps, however many others there are."""
+        return self.keep_calls // (4 * max(1, self.keep_runs))
+
+    def _fold(self, current: RunRecord) -> None:
+        """Fold calls, the oldest runs' first, until a quarter of the room is free."""
+        try:
+            token = self._token.pop()
+        except IndexError:
+            return
+        try:
+            self._fold_all()
+        finally:
+            self._token.append(token)
+        others = sum(
+            len(run.calls)
+            for run in self.runs
+            if run is not current and not run.pinned
+        )
+        # What cannot be folded must not be looked at again with every call.
+        rest = len(current.calls) + max(1, self.keep_calls // 8)
+        current.fold_at = max(rest, self.keep_calls - others)
+
+    def _fold_all(self) -> None:
+        left = self.keep_calls * 3 // 4
+        for run in reversed(self.runs):
+            if run.pinned:
+                continue
+            room = max(left, self._least_calls)
+            if len(run.calls) > room:
+                _fold(run, room)
+            left -= len(run.calls)
+
     def observe(self, observer: Observer) -> Callable[[], None]:
         """Call an observer whenever a call or a run begins or ends.
 
@@ -205,6 +270,22 @@ class Recorder:
             except Exception:
                 _log.exception("an observer of the trace failed and was removed")
                 self._observers = tuple(o for o in self._observers if o is not observer)
+
+
+def _fold(run: RunRecord, room: int) -> None:
+    """Fold calls of a run; other threads may be adding to it."""
+    calls = run.calls[:]
+    leaving = foldable(calls, room)
+    gone = set(map(id, leaving))
+    run.folded.add(leaving)
+    run.calls[: len(calls)] = [call for call in calls if id(call) not in gone]
+    for _ in range(len(run.held)):
+        call = run.held.popleft()
+        if id(call) in gone:
+            run.held_bytes -= _held(call)
+        else:
+            run.held.append(call)
+    run.taken = None
 
 
 def _sizes(refs: tuple[TensorRef, ...]) -> int:
