@@ -19,8 +19,8 @@ from blsnb.engine.workers import Workers
 from blsnb.errors import InferenceError, InputError
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.message import RequestMessage
+from blsnb.response_stream import Stream, async_responses
 from blsnb.run import Response, Run
-from blsnb.stream import Stream, async_responses
 from blsnb.tensors.convert import to_ref
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import TensorRef
@@ -47,19 +47,28 @@ class OutsideRequest:
     timeout_us: int = 0
     client_timeout_s: float | None = None
 
-    def __post_init__(self) -> None:
-        _expect("model_name", self.model_name, str)
-        _expect("inputs", self.inputs, Mapping)
-        _expect("request_id", self.request_id, str)
-        _expect("version", self.version, int | None)
-        _expect("correlation_id", self.correlation_id, int | str)
+    def check(self) -> None:
+        """Refuse what no request can have.
+
+        Raises
+        ------
+        InputError
+            A field is of another type.
+        """
+        __tracebackhide__ = True
+        _expect("model_name", self.model_name, str, "a string")
+        _expect("inputs", self.inputs, Mapping, "a dict of names and values")
+        _expect("request_id", self.request_id, str, "a string")
+        _expect("version", self.version, int | None, "a number")
+        _expect("correlation_id", self.correlation_id, int | str, "a number or string")
         if isinstance(self.outputs, str):
             raise InputError(
                 f"outputs must be a list of names, not the string {self.outputs!r}; "
                 f"write outputs=[{self.outputs!r}]"
             )
         for name, value in (self.parameters or {}).items():
-            _expect(f"parameter {name!r}", value, bool | int | float | str)
+            wanted = "a bool, a number or a string"
+            _expect(f"parameter {name!r}", value, bool | int | float | str, wanted)
 
     def message(self, config: ModelConfig | None) -> RequestMessage:
         """Return the request with its inputs frozen.
@@ -106,9 +115,9 @@ class OutsideRequest:
         return time.monotonic_ns() + round(self.client_timeout_s * 1e9)
 
 
-def _expect(what: str, value: Any, kind: Any) -> None:
+def _expect(what: str, value: Any, kind: Any, wanted: str) -> None:
+    __tracebackhide__ = True
     if not isinstance(value, kind):
-        wanted = getattr(kind, "__name__", str(kind))
         raise InputError(
             f"{what} must be {wanted}, not {type(value).__name__} ({str(value)[:60]})"
         )
@@ -141,7 +150,7 @@ class Inference:
             The request failed.
         """
         __tracebackhide__ = True
-        message = request.message(self._engine.catalog.config(request.model_name))
+        message = self._message(request)
         deadline_ns = request.deadline_ns
         try:
             answer = self._engine.infer(message, deadline_ns, begun)
@@ -155,6 +164,13 @@ class Inference:
             run = self._failed_run(request, answer.record, "Deadline Exceeded")
             raise InferenceError("Deadline Exceeded", "DEADLINE_EXCEEDED", run)
         return self._finished(request, answer)
+
+    def _message(self, request: OutsideRequest) -> RequestMessage:
+        __tracebackhide__ = True
+        request.check()
+        version = -1 if request.version is None else request.version
+        config = self._engine.catalog.config(request.model_name, version)
+        return request.message(config)
 
     def _failed_run(
         self, request: OutsideRequest, record: RunRecord, error: str
@@ -180,12 +196,12 @@ class Inference:
             The request was refused.
         """
         __tracebackhide__ = True
-        message = request.message(self._engine.catalog.config(request.model_name))
+        message = self._message(request)
         root = self._engine.open(request.deadline_ns)
         caller = Caller(root, None, None, 0, outside=True)
         try:
             responses = self._engine.interruptibly(
-                root, lambda: self._engine.route_many(message, caller)
+                root, lambda: self._engine.route_many(message, caller), started=True
             )
         except RequestError as error:
             self._engine.close_root(root)

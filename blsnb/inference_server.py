@@ -24,8 +24,8 @@ from blsnb.release import parse_release
 from blsnb.repository.directory import CONFIG_FILE
 from blsnb.repository.repository import FileContent, ModelRepository, Roots
 from blsnb.repository.status import ModelStatus, status_of
+from blsnb.response_stream import Stream
 from blsnb.run import Response, Run
-from blsnb.stream import Stream
 from blsnb.trace.events import Origin
 from blsnb.trace.recorder import Recorder, RunRecord, parse_level
 
@@ -56,6 +56,8 @@ class Server:
         Seconds after which a wait that may be legal is reported.
     log_verbose
         From 1 on, ``log_verbose`` lines of models are shown.
+    exit_timeout_s
+        Seconds that requests on their way have when the server is closed.
 
     Raises
     ------
@@ -77,6 +79,7 @@ class Server:
         keep_runs: int = 50,
         hang_notice_s: float = 10.0,
         log_verbose: int = 0,
+        exit_timeout_s: float = 30.0,
     ) -> None:
         if model_control_mode != _EXPLICIT:
             raise NotYetError(f"model_control_mode={model_control_mode!r}")
@@ -95,6 +98,7 @@ class Server:
         self._load_seconds: dict[str, float] = {}
         self._inference = Inference(self._engine)
         self._closed = False
+        self.exit_timeout_s = exit_timeout_s
         self._changes = threading.RLock()
         names = self._startup_names(startup_models)
         try:
@@ -432,10 +436,13 @@ class Server:
         return self._closed
 
     def close(self) -> None:
-        """Finalize every model, stop every thread, remove the private folder."""
+        """Finalize every model, stop every thread, remove the private folder.
+
+        Requests on their way have ``exit_timeout_s`` to end.
+        """
         if self._closed:
             return
         self._closed = True
-        self._engine.close()
+        self._engine.close(self.exit_timeout_s)
         self._inference.close()
         self.repository.close()

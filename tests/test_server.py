@@ -150,10 +150,8 @@ def test_an_unknown_setting_is_named(options, private):
     assert [] == list(private.iterdir())
 
 
-def test_what_comes_later_says_so(server):
+def test_what_comes_later_says_so():
     """Never a half-truth."""
-    with pytest.raises(NotYetError):
-        server.stream("model", X)
     with pytest.raises(NotYetError):
         Server(model_control_mode="poll")
 

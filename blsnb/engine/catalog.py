@@ -80,10 +80,10 @@ class Catalog:
         if name not in self._served:
             self._states.pop(name, None)
 
-    def config(self, name: str) -> ModelConfig | None:
+    def config(self, name: str, version: int = -1) -> ModelConfig | None:
         """Return the configuration of a model that serves, else None."""
         try:
-            return self.find(name).config
+            return self.find(name, version).config
         except RequestError:
             return None
 

@@ -6,9 +6,10 @@ import contextvars
 import functools
 import threading
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, cast
 
 from blsnb.engine.bls import Caller
 from blsnb.engine.catalog import Catalog
@@ -21,7 +22,7 @@ from blsnb.engine.threads import Abandoned
 from blsnb.engine.validation import RequestError
 from blsnb.engine.version import ServedVersion
 from blsnb.engine.workers import Workers
-from blsnb.errors import ModelLoadError, ServerClosedError
+from blsnb.errors import ModelLoadError, ServerClosedError, WouldHang
 from blsnb.pb_utils.backend import Responses
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.repository.directory import ModelDirectory
@@ -73,6 +74,8 @@ class Engine:
         self._hang_notice_s = hang_notice_s
         self._models_dirs = tuple(map(str, models_dirs))
         self.catalog = Catalog()
+        self._roots: weakref.WeakSet[RootRequest] = weakref.WeakSet()
+        """Requests from outside that may still be on their way."""
         self.loader = Loader(self, threading.Lock(), log)
         self._load_lock = threading.RLock()
         self._workers = Workers(_MOST_STREAMS, "blsnb stream")
@@ -157,10 +160,21 @@ class Engine:
     def open(self, deadline_ns: int = 0) -> RootRequest:
         """Begin a request from outside."""
         self._check_open()
-        return RootRequest(self.recorder.begin(), self._hang_notice_s, deadline_ns)
+        record = self.recorder.begin()
+        root = RootRequest(record, self._hang_notice_s, deadline_ns)
+        self._roots.add(root)
+        return root
 
-    def interruptibly(self, root: RootRequest, work: Callable[[], T]) -> T:
+    def interruptibly(
+        self, root: RootRequest, work: Callable[[], T], *, started: bool = False
+    ) -> T:
         """Do work for a request from outside, until it is done or the request ends.
+
+        Parameters
+        ----------
+        started
+            Whether the work only starts the request: if another thread ends it at
+            once, what it sent before can be read all the same.
 
         Raises
         ------
@@ -168,6 +182,7 @@ class Engine:
             Why the request ended.
         """
         __tracebackhide__ = True
+        result: T | None = None
         try:
             with interruptible(root, self._models_dirs):
                 result = work()
@@ -176,17 +191,25 @@ class Engine:
         except KeyboardInterrupt as error:
             if not root.ended_by(error):
                 raise
-        if root.ended is not None:
+        stands = started and result is not None
+        if root.ended is not None and not (
+            stands and isinstance(root.ended, WouldHang)
+        ):
             root.ended.run_record = root.record  # type: ignore[attr-defined]
             raise root.ended
-        return result
+        return cast("T", result)
 
     def close_root(self, root: RootRequest) -> None:
         """End the record of a request from outside; mark what it left open."""
         if root.ended is not None:
             self._close_open_calls(root.record, root)
             self._leave_behind(root)
+        self._end(root)
+
+    def _end(self, root: RootRequest) -> None:
         self.recorder.end(root.record)
+        self._roots.discard(root)
+        root.done.wake()
 
     def _leave_behind(self, root: RootRequest) -> None:
         """Let fresh instances take over from those that still run for a request."""
@@ -247,11 +270,12 @@ class Engine:
         call.flags |= CallFlag.DECOUPLED
         keep = self.recorder.level is TraceLevel.TENSORS
         inflight = StreamInflight(message, caller.root, call, keep)
+        certain = caller.execution is not None
         if caller.execution is not None:
             # Until its first response the caller's thread waits.
             caller.execution.blocked_on = inflight
         context = contextvars.copy_context()
-        certain = caller.execution is not None
+        self._check_open()
         self._workers.submit(context.run, self._stream, served, inflight, certain)
         return inflight
 
@@ -260,21 +284,23 @@ class Engine:
     ) -> None:
         """Run a decoupled request on a worker's thread."""
         message = inflight.message
-        while True:
-            inflight.then(functools.partial(self._stream_ended, served, inflight))
-            try:
-                served.stream(inflight, certain)
-            except Retired:
+        try:
+            while True:
+                inflight.then(functools.partial(self._stream_ended, served, inflight))
                 try:
+                    return served.stream(inflight, certain)
+                except Retired:
+                    # Replaced between look-up and execution: ask its successor.
                     served = self.catalog.find(
                         message.model_name, message.model_version
                     )
-                except RequestError as error:
-                    refused = ResponseMessage(error=error.message, code=error.code)
-                    inflight.finish(refused)
-                    return
-                continue
-            return
+                    served.validator.check(message)
+        except RequestError as error:
+            inflight.abandon(ResponseMessage(error=error.message, code=error.code))
+        except Exception as error:
+            # Its reader would wait for ever for what no thread will send.
+            inflight.abandon(ResponseMessage(error=repr(error), cause=error))
+            raise
 
     def _stream_ended(self, served: ServedVersion, inflight: StreamInflight) -> None:
         call, record = inflight.call, inflight.root.record
@@ -286,7 +312,7 @@ class Engine:
             call.error_code = failed[0].code
         self.recorder.close(record, call, inflight.message.inputs, ())
         if call.parent is None:
-            self.recorder.end(record)
+            self._end(inflight.root)
 
     def _admit(
         self, message: RequestMessage, caller: Caller, many: bool = False
@@ -373,16 +399,28 @@ class Engine:
 
     def end_background(self, root: RootRequest) -> None:
         """End the record of such work."""
-        self.recorder.end(root.record)
+        self._end(root)
 
     def _check_open(self) -> None:
         if self._closed:
             raise ServerClosedError("the server was closed; make a new blsnb.Server()")
 
-    def close(self) -> None:
-        """Refuse new requests and finalize every model; safe to repeat."""
+    def close(self, timeout_s: float) -> None:
+        """Refuse, drain, cancel, finalize, join: in that order, and safe to repeat.
+
+        Parameters
+        ----------
+        timeout_s
+            How long requests that are on their way may go on, all of them together.
+        """
+        self._closed = True
+        deadline = time.monotonic() + timeout_s
+        for root in list(self._roots):
+            if root.ended is None and not root.done.wait(
+                max(0.0, deadline - time.monotonic())
+            ):
+                root.end(ServerClosedError("the server was closed"))
         with self._load_lock:
-            self._closed = True
             for name in self.catalog.names():
                 self.unload(name)
             self._workers.shutdown(cancel_futures=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 import types
 from pathlib import Path
 
@@ -65,9 +64,3 @@ def _frames(error: BaseException, stop: types.CodeType) -> list[str]:
 
 def _is_shown(code: types.CodeType) -> bool:
     return code.co_filename in _PYTHON_NAMES and not code.co_name.startswith("_")
-
-
-def user_traceback(error: BaseException) -> list[traceback.FrameSummary]:
-    """Return the frames of an exception that are not ours, outermost first."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return [frame for frame in frames if not is_ours(frame.filename)]

@@ -56,7 +56,11 @@ def notice(inflight: Inflight, seconds: float) -> None:
 def unanswered(inflight: Inflight, where: str) -> WouldHang:
     """Return the error of a request that nobody can answer any more."""
     count, _ = inflight.sent()
-    sent = "sent no final flag" if count or inflight.decoupled else "gave no response"
+    sent = "returned no response"
+    if inflight.decoupled:
+        sent = "sent no final flag"
+    elif count:
+        sent = "sent a response but not the final flag"
     owed = _OWES_FINAL if inflight.decoupled else _OWES_RESPONSE
     return WouldHang(
         f"Triton would wait here for ever: {where} {sent} for this request, and "

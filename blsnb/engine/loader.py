@@ -17,6 +17,7 @@ from blsnb.model.validate import (
     validate_poll,
 )
 from blsnb.pb_utils.backend import not_yet
+from blsnb.pb_utils.releases import NEWEST, Release, has
 from blsnb.repository.directory import ModelDirectory
 from blsnb.trace.events import ModelInfo, Origin
 
@@ -29,6 +30,18 @@ _CODE_TEXTS = {
     "ALREADY_EXISTS": "Already exists",
     "UNKNOWN": "Unknown",
 }
+_SHELL_CHARACTERS = frozenset(";|&$`()[]{}<>\\'\"*?~#!")
+_MOST_ORIGINS = 500
+
+
+class Origins(dict[str, Origin]):
+    """Cells by the text of the source that came from them; of many, the latest."""
+
+    def __setitem__(self, source: str, origin: Origin) -> None:
+        self.pop(source, None)
+        super().__setitem__(source, origin)
+        while len(self) > _MOST_ORIGINS:
+            del self[next(iter(self))]
 
 
 class Loader:
@@ -42,6 +55,8 @@ class Loader:
         One lock for the waits of all models.
     log
         Takes model, level, text, file and line of a model's log.
+    release
+        Triton's release to agree with.
     """
 
     def __init__(
@@ -49,11 +64,13 @@ class Loader:
         router: Router,
         pool_lock: threading.Lock,
         log: ModelLogWriter,
+        release: Release = NEWEST,
     ) -> None:
         self._router = router
         self._pool_lock = pool_lock
         self._log = log
-        self.origins: dict[str, Origin] = {}
+        self._release = release
+        self.origins = Origins()
         """The cell that a source came from, by its text."""
 
     def load(
@@ -83,7 +100,7 @@ class Loader:
         try:
             for number in numbers:
                 loaded[number] = self._load_version(directory, config, number, root)
-        except ModelLoadError:
+        except BaseException:
             for version in loaded.values():
                 version.retire()
             raise
@@ -120,6 +137,8 @@ class Loader:
     ) -> ServedVersion:
         maker = InstanceMaker(directory, number, config, self._router, self._log)
         try:
+            if has("checked_stub_names", self._release):
+                _check_stub_names(config)
             instances = maker.make_all(root)
         except (HookFailed, ModelConfigError) as error:
             raise _create_failed(directory.name, number, error) from error
@@ -139,6 +158,29 @@ class Loader:
             source,
             self.origins.get(source),
         )
+
+
+def _check_stub_names(config: ModelConfig) -> None:
+    """Refuse a name that Triton would not pass to a shell.
+
+    Raises
+    ------
+    ModelConfigError
+        The model, or an instance of it, has such a name.
+
+    References
+    ----------
+    python_backend: src/stub_launcher.cc, StubLauncher::Launch
+    """
+    names = (config.name, *(spec.name for spec in config.instance_names()))
+    for name in names:
+        if found := sorted(_SHELL_CHARACTERS.intersection(name)):
+            raise ModelConfigError(
+                "Invalid stub name: contains invalid characters",
+                stage="create",
+                advice=f"The name {name!r} has {' '.join(found)}, which a shell would "
+                "act on. Rename the model, or its instance group.",
+            )
 
 
 def _load_failed(

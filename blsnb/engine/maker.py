@@ -158,7 +158,9 @@ def _all_or_nothing() -> Iterator[list[ModelInstance]]:
         yield made
     except BaseException:
         for instance in made:
-            instance.discard()
+            # On Triton what has initialized is finalized, though it never served.
+            end = instance.finalize if instance.ready else instance.discard
+            end()
         raise
 
 

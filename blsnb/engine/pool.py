@@ -113,7 +113,7 @@ class InstancePool:
         place: ModelInstance | _Vacancy | None = None
         if not self._queue:
             try:
-                place = self._free.pop()
+                place = self._free.popleft()
             except IndexError:
                 place = None
         if place is None:
@@ -176,7 +176,7 @@ class InstancePool:
         while self._queue:
             try:
                 # A request that saw no queue may take it before us.
-                place = self._free.pop()
+                place = self._free.popleft()
             except IndexError:
                 return
             waiting = self._queue.popleft()
@@ -201,7 +201,7 @@ class InstancePool:
                 vacancy = self._left[instance] = _Vacancy(instance)
                 # First noted, then looked at again: it may be coming back now.
                 if instance.execution is execution:
-                    self._free.appendleft(vacancy)
+                    self._free.append(vacancy)
                 else:
                     del self._left[instance]
             self._hand_over()
@@ -237,7 +237,7 @@ class InstancePool:
             with self._lock:
                 # It may serve on, unless it came back meanwhile and was finalized.
                 vacancy.filled = old not in self._left
-                self._free.appendleft(vacancy)
+                self._free.append(vacancy)
                 self._hand_over()
             if self.retired:
                 self.retire()
@@ -258,7 +258,7 @@ class InstancePool:
     def _take_all(self) -> Iterator[ModelInstance]:
         while True:
             try:
-                place = self._free.pop()
+                place = self._free.popleft()
             except IndexError:
                 return
             if isinstance(place, _Vacancy):

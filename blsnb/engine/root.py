@@ -56,6 +56,8 @@ class RootRequest:
         self._deadline_ns = deadline_ns
         self._waiters: set[Waiter] = set()
         self._cancelled = False
+        self.done = Waiter()
+        """Woken when the request is over, whatever became of it."""
 
     def end(self, reason: BaseException) -> None:
         """End the request for a reason, which its caller will see; wake all waits."""

@@ -91,6 +91,11 @@ class StreamInflight(Inflight):
         response.final = True
         self._take(response)
 
+    def abandon(self, response: ResponseMessage) -> None:
+        """End the stream with an error, where no ``execute`` will run for it."""
+        self._executed = True
+        self.finish(response)
+
     def _refuse(self) -> None:
         """Unwind ``execute`` itself, also where it is a coroutine of many."""
         execution = current_execution.get()

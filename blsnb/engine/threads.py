@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
-from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine, Generator
+from typing import Any, TypeVar, cast
 
 from blsnb.engine.root import RootRequest, Unwind
 from blsnb.engine.waiter import Waiter
@@ -138,7 +138,11 @@ class InstanceThreads:
             if not _is_over(outcome):
                 raise Abandoned(outcome) from None
 
-    def run_coroutine(self, root: RootRequest, coroutine: Coroutine[Any, Any, T]) -> T:
+    def run_coroutine(
+        self,
+        root: RootRequest,
+        coroutine: Coroutine[Any, Any, T] | Generator[Any, Any, T],
+    ) -> T:
         """Run a coroutine on the instance's loop and wait for it.
 
         Raises
@@ -159,6 +163,12 @@ class InstanceThreads:
             task.add_done_callback(lambda _: outcome.done())
             try:
                 root.check()
+                if isinstance(coroutine, Generator):
+                    # Until 3.11 asyncio takes it for a coroutine; a task says what
+                    # is wrong with it.
+                    return await asyncio.ensure_future(
+                        cast(Coroutine[Any, Any, T], coroutine)
+                    )
                 return await coroutine
             except (KeyboardInterrupt, SystemExit) as error:
                 # A task would let these stop the loop.

@@ -30,6 +30,10 @@ _now = time.monotonic_ns
 _execution_numbers = itertools.count(1)
 _COLLECT_AFTER_S = 0.2
 _ZERO_COPY = "BLSNB_ZERO_COPY"
+_NO_BATCHING = (
+    "This model has dynamic_batching, which this release of blsnb does not do yet: "
+    "each request is executed alone, as on an idle Triton without a delay."
+)
 _TRUE = ("1", "true", "yes", "on")
 
 
@@ -57,6 +61,7 @@ class ServedVersion:
         self._outputs = tuple(spec.name for spec in config.outputs)
         self.decoupled = config.decoupled
         self._batching = config.max_batch_size > 0
+        self._batches = config.scheduling == "dynamic_batching" and self._batching
         self._reshapes = Reshapes(config)
         self._output_notes = OutputNotes(config)
         self._zero_copy = config.parameters.get(_ZERO_COPY, "").lower() in _TRUE
@@ -87,6 +92,8 @@ class ServedVersion:
         except HookFailed as failure:
             # A fresh instance should have taken over from one left behind.
             return self._refuse(inflight, failure)
+        if self._batches:
+            inflight.note(_NO_BATCHING)
         request = self._execute(instance, inflight)
         if not inflight.final:
             self._wait_for_sender(inflight, request, instance.execute_place)

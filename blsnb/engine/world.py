@@ -8,6 +8,7 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import itertools
+import os
 import re
 import site
 import sys
@@ -92,6 +93,15 @@ class World:
         for name in list(sys.modules):
             if _world_name(name) == self.package:
                 del sys.modules[name]
+        self._forget_finders()
+
+    def _forget_finders(self) -> None:
+        """Let Python forget how it looked into the model's folder."""
+        folder = self.folders[1]
+        for path in list(sys.path_importer_cache):
+            if path == folder or path.startswith(folder + os.sep):
+                # Another world of the same model may have been faster.
+                sys.path_importer_cache.pop(path, None)
 
     def new_module(self, name: str) -> types.ModuleType:
         """Return an empty module whose imports and prints are the instance's."""
@@ -101,10 +111,11 @@ class World:
 
     def _print(self, *values: Any, **options: Any) -> None:
         if options.get("file") is None:
-            end = options.get("end", "\n")
-            separator = options.get("sep", " ")
+            end, separator = options.pop("end", None), options.pop("sep", None)
             text = (" " if separator is None else separator).join(map(str, values))
-            self._write(text + ("\n" if end is None else end))
+            text += "\n" if end is None else end
+            self._write(text)
+            values, options["end"] = (text,), ""
         builtins.print(*values, **options)
 
     def _import(

@@ -10,6 +10,7 @@ from blsnb.options import options
 
 if TYPE_CHECKING:
     from blsnb.inference_server import Server
+    from blsnb.response_stream import Stream
     from blsnb.run import Run
     from blsnb.trace.recorder import Observer
 
@@ -22,6 +23,9 @@ _SETTINGS = (
     "hang_notice_s",
     "log_verbose",
 )
+
+
+_EXIT_S = 1.0
 
 
 class _Default:
@@ -62,6 +66,8 @@ def close_default() -> None:
     closing, _default.server = _default.server, None
     if closing is not None:
         atexit.unregister(close_default)
+        # The process, or its user, wants to go on.
+        closing.exit_timeout_s = min(closing.exit_timeout_s, _EXIT_S)
         closing.close()
 
 
@@ -154,12 +160,15 @@ async def async_infer(
     return await server().async_infer(model_name, inputs, **options)
 
 
-def stream(model_name: str, inputs: Mapping[str, Any], **options: Any) -> Any:
-    """Run a request on a decoupled model; takes what `infer` takes.
+def stream(model_name: str, inputs: Mapping[str, Any], **options: Any) -> Stream:
+    """Run a request and iterate over its responses; takes what `infer` takes.
+
+    Any model can be asked so; a decoupled one must be.
 
     Raises
     ------
-    NotYetError
-        Always, in this release.
+    InferenceError
+        The request was refused.
     """
+    __tracebackhide__ = True
     return server().stream(model_name, inputs, **options)

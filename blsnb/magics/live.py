@@ -31,8 +31,13 @@ class LiveView:
         self.tick()
 
     def _trace(self) -> Trace:
-        calls = list(self._record.calls)
-        return trace_of(self._record.id, calls, time.monotonic_ns())
+        record = self._record
+        return trace_of(
+            record.id,
+            list(record.calls),
+            time.monotonic_ns(),
+            folded=record.folded.listed(),
+        )
 
     def tick(self) -> None:
         """Send what happened, if it is time to."""

@@ -151,7 +151,12 @@ def trace_now(record: RunRecord) -> Trace:
     """Return what is recorded of a run so far."""
     from blsnb.trace.spans import trace_of
 
-    return trace_of(record.id, list(record.calls), time.monotonic_ns())
+    return trace_of(
+        record.id,
+        list(record.calls),
+        time.monotonic_ns(),
+        folded=record.folded.listed(),
+    )
 
 
 def register(shell: Any, runs: RunDisplay) -> Callable[[], None]:

@@ -13,12 +13,13 @@ from blsnb.pb_utils import functions
 from blsnb.pb_utils.backend import Backend, Outside, not_yet
 from blsnb.pb_utils.compiled_type import CompiledType
 from blsnb.pb_utils.config import ModelConfig
-from blsnb.pb_utils.enums import LogLevel, MemoryType, MetricKind
+from blsnb.pb_utils.enums import MemoryType, MetricKind
 from blsnb.pb_utils.errors import TritonError, TritonModelException
 from blsnb.pb_utils.logger import bound_logger
 from blsnb.pb_utils.memory import PreferredMemory
+from blsnb.pb_utils.older import Classes, classes_of
+from blsnb.pb_utils.releases import NEWEST, Release
 from blsnb.pb_utils.request import InferenceRequest, InferenceTrace
-from blsnb.pb_utils.response import InferenceResponse
 from blsnb.pb_utils.sender import InferenceResponseSender
 from blsnb.pb_utils.signature import compiled, string
 from blsnb.pb_utils.tensor import Tensor
@@ -94,16 +95,18 @@ def _refuse(name: str) -> Any:
     raise error
 
 
-def complete(module: types.ModuleType, backend: Backend) -> None:
-    """Add the compiled names, bound to an instance's backend."""
+def complete(
+    module: types.ModuleType, backend: Backend, release: Release = NEWEST
+) -> None:
+    """Add the compiled names of a release, bound to an instance's backend."""
     module.__dict__.pop("__getattr__", None)
-    module.__dict__.update(_shared_names(backend))
+    module.__dict__.update(_shared_names(backend, classes_of(release)))
 
 
-def _shared_names(backend: Backend) -> dict[str, Any]:
+def _shared_names(backend: Backend, classes: Classes) -> dict[str, Any]:
     return {
-        "InferenceRequest": bound_request(backend),
-        "InferenceResponse": InferenceResponse,
+        "InferenceRequest": bound_request(backend, classes),
+        "InferenceResponse": classes.response,
         "Logger": bound_logger(backend),
         "MetricFamily": _later("MetricFamily"),
         "PreferredMemory": PreferredMemory,
@@ -136,23 +139,31 @@ def _later(name: str) -> Any:
     return call
 
 
-def bound_request(backend: Backend) -> type[InferenceRequest]:
+def bound_request(backend: Backend, classes: Classes) -> type[InferenceRequest]:
     """Return the request class whose ``exec`` goes to an instance's backend."""
-    body = {"__slots__": (), "__module__": COMPILED_NAME, "_backend": backend}
+    body = {
+        "__slots__": (),
+        "__module__": COMPILED_NAME,
+        "_backend": backend,
+        "_classes": classes,
+    }
     bound: Any = CompiledType("InferenceRequest", (InferenceRequest,), body)
     return cast("type[InferenceRequest]", bound)
 
 
-def compiled_module(module: types.ModuleType) -> types.ModuleType:
+def compiled_module(
+    module: types.ModuleType, release: Release = NEWEST
+) -> types.ModuleType:
     """Return the embedded module, which holds the same classes and a few more."""
     embedded = types.ModuleType(COMPILED_NAME)
     embedded.__dict__.update(
-        {name: module.__dict__[name] for name in _COMPILED_NAMES},
+        {name: module.__dict__[name] for name in _COMPILED_NAMES - {"get_model_dir"}},
         InferenceResponseSender=InferenceResponseSender,
         InferenceTrace=InferenceTrace,
-        LogLevel=LogLevel,
         MemoryType=MemoryType,
         MetricKind=MetricKind,
+        ResponseIterator=classes_of(release).iterator,
+        **MetricKind.__members__,
     )
     return embedded
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from blsnb.trace.events import Call, ModelInfo
@@ -25,8 +25,8 @@ class FoldedCalls(NamedTuple):
     """Of all of them together."""
 
 
-def foldable(calls: Sequence[Call], room: int) -> list[Call]:
-    """Return the calls that leave, so that about so many of all calls remain.
+def fold(calls: list[Call], room: int) -> list[Call]:
+    """Take calls out of a list until about so many remain; return those taken.
 
     The first and the last calls stay. Of those between, failed ones stay while
     there is room, the slowest one of each model and caller, what has not ended,
@@ -35,22 +35,24 @@ def foldable(calls: Sequence[Call], room: int) -> list[Call]:
     Parameters
     ----------
     calls
-        In the order in which they started.
+        In the order in which they started; other threads may be adding some.
     """
     head = max(1, room // 2)
     tail = max(head, len(calls) - room // 2)
     middle = calls[head:tail]
-    needed = {id(call.parent) for call in calls[tail:]}
-    needed.update(map(id, _slowest(middle)))
+    needed = {calls[at].parent for at in range(tail, len(calls))}
+    needed.update(_slowest(middle))
     failures = room // _FAILED
-    leaving = []
+    staying, leaving = [], []
     for call in reversed(middle):
         failed = bool(call.error) and failures > 0
-        if failed or not call.ended or id(call) in needed:
-            needed.add(id(call.parent))
+        if failed or not call.ended or call in needed:
+            needed.add(call.parent)
             failures -= failed
+            staying.append(call)
         else:
             leaving.append(call)
+    calls[head:tail] = staying[::-1]
     return leaving
 
 

@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING
 
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import Call, ModelInfo, ResponseEvent
-from blsnb.trace.folding import FoldedCounts, foldable
+from blsnb.trace.folding import FoldedCounts, fold
 
 if TYPE_CHECKING:
     from blsnb.trace.spans import Trace
 
 _log = logging.getLogger("blsnb.trace")
 
-KEEP_CALLS = 10_500
+KEEP_CALLS = 10_200
 """A loop of ten thousand calls is kept whole. A call takes half a kilobyte, so no
 more may follow, or a million of them would not fit the memory of ten thousand."""
+_FREED = 16
+"""When there is no room left, one part in so many is made."""
 
 
 class TraceLevel(enum.IntEnum):
@@ -220,33 +222,29 @@ class Recorder:
         return self.keep_calls // (4 * max(1, self.keep_runs))
 
     def _fold(self, current: RunRecord) -> None:
-        """Fold calls, the oldest runs' first, until a quarter of the room is free."""
+        """Fold calls, the oldest runs' first, until some of the room is free."""
         try:
             token = self._token.pop()
         except IndexError:
             return
         try:
-            self._fold_all()
+            loose = [run for run in self.runs if not run.pinned]
+            self._fold_all(loose)
+            count = sum(len(run.calls) for run in loose)
         finally:
             self._token.append(token)
-        others = sum(
-            len(run.calls)
-            for run in self.runs
-            if run is not current and not run.pinned
-        )
         # What cannot be folded must not be looked at again with every call.
-        rest = len(current.calls) + max(1, self.keep_calls // 8)
-        current.fold_at = max(rest, self.keep_calls - others)
+        more = max(self.keep_calls - count, self.keep_calls // _FREED, 1)
+        current.fold_at = len(current.calls) + more
 
-    def _fold_all(self) -> None:
-        left = self.keep_calls * 3 // 4
-        for run in reversed(self.runs):
-            if run.pinned:
-                continue
-            room = max(left, self._least_calls)
-            if len(run.calls) > room:
-                _fold(run, room)
-            left -= len(run.calls)
+    def _fold_all(self, runs: list[RunRecord]) -> None:
+        least = self._least_calls
+        left = self.keep_calls - self.keep_calls // _FREED
+        left = max(0, left - sum(min(len(run.calls), least) for run in runs))
+        for run in reversed(runs):
+            if len(run.calls) > least + left:
+                _fold(run, least + left)
+            left = max(0, left - max(0, len(run.calls) - least))
 
     def observe(self, observer: Observer) -> Callable[[], None]:
         """Call an observer whenever a call or a run begins or ends.
@@ -273,15 +271,12 @@ class Recorder:
 
 
 def _fold(run: RunRecord, room: int) -> None:
-    """Fold calls of a run; other threads may be adding to it."""
-    calls = run.calls[:]
-    leaving = foldable(calls, room)
-    gone = set(map(id, leaving))
+    leaving = fold(run.calls, room)
+    gone = set(leaving)
     run.folded.add(leaving)
-    run.calls[: len(calls)] = [call for call in calls if id(call) not in gone]
     for _ in range(len(run.held)):
         call = run.held.popleft()
-        if id(call) in gone:
+        if call in gone:
             run.held_bytes -= _held(call)
         else:
             run.held.append(call)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +15,7 @@ from blsnb.trace.events import (
     ModelInfo,
     ResponseEvent,
 )
+from blsnb.trace.folding import FoldedCalls
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Trace:
-    """All calls of one run, in the order in which they started."""
+    """The calls of one run, in the order in which they started."""
 
     run_id: str
     title: str
@@ -88,6 +89,8 @@ class Trace:
     spans: tuple[Span, ...]
     taken_ns: int
     """When this trace was taken: the end of what still runs."""
+    folded: tuple[FoldedCalls, ...] = ()
+    """Further calls of a long run, which are only counted."""
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
@@ -121,13 +124,29 @@ class Trace:
         return any(span.running for span in self.spans)
 
     @property
+    def folded_count(self) -> int:
+        """Number of calls that are only counted."""
+        return sum(folded.calls for folded in self.folded)
+
+    @property
+    def call_count(self) -> int:
+        """Number of calls, whether kept or only counted."""
+        return len(self.spans) + self.folded_count
+
+    @property
     def error_count(self) -> int:
         """Number of failed calls."""
-        return sum(bool(span.flags & CallFlag.ERROR) for span in self.spans)
+        kept = sum(bool(span.flags & CallFlag.ERROR) for span in self.spans)
+        return kept + sum(folded.errors for folded in self.folded)
 
 
 def trace_of(
-    run_id: str, calls: Sequence[Call], now_ns: int, *, notes: bool = True
+    run_id: str,
+    calls: Sequence[Call],
+    now_ns: int,
+    *,
+    notes: bool = True,
+    folded: tuple[FoldedCalls, ...] = (),
 ) -> Trace:
     """Take a trace of the calls recorded so far.
 
@@ -135,6 +154,8 @@ def trace_of(
     ----------
     notes
         Whether the spans carry their notes.
+    folded
+        What is known of calls that are not among them.
     """
     # Recorded a moment before it starts, a call has no place in time until then.
     calls = [call for call in calls if call.request_start_ns]
@@ -146,7 +167,7 @@ def trace_of(
     )
     title = calls[0].model.name if calls else ""
     request_id = calls[0].request_id if calls else ""
-    return Trace(run_id, title, request_id, models, spans, now_ns)
+    return Trace(run_id, title, request_id, models, spans, now_ns, folded)
 
 
 def _span(
@@ -184,12 +205,3 @@ def _span(
         logs=tuple(call.logs or ()),
         notes=tuple(call.notes or ()) if notes else (),
     )
-
-
-def all_tensors(spans: Iterable[Span]) -> Iterable[TensorRef]:
-    """Every tensor that the spans hold, inputs first."""
-    for span in spans:
-        yield from span.inputs
-        yield from span.outputs
-        for response in span.responses:
-            yield from response.outputs

@@ -70,8 +70,10 @@ class CallGraph:
 
 
 def call_graph(trace: Trace, columns: Columns) -> CallGraph:
-    """Sum the calls of a trace up to models and edges."""
+    """Sum the calls of a trace up to models and edges, also those only counted."""
     graph = CallGraph(_boxes(trace, columns), _edges(columns))
+    if trace.folded:
+        graph = _with_folded(graph, trace)
     return graph if len(graph.boxes) <= _MOST else _gathered(graph)
 
 
@@ -132,6 +134,38 @@ def _edges(columns: Columns) -> tuple[Edge, ...]:
         for pair, numbers in zip(pairs.tolist(), sums, strict=True)
     ]
     return tuple(edges[place] for place in np.argsort(first).tolist())
+
+
+def _with_folded(graph: CallGraph, trace: Trace) -> CallGraph:
+    """Add the calls that are only counted; one of each kind is always kept."""
+    number = {model: place for place, model in enumerate(trace.models)}
+    boxes = {box.model: box for box in graph.boxes}
+    edges = {(edge.source, edge.target): edge for edge in graph.edges}
+    for caller, model, calls, errors, duration_ns in trace.folded:
+        target = number[model]
+        us = duration_ns / 1000
+        boxes[target] = _grown(boxes[target], calls, errors, us)
+        if caller is None:
+            continue
+        source = number[caller]
+        # What they took was not the caller's own time.
+        boxes[source] = _grown(boxes[source], 0, 0, -us)
+        edge = edges[source, target]
+        edges[source, target] = replace(
+            edge, calls=edge.calls + calls, errors=edge.errors + errors
+        )
+    return CallGraph(tuple(boxes.values()), tuple(edges.values()))
+
+
+def _grown(box: Box, calls: int, errors: int, us: float) -> Box:
+    queue, load, infer, output = box.phases_us
+    return replace(
+        box,
+        calls=box.calls + calls,
+        errors=box.errors + errors,
+        own_us=max(0.0, box.own_us + us),
+        phases_us=(queue, load, max(0.0, infer + us), output),
+    )
 
 
 def _gathered(graph: CallGraph) -> CallGraph:

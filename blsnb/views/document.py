@@ -14,6 +14,7 @@ from blsnb.trace.spans import Trace
 from blsnb.views import embed, wire
 from blsnb.views.callgraph import Box, call_graph
 from blsnb.views.columns import columns_of
+from blsnb.views.folded import folded_note
 from blsnb.views.format import time, visible
 from blsnb.views.snapshot import heading, snapshot, summary
 from blsnb.views.tree import tree
@@ -110,6 +111,7 @@ def html(
     code
         The view's JavaScript; the one that blsnb brings if None.
     """
+    notes = [*folded_note(trace), *notes]
     header, buffer = wire.assemble(trace, state=state, notes=notes, height=height)
     order = embed.priority(trace, columns_of(trace), selected)
     header["tensors"] = embed.embed(trace, order, buffer, embed_previews)
@@ -147,12 +149,13 @@ def still(trace: Trace, state: wire.State | None = None) -> str:
     facts = ", ".join([heading(trace), *summary(trace, columns)])
     picture = base64.b64encode(snapshot(trace, state).encode()).decode()
     rows = "".join(map(_table_row, call_graph(trace, columns).boxes))
+    folded = "".join(f"<p>{_text(note)}</p>" for note in folded_note(trace))
     return (
         f'<img alt="{_text(facts)}" style="max-width:100%" '
         f'src="data:image/svg+xml;base64,{picture}">'
         "<details><summary>Models</summary><table><thead><tr><th>model</th>"
         "<th>calls</th><th>own time</th><th>errors</th></tr></thead>"
-        f"<tbody>{rows}</tbody></table></details>"
+        f"<tbody>{rows}</tbody></table>{folded}</details>"
     )
 
 

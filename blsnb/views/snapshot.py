@@ -67,10 +67,10 @@ _LINE = svg.COLOURS["line"]
 def summary(trace: Trace, columns: Columns) -> list[str]:
     """Return the run in words: wall time, calls, models, errors."""
     models = len(set(columns.model.tolist()))
-    errors = int(columns.has(CallFlag.ERROR).sum())
+    errors = trace.error_count
     words = [
         f"{time(columns.wall_us)} wall",
-        counted(len(trace.spans), "call"),
+        counted(trace.call_count, "call"),
         counted(models, "model"),
     ]
     return [*words, counted(errors, "error")] if errors else words

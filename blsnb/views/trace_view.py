@@ -59,6 +59,7 @@ class TraceView(anywidget.AnyWidget):
         self._names = wire.InstanceNames()
         self._seq = 0
         self._sent = 0
+        self._folded = 0
         self._open: list[int] = []
         # Whoever takes the token may flush; taking from a list is one step for
         # all threads, and nobody has to wait.
@@ -102,6 +103,9 @@ class TraceView(anywidget.AnyWidget):
         trace = self._trace()
         self._name(trace)
         rows = len(trace.spans)
+        # Rows that went away have moved all others.
+        whole = whole or trace.folded_count != self._folded
+        self._folded = trace.folded_count
         changed = None if whole else [*self._open, *range(self._sent, rows)]
         self._tell("snapshot" if whole else "rows", self._seq, trace, changed)
         self._open = [span.index for span in trace.spans if not span.request_end_ns]

@@ -7,6 +7,7 @@ import itertools
 from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Trace
 from blsnb.views.columns import columns_of
+from blsnb.views.folded import folded_note
 from blsnb.views.format import TIMES, counted, time, visible
 from blsnb.views.rows import Row, distinct_names, rows
 from blsnb.views.snapshot import heading, summary
@@ -40,7 +41,11 @@ def tree(trace: Trace) -> str:
     if left_out:
         shown.append(f"  … {counted(left_out, 'more line')}")
     title = f"{visible(heading(trace))}: {', '.join(summary(trace, columns))}"
-    return "\n".join([title, *shown])
+    return "\n".join([title, *shown, *map(_folded, folded_note(trace))])
+
+
+def _folded(note: str) -> str:
+    return f"  … {visible(note)}"
 
 
 def _error(trace: Trace, call: int) -> str:

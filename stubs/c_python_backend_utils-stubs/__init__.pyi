@@ -6,10 +6,20 @@ also one of ``triton_python_backend_utils``, and is best imported from there.
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final, Literal, NoReturn, TypeAlias, overload
+from typing import (
+    Any,
+    ClassVar,
+    Final,
+    Literal,
+    Never,
+    NoReturn,
+    Self,
+    TypeAlias,
+    overload,
+)
 
 from numpy.typing import NDArray
-from typing_extensions import CapsuleType, Never, Self
+from typing_extensions import CapsuleType
 
 # Compiled code takes lists and tuples only: no set, array, generator or text.
 _Names: TypeAlias = list[str] | tuple[str, ...]

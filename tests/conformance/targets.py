@@ -47,7 +47,11 @@ class Failure(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One inference request; `inputs` is a sequence, so names may repeat."""
+    """One inference request; `inputs` is a sequence, so names may repeat.
+
+    `deadline_s` is how long the client waits: on Triton it is also what ends a
+    request that is never answered.
+    """
 
     model: str
     inputs: Sequence[tuple[str, Value]] = ()
@@ -55,14 +59,19 @@ class Request:
     version: str = ""
     id: str = ""
     parameters: dict[str, bool | int | str] = field(default_factory=dict)
+    deadline_s: float = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back: outputs in the order of the reply, or an error."""
+    """What came back: outputs in the order of the reply, or an error.
+
+    `final` is what a stream's response says of itself, if it says anything.
+    """
 
     outputs: dict[str, Value] = field(default_factory=dict)
     error: Failure | None = None
+    final: bool | None = None
 
     def plain(self) -> dict:
         """Return this answer as JSON can keep it."""
@@ -70,7 +79,9 @@ class Answer:
             [name, value.datatype, list(value.shape), value.plain()]
             for name, value in self.outputs.items()
         ]
-        return {"outputs": outputs, "error": list(self.error) if self.error else None}
+        said = {} if self.final is None else {"final": self.final}
+        error = list(self.error) if self.error else None
+        return {"outputs": outputs, "error": error, **said}
 
 
 class Target(Protocol):
@@ -100,8 +111,13 @@ class Target(Protocol):
     def infer_together(self, requests: Sequence[Request]) -> list[Answer]:
         """Send all requests at once and wait for all answers, in order."""
 
-    def stream(self, request: Request) -> list[Answer]:
-        """Send one request on a stream and collect all responses to it."""
+    def stream(self, request: Request, cancel_after: int = 0) -> list[Answer]:
+        """Send one request on a stream and collect all responses to it.
+
+        A stream that does not end is an error at its end: of the client's deadline,
+        or what the target says instead. `cancel_after` that many responses the
+        client cancels; 0 for never.
+        """
 
     def normalised(self, text: str) -> str:
         """Replace this target's own paths, as said above."""

@@ -8,6 +8,7 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -72,23 +73,34 @@ class TritonTarget:
     def infer_together(self, requests: Sequence[Request]) -> list[Answer]:
         """Send all requests before waiting for the first answer."""
         call = self.server.stub.ModelInfer.future
-        futures = [call(message(request), timeout=CALL_S) for request in requests]
+        futures = [
+            call(message(request), timeout=request.deadline_s) for request in requests
+        ]
         return [self._outcome(future) for future in futures]
 
-    def stream(self, request: Request) -> list[Answer]:
+    def stream(self, request: Request, cancel_after: int = 0) -> list[Answer]:
         """Send one request on a stream of its own and collect every response."""
-        answers = []
+        answers: list[Answer] = []
         replies = self.server.stub.ModelStreamInfer(
-            iter([message(request)]), timeout=CALL_S
+            iter([message(request)]), timeout=request.deadline_s
         )
-        for reply in replies:
-            if reply.error_message:
-                # A stream carries the text of an error and no status code.
-                failure = Failure("", self.normalised(reply.error_message))
-                answers.append(Answer(error=failure))
-            else:
-                answers.append(self._answer(reply.infer_response))
+        try:
+            for reply in replies:
+                answers.append(self._streamed(reply))
+                if len(answers) == cancel_after:
+                    replies.cancel()
+        except grpc.RpcError as error:
+            answers.append(Answer(error=self._failure(error)))
         return answers
+
+    def _streamed(self, reply: pb.ModelStreamInferResponse) -> Answer:
+        said = reply.infer_response.parameters.get("triton_final_response")
+        final = None if said is None else said.bool_param
+        if reply.error_message:
+            # A stream carries the text of an error and no status code.
+            failure = Failure("", self.normalised(reply.error_message))
+            return Answer(error=failure, final=final)
+        return replace(self._answer(reply.infer_response), final=final)
 
     def normalised(self, text: str) -> str:
         """Replace this server's own paths."""

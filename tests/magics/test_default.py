@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import blsnb
-from blsnb.errors import NotYetError, ServerClosedError
+from blsnb.errors import ServerClosedError
 from blsnb.magics import default
 from blsnb.options import Options, options
 
@@ -54,10 +54,13 @@ def test_a_model_runs_without_a_notebook(server):
     assert [2.0] == run["Y"].tolist()
 
 
-def test_streams_come_later(server):
-    """And it says so."""
-    with pytest.raises(NotYetError):
-        blsnb.stream("double", {})
+def test_a_stream_reads_from_its_models(server):
+    """Any model can be asked so; one that is not decoupled answers once."""
+    server.define("double", SOURCE, config=CONFIG)
+
+    (response,) = blsnb.stream("double", {"X": [1.0]})
+
+    assert ([2.0], True) == (response["Y"].tolist(), response.final)
 
 
 @pytest.mark.usefixtures("_settings")

@@ -46,7 +46,7 @@ def test_the_compiled_module_can_be_imported():
     finder.install()
     embedded = importlib.import_module(NAMES[1])
 
-    assert {"LogLevel", "MemoryType", "Tensor"} <= set(vars(embedded))
+    assert {"MemoryType", "MetricKind", "Tensor"} <= set(vars(embedded))
 
 
 def test_calls_of_models_are_refused_outside_of_them():

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
-
-from blsnb.trace.events import Activity, Call, CallFlag, LogLine, ModelInfo
-from blsnb.trace.spans import Trace, all_tensors, trace_of
+from blsnb.trace.events import Call, CallFlag, LogLine, ModelInfo
+from blsnb.trace.spans import Trace, trace_of
 
 OUTER = ModelInfo("outer", 1, "python", "cpu", "model", "source")
 INNER = ModelInfo("inner", 1, "python", "cpu", "model", "")
@@ -106,20 +103,3 @@ def test_a_span_does_not_change_with_its_call():
     call.logs.append(LogLine(2, "INFO", "second"))
 
     assert ("first",) == tuple(line.text for line in span.logs)
-
-
-def test_all_tensors_of_no_call_are_none():
-    """Nothing is invented."""
-    assert [] == list(all_tensors(two_calls().spans))
-
-
-@given(st.lists(st.integers(1, 10**6), min_size=7, max_size=7), st.integers(1, 7))
-def test_events_are_the_activities_that_were_reached(times, count):
-    """In Triton's order; what was not reached is not among them."""
-    call = Call(OUTER, None, 0)
-    for name, ns in zip(_TIMES[:count], sorted(times), strict=False):
-        setattr(call, name, ns)
-    events = trace_of("0001", [call], 1).spans[0].events
-
-    assert list(Activity)[:count] == [activity for activity, _ in events]
-    assert sorted(times)[:count] == [ns for _, ns in events]

@@ -63,7 +63,7 @@ class Stream(Iterator[Response]):
         number = len(self._read)
         try:
             message = self._engine.interruptibly(
-                self._root, lambda: self._responses.get(number)
+                self._root, lambda: self._responses.get(number), started=True
             )
         except BaseException as error:
             self._fail(error)

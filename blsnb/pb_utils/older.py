@@ -1,0 +1,76 @@
+"""Classes as older releases have them: without what came later."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, NoReturn
+
+from blsnb.pb_utils import iterator as newest_iterator
+from blsnb.pb_utils import response as newest_response
+from blsnb.pb_utils.compiled_type import MODULE
+from blsnb.pb_utils.errors import TritonError
+from blsnb.pb_utils.releases import Release, has
+from blsnb.pb_utils.signature import compiled
+from blsnb.pb_utils.tensor import Tensor
+
+
+class _Absent:
+    """Stands where a newer class has a method: neither class nor object has it."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: object, owner: type) -> NoReturn:
+        whose = f"'{MODULE}.{owner.__name__}' object"
+        if instance is None:
+            whose = f"type object '{MODULE}.{owner.__name__}'"
+        raise AttributeError(
+            f"{whose} has no attribute {self._name!r}", name=self._name, obj=instance
+        )
+
+
+class InferenceResponse(newest_response.InferenceResponse):
+    """A response without parameters."""
+
+    __slots__ = ()
+    parameters: Any = _Absent()
+
+    @compiled(
+        "c_python_backend_utils.InferenceResponse(output_tensors: "
+        "List[c_python_backend_utils.Tensor] = [], "
+        "error: c_python_backend_utils.TritonError = None)"
+    )
+    def __init__(
+        self,
+        output_tensors: Sequence[Tensor] = (),
+        error: TritonError | None = None,
+    ) -> None:
+        # Unwrapped, or a mismatch would be told in the newer signature.
+        construct: Any = newest_response.InferenceResponse.__init__
+        construct.__wrapped__(self, output_tensors, error)
+
+
+class ResponseIterator(newest_iterator.ResponseIterator):
+    """An iterator that cannot be cancelled."""
+
+    __slots__ = ()
+    cancel: Any = _Absent()
+
+
+class Classes(NamedTuple):
+    """The classes that not all releases have alike."""
+
+    response: type[newest_response.InferenceResponse]
+    iterator: type[newest_iterator.ResponseIterator]
+
+
+def classes_of(release: Release) -> Classes:
+    """Return the classes as a release has them."""
+    return Classes(
+        newest_response.InferenceResponse
+        if has("response_parameters", release)
+        else InferenceResponse,
+        newest_iterator.ResponseIterator
+        if has("iterator_cancel", release)
+        else ResponseIterator,
+    )

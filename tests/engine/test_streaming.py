@@ -1,0 +1,275 @@
+"""Decoupled models: any number of responses, when and from where they like."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from cells import cell
+
+from blsnb.errors import InferenceError, WouldHang
+from blsnb.inference_server import Server
+from blsnb.trace.events import CallFlag
+
+DECOUPLED = """
+model_transaction_policy { decoupled: true }
+input { name: "X" data_type: TYPE_FP32 dims: [ -1 ] }
+output { name: "Y" data_type: TYPE_FP32 dims: [ -1 ] }
+"""
+SINGLE = DECOUPLED.replace("decoupled: true", "decoupled: false")
+FLAG = "sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)"
+SENDER = "sender = request.get_response_sender()\n"
+EACH = SENDER + "for value in x_of(request):\n    sender.send(reply(value[None]))\n"
+LATER = """
+import threading
+sender = request.get_response_sender()
+def answer():
+    sender.send(reply(x_of(request)), flags=1)
+threading.Thread(target=answer).start()
+"""
+ONE_BY_ONE = """
+sender = request.get_response_sender()
+for value in x_of(request):
+    await asyncio.sleep(0)
+    sender.send(reply(value[None]))
+sender.send(flags=1)
+"""
+
+
+def read(server: Server, name: str, values: list[float]) -> list[list[float]]:
+    """Return what each response of a stream holds; an empty one is []."""
+    responses = server.stream(name, {"X": values})
+    return [r["Y"].tolist() if r.outputs else [] for r in responses]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (cell(EACH + FLAG), [[1], [2], []]),
+        (cell(SENDER + FLAG), [[]]),
+        (cell(LATER), [[1, 2]]),
+        (cell(ONE_BY_ONE, asynchronous=True), [[1], [2], []]),
+    ],
+    ids=["flag alone", "flag only", "from a thread", "from a coroutine"],
+)
+def test_a_stream_gives_what_was_sent(server, source, expected):
+    """Every response, in order; a final flag that comes alone is an empty one."""
+    server.define("model", source, config=DECOUPLED)
+
+    assert expected == read(server, "model", [1, 2])
+
+
+def test_only_the_last_response_is_final(server):
+    """The flag rides on the response that it was sent with."""
+    server.define("model", cell(EACH + FLAG), config=DECOUPLED)
+
+    flags = [response.final for response in server.stream("model", {"X": [1, 2]})]
+    assert [False, False, True] == flags
+
+
+def test_responses_arrive_while_the_model_goes_on(server):
+    """The first can be read before the second is sent."""
+    source = cell(
+        """
+        sender = request.get_response_sender()
+        sender.send(reply(x_of(request)))
+        while not sender.is_cancelled():
+            pass
+        sender.send(flags=1)
+        """
+    )
+    server.define("model", source, config=DECOUPLED)
+    stream = server.stream("model", {"X": [1]})
+
+    first = next(stream)
+    stream.cancel()
+    assert ([1.0], [True]) == (first["Y"].tolist(), [r.final for r in stream])
+
+
+def test_an_error_in_mid_stream_does_not_end_it(server):
+    """Triton's client is told and reads on."""
+    failure = "pb_utils.InferenceResponse(error=pb_utils.TritonError('no'))"
+    source = cell(f"{SENDER}sender.send({failure})\n{EACH}{FLAG}")
+    server.define("model", source, config=DECOUPLED)
+
+    errors = [response.error for response in server.stream("model", {"X": [1]})]
+    assert ["no", None, None] == errors
+
+
+def test_a_model_that_raises_ends_its_stream_with_the_error(server):
+    """What was sent before stands."""
+    source = cell(EACH + "raise ValueError('boom')")
+    server.define("model", source, config=DECOUPLED)
+
+    *sent, last = server.stream("model", {"X": [1, 2]})
+    assert 2 == len(sent)
+    assert last.error.startswith(
+        "Failed to process the request(s) for model 'model_0', message: ValueError: "
+    )
+
+
+def test_a_decoupled_execute_must_return_none(server):
+    """Anything else, even an empty list, ends the request."""
+    server.define("model", cell("return []"), config=DECOUPLED)
+
+    (response,) = server.stream("model", {"X": [1]})
+    assert response.error.endswith(
+        "Python model 'model_0' is using the decoupled mode and the execute function "
+        "must return None."
+    )
+
+
+def test_infer_refuses_a_decoupled_model_and_names_stream(server):
+    """With gRPC's text for a call that expects one response."""
+    server.define("model", cell(EACH + FLAG), config=DECOUPLED)
+
+    with pytest.raises(InferenceError) as caught:
+        server.infer("model", {"X": [1]})
+    expected = "ModelInfer RPC doesn't support models with decoupled transaction policy"
+    assert ("UNSUPPORTED", expected) == (caught.value.code, caught.value.message)
+    assert "blsnb.stream('model'" in caught.value.advice
+
+
+def test_a_stream_of_a_refused_request_raises(server):
+    """Nothing can be read of it."""
+    with pytest.raises(InferenceError, match="is not found"):
+        server.stream("nobody", {"X": [1]})
+
+
+def test_async_for_reads_a_stream(server):
+    """Without blocking the event loop."""
+    server.define("model", cell(EACH + FLAG), config=DECOUPLED)
+
+    async def main() -> int:
+        return len([r async for r in server.async_stream("model", {"X": [1, 2]})])
+
+    assert 3 == asyncio.run(main())
+
+
+ITERATE = """
+question = ask("model", request)
+iterator = question.exec(decoupled=True)
+{}
+"""
+
+
+def caller(server: Server, lines: str) -> list[float]:
+    """Return what a model answers that iterates over another one's responses."""
+    server.define("model", cell(EACH + FLAG), config=DECOUPLED)
+    server.define("caller", cell(ITERATE.format(lines)), config=SINGLE)
+    return server.infer("caller", {"X": [1, 2]})["Y"].tolist()
+
+
+def test_bls_iterates_over_responses(server):
+    """N responses and a flag of its own are N + 1 items, the last one empty."""
+    lines = (
+        "return [reply(np.array([len(r.output_tensors()) for r in iterator], 'f4'))]"
+    )
+
+    assert [1, 1, 0] == caller(server, lines)
+
+
+def test_a_finished_iteration_starts_again(server):
+    """Responses are remembered; a loop that was left is resumed."""
+    lines = """
+first = next(iterator)
+rest = len(list(iterator))
+return [reply(np.array([rest, len(list(iterator))], 'f4'))]
+"""
+    assert [2, 3] == caller(server, lines)
+
+
+def test_bls_without_decoupled_is_an_error_response(server):
+    """With Triton's text, its stray quotation mark included."""
+    lines = """
+text = question.exec().error().message().encode()
+return [reply(np.frombuffer(text, "u1").astype("f4"))]
+"""
+    text = bytes(map(int, caller(server, lines))).decode()
+
+    assert text.endswith("calls for decoupled models.'")
+    assert text.startswith("Model model - Error when running inference: Model model is")
+
+
+def test_a_model_that_is_not_decoupled_is_one_item(server):
+    """The iterator holds its only response."""
+    server.define("model", cell("return [reply(x_of(request))]"), config=SINGLE)
+    lines = "return [reply(np.array([len(list(iterator))], 'f4'))]"
+    server.define("caller", cell(ITERATE.format(lines)), config=SINGLE)
+
+    assert [1] == server.infer("caller", {"X": [1]})["Y"].tolist()
+
+
+def test_async_exec_of_a_decoupled_model_gives_an_iterator(server):
+    """Awaiting it ends with the first response."""
+    server.define("model", cell(EACH + FLAG), config=DECOUPLED)
+    lines = """
+iterators = await asyncio.gather(
+    *(ask("model", request).async_exec(decoupled=True) for _ in range(3))
+)
+return [reply(np.array([len(list(i)) for i in iterators], 'f4'))]
+"""
+    server.define("caller", cell(lines, asynchronous=True), config=SINGLE)
+
+    assert [3, 3, 3] == server.infer("caller", {"X": [1, 2]})["Y"].tolist()
+
+
+def test_coroutines_of_one_instance_interleave(server):
+    """A decoupled async execute returns at once; requests share its event loop."""
+    source = cell(
+        """
+        self.here = getattr(self, "here", 0) + 1
+        while self.here < 2:
+            await asyncio.sleep(0)
+        sender = request.get_response_sender()
+        sender.send(reply(x_of(request)), flags=1)
+        """,
+        asynchronous=True,
+    )
+    server.define("model", source, config=DECOUPLED)
+    streams = [server.stream("model", {"X": [n]}) for n in (1, 2)]
+
+    assert [[1], [2]] == [next(stream)["Y"].tolist() for stream in streams]
+
+
+def test_a_missing_final_flag_would_hang(server):
+    """Once nothing can send it any more; what was sent can be read."""
+    server.define("model", cell(EACH), config=DECOUPLED)
+    stream = server.stream("model", {"X": [1]})
+
+    assert [1.0] == next(stream)["Y"].tolist()
+    with pytest.raises(WouldHang, match="sent no final flag"):
+        next(stream)
+
+
+def test_an_exception_that_triton_only_logs_would_hang(server):
+    """An asynchronous decoupled model that raises leaves its client waiting."""
+    source = cell("raise ValueError('boom')", asynchronous=True)
+    server.define("model", source, config=DECOUPLED)
+
+    with pytest.raises(WouldHang) as caught:
+        next(server.stream("model", {"X": [1]}))
+    assert "Triton only logs that" in caught.value.advice
+    assert "ValueError: boom" in caught.value.advice
+
+
+def test_a_decoupled_call_to_oneself_would_hang(server):
+    """The only instance waits for the first response of its own next execute."""
+    lines = 'next(ask("model", request).exec(decoupled=True))\n' + SENDER + FLAG
+    server.define("model", cell(lines), config=DECOUPLED)
+
+    with pytest.raises(WouldHang, match="every instance of model 'model'"):
+        next(server.stream("model", {"X": [1]}))
+
+
+def test_the_trace_has_a_time_for_every_response(server):
+    """And the call is over when execute has returned and the flag was sent."""
+    server.define("model", cell(EACH + FLAG), config=DECOUPLED)
+    stream = server.stream("model", {"X": [1, 2]})
+    list(stream)
+
+    (span,) = stream.run.trace.spans
+    assert CallFlag.DECOUPLED == span.flags
+    assert 3 == len(span.responses)
+    assert span.request_start_ns < span.responses[0].ns <= span.request_end_ns
+    assert 1 == server.statistics("model")["model_stats"][0]["inference_count"]
