@@ -22,6 +22,7 @@ from blsnb.errors import InferenceError
 from blsnb.pb_utils.backend import BLS_OUTSIDE_EXECUTE, Responses
 from blsnb.pb_utils.errors import TritonModelException
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
+from blsnb.pb_utils.parameters import UNSUPPORTED, fits
 from blsnb.trace.events import CallFlag, LogLine
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ _LEVELS = {
     "ERROR": logging.ERROR,
     "VERBOSE": logging.DEBUG,
 }
-_INT64 = 2**63
 
 
 class Caller:
@@ -199,8 +199,8 @@ class InstanceBackend:
 
     def _started(self, message: RequestMessage, caller: Caller) -> Responses:
         try:
-            if message.parameters:
-                _check_parameters(message)
+            if message.parameters and not fits(message.parameters):
+                raise RequestError(UNSUPPORTED)
             return self._router.route_many(message, caller)
         except RequestError as error:
             return Single(self._refusal(message, error))
@@ -220,8 +220,8 @@ class InstanceBackend:
 
     def _run(self, message: RequestMessage, caller: Caller) -> ResponseMessage:
         try:
-            if message.parameters:
-                _check_parameters(message)
+            if message.parameters and not fits(message.parameters):
+                raise RequestError(UNSUPPORTED)
             return self.as_released(self._router.route(message, caller))
         except RequestError as error:
             return self._refusal(message, error)
@@ -292,12 +292,6 @@ class BlsResponses:
     def cancel(self) -> None:
         """Say that no more are wanted."""
         self._responses.cancel()
-
-
-def _check_parameters(message: RequestMessage) -> None:
-    for value in message.parameters.values():
-        if isinstance(value, int) and not -_INT64 <= value < _INT64:
-            raise RequestError("Unsupported value type on parameters")
 
 
 def _line_in(filename: str) -> int:

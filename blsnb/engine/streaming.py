@@ -33,6 +33,12 @@ class Single:
         """Do nothing: the request is done."""
 
 
+class FinalFlag(ResponseMessage):
+    """The final flag, sent alone: an empty response for whoever wants to know."""
+
+    __slots__ = ()
+
+
 class StreamInflight(Inflight):
     """A decoupled request on its way, and all that was answered so far.
 
@@ -80,14 +86,13 @@ class StreamInflight(Inflight):
         if self.root.ended is not None:
             self._refuse()
             return
-        # The flag alone is delivered too, as an empty response.
-        response = ResponseMessage() if response is None else response
+        response = FinalFlag() if response is None else response
         response.final = final
         self._take(response)
 
     def finish(self, response: ResponseMessage | None = None) -> None:
         """End the stream, with a last response if one is given."""
-        response = ResponseMessage() if response is None else response
+        response = FinalFlag() if response is None else response
         response.final = True
         self._take(response)
 

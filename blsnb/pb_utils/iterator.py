@@ -27,8 +27,9 @@ class ResponseIterator(Compiled):
     python_backend: src/response_iterator.cc
     """
 
-    __slots__ = ("_done", "_kept", "_next", "_responses")
+    __slots__ = ("_done", "_kept", "_kind", "_next", "_responses")
     _responses: Responses | None
+    _kind: type[InferenceResponse]
 
     @compiled(
         "c_python_backend_utils.ResponseIterator("
@@ -37,6 +38,7 @@ class ResponseIterator(Compiled):
     def __init__(self, response: InferenceResponse, /) -> None:
         expect(response, InferenceResponse)
         self._kept = [response]
+        self._kind = InferenceResponse
         self._responses = None
         self._next = 0
         self._done = False
@@ -57,7 +59,7 @@ class ResponseIterator(Compiled):
             if message is None:
                 self._done = True
                 raise StopIteration(_DONE)
-            self._kept.append(receive_response(message))
+            self._kept.append(receive_response(self._kind, message))
         self._next += 1
         return self._kept[self._next - 1]
 
@@ -68,10 +70,21 @@ class ResponseIterator(Compiled):
             self._responses.cancel()
 
 
-def iterate(responses: Responses) -> ResponseIterator:
-    """Return the iterator over responses that are still coming."""
-    iterator: ResponseIterator = object.__new__(ResponseIterator)
+def over(
+    kind: type[ResponseIterator],
+    response_kind: type[InferenceResponse],
+    responses: Responses,
+) -> ResponseIterator:
+    """Return the iterator over responses that are still coming.
+
+    Parameters
+    ----------
+    kind, response_kind
+        The classes of the imitated release.
+    """
+    iterator: ResponseIterator = object.__new__(kind)
     iterator._kept = []
+    iterator._kind = response_kind
     iterator._responses = responses
     iterator._next = 0
     iterator._done = False

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import json
+import functools
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import NoneType
 from typing import Any
 
-from blsnb.pb_utils.backend import Backend, Outside, Reply, not_yet
+from blsnb.pb_utils.backend import Backend, Outside, Reply, Responses, not_yet
 from blsnb.pb_utils.compiled_type import Compiled
 from blsnb.pb_utils.enums import MemoryType
 from blsnb.pb_utils.errors import TritonModelException
-from blsnb.pb_utils.iterator import ResponseIterator, iterate
+from blsnb.pb_utils.iterator import ResponseIterator, over
 from blsnb.pb_utils.memory import PreferredMemory
-from blsnb.pb_utils.message import Parameters, RequestMessage
+from blsnb.pb_utils.message import RequestMessage
+from blsnb.pb_utils.older import Classes, classes_of
+from blsnb.pb_utils.parameters import as_text, checked
+from blsnb.pb_utils.releases import NEWEST
 from blsnb.pb_utils.response import InferenceResponse, receive_response
 from blsnb.pb_utils.sender import InferenceResponseSender, sender_of
 from blsnb.pb_utils.signature import (
@@ -141,6 +144,7 @@ class InferenceRequest(Compiled):
         "_trace",
     )
     _backend: Backend = Outside()
+    _classes: Classes = classes_of(NEWEST)
 
     @compiled(_CONSTRUCTOR)
     def __init__(
@@ -171,7 +175,7 @@ class InferenceRequest(Compiled):
         self._trace = trace._mark
         self._requested = tuple(dict.fromkeys(map(string, requested)))
         self._correlation_id = _correlation_id(correlation_id)
-        self._parameters = _parameters(parameters)
+        self._parameters = checked(parameters)
         self._check_elements(requested)
         self._reply: Reply | None = None
         self._sender: weakref.ref[InferenceResponseSender] | None = None
@@ -219,9 +223,7 @@ class InferenceRequest(Compiled):
     @compiled(_method("parameters", "str"))
     def parameters(self) -> str:
         """Return the parameters as JSON text."""
-        if self._reply is None:
-            return json.dumps(self._parameters)
-        return json.dumps(self._parameters, separators=(",", ":"), ensure_ascii=False)
+        return as_text(self._parameters, received=self._reply is not None)
 
     @compiled(_method("requested_output_names", "Set[str]"))
     def requested_output_names(self) -> set[str]:
@@ -256,8 +258,9 @@ class InferenceRequest(Compiled):
         python_backend: src/infer_request.cc, InferRequest::Exec
         """
         if decoupled is not False and _truth(decoupled):
-            return iterate(self._backend.exec_decoupled(self._message()))
-        return receive_response(self._backend.exec(self._message()))
+            return self._iterate(self._backend.exec_decoupled(self._message()))
+        answer = self._backend.exec(self._message())
+        return receive_response(self._classes.response, answer)
 
     @compiled(_method("async_exec", "object", "decoupled: bool = False"))
     def async_exec(
@@ -275,8 +278,13 @@ class InferenceRequest(Compiled):
         python_backend: src/pb_stub.cc, PYBIND11_EMBEDDED_MODULE, async_exec
         """
         many = decoupled is not False and _truth(decoupled)
-        answer = iterate if many else receive_response
+        answer: Callable[[Any], Any] = self._iterate
+        if not many:
+            answer = functools.partial(receive_response, self._classes.response)
         return self._backend.async_exec(self._message(), answer, many)
+
+    def _iterate(self, responses: Responses) -> ResponseIterator:
+        return over(self._classes.iterator, self._classes.response, responses)
 
     def _message(self) -> RequestMessage:
         return RequestMessage(
@@ -331,24 +339,6 @@ def _correlation_id(value: Any) -> int | str:
     if not UINT64[0] <= value <= UINT64[1]:
         raise RuntimeError(_UNCASTABLE)
     return int(value)
-
-
-def _parameters(value: Any) -> Parameters:
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise TritonModelException(f"Expect N8pybind114dictE, got {type(value)}")
-    for key, item in value.items():
-        if not isinstance(key, str):
-            raise TritonModelException(
-                f"Expect parameters keys to have type str, found type {type(key)}"
-            )
-        if not isinstance(item, bool | int | str):
-            raise TritonModelException(
-                "Expect parameters values to have type bool/int/str, found type "
-                f"{type(item)}"
-            )
-    return dict(value)
 
 
 def receive_request(

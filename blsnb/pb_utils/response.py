@@ -8,7 +8,8 @@ from types import NoneType
 from blsnb.pb_utils.compiled_type import Compiled
 from blsnb.pb_utils.enums import ErrorCode
 from blsnb.pb_utils.errors import CODE_NAMES, TritonError, TritonModelException
-from blsnb.pb_utils.message import ResponseMessage
+from blsnb.pb_utils.message import Parameters, ResponseMessage
+from blsnb.pb_utils.parameters import UNSUPPORTED, as_text, checked, fits
 from blsnb.pb_utils.signature import compiled, expect, list_of
 from blsnb.pb_utils.tensor import Tensor, receive, transmit_some
 
@@ -24,6 +25,8 @@ class InferenceResponse(Compiled):
         List or tuple of `Tensor`.
     error
         If given, the receiver sees it and no outputs.
+    parameters
+        Dict of str to bool, int or str; from 25.02 on.
 
     Raises
     ------
@@ -37,17 +40,19 @@ class InferenceResponse(Compiled):
     python_backend: src/infer_response.cc, InferResponse::InferResponse
     """
 
-    __slots__ = ("_error", "_tensors")
+    __slots__ = ("_error", "_parameters", "_received", "_tensors")
+    _received: bool
 
     @compiled(
         "c_python_backend_utils.InferenceResponse(output_tensors: "
         "List[c_python_backend_utils.Tensor] = [], "
-        "error: c_python_backend_utils.TritonError = None)"
+        "error: c_python_backend_utils.TritonError = None, parameters: object = None)"
     )
     def __init__(
         self,
         output_tensors: Sequence[Tensor] = (),
         error: TritonError | None = None,
+        parameters: dict[str, bool | int | str] | None = None,
     ) -> None:
         if error is not None:
             expect(error, TritonError)
@@ -56,6 +61,8 @@ class InferenceResponse(Compiled):
             if tensor is None:
                 raise TritonModelException(_EMPTY_TENSOR)
         self._error = error
+        self._parameters: Parameters = {} if parameters is None else checked(parameters)
+        self._received = False
 
     @compiled(
         "output_tensors(self: c_python_backend_utils.InferenceResponse) -> "
@@ -78,6 +85,11 @@ class InferenceResponse(Compiled):
         """Return the error, or None."""
         return self._error
 
+    @compiled("parameters(self: c_python_backend_utils.InferenceResponse) -> str")
+    def parameters(self) -> str:
+        """Return the parameters as JSON text; from 25.02 on."""
+        return as_text(self._parameters, self._received)
+
 
 def send(response: InferenceResponse, requested: tuple[str, ...]) -> ResponseMessage:
     """Freeze a response for its receiver.
@@ -91,17 +103,31 @@ def send(response: InferenceResponse, requested: tuple[str, ...]) -> ResponseMes
     given = response._tensors
     response._tensors, refs = transmit_some(given, requested)
     message = ResponseMessage(refs)
+    if response._parameters:
+        if not fits(response._parameters):
+            return ResponseMessage(error=UNSUPPORTED, code="INVALID_ARG")
+        message.parameters = response._parameters
     if len(refs) != len(given):
         names = [tensor.name() for tensor in given]
         message.dropped = tuple(name for name in names if name not in requested)
     return message
 
 
-def receive_response(message: ResponseMessage) -> InferenceResponse:
-    """Return the response object that a caller of BLS gets."""
-    response: InferenceResponse = object.__new__(InferenceResponse)
+def receive_response(
+    kind: type[InferenceResponse], message: ResponseMessage
+) -> InferenceResponse:
+    """Return the response object that a caller of BLS gets.
+
+    Parameters
+    ----------
+    kind
+        The class of the imitated release.
+    """
+    response: InferenceResponse = object.__new__(kind)
     response._tensors = list(map(receive, message.outputs))
     response._error = None
+    response._parameters = message.parameters
+    response._received = True
     if message.error is not None:
         code = ErrorCode(CODE_NAMES.index(message.code))
         response._error = TritonError(message.error, code)

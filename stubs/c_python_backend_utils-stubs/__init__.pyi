@@ -230,7 +230,7 @@ class InferenceResponse:
 
     def __init__(
         self,
-        output_tensors: _Tensors = [],
+        output_tensors: _Tensors = ...,
         error: TritonError | None = None,
         parameters: _Parameters | None = None,
     ) -> None: ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -62,3 +63,39 @@ def ask_repl(target: Target, code: str, *models: str) -> Answer:
 def decoded(value: Value) -> str:
     """Return the one text of a BYTES tensor."""
     return value.data[4:].decode()
+
+
+EMPTY_FINAL = "triton_enable_empty_final_response"
+
+
+def script(
+    code: str,
+    model: str = "script",
+    *,
+    outputs: Sequence[str] = (),
+    id: str = "",
+    deadline_s: float = 30.0,
+    told: bool = False,
+) -> Request:
+    """Return a request by which the model `script`, or its kin, runs Python text.
+
+    Parameters
+    ----------
+    told
+        Whether the client of a stream wants every final flag.
+    """
+    return Request(
+        model,
+        [("CODE", texts(textwrap.dedent(code)))],
+        outputs,
+        id=id,
+        parameters={EMPTY_FINAL: True} if told else {},
+        deadline_s=deadline_s,
+    )
+
+
+def would_hang(known: list[Any], seen: list[Any]) -> None:
+    """Assert that blsnb says what Triton's client only guesses from its deadline."""
+    assert known[:-1] == seen[:-1]
+    assert "DEADLINE_EXCEEDED" == known[-1]["error"][0]
+    assert "WouldHang" == seen[-1]["error"][0]

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import json
 import platform
 import re
+import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import blsnb.pb_utils
-from blsnb.engine.engine import Answer as EngineAnswer
+from blsnb.engine.bls import Caller
+from blsnb.engine.root import RootRequest
+from blsnb.engine.streaming import FinalFlag
 from blsnb.engine.validation import RequestError
-from blsnb.errors import InferenceError, ModelLoadError
+from blsnb.errors import InferenceError, ModelLoadError, WouldHang
 from blsnb.inference_server import Server
+from blsnb.pb_utils.backend import Responses
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.tensors.dtypes import BY_DATATYPE, DType
 from blsnb.tensors.ref import TensorRef
@@ -23,6 +30,7 @@ from .targets import REPOSITORIES, Answer, Failure, Request, Value
 
 OWN = re.escape(str(Path(blsnb.pb_utils.__file__).parent)) + r"/\w+\.py"
 INVALID = DType("TYPE_INVALID", "<invalid>", 0, None, 0)
+EMPTY_FINAL = "triton_enable_empty_final_response"
 GRPC_CODES = {"INVALID_ARG": "INVALID_ARGUMENT", "UNSUPPORTED": "UNIMPLEMENTED"}
 
 
@@ -80,18 +88,76 @@ class BlsnbTarget:
             with warnings.catch_warnings():
                 # The real models run in processes that know nothing of pytest.
                 warnings.simplefilter("default")
-                return self._answer(self.server._engine.infer(message))
-        except (RequestError, InferenceError) as error:
+                deadline = time.monotonic_ns() + round(request.deadline_s * 1e9)
+                answer = self.server._engine.infer(message, deadline)
+        except RequestError as error:
             return Answer(error=self._failure(error.code, error.message))
+        except InferenceError as error:
+            return Answer(error=self._hung(error))
+        if time.monotonic_ns() > deadline:
+            return Answer(error=Failure("DEADLINE_EXCEEDED", "Deadline Exceeded"))
+        return self._answer(answer.response)
 
     def infer_together(self, requests: Sequence[Request]) -> list[Answer]:
         """Send all requests at once."""
         with ThreadPoolExecutor(len(requests)) as pool:
             return list(pool.map(self.infer, requests))
 
-    def stream(self, request: Request) -> list[Answer]:
-        """Not part of this release."""
-        raise NotImplementedError
+    def stream(self, request: Request, cancel_after: int = 0) -> list[Answer]:
+        """Run a request as gRPC's stream end point would.
+
+        Without ``triton_enable_empty_final_response`` a flag sent alone is kept
+        from the client, and responses do not say whether they are final.
+        """
+        message = message_of(request)
+        told = bool(message.parameters.pop(EMPTY_FINAL, False))
+        engine = self.server._engine
+        root = engine.open(time.monotonic_ns() + round(request.deadline_s * 1e9))
+        caller = Caller(root, None, None, 0, outside=True)
+        answers: list[Answer] = []
+        try:
+            responses = engine.interruptibly(
+                root, lambda: engine.route_many(message, caller)
+            )
+            for response in self._until_the_end(root, responses):
+                if told or not isinstance(response, FinalFlag):
+                    answers.append(self._streamed(response, told))
+                if len(answers) == cancel_after:
+                    root.cancel()
+                    cancelled = Failure("CANCELLED", "Locally cancelled by application!")
+                    return [*answers, Answer(error=cancelled)]
+        except RequestError as error:
+            refused = Failure("", self.normalised(error.message))
+            answers.append(Answer(error=refused, final=True if told else None))
+        except InferenceError as error:
+            answers.append(Answer(error=self._hung(error)))
+        finally:
+            engine.close_root(root)
+        return answers
+
+    def _until_the_end(
+        self, root: RootRequest, responses: Responses
+    ) -> Iterator[ResponseMessage]:
+        for number in itertools.count():
+            response = self.server._engine.interruptibly(
+                root, functools.partial(responses.get, number)
+            )
+            if response is None:
+                return
+            yield response
+
+    def _streamed(self, response: ResponseMessage, told: bool) -> Answer:
+        final = response.final if told else None
+        answer = self._answer(response)
+        if answer.error is not None:
+            # A stream carries the text of an error and no status code.
+            answer = Answer(error=Failure("", answer.error.text))
+        return replace(answer, final=final)
+
+    def _hung(self, error: InferenceError) -> Failure:
+        if isinstance(error, WouldHang):
+            return Failure("WouldHang", self.normalised(error.message))
+        return self._failure(error.code, error.message)
 
     def normalised(self, text: str) -> str:
         """Replace the path of the repository, and of our part of the Python file."""
@@ -104,8 +170,7 @@ class BlsnbTarget:
         """Stop the server."""
         self.server.close()
 
-    def _answer(self, answer: EngineAnswer) -> Answer:
-        response: ResponseMessage = answer.response
+    def _answer(self, response: ResponseMessage) -> Answer:
         if response.error is not None:
             return Answer(error=self._failure(response.code, response.error))
         outputs = {

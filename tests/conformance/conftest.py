@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from .blsnb_target import AT_THE_END_POINT, BlsnbTarget
+from .covering import LEDGER, Deviation, Ledger, rows_of, summary
 from .reference import Case, Golden, Reference, plain, recording, required
 from .targets import Target
 from .triton_env import installed
 from .triton_target import TritonTarget
 
+DEVIATIONS = Path(__file__).parents[2] / "docs" / "deviations.md"
 TARGETS = [pytest.param("triton", marks=pytest.mark.triton_server), "blsnb"]
 
 
@@ -66,11 +70,24 @@ def agree(
 
     `agree(case, python_speaks=True)` compares only where both sides run the
     same Python release, since its own texts change from one to the next.
+
+    `agree(case, deviates="…", ours=check)` wants them to differ, for a reason that
+    `docs/deviations.md` gives in these words; `check(known, seen)` asserts what
+    blsnb answers instead.
     """
     module = request.module.__name__.rpartition(".")[2]
-    key = key_of(request, target)
+    case_id = case_of(request.node.callspec.id, target.name)
+    key = key_of(request.node.originalname, case_id)
+    covered = sorted(set(rows_of(request.node.iter_markers("rows"), case_id)))
+    ledger = request.config.stash[LEDGER]
 
-    def check(case: Case, *, python_speaks: bool = False) -> None:
+    def check(
+        case: Case,
+        *,
+        python_speaks: bool = False,
+        deviates: str = "",
+        ours: Callable[[Any, Any], None] | None = None,
+    ) -> None:
         if target.name == "blsnb" and key in AT_THE_END_POINT:
             pytest.skip("checked by gRPC's end point, which blsnb does not have yet")
         if recording() and target is reference.server:
@@ -80,15 +97,50 @@ def agree(
         if python_speaks and reference.python(module, target) != target.python:
             pytest.skip("Python's own words differ between its releases")
         seen = plain(case(target))
-        assert known == seen
+        deviation = None
+        if deviates and target.name == "blsnb":
+            assert deviates in DEVIATIONS.read_text()
+            assert known != seen, f"no longer a deviation: {deviates}"
+            assert ours is not None
+            ours(known, seen)
+            deviation = Deviation(key, deviates, known, seen)
+        else:
+            assert known == seen
+        if target.name == "blsnb":
+            live = reference.server is not None
+            ledger.note(covered, f"{module}.{key}", live, deviation)
 
     return check
 
 
-def key_of(request: pytest.FixtureRequest, target: Target) -> str:
+def case_of(callspec_id: str, target: str) -> str:
+    """Return a case's own id: without the target that it runs on."""
+    return "-".join(part for part in callspec_id.split("-") if part != target)
+
+
+def key_of(originalname: str, case_id: str) -> str:
     """Name a case without the target that it runs on."""
-    parts = [
-        part for part in request.node.callspec.id.split("-") if part != target.name
-    ]
-    name = request.node.originalname.removeprefix("test_")
-    return "/".join([name, "-".join(parts)]) if parts else name
+    name = originalname.removeprefix("test_")
+    return f"{name}/{case_id}" if case_id else name
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Begin the ledger of this session."""
+    config.addinivalue_line("markers", "rows: names rows of the specification")
+    config.stash[LEDGER] = Ledger()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let the tests that judge all cases of the session come after them."""
+    items.sort(key=lambda item: item.path == Path(__file__).with_name("test_rows.py"))
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say which rows agree and which deviate."""
+    ledger = config.stash[LEDGER]
+    if ledger.agreed or ledger.deviations:
+        terminalreporter.section("conformance")
+        for line in summary(ledger):
+            terminalreporter.line(line)

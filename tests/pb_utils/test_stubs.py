@@ -1,21 +1,100 @@
 """The type stubs tell editors and type checkers the truth about a model."""
 
+import importlib.machinery
 import os
 import re
-import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 from hatchling.builders.wheel import WheelBuilder
-
-from tests.notebooks.model_cells import model_cells
+from notebooks.model_cells import model_cells
 
 ROOT = Path(__file__).parents[2]
 STUBS = ROOT / "stubs"
-NAMES = ("triton_python_backend_utils", "c_python_backend_utils")
-UNREADABLE = {"broken_syntax", "broken_indentation", "broken_bytes"}
+NAMES = ("c_python_backend_utils", "triton_python_backend_utils")
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+FLAGS = (
+    "--config-file=",
+    "--check-untyped-defs",
+    "--warn-unreachable",
+    "--ignore-missing-imports",
+    "--disable-error-code=var-annotated",
+)
+PLANTED = """
+import numpy as np
+import triton_python_backend_utils as pb_utils
+
+
+def execute(request: pb_utils.InferenceRequest, flag: bool) -> None:
+    x = pb_utils.get_input_tensor_by_name(request, "X")
+    array = np.zeros(3, np.float32)
+"""
+RIGHT = [
+    "x.as_numpy().sum()",
+    "pb_utils.InferenceResponse([pb_utils.Tensor('Y', array)])",
+    "pb_utils.InferenceResponse((x,), None, {'a': 1, 'b': True, 'c': 'x'})",
+    "pb_utils.InferenceResponse(error=pb_utils.TritonError('no'))",
+    "pb_utils.TritonError('no', code=pb_utils.TritonError.NOT_FOUND).code().name",
+    "request.get_response_sender().send(flags=1)",
+    "pb_utils.InferenceRequest(model_name='m', inputs=[x], "
+    "requested_output_names=('Y',), trace=request.trace(), parameters={'a': 1}, "
+    "preferred_memory=pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY_CPU))",
+    "pb_utils.InferenceRequest('id', 7, [x], ['Y'], 'm', 1)",
+    "request.exec().error().message()",
+    "[each.output_tensors() for each in request.exec(decoupled=True)]",
+    "request.exec(True).cancel()",
+    "request.async_exec().add_done_callback(lambda done: done.result().has_error())",
+    "request.async_exec(decoupled=flag)",
+    "pb_utils.Logger.log('text', pb_utils.Logger.WARNING)",
+    "pb_utils.Tensor.from_dlpack('Y', array).shape().count(3)",
+    "np.from_dlpack(x)",
+    "pb_utils.MetricFamily('n', 'd', pb_utils.MetricFamily.GAUGE)"
+    ".Metric(labels={'a': 'b'}).set(1)",
+    "pb_utils.load_model('m', config='{}', files={'file:1/model.py': b''})",
+    "array.astype(pb_utils.triton_string_to_numpy('TYPE_FP32'))",
+    "pb_utils.np.zeros(3)",
+]
+WRONG = [
+    ("x.as_nump()", "no attribute"),
+    ("x.name.upper()", "no attribute"),
+    ("request.model_name()", "no attribute"),
+    ("request.request_id().decode()", "no attribute"),
+    ("request.parameters()['a']", "index"),
+    ("request.exec(decoupled=True).has_error()", "no attribute"),
+    ("request.exec().cancel()", "no attribute"),
+    ("request.async_exec().has_error()", "no attribute"),
+    ("pb_utils.Logger.log_warning('text')", "no attribute"),
+    ("pb_utils.Logger.log('text', 2)", 'Argument 2 to "log"'),
+    ("pb_utils.Logger()", "Too few arguments"),
+    ("pb_utils.Tensor('Y', [1.0])", 'Argument 2 to "Tensor"'),
+    ("pb_utils.Tensor('Y', np.float32(1))", 'Argument 2 to "Tensor"'),
+    ("pb_utils.Tensor(name='Y', array=array)", "Unexpected keyword"),
+    ("pb_utils.InferenceResponse(x)", "Argument 1"),
+    ("pb_utils.InferenceResponse(output_tensors=None)", "Argument"),
+    ("pb_utils.InferenceResponse(error='no')", "Argument"),
+    ("pb_utils.TritonError('no', 3)", "Argument 2"),
+    ("pb_utils.TritonError.UNKNOWN = 3", "final"),
+    ("pb_utils.PreferredMemory(1)", "Argument 1"),
+    ("pb_utils.InferenceRequest(model_name='m', inputs=[x])", "No overload"),
+    ("pb_utils.InferenceRequest([x], ['Y'], 'm')", "No overload"),
+    (
+        "pb_utils.InferenceRequest(model_name='m', inputs=[x], "
+        "requested_output_names='Y')",
+        "No overload",
+    ),
+    ("request.get_response_sender().send(request)", "Argument 1"),
+    ("pb_utils.MetricFamily('n', 'd', 0)", "Argument 3"),
+    ("pb_utils.InferenceResponseSender", "no attribute"),
+    ("pb_utils.is_model_ready('m', 1)", "Argument 2"),
+]
+
+NUMPYS_SLIP = 'incompatible type "floating[_32Bit]"; expected "ndarray'
+"""np.float32(array) is an array, though NumPy's annotations call it a number."""
+
 STUBTEST = """
 import sys
 from mypy import stubtest
@@ -23,3 +102,155 @@ from blsnb.pb_utils import finder
 finder.install()
 sys.exit(stubtest.test_stubs(stubtest.parse_options(["--concise", *sys.argv[1:]])))
 """
+_REQUEST = "c_python_backend_utils.InferenceRequest.__init__ is inconsistent, "
+DELIBERATE = {
+    # Python has no required parameter after one with a default: these refuse theirs.
+    *(
+        f'{_REQUEST}runtime parameter "{name}" has a default value but stub parameter '
+        "does not"
+        for name in ("inputs", "requested_output_names", "model_name")
+    ),
+    # Through an instance it does not fit, which no annotation can say.
+    "c_python_backend_utils.Tensor.from_dlpack is inconsistent, stub is a staticmethod "
+    "but runtime is not",
+}
+NOT_YET = {
+    "c_python_backend_utils.Metric is not present at runtime",
+    "c_python_backend_utils.MetricFamily is not a type",
+}
+"""Parts of Triton that the stubs have and blsnb does not have yet."""
+
+
+def sample_models():
+    """Sources of all models that are meant to be right, by name."""
+    files = (ROOT / "tests" / "repositories").glob("*/1/model.py")
+    named = {file.parents[1].name: file for file in sorted(files)}
+    samples = {
+        name: file.read_text(encoding="utf-8")
+        for name, file in named.items()
+        if not name.startswith("broken_") and name != "failing"
+    }
+    for notebook in NOTEBOOKS:
+        for name, cell in model_cells(notebook).items():
+            samples[f"{notebook.stem}_{name}"] = cell.source
+    return samples
+
+
+def planted():
+    """A source with all that is right, and then all that is wrong, line by line."""
+    lines = [*RIGHT, *(statement for statement, _ in WRONG)]
+    return PLANTED + "".join(f"    {line}\n" for line in lines)
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    """Where a checker finds the stubs, whether blsnb is installed or not."""
+    folder = tmp_path_factory.mktemp("path")
+    for name in NAMES:
+        (folder / name).symlink_to(STUBS / f"{name}-stubs")
+    return {**os.environ, "MYPYPATH": str(folder)}
+
+
+@pytest.fixture(scope="module")
+def found(environment, tmp_path_factory):
+    """What mypy says of all sources: by name, line and message."""
+    folder = tmp_path_factory.mktemp("models")
+    failing = ROOT / "tests" / "repositories" / "failing" / "1" / "model.py"
+    sources = sample_models() | {
+        "planted": planted(),
+        "failing": failing.read_text(encoding="utf-8"),
+    }
+    names = {f"sample_{number}": name for number, name in enumerate(sources)}
+    for file, name in names.items():
+        (folder / f"{file}.py").write_text(sources[name], encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", *FLAGS, "--cache-dir=cache", "."]
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True
+    )
+    assert "" == done.stderr
+    rows = re.findall(r"^(\w+)\.py:(\d+): error: (.*)$", done.stdout, re.MULTILINE)
+    return {
+        name: [(int(line), text) for where, line, text in rows if where == file]
+        for file, name in names.items()
+    }
+
+
+@pytest.mark.parametrize("name", sample_models())
+def test_a_right_model_is_right(found, name):
+    """No model of the tests, and none of the notebooks, gives an error."""
+    assert [] == [row for row in found[name] if NUMPYS_SLIP not in row[1]]
+
+
+@pytest.mark.parametrize("number", range(len(RIGHT)), ids=RIGHT)
+def test_what_triton_takes_is_taken(found, number):
+    """Each way of calling that the real module accepts."""
+    line = PLANTED.count("\n") + 1 + number
+
+    assert [] == [text for at, text in found["planted"] if at == line]
+
+
+@pytest.mark.parametrize("number", range(len(WRONG)), ids=[row[0] for row in WRONG])
+def test_a_mistake_is_found(found, number):
+    """A name that is not there, an argument that the real module refuses."""
+    line = PLANTED.count("\n") + 1 + len(RIGHT) + number
+    texts = [text for at, text in found["planted"] if at == line]
+
+    assert texts
+    assert WRONG[number][1] in texts[0]
+
+
+def test_mistakes_of_a_model_are_found(found):
+    """Two of those that one sample model makes on purpose."""
+    texts = " ".join(text for _, text in found["failing"])
+
+    assert "Exception must be derived from BaseException" in texts
+    assert 'Argument 2 to "Tensor" has incompatible type "list[str]"' in texts
+
+
+def test_the_stubs_and_the_module_agree(environment):
+    """Every name and every signature, both ways; the newest release of it."""
+    command = [sys.executable, "-c", STUBTEST, *NAMES]
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+    # Compiled classes have a class of their own, which no checker needs to know.
+    lines = {
+        line
+        for line in done.stdout.splitlines()
+        if not line.endswith("is inconsistent, metaclass differs")
+    }
+
+    assert "" == done.stderr
+    assert sorted(DELIBERATE | NOT_YET) == sorted(lines)
+
+
+def test_no_stub_can_be_imported():
+    """They never stand in the way of the real modules."""
+    finders = importlib.machinery.PathFinder
+
+    assert [None, None] == [finders.find_spec(name, [str(STUBS)]) for name in NAMES]
+
+
+@pytest.mark.wheel
+def test_the_wheel_carries_the_stubs(tmp_path):
+    """As packages of their own, beside blsnb."""
+    (wheel,) = WheelBuilder(str(ROOT)).build(
+        directory=str(tmp_path), versions=["standard"]
+    )
+
+    with zipfile.ZipFile(wheel) as archive:
+        for name in NAMES:
+            stub = f"{name}-stubs/__init__.pyi"
+            assert (STUBS / stub).read_bytes() == archive.read(stub)
+
+
+@pytest.mark.wheel
+def test_an_editable_install_reads_the_stubs_where_they_are(tmp_path):
+    """What is edited is what checkers see."""
+    (wheel,) = WheelBuilder(str(ROOT)).build(
+        directory=str(tmp_path), versions=["editable"]
+    )
+
+    with zipfile.ZipFile(wheel) as archive:
+        paths = archive.read("_blsnb.pth").decode().splitlines()
+    assert [str(ROOT), str(STUBS)] == paths

@@ -1,0 +1,258 @@
+"""MetricRegistry: every metric of a server, and the text of its metrics page."""
+
+from __future__ import annotations
+
+import bisect
+import math
+import re
+import threading
+import weakref
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from blsnb.pb_utils.backend import Refusal
+
+Labels = tuple[tuple[str, str], ...]
+_METRIC_NAME = re.compile(r"(?!__)[a-zA-Z_:][a-zA-Z0-9_:]*")
+_LABEL_NAME = re.compile(r"(?!__)[a-zA-Z_][a-zA-Z0-9_]*")
+_KINDS = ("COUNTER", "GAUGE", "HISTOGRAM")
+"""In the order of the page."""
+
+
+class Row(NamedTuple):
+    """One line of the page."""
+
+    name: str
+    labels: Labels
+    value: float
+
+
+class Sample:
+    """One metric: its labels, and what was counted; a counter or a gauge.
+
+    References
+    ----------
+    core: src/metric_family.cc, Metric
+    """
+
+    __slots__ = ("__weakref__", "_kind", "_lock", "_value", "labels")
+
+    def __init__(self, kind: str, labels: Labels) -> None:
+        self.labels = labels
+        self._kind = kind
+        self._value = 0.0
+        self._lock = threading.Lock()
+
+    def increment(self, value: float) -> None:
+        """Add a number: to a counter only a positive one."""
+        if self._kind == "COUNTER" and value < 0:
+            raise Refusal(
+                "TRITONSERVER_METRIC_KIND_COUNTER can only be incremented "
+                "monotonically by non-negative values."
+            )
+        with self._lock:
+            self._value += value
+
+    def set(self, value: float) -> None:
+        """Set a gauge."""
+        if self._kind != "GAUGE":
+            raise self._refused("Set")
+        with self._lock:
+            self._value = value
+
+    def observe(self, value: float) -> None:
+        """Refuse: this is no histogram."""
+        raise self._refused("Observe")
+
+    def value(self) -> float:
+        """Return the number."""
+        return self._value
+
+    def _refused(self, operation: str) -> Refusal:
+        kind = f"TRITONSERVER_METRIC_KIND_{self._kind}"
+        return Refusal(f"{kind} does not support {operation}")
+
+    def rows(self, name: str) -> Iterator[Row]:
+        """Return the lines of the page."""
+        yield Row(name, self.labels, self._value)
+
+
+class Histogram(Sample):
+    """Counts of values, by the bucket that they fall into."""
+
+    __slots__ = ("_bounds", "_counts", "_sum")
+
+    def __init__(self, labels: Labels, bounds: tuple[float, ...]) -> None:
+        super().__init__("HISTOGRAM", labels)
+        if any(one >= next_ for one, next_ in zip(bounds, bounds[1:], strict=False)):
+            raise Refusal("Bucket Boundaries must be strictly sorted")
+        self._bounds = bounds
+        self._counts = [0] * (len(bounds) + 1)
+        self._sum = 0.0
+
+    def increment(self, value: float) -> None:
+        """Refuse: a histogram observes."""
+        raise self._refused("Increment")
+
+    def observe(self, value: float) -> None:
+        """Count a value."""
+        with self._lock:
+            self._counts[bisect.bisect_left(self._bounds, value)] += 1
+            self._sum += value
+
+    def value(self) -> float:
+        """Refuse: a histogram has many."""
+        raise self._refused("Value")
+
+    def rows(self, name: str) -> Iterator[Row]:
+        """Return the lines of the page: count, sum, and all up to each bound."""
+        with self._lock:
+            counts, total = list(self._counts), self._sum
+        yield Row(f"{name}_count", self.labels, sum(counts))
+        yield Row(f"{name}_sum", self.labels, total)
+        for number, bound in enumerate((*self._bounds, math.inf), 1):
+            labels = (*self.labels, ("le", _number(bound)))
+            yield Row(f"{name}_bucket", labels, sum(counts[:number]))
+
+
+class Family:
+    """The samples of one name; each lives as long as a family object of a model.
+
+    References
+    ----------
+    core: src/metric_family.cc, MetricFamily
+    """
+
+    def __init__(self, name: str, description: str, kind: str) -> None:
+        self.name = name
+        self.description = description
+        self.kind = kind
+        self._samples: weakref.WeakValueDictionary[Labels, Sample] = (
+            weakref.WeakValueDictionary()
+        )
+        self._lock = threading.Lock()
+
+    def sample(self, labels: Mapping[str, object], bounds: tuple[float, ...]) -> Sample:
+        """Return the sample with these labels: the one that is there, or a new one.
+
+        Raises
+        ------
+        Refusal
+            A label is none, or the bounds do not ascend.
+        """
+        key = _checked(labels)
+        with self._lock:
+            sample = self._samples.get(key)
+            if sample is None:
+                sample = (
+                    Histogram(key, bounds)
+                    if self.kind == "HISTOGRAM"
+                    else Sample(self.kind, key)
+                )
+                self._samples[key] = sample
+            return sample
+
+    def rows(self) -> Iterator[Row]:
+        """Return the lines of the page, oldest sample first."""
+        with self._lock:
+            samples = list(self._samples.values())
+        for sample in samples:
+            yield from sample.rows(self.name)
+
+
+def _checked(labels: Mapping[str, object]) -> Labels:
+    texts = []
+    for name, value in labels.items():
+        if not isinstance(value, str):
+            raise Refusal("attempt to access JSON non-string as string")
+        texts.append((name, value))
+    if not all(_LABEL_NAME.fullmatch(name) for name in labels):
+        raise Refusal("Invalid label name")
+    return tuple(sorted(texts))
+
+
+class Fixed(NamedTuple):
+    """A family of the server's own, as it is now."""
+
+    name: str
+    description: str
+    kind: str
+    lines: tuple[Row, ...]
+
+    def rows(self) -> tuple[Row, ...]:
+        """Return the lines of the page."""
+        return self.lines
+
+
+class MetricRegistry:
+    """The families of all models; their names stay theirs for good.
+
+    Parameters
+    ----------
+    reserved
+        Names of the server's own families, and their kinds.
+    """
+
+    def __init__(self, reserved: Mapping[str, str]) -> None:
+        self._reserved = dict(reserved)
+        self._families: dict[str, Family] = {}
+        self._lock = threading.Lock()
+
+    def family(self, name: str, description: str, kind: str) -> Family:
+        """Return the family of this name; the first description stands.
+
+        Raises
+        ------
+        Refusal
+            The name is none, or that of a family of another kind.
+        """
+        with self._lock:
+            family = self._families.get(name)
+            taken = self._reserved.get(name, kind) if family is None else family.kind
+            if taken != kind:
+                raise Refusal("Family name already exists with different type")
+            if family is None:
+                if not _METRIC_NAME.fullmatch(name):
+                    raise Refusal("Invalid metric name")
+                family = self._families[name] = Family(name, description, kind)
+            return family
+
+    def exposition(self, own: Iterable[Fixed]) -> str:
+        """Return the metrics page in Prometheus' text format.
+
+        Parameters
+        ----------
+        own
+            The server's own families.
+        """
+        with self._lock:
+            families = [*own, *self._families.values()]
+        blocks: dict[str, list[str]] = {}
+        for family in sorted(families, key=lambda each: _KINDS.index(each.kind)):
+            lines = [_line(row) for row in family.rows()]
+            if lines and family.name not in blocks:
+                kind = family.kind.lower()
+                head = f"# HELP {family.name} {family.description}\n"
+                blocks[family.name] = [f"{head}# TYPE {family.name} {kind}\n"]
+            if lines:
+                blocks[family.name] += lines
+        return "".join(line for block in blocks.values() for line in block)
+
+
+def _line(row: Row) -> str:
+    labels = ",".join(f'{name}="{_escaped(value)}"' for name, value in row.labels)
+    name = f"{row.name}{{{labels}}}" if labels else row.name
+    return f"{name} {_number(row.value)}\n"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+
+
+def _number(value: float) -> str:
+    """Return a number as the C++ library writes it: sixteen digits, ``Nan``."""
+    if math.isnan(value):
+        return "Nan"
+    if math.isinf(value):
+        return "+Inf" if value > 0 else "-Inf"
+    return f"{value:.16g}"

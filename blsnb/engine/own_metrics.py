@@ -1,0 +1,143 @@
+"""The server's own metrics: Triton's ``nv_inference_*`` families, from its counters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from blsnb.engine.metrics import Fixed, Row
+from blsnb.engine.version import ServedVersion
+
+_REASONS = ("OTHER", "BACKEND", "CANCELED", "REJECTED")
+
+
+class _Counter(NamedTuple):
+    """A family with one line for each version; `path` leads through its statistics."""
+
+    name: str
+    description: str
+    path: tuple[str, ...]
+
+
+_CACHED = "(includes cached requests)"
+_UNCACHED = "(does not include cached requests)"
+_SUCCESS = _Counter(
+    "nv_inference_request_success",
+    "Number of successful inference requests, all batch sizes",
+    ("inference_stats", "success", "count"),
+)
+_FAILURE = _Counter(
+    "nv_inference_request_failure",
+    "Number of failed inference requests, all batch sizes",
+    ("inference_stats", "fail", "count"),
+)
+_COUNTERS = (
+    _Counter(
+        "nv_inference_count",
+        f"Number of inferences performed {_UNCACHED}",
+        ("inference_count",),
+    ),
+    _Counter(
+        "nv_inference_exec_count",
+        f"Number of model executions performed {_UNCACHED}",
+        ("execution_count",),
+    ),
+)
+_DURATIONS = (
+    _Counter(
+        "nv_inference_request_duration_us",
+        f"Cumulative inference request duration in microseconds {_CACHED}",
+        ("inference_stats", "success", "ns"),
+    ),
+    _Counter(
+        "nv_inference_queue_duration_us",
+        f"Cumulative inference queuing duration in microseconds {_CACHED}",
+        ("inference_stats", "queue", "ns"),
+    ),
+    _Counter(
+        "nv_inference_compute_input_duration_us",
+        f"Cumulative compute input duration in microseconds {_UNCACHED}",
+        ("inference_stats", "compute_input", "ns"),
+    ),
+    _Counter(
+        "nv_inference_compute_infer_duration_us",
+        f"Cumulative compute inference duration in microseconds {_UNCACHED}",
+        ("inference_stats", "compute_infer", "ns"),
+    ),
+    _Counter(
+        "nv_inference_compute_output_duration_us",
+        f"Cumulative inference compute output duration in microseconds {_UNCACHED}",
+        ("inference_stats", "compute_output", "ns"),
+    ),
+)
+_PENDING = _Counter(
+    "nv_inference_pending_request_count",
+    "Instantaneous number of pending requests awaiting execution per-model.",
+    (),
+)
+NAMES = {
+    **{each.name: "COUNTER" for each in (_SUCCESS, _FAILURE, *_COUNTERS, *_DURATIONS)},
+    _PENDING.name: "GAUGE",
+}
+"""Names and kinds."""
+
+
+def own_metrics(versions: Iterable[ServedVersion]) -> Iterator[Fixed]:
+    """Return the families with what the counters of the versions say now.
+
+    References
+    ----------
+    core: src/metrics.cc, src/metric_model_reporter.cc
+    """
+    known = [_Version(version) for version in versions]
+    yield _counter(_SUCCESS, known)
+    yield _failures(known)
+    for family in _COUNTERS:
+        yield _counter(family, known)
+    for family in _DURATIONS:
+        yield _counter(family, known, 1000)
+    pending = tuple(
+        Row(_PENDING.name, version.labels, version.pending) for version in known
+    )
+    yield Fixed(_PENDING.name, _PENDING.description, "GAUGE", pending)
+
+
+class _Version:
+    """The counters of one version, read once."""
+
+    def __init__(self, version: ServedVersion) -> None:
+        info = version.info
+        self.name, self.number = info.name, str(info.version)
+        self.labels = (("model", self.name), ("version", self.number))
+        self.pending = version.pool.waiting_count
+        self._statistics = version.statistics.as_dict()
+
+    def read(self, path: tuple[str, ...]) -> int:
+        """Return the number at the end of a path."""
+        value = self._statistics
+        for key in path:
+            value = value[key]
+        number: int = value  # type: ignore[assignment]
+        return number
+
+
+def _counter(family: _Counter, versions: list[_Version], unit: int = 1) -> Fixed:
+    rows = tuple(
+        Row(family.name, version.labels, version.read(family.path) // unit)
+        for version in versions
+    )
+    return Fixed(family.name, family.description, "COUNTER", rows)
+
+
+def _failures(versions: list[_Version]) -> Fixed:
+    """Return a line for each reason; all failures that are counted are the model's."""
+    rows = tuple(
+        Row(
+            _FAILURE.name,
+            (("model", each.name), ("reason", reason), ("version", each.number)),
+            each.read(_FAILURE.path) if reason == "BACKEND" else 0,
+        )
+        for each in versions
+        for reason in _REASONS
+    )
+    return Fixed(_FAILURE.name, _FAILURE.description, "COUNTER", rows)

@@ -1,0 +1,223 @@
+"""MetricFamily and Metric: numbers of a model's own on the server's metrics page."""
+
+from __future__ import annotations
+
+import json
+import weakref
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from blsnb.pb_utils.backend import Backend, Outside, Refusal, Sample, SampleFamily
+from blsnb.pb_utils.compiled_type import Compiled, CompiledType
+from blsnb.pb_utils.enums import MetricKind
+from blsnb.pb_utils.errors import TritonModelException
+from blsnb.pb_utils.signature import compiled, expect, real, string
+
+T = TypeVar("T")
+
+_METRIC = "self: c_python_backend_utils.Metric"
+_DELETED = (
+    "Invalid metric operation as the corresponding 'MetricFamily' has been deleted. "
+    "The 'MetricFamily' object should be deleted AFTER its corresponding 'Metric' "
+    "objects have been deleted."
+)
+_NO_CAST = (
+    "Unable to cast Python instance to C++ type (#define "
+    "PYBIND11_DETAILED_ERROR_MESSAGES or compile in debug mode for details)"
+)
+_HISTOGRAM = MetricKind(2)
+
+
+class Metric(Compiled):
+    """One metric of a family, told from the others by its labels.
+
+    References
+    ----------
+    python_backend: src/metric.cc
+    """
+
+    __slots__ = ("_backend", "_family", "_sample")
+    _backend: Backend
+    _family: weakref.ref[MetricFamily]
+    _sample: weakref.ref[Sample]
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        raise TypeError("c_python_backend_utils.Metric: No constructor defined!")
+
+    @compiled(f"increment({_METRIC}, arg0: float) -> None")
+    def increment(self, value: float, /) -> None:
+        """Add to a counter or a gauge.
+
+        Raises
+        ------
+        TritonModelException
+            The kind does not allow it, or the family is gone.
+        """
+        number = real(value)
+        self._do("increment", lambda sample: sample.increment(number))
+
+    @compiled(f"set({_METRIC}, arg0: float) -> None")
+    def set(self, value: float, /) -> None:
+        """Set a gauge.
+
+        Raises
+        ------
+        TritonModelException
+            The kind does not allow it, or the family is gone.
+        """
+        number = real(value)
+        self._do("set", lambda sample: sample.set(number))
+
+    @compiled(f"observe({_METRIC}, arg0: float) -> None")
+    def observe(self, value: float, /) -> None:
+        """Count a value in the bucket of a histogram.
+
+        Raises
+        ------
+        TritonModelException
+            The kind does not allow it, or the family is gone.
+        """
+        number = real(value)
+        self._do("observe", lambda sample: sample.observe(number))
+
+    @compiled(f"value({_METRIC}) -> float")
+    def value(self) -> float:
+        """Return the value of a counter or a gauge.
+
+        Raises
+        ------
+        TritonModelException
+            The kind does not allow it, or the family is gone.
+        """
+        return self._do("get", lambda sample: sample.value())
+
+    def _do(self, verb: str, operation: Callable[[Sample], T]) -> T:
+        failure = f"Failed to {verb} metric value: "
+        sample = None if self._family() is None else self._sample()
+        if sample is None:
+            raise TritonModelException(failure + _DELETED)
+        try:
+            return operation(sample)
+        except Refusal as refusal:
+            raise _told(self._backend, failure, refusal) from None
+
+
+def _told(backend: Backend, failure: str, refusal: Refusal) -> TritonModelException:
+    return TritonModelException(failure + backend.refused(str(refusal)))
+
+
+class MetricFamily(Compiled):
+    """All metrics of one name: a server has one such family, whoever makes it.
+
+    Its metrics live as long as this object.
+
+    Parameters
+    ----------
+    name, description
+        As the metrics page shows them.
+    kind
+        ``MetricFamily.COUNTER``, ``GAUGE`` or ``HISTOGRAM``.
+
+    Raises
+    ------
+    TritonModelException
+        The name is none, or belongs to a family of another kind.
+
+    References
+    ----------
+    python_backend: src/metric_family.cc
+    """
+
+    __slots__ = ("_kind", "_samples", "_server_family")
+    _backend: Backend = Outside()
+    COUNTER, GAUGE, HISTOGRAM = MetricKind.__members__.values()
+    _kind: Any
+    _samples: list[Sample]
+    _server_family: SampleFamily
+
+    @compiled(
+        "c_python_backend_utils.MetricFamily(name: str, description: str, "
+        "kind: c_python_backend_utils.MetricKind)"
+    )
+    def __init__(self, name: str, description: str, kind: Any) -> None:
+        expect(kind, MetricKind)
+        name, description = string(name), string(description)
+        self._kind = kind
+        self._samples = []
+        try:
+            made = self._backend.metric_family(name, description, kind.name)
+        except Refusal as refusal:
+            failure = "Error when creating MetricFamily: "
+            raise _told(self._backend, failure, refusal) from None
+        self._server_family = made
+
+    @compiled(
+        "Metric(self: c_python_backend_utils.MetricFamily, labels: object = None, "
+        "buckets: object = None) -> c_python_backend_utils.Metric"
+    )
+    def Metric(self, labels: Any = None, buckets: Any = None) -> Metric:  # noqa: N802 - Triton's name
+        """Return the metric with these labels.
+
+        Parameters
+        ----------
+        labels
+            Names and values, all of them strings.
+        buckets
+            Upper bounds of a histogram's buckets, ascending.
+
+        Raises
+        ------
+        TritonModelException
+            Labels or buckets are none that a metric can have.
+        """
+        texts = _labels(labels)
+        bounds = _bounds(buckets, self._kind)
+        try:
+            sample = self._server_family.sample(texts, bounds)
+        except Refusal as refusal:
+            failure = "Error when creating Metric: "
+            raise _told(self._backend, failure, refusal) from None
+        self._samples.append(sample)
+        metric: Metric = object.__new__(Metric)
+        metric._backend = self._backend
+        metric._family = weakref.ref(self)
+        metric._sample = weakref.ref(sample)
+        return metric
+
+
+def _labels(labels: Any) -> dict[str, Any]:
+    """Return labels as they cross to the server: as JSON, so keys become texts."""
+    if labels is None:
+        return {}
+    if not isinstance(labels, dict):
+        raise TritonModelException(
+            "Failed to create metric. Labels must be a dictionary."
+        )
+    texts: dict[str, Any] = json.loads(json.dumps(labels))
+    return texts
+
+
+def _bounds(buckets: Any, kind: Any) -> tuple[float, ...]:
+    if buckets is None:
+        if kind == _HISTOGRAM:
+            raise TritonModelException(
+                "Failed to create metric. Missing required buckets."
+            )
+        return ()
+    if not isinstance(buckets, list):
+        raise TritonModelException("Failed to create metric. Buckets must be a list.")
+    if kind != _HISTOGRAM:
+        raise TritonModelException(
+            "Failed to create metric. Unexpected buckets found."
+        )
+    try:
+        return tuple(map(real, buckets))
+    except Exception:
+        raise RuntimeError(_NO_CAST) from None
+
+
+def bound_metric_family(backend: Backend) -> type[MetricFamily]:
+    """Return the class whose families are those of an instance's server."""
+    body = {"__slots__": (), "__module__": Metric.__module__, "_backend": backend}
+    bound: Any = CompiledType("MetricFamily", (MetricFamily,), body)
+    return cast("type[MetricFamily]", bound)

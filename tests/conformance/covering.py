@@ -1,0 +1,134 @@
+"""Which rows of the specification a case stands for, and what became of them."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).parent
+ROWS = HERE / "rows.json"
+OBSERVABLE = "observable"
+NOT_YET = "not yet: "
+LIVE_SHARE = 0.95
+
+_Ids = str | Iterable[str]
+
+
+def rows(*ids: str | Mapping[str, _Ids]) -> pytest.MarkDecorator:
+    """Mark a test with the ids of the rows that it covers.
+
+    Parameters
+    ----------
+    ids
+        Ids that every case of the test covers; or a mapping from a case's own id to
+        the rows that this case covers.
+    """
+    return pytest.mark.rows(*ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """A difference that is meant: both sides as they answered, and the reason."""
+
+    case: str
+    reason: str
+    triton: Any
+    blsnb: Any
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What became of each row in this session."""
+
+    agreed: dict[str, set[str]] = field(default_factory=dict)
+    """Row and the cases that agreed."""
+    live: set[str] = field(default_factory=set)
+    """Rows of which a case was compared with the running server."""
+    deviations: dict[str, list[Deviation]] = field(default_factory=dict)
+
+    def note(
+        self, covered: Iterable[str], case: str, live: bool, deviation: Deviation | None
+    ) -> None:
+        """Take the outcome of one case on blsnb."""
+        for row in covered:
+            if live:
+                self.live.add(row)
+            if deviation is None:
+                self.agreed.setdefault(row, set()).add(case)
+            else:
+                self.deviations.setdefault(row, []).append(deviation)
+
+
+LEDGER = pytest.StashKey[Ledger]()
+
+
+def statuses() -> dict[str, str]:
+    """Return the status of every row: observable, or why not."""
+    return {row: each["status"] for row, each in json.loads(ROWS.read_text()).items()}
+
+
+def rows_of(marks: Iterable[pytest.Mark], case: str) -> Iterator[str]:
+    """Yield the rows that one case covers."""
+    for mark in marks:
+        for given in mark.args:
+            ids = given if isinstance(given, str) else given.get(case, ())
+            yield from [ids] if isinstance(ids, str) else ids
+
+
+def covered() -> dict[str, list[str]]:
+    """Return every row that a test names, with the tests that do."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(HERE.glob("test_*.py")):
+        module = importlib.import_module(f"{__package__}.{path.stem}")
+        for name, function in vars(module).items():
+            marks = getattr(function, "pytestmark", None)
+            if not name.startswith("test_") or not isinstance(marks, list):
+                continue
+            for row in named(mark for mark in marks if mark.name == "rows"):
+                found.setdefault(row, []).append(f"{path.stem}.{name}")
+    return found
+
+
+def named(marks: Iterable[pytest.Mark]) -> Iterator[str]:
+    """Yield all rows that marks name, whatever the case."""
+    for mark in marks:
+        for given in mark.args:
+            groups = [given] if isinstance(given, str) else given.values()
+            for ids in groups:
+                yield from [ids] if isinstance(ids, str) else ids
+
+
+def summary(ledger: Ledger) -> Iterator[str]:
+    """Yield the lines of the report at the end of a session."""
+    status = statuses()
+    wanted = {row for row, text in status.items() if text == OBSERVABLE}
+    later = [row for row, text in status.items() if text.startswith(NOT_YET)]
+    deviating = sorted(ledger.deviations)
+    agreeing = [row for row in ledger.agreed if row not in ledger.deviations]
+    yield (
+        f"rows of the specification: {len(status)}, of which {len(wanted)} observable "
+        f"and {len(later)} not yet covered"
+    )
+    yield (
+        f"this run: {len(wanted & (set(agreeing) | set(deviating)))} covered, "
+        f"{len(wanted & ledger.live)} of them beside the real server; "
+        f"{len(agreeing)} agree, {len(deviating)} deviate"
+    )
+    for row in deviating:
+        for each in ledger.deviations[row]:
+            yield f"  deviates: {row} ({each.case}): {each.reason}"
+            yield f"    Triton: {_short(each.triton)}"
+            yield f"    blsnb:  {_short(each.blsnb)}"
+    if later:
+        yield f"  not yet: {', '.join(later)}"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 160 else f"…{text[-159:]}"

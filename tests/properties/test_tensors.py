@@ -1,0 +1,150 @@
+"""A tensor comes back from a model as it went in, bit for bit."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import stage
+from cells import cell
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import Array, axes, bits_of, dtypes, tensors
+
+from blsnb import Server
+from blsnb.tensors import dlpack
+from blsnb.tensors.dtypes import BF16, BYTES, DType
+from blsnb.tensors.ref import TensorRef
+
+IDENTITY = cell(
+    """
+    tensor = pb_utils.get_input_tensor_by_name(request, "X")
+    if request.request_id() == "dlpack":
+        answer = pb_utils.Tensor.from_dlpack("Y", tensor)
+    else:
+        answer = pb_utils.Tensor("Y", tensor.as_numpy())
+    return [pb_utils.InferenceResponse([answer])]
+    """
+)
+ASKING = cell(
+    """
+    model, way, make = (stage.values[name] for name in ("model", "way", "make"))
+    question = pb_utils.InferenceRequest(
+        request_id=way,
+        model_name=model,
+        inputs=[make(pb_utils)],
+        requested_output_names=["Y"],
+    )
+    response = question.exec()
+    if response.has_error():
+        raise pb_utils.TritonModelException(response.error().message())
+    stage.values["answer"] = pb_utils.get_output_tensor_by_name(response, "Y")
+    return [pb_utils.InferenceResponse()]
+    """
+)
+MODEL = st.tuples(dtypes(), axes())
+
+
+def identity(server: Server, dtype: DType, count: int) -> str:
+    """Define the model that answers what it is asked, for this type and rank."""
+    name = f"{dtype.datatype}_{count}"
+    if server.model(name).state != "READY":
+        # A single element has no axes in the model only: a request needs one.
+        dims = ", ".join(["-1"] * count)
+        shape = f"dims: [ {dims} ]" if count else "dims: [ 1 ] reshape { shape: [ ] }"
+        config = "".join(
+            f'{kind} {{ name: "{tensor}" data_type: {dtype.data_type} {shape} }}\n'
+            for kind, tensor in (("input", "X"), ("output", "Y"))
+        )
+        server.define(name, IDENTITY, config=config)
+    return name
+
+
+def ways(dtype: DType) -> st.SearchStrategy[str]:
+    """How the model answers: BF16 has no array, BYTES no DLPack."""
+    possible = {BF16: ["dlpack"], BYTES: ["array"]}
+    return st.sampled_from(possible.get(dtype, ["array", "dlpack"]))
+
+
+def numpy_of(ref: TensorRef) -> Array:
+    """Return a recorded tensor as it would be handed in."""
+    if ref.dtype is BF16:
+        return np.frombuffer(ref.data, ml_dtypes.bfloat16).reshape(ref.shape)
+    return ref.view()
+
+
+def given_shape(array: Array) -> Array:
+    """Return a single element as a request has it."""
+    return array.reshape(1) if array.ndim == 0 else array
+
+
+def test_a_tensor_comes_back_to_the_client_as_it_went_in(server):
+    """Of every type and layout, empty or with a single element, through a model."""
+
+    @settings(max_examples=250, deadline=None)
+    @given(st.data(), MODEL)
+    def check(data, model):
+        dtype, count = model
+        array = given_shape(data.draw(tensors(dtype, count)))
+        way = data.draw(ways(dtype))
+        name = identity(server, dtype, count)
+        run = server.infer(name, {"X": array}, request_id=way)
+
+        (recorded,) = run.trace.spans[0].outputs
+        assert bits_of(array) == bits_of(numpy_of(recorded))
+        if dtype is not BF16:
+            assert bits_of(array) == bits_of(run["Y"])
+
+    check()
+
+
+def test_a_tensor_comes_back_to_a_calling_model_as_it_went_in(server):
+    """The same by BLS, made of an array of that layout or of a DLPack capsule."""
+    server.define("asking", ASKING, config="")
+
+    def make(array: Array, dtype: DType):
+        if dtype is BF16:
+            bits = np.ascontiguousarray(array).view(np.uint16).copy()
+            capsule = dlpack.export_capsule(bits.reshape(array.shape), BF16)
+            return lambda pb_utils: pb_utils.Tensor.from_dlpack("X", capsule)
+        return lambda pb_utils: pb_utils.Tensor("X", array)
+
+    @settings(max_examples=250, deadline=None)
+    @given(st.data(), MODEL)
+    def check(data, model):
+        dtype, count = model
+        array = given_shape(data.draw(tensors(dtype, count)))
+        stage.values["model"] = identity(server, dtype, count)
+        stage.values["way"] = data.draw(ways(dtype))
+        stage.values["make"] = make(array, dtype)
+        server.infer("asking", {})
+        answer = stage.values["answer"]
+
+        if dtype is BF16:
+            imported = dlpack.import_capsule(answer.to_dlpack())
+            found = imported.array.view(ml_dtypes.bfloat16)
+            assert imported.dtype is BF16
+        else:
+            found = answer.as_numpy()
+            assert (True, True) == (found.flags.c_contiguous, found.flags.writeable)
+        assert bits_of(array) == bits_of(found)
+
+    check()
+
+
+def test_a_tensor_without_axes_is_sent_as_it_is(server):
+    """No output is checked: an answer may have no axes, whatever is configured."""
+    sending = cell(
+        'return [pb_utils.InferenceResponse([stage.values["make"](pb_utils)])]'
+    )
+    config = 'output { name: "Y" data_type: TYPE_FP32 dims: [ -1 ] }'
+    server.define("sending", sending, config=config)
+
+    @settings(max_examples=50, deadline=None)
+    @given(st.data(), dtypes().filter(lambda dtype: dtype is not BF16))
+    def check(data, dtype):
+        array = data.draw(tensors(dtype, 0))
+        stage.values["make"] = lambda pb_utils: pb_utils.Tensor("Y", array)
+
+        assert bits_of(array) == bits_of(server.infer("sending", {})["Y"])
+
+    check()
