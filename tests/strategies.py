@@ -34,11 +34,11 @@ def _strided(array: Array) -> Array:
 def _reversed(array: Array) -> Array:
     """Negative strides on every axis."""
     every = tuple(slice(None, None, -1) for _ in array.shape)
-    return np.ascontiguousarray(array[every])[every].reshape(array.shape)
+    return np.ascontiguousarray(array[every])[every]
 
 
 def _transposed(array: Array) -> Array:
-    return np.ascontiguousarray(array.T).T.reshape(array.shape, order="A")
+    return np.ascontiguousarray(array.swapaxes(0, -1)).swapaxes(0, -1)
 
 
 def _misaligned(array: Array) -> Array:
@@ -58,7 +58,7 @@ def _read_only(array: Array) -> Array:
 
 LAYOUTS: dict[str, Layout] = {
     "C order": lambda array: array,
-    "Fortran order": lambda array: np.asfortranarray(array).reshape(array.shape),
+    "Fortran order": np.asfortranarray,
     "transposed": _transposed,
     "strided": _strided,
     "negative strides": _reversed,
@@ -104,8 +104,8 @@ def _objects(elements: list[Any]) -> Array:
 
 
 def axes() -> st.SearchStrategy[int]:
-    """How many axes a tensor has; none for a single element."""
-    return st.integers(0, _MOST_AXES)
+    """How many axes a tensor of a request has: none is possible in answers only."""
+    return st.integers(1, _MOST_AXES)
 
 
 def dtypes() -> st.SearchStrategy[DType]:

@@ -25,6 +25,7 @@ def fail_all(
     An answer that was sent before stands; Triton only logs the error then.
     """
     for inflight in inflights:
+        inflight.again = False
         if inflight.final:
             continue
         twice = inflight.response is not None and not inflight.decoupled
@@ -53,7 +54,7 @@ def take_results(results: Any, inflights: list[Inflight], instance_name: str) ->
         return
     if results is None:
         return
-    problem = _problem(results, len(inflights))
+    problem = _problem(results, inflights)
     if problem:
         fail_all(inflights, failed(instance_name, problem))
         return
@@ -66,7 +67,8 @@ def take_results(results: Any, inflights: list[Inflight], instance_name: str) ->
         inflight.finish(responses.send(result, inflight.requested))
 
 
-def _problem(results: Any, count: int) -> str:
+def _problem(results: Any, inflights: list[Inflight]) -> str:
+    count = len(inflights)
     if not isinstance(results, list):
         return f"Expected a list in the execute return, found type '{type(results)}'."
     if len(results) != count:
@@ -75,7 +77,13 @@ def _problem(results: Any, count: int) -> str:
             f"InferenceRequest objects. InferenceRequest(s) size is:{count}, and "
             f"InferenceResponse(s) size is:{len(results)}\n"
         )
-    for result in results:
+    for inflight, result in zip(inflights, results, strict=True):
+        if inflight.again and result is not None:
+            # The misspelling is Triton's.
+            return (
+                "Expected a None object in the execute function return list for "
+                f"reschduled request, found type '{type(result)}'."
+            )
         if result is not None and not isinstance(result, InferenceResponse):
             return (
                 "Expected an 'InferenceResponse' object in the execute function "

@@ -78,6 +78,8 @@ class Caller:
 class Router(Protocol):
     """What the backend needs of the engine."""
 
+    release: tuple[int, int]
+    """Triton's release to agree with."""
     bls_codes_kept: bool
     """Whether a failed call keeps the code of its target (25.04 and later)."""
 

@@ -25,6 +25,7 @@ from blsnb.engine.workers import Workers
 from blsnb.errors import ModelLoadError, ServerClosedError, WouldHang
 from blsnb.pb_utils.backend import Responses
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
+from blsnb.pb_utils.releases import has
 from blsnb.repository.directory import ModelDirectory
 from blsnb.trace.events import Call, CallFlag, ModelInfo
 from blsnb.trace.recorder import Recorder, RunRecord, TraceLevel
@@ -69,14 +70,14 @@ class Engine:
         log: LogWriter,
     ) -> None:
         self.recorder = recorder
-        self.bls_codes_kept = release >= (25, 4)
-        self._release = release
+        self.bls_codes_kept = has("bls_error_codes", release)
+        self.release = release
         self._hang_notice_s = hang_notice_s
         self._models_dirs = tuple(map(str, models_dirs))
         self.catalog = Catalog()
         self._roots: weakref.WeakSet[RootRequest] = weakref.WeakSet()
         """Requests from outside that may still be on their way."""
-        self.loader = Loader(self, threading.Lock(), log)
+        self.loader = Loader(self, threading.Lock(), log, release)
         self._load_lock = threading.RLock()
         self._workers = Workers(_MOST_STREAMS, "blsnb stream")
         self._closed = False

@@ -8,6 +8,11 @@ from blsnb.engine import deadlock
 from blsnb.engine.inflight import Inflight
 from blsnb.errors import WouldHang
 
+RESCHEDULED = (
+    "Failed to release request: Request is released with "
+    "TRITONSERVER_REQUEST_RELEASE_RESCHEDULE, while the model is not configured to "
+    "handle such a flag."
+)
 _OWES_RESPONSE = (
     "Return a list with one InferenceResponse for each request; or keep "
     "request.get_response_sender() and call send(response, flags=pb_utils."
@@ -39,6 +44,18 @@ def deadlocked(lines: list[str], model: str, count: int) -> WouldHang:
             f"instance_group {{ count: {count + 1} }}), or break the circle: do the "
             "work in this model, or move it into a third one that both can call."
         ),
+    )
+
+
+def rescheduled(inflight: Inflight) -> WouldHang:
+    """Return the error of a request that was to come back where none can."""
+    name = inflight.message.model_name
+    return WouldHang(
+        f"Triton would wait here for ever: model '{name}' asked for its request to "
+        "come back, and is not configured for that. Triton drops the request and "
+        f"logs: {RESCHEDULED}",
+        code="UNAVAILABLE",
+        advice="Configure it: sequence_batching { iterative_sequence: true }.",
     )
 
 

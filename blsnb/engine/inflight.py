@@ -23,6 +23,7 @@ class Inflight:
     """
 
     __slots__ = (
+        "again",
         "call",
         "cancelled",
         "execution",
@@ -39,6 +40,8 @@ class Inflight:
     decoupled = False
 
     def __init__(self, message: RequestMessage, root: RootRequest, call: Call) -> None:
+        self.again = False
+        """Whether the model asked for the request to come back."""
         self.cancelled = False
         """Whether its BLS caller asked it to stop."""
         self.message = message

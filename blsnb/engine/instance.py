@@ -18,6 +18,7 @@ from blsnb.engine.root import RootRequest, Unwind, boundary
 from blsnb.engine.threads import Abandoned, InstanceThreads
 from blsnb.engine.world import World
 from blsnb.pb_utils.backend import Backend
+from blsnb.pb_utils.releases import NEWEST, Release
 from blsnb.pb_utils.request import InferenceRequest
 
 _log = logging.getLogger("blsnb.engine")
@@ -53,6 +54,8 @@ class ModelInstance:
         Path of ``model.py``.
     bind
         Makes the backend of this instance.
+    release
+        Triton's release to agree with.
     own_thread
         Whether all hooks run on one thread of the instance's own.
     load_root
@@ -64,6 +67,7 @@ class ModelInstance:
         name: str,
         model_file: Path,
         bind: Callable[[ModelInstance], Backend],
+        release: Release = NEWEST,
         own_thread: bool = False,
         load_root: RootRequest | None = None,
     ) -> None:
@@ -75,6 +79,7 @@ class ModelInstance:
         self.ready = False
         """Whether ``initialize`` has finished: from then on BLS is allowed."""
         self._load_root = load_root
+        self._release = release
         self.backend = bind(self)
         self.world = World(name, model_file, self._printed)
         self.module: types.ModuleType | None = None
@@ -103,7 +108,7 @@ class ModelInstance:
                 f"AttributeError: module '{folder}.{stem}' has no attribute "
                 "'TritonPythonModel'"
             )
-        self.world.complete(self.backend)
+        self.world.complete(self.backend, self._release)
         self.request_class = self.world.pb_utils.InferenceRequest
 
     @property

@@ -124,7 +124,7 @@ class Loader:
                 advice=error.advice,
                 stage="poll",
             ) from error
-        if config.scheduling == "sequence_batching":
+        if config.scheduling == "sequence_batching" and not config.iterative:
             raise not_yet("sequence_batching")
         return config
 

@@ -112,7 +112,14 @@ class InstanceMaker:
 
         name, value = _OWN_THREAD
         own_thread = self.config.parameters.get(name) == value
-        instance = ModelInstance(spec.name, self.model_file, bind, own_thread, root)
+        instance = ModelInstance(
+            spec.name,
+            self.model_file,
+            bind,
+            self._router.release,
+            own_thread,
+            root,
+        )
         made.append(instance)
         instance.load()
         return instance

@@ -13,6 +13,7 @@ from blsnb.engine import hang
 from blsnb.engine.inflight import Inflight, current_execution
 from blsnb.engine.root import RootRequest
 from blsnb.engine.waiter import Waiter
+from blsnb.errors import WouldHang
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.trace.events import Call, ResponseEvent
 
@@ -54,6 +55,7 @@ class StreamInflight(Inflight):
     __slots__ = (
         "_collected",
         "_executed",
+        "_hang",
         "_keep_values",
         "_lock",
         "_then",
@@ -77,6 +79,7 @@ class StreamInflight(Inflight):
         self._waiters: list[Waiter] = []
         self._executed = False
         self._collected = False
+        self._hang: WouldHang | None = None
         self._then: Callable[[], None] | None = None
         self._watch: weakref.ref[Any] | None = None
         call.responses = []
@@ -153,8 +156,12 @@ class StreamInflight(Inflight):
         self._complete()
 
     def _dropped(self, where: str) -> None:
+        """Let whoever reads on learn that nothing will come: nobody has to."""
         if not self.final:
-            self.root.end(hang.unanswered(self, where))
+            self._hang = hang.unanswered(self, where)
+            # No lock: the collector may call this anywhere, also where it is held.
+            for waiter in list(self._waiters):
+                waiter.wake()
 
     def then(self, then: Callable[[], None]) -> None:
         """Call a function once: when ``execute`` has returned and the stream ended."""
@@ -178,7 +185,7 @@ class StreamInflight(Inflight):
         Raises
         ------
         Unwind
-            The whole request ended meanwhile.
+            The whole request ended meanwhile, or ends with this wait.
         """
         while True:
             with self._lock:
@@ -188,6 +195,8 @@ class StreamInflight(Inflight):
                     return None
                 waiter = Waiter()
                 self._waiters.append(waiter)
+            if self._hang is not None:
+                self.root.end(self._hang)
             self._wait(waiter)
 
     def _wait(self, waiter: Waiter) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import itertools
 import time
@@ -13,6 +12,7 @@ from blsnb.engine import hang
 from blsnb.engine.answers import fail_all, failed, take_results
 from blsnb.engine.inflight import Execution, Inflight
 from blsnb.engine.instance import ExecuteFailed, HookFailed, ModelInstance
+from blsnb.engine.iterations import Iterations
 from blsnb.engine.outputs import OutputNotes
 from blsnb.engine.pool import Deadlock, InstancePool
 from blsnb.engine.reshape import Reshapes
@@ -23,7 +23,7 @@ from blsnb.engine.threads import Abandoned
 from blsnb.engine.validation import RequestValidator
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.message import ResponseMessage
-from blsnb.pb_utils.request import InferenceRequest, receive_request
+from blsnb.pb_utils.request import InferenceRequest, receive_request, wants_again
 from blsnb.trace.events import ModelInfo
 
 _now = time.monotonic_ns
@@ -60,6 +60,8 @@ class ServedVersion:
         self.statistics = ModelStatistics(info.name, info.version)
         self._outputs = tuple(spec.name for spec in config.outputs)
         self.decoupled = config.decoupled
+        self.iterative = config.iterative
+        self._iterations = Iterations()
         self._batching = config.max_batch_size > 0
         self._batches = config.scheduling == "dynamic_batching" and self._batching
         self._reshapes = Reshapes(config)
@@ -81,20 +83,11 @@ class ServedVersion:
         """
         __tracebackhide__ = True
         call = inflight.call
-        call.queue_start_ns = _now()
         try:
-            instance = self.pool.take(inflight, certain)
-        except Deadlock as deadlock:
-            model = inflight.message.model_name
-            count = len(self.pool.instances)
-            inflight.root.end(hang.deadlocked(deadlock.lines, model, count))
-            raise Unwind from None
+            instance, request = self._execute_until_done(inflight, certain)
         except HookFailed as failure:
             # A fresh instance should have taken over from one left behind.
             return self._refuse(inflight, failure)
-        if self._batches:
-            inflight.note(_NO_BATCHING)
-        request = self._execute(instance, inflight)
         if not inflight.final:
             self._wait_for_sender(inflight, request, instance.execute_place)
         call.request_end_ns = _now()
@@ -116,22 +109,48 @@ class ServedVersion:
         certain
             Whether the thread of another ``execute`` waits for the first response.
         """
-        call = inflight.call
-        call.queue_start_ns = _now()
         try:
-            instance = self.pool.take(inflight, certain)
+            instance, request = self._execute_until_done(inflight, certain)
+        except HookFailed as failure:
+            inflight.abandon(self._refuse(inflight, failure))
+        except Unwind:
+            return
+        else:
+            inflight.executed(request, instance.execute_place)
+
+    def _execute_until_done(
+        self, inflight: Inflight, certain: bool
+    ) -> tuple[ModelInstance, weakref.ref[Any]]:
+        """Run ``execute``, and again as long as the model wants the request back."""
+        inflight.call.queue_start_ns = _now()
+        if self._batches:
+            inflight.note(_NO_BATCHING)
+        if self.iterative:
+            inflight.message = self._iterations.first(inflight.message)
+        while True:
+            instance = self._take(inflight, certain)
+            request = self._execute(instance, inflight)
+            if not inflight.again:
+                return instance, request
+            inflight.again = False
+            if not self.iterative:
+                instance.backend.log("ERROR", hang.RESCHEDULED)
+                inflight.root.end(hang.rescheduled(inflight))
+                raise Unwind
+            # Each run counts as a request, as on Triton.
+            inflight.call.request_end_ns = _now()
+            self._count(inflight)
+            inflight.call.request_end_ns = 0
+            inflight.message = self._iterations.next(inflight.message)
+
+    def _take(self, inflight: Inflight, certain: bool) -> ModelInstance:
+        try:
+            return self.pool.take(inflight, certain)
         except Deadlock as deadlock:
             model = inflight.message.model_name
             count = len(self.pool.instances)
             inflight.root.end(hang.deadlocked(deadlock.lines, model, count))
-            return
-        except HookFailed as failure:
-            inflight.finish(self._refuse(inflight, failure))
-            return
-        with contextlib.suppress(Unwind):
-            request = self._execute(instance, inflight)
-            if request is not None:
-                inflight.executed(request, instance.execute_place)
+            raise Unwind from None
 
     def ended(self, inflight: StreamInflight) -> None:
         """Count a decoupled request whose stream has ended."""
@@ -143,10 +162,8 @@ class ServedVersion:
         text = failed(self.info.name, failure.text)
         return ResponseMessage(error=text, cause=failure.cause)
 
-    def _execute(
-        self, instance: ModelInstance, inflight: Inflight
-    ) -> weakref.ref[Any] | None:
-        """Run ``execute``; return a weak hold on the request if it stays open."""
+    def _execute(self, instance: ModelInstance, inflight: Inflight) -> weakref.ref[Any]:
+        """Run ``execute``; return a weak hold on the model's request object."""
         __tracebackhide__ = True
         call = inflight.call
         execution = Execution(instance, inflight, next(_execution_numbers))
@@ -163,6 +180,7 @@ class ServedVersion:
             call.compute_output_start_ns = _now()
             if inflight.root.ended is not None:
                 raise Unwind
+            inflight.again = wants_again(request)
             take_results(results, [inflight], instance.name)
         except ExecuteFailed as failure:
             call.compute_output_start_ns = _now()
@@ -176,8 +194,6 @@ class ServedVersion:
             raise
         call.compute_end_ns = _now()
         self._leave(instance, inflight)
-        if inflight.final and not inflight.decoupled:
-            return None
         return weakref.ref(request)
 
     def _receive(self, instance: ModelInstance, inflight: Inflight) -> InferenceRequest:
@@ -199,11 +215,11 @@ class ServedVersion:
         self.pool.give_back(instance)
 
     def _wait_for_sender(
-        self, inflight: Inflight, request: weakref.ref[Any] | None, where: str
+        self, inflight: Inflight, request: weakref.ref[Any], where: str
     ) -> None:
         """Wait for an answer that something of the model still owes."""
         waiter = inflight.expect_later()
-        held = None if request is None else request()
+        held = request()
         watch = None
         if held is not None:
             watch = weakref.ref(held, lambda _: self._dropped(inflight, where))

@@ -20,6 +20,7 @@ from typing import Any
 
 from blsnb.pb_utils import module as pb_module
 from blsnb.pb_utils.backend import Backend
+from blsnb.pb_utils.releases import Release
 
 _PREFIX = "_blsnb_"
 _IPYTHON = frozenset({"__IPYTHON__", "display", "get_ipython"})
@@ -80,10 +81,10 @@ class World:
         builtins.__import__(name)
         return sys.modules[name]
 
-    def complete(self, backend: Backend) -> None:
-        """Add the compiled names of ``triton_python_backend_utils``."""
-        pb_module.complete(self.pb_utils, backend)
-        self._compiled = pb_module.compiled_module(self.pb_utils)
+    def complete(self, backend: Backend, release: Release) -> None:
+        """Add the compiled names of ``triton_python_backend_utils``, of a release."""
+        pb_module.complete(self.pb_utils, backend, release)
+        self._compiled = pb_module.compiled_module(self.pb_utils, release)
 
     def close(self) -> None:
         """Forget the instance's modules."""

@@ -123,6 +123,11 @@ class ModelConfig:
         """The configured scheduler, or ``""`` for the default one."""
         return self._message.WhichOneof("scheduling_choice") or ""
 
+    @property
+    def iterative(self) -> bool:
+        """Whether a request may come back to the model until it is answered."""
+        return bool(self._message.sequence_batching.iterative_sequence)
+
     @cached_property
     def instance_groups(self) -> tuple[Any, ...]:
         """The ``instance_group`` messages, in order."""

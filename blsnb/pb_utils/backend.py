@@ -12,6 +12,33 @@ from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 BLS_OUTSIDE_EXECUTE = "BLS is only supported during the 'execute' function."
 
 
+class Refusal(Exception):
+    """The server refuses what a model asks of it; the text is the server's."""
+
+
+class Sample(Protocol):
+    """A metric of the server; it raises `Refusal` for what its kind does not allow."""
+
+    def increment(self, value: float) -> None:
+        """Add a number."""
+
+    def set(self, value: float) -> None:
+        """Set the number."""
+
+    def observe(self, value: float) -> None:
+        """Count a number in its bucket."""
+
+    def value(self) -> float:
+        """Return the number."""
+
+
+class SampleFamily(Protocol):
+    """All metrics of one name."""
+
+    def sample(self, labels: dict[str, Any], bounds: tuple[float, ...]) -> Sample:
+        """Return the metric with these labels, which lives while it is held."""
+
+
 class Responses(Protocol):
     """The responses of a decoupled request, by number."""
 
@@ -41,6 +68,18 @@ class Backend(Protocol):
 
     def is_model_ready(self, name: str, version: str) -> bool:
         """Whether a model, or a version of it, can serve."""
+
+    def load_model(self, name: str, config: str, files: dict[str, bytes]) -> None:
+        """Load a model, or load it anew."""
+
+    def unload_model(self, name: str, unload_dependents: bool) -> None:
+        """Stop serving a model."""
+
+    def metric_family(self, name: str, description: str, kind: str) -> SampleFamily:
+        """Return the server's family of metrics of a name."""
+
+    def refused(self, text: str) -> str:
+        """Return a refusal of the server in the words that reach the model."""
 
     def model_dir(self) -> str:
         """Return the folder of the model's version."""
@@ -88,6 +127,22 @@ class Outside:
     def is_model_ready(self, name: str, version: str) -> bool:
         """Refuse: no server is there."""
         raise TritonModelException("is_model_ready() is for models only")
+
+    def load_model(self, name: str, config: str, files: dict[str, bytes]) -> None:
+        """Refuse: no server is there."""
+        raise TritonModelException("load_model() is for models only")
+
+    def unload_model(self, name: str, unload_dependents: bool) -> None:
+        """Refuse: no server is there."""
+        raise TritonModelException("unload_model() is for models only")
+
+    def metric_family(self, name: str, description: str, kind: str) -> SampleFamily:
+        """Refuse: no server is there."""
+        raise TritonModelException("MetricFamily() is for models only")
+
+    def refused(self, text: str) -> str:
+        """Return a refusal as it is: no instance is there to be named."""
+        return text
 
     def model_dir(self) -> str:
         """Refuse: no model is loading."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 from blsnb.tensors.ref import TensorRef
@@ -65,6 +66,13 @@ class RequestMessage:
         """Whether the inputs' bytes came from outside, unchecked."""
         self.trace = trace
         """What ``InferenceTrace`` holds: the engine's own mark of the caller."""
+
+    def in_sequence(self, correlation_id: int | str, flags: int) -> RequestMessage:
+        """Return the same request with other facts of its sequence."""
+        again = copy.copy(self)
+        again.correlation_id = correlation_id
+        again.flags = flags
+        return again
 
 
 class ResponseMessage:

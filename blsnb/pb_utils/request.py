@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from types import NoneType
 from typing import Any
 
-from blsnb.pb_utils.backend import Backend, Outside, Reply, Responses, not_yet
+from blsnb.pb_utils.backend import Backend, Outside, Reply, Responses
 from blsnb.pb_utils.compiled_type import Compiled
 from blsnb.pb_utils.enums import MemoryType
 from blsnb.pb_utils.errors import TritonModelException
@@ -36,6 +36,7 @@ from blsnb.pb_utils.signature import (
 from blsnb.pb_utils.tensor import Tensor, receive, receive_view, transmit
 from blsnb.tensors.ref import TensorRef
 
+_RELEASE_ALL = 1
 _RESCHEDULE = 2
 _UNCASTABLE = (
     "Unable to cast Python instance to C++ type (#define "
@@ -136,6 +137,7 @@ class InferenceRequest(Compiled):
         "_model_name",
         "_model_version",
         "_parameters",
+        "_release_flags",
         "_reply",
         "_request_id",
         "_requested",
@@ -178,6 +180,7 @@ class InferenceRequest(Compiled):
         self._parameters = checked(parameters)
         self._check_elements(requested)
         self._reply: Reply | None = None
+        self._release_flags = _RELEASE_ALL
         self._sender: weakref.ref[InferenceResponseSender] | None = None
 
     def _check_elements(self, requested: list[Any]) -> None:
@@ -320,8 +323,7 @@ class InferenceRequest(Compiled):
     @compiled(_method("set_release_flags", "None", "arg0: int"))
     def set_release_flags(self, flags: int, /) -> None:
         """Set what becomes of the request when ``execute`` returns."""
-        if integer(flags, UINT32) == _RESCHEDULE:
-            raise not_yet("rescheduling a request")
+        self._release_flags = integer(flags, UINT32)
 
 
 def _truth(value: Any) -> bool:
@@ -374,5 +376,11 @@ def receive_request(
     request._parameters = message.parameters
     request._trace = None
     request._reply = reply
+    request._release_flags = _RELEASE_ALL
     request._sender = None
     return request
+
+
+def wants_again(request: InferenceRequest) -> bool:
+    """Whether a model asked that a request come back in a later ``execute``."""
+    return request._release_flags == _RESCHEDULE

@@ -114,6 +114,22 @@ def integer(value: Any, limits: tuple[int, int]) -> int:
     return number
 
 
+def real(value: Any) -> float:
+    """Return the value as a compiled floating-point parameter takes it.
+
+    Raises
+    ------
+    Mismatch
+        It is no number, or too large for one.
+    """
+    if not (hasattr(value, "__float__") or hasattr(value, "__index__")):
+        raise Mismatch
+    try:
+        return float(value)
+    except (OverflowError, TypeError, ValueError):
+        raise Mismatch from None
+
+
 def string(value: Any) -> str:
     """Return the value as a compiled string parameter takes it: bytes are UTF-8.
 

@@ -107,7 +107,7 @@ class BlsnbTarget:
         """Run a request as gRPC's stream end point would.
 
         Without ``triton_enable_empty_final_response`` a flag sent alone is kept
-        from the client, and responses do not say whether they are final.
+        from the client.
         """
         message = message_of(request)
         told = bool(message.parameters.pop(EMPTY_FINAL, False))
@@ -121,19 +121,24 @@ class BlsnbTarget:
             )
             for response in self._until_the_end(root, responses):
                 if told or not isinstance(response, FinalFlag):
-                    answers.append(self._streamed(response, told))
-                if len(answers) == cancel_after:
+                    answers.append(self._streamed(response))
+                if len(answers) == cancel_after != 0:
                     root.cancel()
                     cancelled = Failure("CANCELLED", "Locally cancelled by application!")
                     return [*answers, Answer(error=cancelled)]
         except RequestError as error:
             refused = Failure("", self.normalised(error.message))
-            answers.append(Answer(error=refused, final=True if told else None))
+            answers.append(Answer(error=refused))
         except InferenceError as error:
             answers.append(Answer(error=self._hung(error)))
         finally:
             engine.close_root(root)
         return answers
+
+    def stream_together(self, requests: Sequence[Request]) -> list[list[Answer]]:
+        """Send all requests, each on a stream of its own."""
+        with ThreadPoolExecutor(len(requests)) as pool:
+            return list(pool.map(self.stream, requests))
 
     def _until_the_end(
         self, root: RootRequest, responses: Responses
@@ -146,13 +151,13 @@ class BlsnbTarget:
                 return
             yield response
 
-    def _streamed(self, response: ResponseMessage, told: bool) -> Answer:
-        final = response.final if told else None
+    def _streamed(self, response: ResponseMessage) -> Answer:
         answer = self._answer(response)
         if answer.error is not None:
             # A stream carries the text of an error and no status code.
-            answer = Answer(error=Failure("", answer.error.text))
-        return replace(answer, final=final)
+            failure = Failure("", answer.error.text)
+            answer = Answer(error=failure if failure.text else None)
+        return replace(answer, final=response.final)
 
     def _hung(self, error: InferenceError) -> Failure:
         if isinstance(error, WouldHang):

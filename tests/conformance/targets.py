@@ -119,6 +119,9 @@ class Target(Protocol):
         client cancels; 0 for never.
         """
 
+    def stream_together(self, requests: Sequence[Request]) -> list[list[Answer]]:
+        """Send all requests, each on a stream of its own, without waiting."""
+
     def normalised(self, text: str) -> str:
         """Replace this target's own paths, as said above."""
 

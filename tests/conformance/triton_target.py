@@ -8,6 +8,7 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,11 @@ class TritonTarget:
         except grpc.RpcError as error:
             answers.append(Answer(error=self._failure(error)))
         return answers
+
+    def stream_together(self, requests: Sequence[Request]) -> list[list[Answer]]:
+        """Send all requests, each on a stream of its own."""
+        with ThreadPoolExecutor(len(requests)) as pool:
+            return list(pool.map(self.stream, requests))
 
     def _streamed(self, reply: pb.ModelStreamInferResponse) -> Answer:
         said = reply.infer_response.parameters.get("triton_final_response")

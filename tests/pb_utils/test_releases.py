@@ -1,24 +1,41 @@
 """What a chosen release has, and what came later."""
 
-import threading
-
 import numpy as np
 import pytest
 
-from blsnb.engine.loader import Loader
-from blsnb.engine.root import RootRequest
 from blsnb.errors import ModelLoadError
 from blsnb.inference_server import Server
 from blsnb.pb_utils import module
 from blsnb.pb_utils.backend import Outside
 from blsnb.pb_utils.releases import NEWEST, SINCE, has
 from blsnb.release import OLDEST
-from blsnb.repository.directory import ModelDirectory
-from blsnb.trace.recorder import RunRecord
 
 NOTHING = (
     "class TritonPythonModel:\n    def execute(self, requests):\n        return []\n"
 )
+CALLEE = """
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        return [pb_utils.InferenceResponse([]) for _ in requests]
+"""
+CALLER = """
+import numpy as np
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        answer = pb_utils.InferenceRequest(
+            model_name="callee", inputs=[], requested_output_names=[]
+        ).exec()
+        kind = pb_utils.InferenceResponse
+        saw = np.array([isinstance(answer, kind), hasattr(answer, "parameters")])
+        return [kind([pb_utils.Tensor("SAW", saw)])]
+"""
+CALLER_CONFIG = 'output [{ name: "SAW" data_type: TYPE_BOOL dims: [2] }]'
 
 
 def modules_of(release):
@@ -149,17 +166,22 @@ def test_other_names_load(name):
         assert ["READY"] == [row["state"] for row in server.index()]
 
 
-def test_older_releases_load_any_name(tmp_path):
+def test_older_releases_load_any_name():
     """The check came with 25.09."""
-    version = tmp_path / "a;b" / "1"
-    version.mkdir(parents=True)
-    (version / "model.py").write_text(NOTHING)
-    loader = Loader(None, threading.Lock(), print, (25, 8))
+    with Server(triton_release="25.08") as server:
+        server.define("a;b", NOTHING, config="")
 
-    loaded = loader.load(
-        ModelDirectory(version.parent), RootRequest(RunRecord(""), hang_notice_s=60)
-    )
-    for served in loaded.values():
-        served.retire()
+        assert ["READY"] == [row["state"] for row in server.index()]
 
-    assert [1] == list(loaded)
+
+@pytest.mark.parametrize(
+    ("release", "expected"), [("24.10", [True, False]), ("25.02", [True, True])]
+)
+def test_a_model_meets_the_classes_of_the_servers_release(release, expected):
+    """Also in what a BLS call gives it: one class, with or without parameters."""
+    with Server(triton_release=release) as server:
+        server.define("callee", CALLEE, config="")
+        server.define("caller", CALLER, config=CALLER_CONFIG)
+        saw = server.infer("caller", {})["SAW"]
+
+    assert expected == saw.tolist()

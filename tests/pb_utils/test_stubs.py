@@ -1,5 +1,6 @@
 """The type stubs tell editors and type checkers the truth about a model."""
 
+import ast
 import importlib.machinery
 import os
 import re
@@ -11,6 +12,8 @@ from pathlib import Path
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 from notebooks.model_cells import model_cells
+
+from blsnb.pb_utils import module
 
 ROOT = Path(__file__).parents[2]
 STUBS = ROOT / "stubs"
@@ -222,6 +225,20 @@ def test_the_stubs_and_the_module_agree(environment):
 
     assert "" == done.stderr
     assert sorted(DELIBERATE | NOT_YET) == sorted(lines)
+
+
+def test_a_request_has_no_more_than_its_stub():
+    """Its class is bound to an instance, and stubtest sees no inherited names."""
+    stub = ast.parse((STUBS / f"{NAMES[0]}-stubs" / "__init__.pyi").read_text())
+    (request,) = (
+        node
+        for node in stub.body
+        if isinstance(node, ast.ClassDef) and node.name == "InferenceRequest"
+    )
+    names = {node.name for node in request.body if isinstance(node, ast.FunctionDef)}
+    kind = module.outside_module().InferenceRequest
+
+    assert names - {"__init__"} == {n for n in dir(kind) if not n.startswith("_")}
 
 
 def test_no_stub_can_be_imported():

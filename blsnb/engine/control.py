@@ -1,0 +1,175 @@
+"""ModelControl: loading and unloading by name, as clients and models ask for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from blsnb.engine.loader import poll_failed
+from blsnb.engine.override_folders import OverrideFolders
+from blsnb.engine.root import RootRequest, Unwind
+from blsnb.errors import ModelConfigError, ModelLoadError, WouldHang
+from blsnb.model.config import ModelConfig, parse_json
+from blsnb.repository.directory import ModelDirectory
+from blsnb.repository.repository import ModelRepository
+
+if TYPE_CHECKING:
+    from blsnb.engine.engine import Engine
+
+ConfigOverride = str | Mapping[str, Any] | ModelConfig
+"""JSON text, the same as a dict, or a configuration."""
+
+
+class ModelControl:
+    """Loads models from the repository, or from what takes a folder's place.
+
+    An override lasts until the model is unloaded or a file of its folder becomes
+    newer; the repository never learns of it.
+
+    Parameters
+    ----------
+    engine
+        Makes the models serve.
+    repository
+        Where their folders are.
+
+    References
+    ----------
+    core: src/model_repository_manager.cc, LoadUnloadModel
+    """
+
+    def __init__(self, engine: Engine, repository: ModelRepository) -> None:
+        self._engine = engine
+        self._repository = repository
+        self._folders = OverrideFolders()
+        self._modified_ns: dict[str, int] = {}
+        """Time of the newest file of what serves, by model."""
+        self.seconds: dict[str, float] = {}
+        """How long the last load of each model took."""
+
+    def load(
+        self,
+        name: str,
+        config: ConfigOverride | None = None,
+        files: Mapping[str, bytes] | None = None,
+        *,
+        always: bool = False,
+        root: RootRequest | None = None,
+    ) -> None:
+        """Load a model, or load it anew if anything of it is new.
+
+        Parameters
+        ----------
+        config
+            Replaces the folder's ``config.pbtxt``.
+        files
+            Replace the folder: contents by ``file:`` and a path in it.
+        always
+            Whether a model whose files are as they were is loaded, too.
+        root
+            The request or the load that asks for it.
+
+        Raises
+        ------
+        ModelLoadError
+            With the text of Triton's load call; what served still does.
+        Unwind
+            The request that asks has ended.
+        """
+        if self._engine.load_lock.is_held_for(name):
+            _refuse_circle(name, root)
+        with self._engine.load_lock.hold(name):
+            directory = self._directory(name, config, files)
+            modified_ns = directory.modified_ns()
+            if always or config is not None or self._is_new(name, modified_ns):
+                self._load(directory, modified_ns, root)
+
+    def _is_new(self, name: str, modified_ns: int) -> bool:
+        if not self._engine.catalog.versions(name):
+            return True
+        return modified_ns > self._modified_ns.get(name, -1)
+
+    def _load(
+        self, directory: ModelDirectory, modified_ns: int, root: RootRequest | None
+    ) -> None:
+        name, start = directory.name, time.perf_counter()
+        before = self._engine.catalog.versions(name).values()
+        try:
+            self._engine.load(directory, root)
+        except BaseException:
+            self._folders.discard(directory.path)
+            raise
+        self.seconds[name] = time.perf_counter() - start
+        self._modified_ns[name] = modified_ns
+        self._folders.leave(name, before)
+        self._folders.use(name, directory.path)
+
+    def _directory(
+        self,
+        name: str,
+        config: ConfigOverride | None,
+        files: Mapping[str, bytes] | None,
+    ) -> ModelDirectory:
+        if files:
+            override = self._override(name, config)
+            if override is None:
+                reason = "Load parameter 'config' must be specified for model file "
+                raise poll_failed(name, f"{reason}override")
+            return ModelDirectory(self._written(name, override, files), name)
+        folder = self._repository.directory(name)
+        if folder is None:
+            raise poll_failed(
+                name,
+                f"failed to poll model '{name}': model not found in any model "
+                "repository.",
+            )
+        return ModelDirectory(folder.path, name, self._override(name, config))
+
+    def _override(self, name: str, config: ConfigOverride | None) -> ModelConfig | None:
+        if config is None or isinstance(config, ModelConfig):
+            return config
+        try:
+            return parse_json(config)
+        except ModelConfigError as error:
+            raise poll_failed(name, error.message, error.advice) from error
+
+    def _written(
+        self, name: str, config: ModelConfig, files: Mapping[str, bytes]
+    ) -> Any:
+        try:
+            return self._folders.write(config, files)
+        except (OSError, ValueError) as error:
+            raise poll_failed(name, str(error)) from error
+
+    def unload(self, name: str) -> None:
+        """Stop serving a model; requests in flight are finished first."""
+        with self._engine.load_lock.hold(name):
+            before = self._engine.catalog.versions(name).values()
+            self._engine.unload(name)
+            self._modified_ns.pop(name, None)
+            self._folders.leave(name, before)
+
+    def close(self) -> None:
+        """Remove what overrides wrote."""
+        self._folders.close()
+
+
+def _refuse_circle(name: str, root: RootRequest | None) -> None:
+    """End a load that waits for itself.
+
+    Raises
+    ------
+    Unwind, ModelLoadError
+        Always.
+    """
+    hang = WouldHang(
+        f"Triton would wait for ever: loading {name!r} calls initialize(), which "
+        f"calls pb_utils.load_model({name!r}), which waits until {name!r} is loaded. "
+        "Call load_model() in execute(), or load the models one after the other from "
+        "outside."
+    )
+    if root is None:
+        raise ModelLoadError(hang.message, code="INTERNAL")
+    root.end(hang)
+    raise Unwind

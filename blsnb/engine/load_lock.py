@@ -1,0 +1,64 @@
+"""LoadLock: one load or unload at a time, with everything that it causes."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class _Holding:
+    """One hold of a lock, from its first model to its last."""
+
+    lock: LoadLock
+    names: list[str] = field(default_factory=list)
+    """Models being loaded or unloaded, each by the one before; empty when over."""
+
+
+_holding: ContextVar[_Holding | None] = ContextVar("holding", default=None)
+
+
+class LoadLock:
+    """Lets one load run at a time; a hook that loads a model is part of it.
+
+    A hook may run on a thread of its instance's own, so the lock belongs to the
+    context, not to the thread.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def hold(self, name: str) -> Iterator[None]:
+        """Hold the lock while a model is loaded or unloaded."""
+        mine = self._mine()
+        if mine is not None:
+            mine.names.append(name)
+            try:
+                yield
+            finally:
+                mine.names.pop()
+            return
+        with self._lock:
+            first = _Holding(self, [name])
+            token = _holding.set(first)
+            try:
+                yield
+            finally:
+                # A task that a hook left behind has a copy of the context.
+                first.names.clear()
+                _holding.reset(token)
+
+    def is_held_for(self, name: str) -> bool:
+        """Whether the hook that asks is part of a load of this model."""
+        mine = self._mine()
+        return mine is not None and name in mine.names
+
+    def _mine(self) -> _Holding | None:
+        holding = _holding.get()
+        if holding is None or holding.lock is not self or not holding.names:
+            return None
+        return holding

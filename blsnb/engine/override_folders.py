@@ -1,0 +1,105 @@
+"""OverrideFolders: temporary folders of models that were loaded from given files."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePosixPath
+
+from blsnb.engine.version import ServedVersion
+from blsnb.model.config import ModelConfig
+from blsnb.repository.directory import CONFIG_FILE
+
+_PREFIX = "file:"
+
+
+class OverrideFolders:
+    """Writes the folders, and removes each when no instance runs from it any more."""
+
+    def __init__(self) -> None:
+        self._written: set[Path] = set()
+        self._used: dict[str, Path] = {}
+        """By the model that serves from it."""
+        self._left: list[tuple[Path, list[ServedVersion]]] = []
+
+    def write(self, config: ModelConfig, files: Mapping[str, bytes]) -> Path:
+        """Write a folder of a model and return its path.
+
+        Parameters
+        ----------
+        files
+            Contents by ``file:`` and a path within the folder.
+
+        Raises
+        ------
+        ValueError
+            A key is no such path; the text is Triton's.
+        OSError
+            A file cannot be written.
+        """
+        # Triton's folders are called the same.
+        folder = Path(tempfile.mkdtemp(prefix="folder")).resolve()
+        self._written.add(folder)
+        try:
+            (folder / CONFIG_FILE).write_text(config.to_pbtxt(), encoding="utf-8")
+            for key, content in files.items():
+                path = _inside(folder, key)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+        except BaseException:
+            self.discard(folder)
+            raise
+        return folder
+
+    def use(self, name: str, folder: Path) -> None:
+        """Note that a model serves from a folder; one of the repository is left be."""
+        if folder in self._written:
+            self._used[name] = folder
+
+    def leave(self, name: str, versions: Iterable[ServedVersion]) -> None:
+        """Note that a model does not serve from its folder any more.
+
+        Parameters
+        ----------
+        versions
+            What served from it, and may still run.
+        """
+        folder = self._used.pop(name, None)
+        if folder is not None:
+            self._left.append((folder, list(versions)))
+        for gone, left in list(self._left):
+            if not any(map(_runs, left)):
+                self._left.remove((gone, left))
+                self.discard(gone)
+
+    def discard(self, folder: Path) -> None:
+        """Remove a folder, if it was written here."""
+        if folder in self._written:
+            self._written.remove(folder)
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def close(self) -> None:
+        """Remove all folders."""
+        for folder in list(self._written):
+            self.discard(folder)
+
+
+def _runs(version: ServedVersion) -> bool:
+    return any(instance.ready for instance in version.pool.instances)
+
+
+def _inside(folder: Path, key: str) -> Path:
+    if not key.startswith(_PREFIX):
+        raise ValueError(
+            f"The load parameter {key!r} is none: a file's begins with {_PREFIX!r}, "
+            "such as 'file:1/model.py'."
+        )
+    parts = PurePosixPath(key.removeprefix(_PREFIX)).parts
+    path = folder.joinpath(*parts)
+    if not parts or ".." in parts or folder not in path.parents:
+        raise ValueError(
+            f"Invalid file parameter '{key}' with normalized path '{path}' must stay "
+            "within model directory."
+        )
+    return path

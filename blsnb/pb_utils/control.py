@@ -1,0 +1,129 @@
+"""Functions by which a model loads, unloads and asks for other models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from blsnb.pb_utils.backend import Backend, Refusal
+from blsnb.pb_utils.errors import TritonModelException
+from blsnb.pb_utils.signature import Mismatch, compiled, string, truth
+
+_NO_CAST = (
+    "Unable to cast Python instance to C++ type (#define "
+    "PYBIND11_DETAILED_ERROR_MESSAGES or compile in debug mode for details)"
+)
+
+
+def control_functions(backend: Backend) -> dict[str, Any]:
+    """Return the functions by name, bound to an instance's backend.
+
+    References
+    ----------
+    python_backend: src/pb_stub_utils.cc; src/model_loader.cc
+    """
+    functions = (_load_model, _unload_model, _is_model_ready)
+    made = [make(backend) for make in functions]
+    return {function.__name__: function for function in made}
+
+
+def _load_model(backend: Backend) -> Any:
+    @compiled("load_model(model_name: str, config: str = '', files: object = None) -> None")
+    def load_model(model_name: str, config: str = "", files: Any = None) -> None:
+        """Load a model, or load it anew, and wait until it can serve.
+
+        Parameters
+        ----------
+        config
+            JSON text that replaces the model's ``config.pbtxt``.
+        files
+            Contents, ``bytes``, by ``file:`` and a path in the model's folder; they
+            replace the folder, and need a ``config``.
+
+        Raises
+        ------
+        TritonModelException
+            The model cannot be loaded; what served before still does.
+        """
+        name, text = string(model_name), string(config)
+        contents = _contents(name, files)
+        try:
+            backend.load_model(name, text, contents)
+        except Refusal as refusal:
+            raise _told(backend, "Failed to load model: ", refusal) from refusal
+
+    return load_model
+
+
+def _contents(name: str, files: Any) -> dict[str, bytes]:
+    if files is None:
+        return {}
+    if not isinstance(files, dict):
+        raise TritonModelException(
+            f"failed to load model '{name}', files should be a dictionary of file "
+            "paths and file contents"
+        )
+    return {_path(path): _content(content) for path, content in files.items()}
+
+
+def _path(path: Any) -> str:
+    try:
+        return string(path)
+    except Mismatch:
+        raise RuntimeError(_NO_CAST) from None
+
+
+def _content(content: Any) -> bytes:
+    if isinstance(content, bytes):
+        return content
+    kind = type(content).__name__
+    raise TypeError(f"Object of type '{kind}' is not an instance of 'bytes'")
+
+
+def _unload_model(backend: Backend) -> Any:
+    @compiled(
+        "unload_model(model_name: str, unload_dependents: bool = False) -> None"
+    )
+    def unload_model(model_name: str, unload_dependents: bool = False) -> None:
+        """Stop serving a model; one that is not loaded is no error.
+
+        Parameters
+        ----------
+        unload_dependents
+            Whether models go, too, that were loaded only as parts of an ensemble.
+
+        Raises
+        ------
+        TritonModelException
+            The server refuses.
+        """
+        name, dependents = string(model_name), truth(unload_dependents)
+        try:
+            backend.unload_model(name, dependents)
+        except Refusal as refusal:
+            raise _told(backend, "Failed to unload model: ", refusal) from refusal
+
+    return unload_model
+
+
+def _is_model_ready(backend: Backend) -> Any:
+    @compiled("is_model_ready(model_name: str, model_version: str = '') -> bool")
+    def is_model_ready(model_name: str, model_version: str = "") -> bool:
+        """Return whether a model, or a version of it, can serve.
+
+        Raises
+        ------
+        TritonModelException
+            The version is no number.
+        """
+        name, version = string(model_name), string(model_version)
+        try:
+            return backend.is_model_ready(name, version)
+        except Refusal as refusal:
+            failure = "Failed to check model readiness: "
+            raise _told(backend, failure, refusal) from None
+
+    return is_model_ready
+
+
+def _told(backend: Backend, failure: str, refusal: Refusal) -> TritonModelException:
+    return TritonModelException(failure + backend.refused(str(refusal)))

@@ -1,0 +1,76 @@
+"""Rewrite rows.json: python tests/conformance/rows.py FOLDER_OF_THE_SPECIFICATION.
+
+Every row of every table in §1–§22 of its ``pb_utils.md`` has an id there. A row that
+is new begins as ``not yet``; what is said of the others stays as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROWS = Path(__file__).with_name("rows.json")
+LAST_SECTION = 22
+_HEADING = re.compile(r"#{2,3} (\d+(?:\.\d+)?)")
+_RULE = re.compile(r"\|[-| :]+\|")
+_WORDS = 6
+_LENGTH = 60
+
+
+def table_rows(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield section and cells of each row; heads of tables are none."""
+    section, lines = "", text.splitlines()
+    for number, line in enumerate(lines):
+        if heading := _HEADING.match(line):
+            section = heading[1]
+        if not line.startswith("|") or _RULE.fullmatch(line):
+            continue
+        below = lines[number + 1] if number + 1 < len(lines) else ""
+        if section and not _RULE.fullmatch(below):
+            yield section, cells(line)
+
+
+def cells(line: str) -> list[str]:
+    """Return the cells of a row; an escaped bar is part of one."""
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip("|"))]
+
+
+def slug(cell: str) -> str:
+    """Return the first words of a cell as part of an id."""
+    words = re.findall(r"[a-z0-9_]+", cell.lower())
+    return "-".join(words[:_WORDS]) or "row"
+
+
+def ids(text: str) -> dict[str, str]:
+    """Return id and first words of every row."""
+    found: dict[str, str] = {}
+    for section, row in table_rows(text):
+        if int(section.split(".")[0]) > LAST_SECTION:
+            continue
+        # A numbered row says what it is in a later cell.
+        first = next(cell for cell in row if cell and not cell.isdigit())
+        name = f"{section}/{slug(first)}"
+        number = 2
+        while name in found:
+            name = f"{section}/{slug(first)}-{number}"
+            number += 1
+        found[name] = first if len(first) <= _LENGTH else f"{first[: _LENGTH - 1]}…"
+    return found
+
+
+def main(folder: str) -> None:
+    """Rewrite the list, and keep what was said of each row."""
+    old = json.loads(ROWS.read_text()) if ROWS.exists() else {}
+    new = {"status": "not yet: nobody has looked at it"}
+    lines = []
+    for name, row in ids((Path(folder) / "pb_utils.md").read_text()).items():
+        entry = {"row": row, "status": old.get(name, new)["status"]}
+        lines.append(f"{json.dumps(name)}: {json.dumps(entry, ensure_ascii=False)}")
+    ROWS.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

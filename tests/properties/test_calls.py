@@ -1,0 +1,179 @@
+"""Any tree of calls comes to what plain Python says, and its trace tells the truth."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from strategies import Node, call_trees
+
+from blsnb import InferenceError, Run, Server
+from blsnb.trace.events import CallFlag
+from blsnb.trace.spans import Span, Trace
+from blsnb.views import wire
+from blsnb.views.callgraph import call_graph
+from blsnb.views.columns import columns_of
+from blsnb.views.tree import tree
+
+from .oracle import CONFIG, LEVELS, NOBODY, SOURCE, Oracle
+
+TREES = call_trees(LEVELS - 1)
+PROPERTY = settings(max_examples=120, deadline=None)
+_TIMES = (
+    "request_start_ns",
+    "queue_start_ns",
+    "compute_start_ns",
+    "compute_input_end_ns",
+    "compute_output_start_ns",
+    "compute_end_ns",
+    "request_end_ns",
+)
+
+
+class Trees:
+    """Runs trees of calls on models that stand ready."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        for level in range(LEVELS):
+            server.define(f"level{level}", SOURCE, config=CONFIG)
+        self.oracle = Oracle(server.repository.private_root)
+
+    def run(self, node: Node) -> tuple[Run, InferenceError | None]:
+        """Run a tree; a failure comes with the run to look at."""
+        import json
+
+        text = np.array([json.dumps(node).encode()], np.object_)
+        try:
+            return self.server.infer("level0", {"TREE": text}), None
+        except InferenceError as error:
+            assert error.run is not None
+            return error.run, error
+
+
+@pytest.fixture
+def trees(server: Server) -> Iterator[Trees]:
+    """Models that do what a tree says, one for each level."""
+    return Trees(server)
+
+
+def test_a_tree_of_calls_comes_to_what_plain_python_says(trees):
+    """Its sum, or to the letter the error that reached the client, and its code."""
+
+    @PROPERTY
+    @given(TREES)
+    def check(node):
+        expected = trees.oracle.run(node)
+        run, error = trees.run(node)
+
+        if expected.error:
+            assert (expected.error, expected.code) == (error.message, error.code)
+            assert {} == run.outputs
+        else:
+            assert expected.total == run["SUM"][0]
+
+    check()
+
+
+def test_the_trace_of_a_tree_of_calls_is_that_tree(trees):
+    """Each call below its caller with its error; refused and asynchronous ones, too."""
+
+    @PROPERTY
+    @given(TREES)
+    def check(node):
+        trace = trees.run(node)[0].trace
+
+        assert (0,) == trace.roots
+        assert trees.oracle.run(node).shape() == _shape(trace, trace.spans[0])
+
+    check()
+
+
+def _shape(trace: Trace, span: Span) -> tuple[object, ...]:
+    below = [_shape(trace, trace.spans[row]) for row in trace.children[span.index]]
+    asynchronous = bool(span.flags & CallFlag.ASYNC)
+    model = trace.models[span.model].name
+    error = span.error
+    if model == NOBODY:
+        # A refusal is recorded in the words of the server, without BLS's prefix.
+        error = f"Model {model} - Error when running inference: {error}"
+    return model, error, asynchronous, sorted(below, key=repr)
+
+
+def test_every_call_lies_within_its_caller_and_has_an_end(trees):
+    """Also when it failed; its activities are in Triton's order."""
+
+    @PROPERTY
+    @given(TREES)
+    def check(node):
+        trace = trees.run(node)[0].trace
+
+        assert not trace.running
+        for span in trace.spans:
+            reached = [ns for name in _TIMES if (ns := getattr(span, name))]
+            assert sorted(reached) == reached
+            assert span.request_start_ns
+            assert span.request_end_ns
+            assert bool(span.error) == bool(span.flags & CallFlag.ERROR)
+            if span.parent >= 0:
+                caller = trace.spans[span.parent]
+                assert caller.request_start_ns <= span.request_start_ns
+                assert span.request_end_ns <= caller.request_end_ns
+
+    check()
+
+
+def test_phases_add_up_and_what_is_shown_is_what_was_recorded(trees):
+    """Durations, the page's rows, the call graph and the text tell one story."""
+
+    @PROPERTY
+    @given(TREES)
+    def check(node):
+        trace = trees.run(node)[0].trace
+        spans = trace.spans
+        columns = columns_of(trace)
+        durations = [span.duration_ns / 1000 for span in spans]
+        assert np.allclose(np.nansum(columns.phases, axis=0), durations)
+        assert (columns.own_us >= -1e-6).all()
+
+        rows = wire.decode(*wire.encode(trace))
+        assert [span.parent for span in spans] == rows["parent"].tolist()
+        assert [int(span.flags) for span in spans] == rows["flags"].tolist()
+        starts = [(span.request_start_ns - trace.start_ns) / 1000 for span in spans]
+        assert starts == rows["start_us"].tolist()
+
+        graph = call_graph(trace, columns)
+        made = Counter(trace.models[span.model].name for span in spans)
+        assert made == {box.name: box.calls for box in graph.boxes}
+        assert len(spans) - 1 == sum(edge.calls for edge in graph.edges)
+        assert trace.error_count == sum(box.errors for box in graph.boxes)
+        assert all(name in tree(trace) for name in made)
+
+    check()
+
+
+def test_statistics_count_what_the_traces_show(trees):
+    """Executions and failures of every model; what a model refuses is no failure."""
+    expected: Counter[tuple[str, bool]] = Counter()
+    seen: Counter[str] = Counter()
+
+    @PROPERTY
+    @given(TREES)
+    def check(node):
+        expected.update(trees.oracle.run(node).executions())
+        trace = trees.run(node)[0].trace
+        seen.update(trace.models[s.model].name for s in trace.spans if s.execution)
+
+        rows = trees.server.statistics()["model_stats"]
+        for row in rows:
+            name, counts = row["name"], row["inference_stats"]
+            failed, succeeded = expected[name, True], expected[name, False]
+            assert seen[name] == row["execution_count"] == failed + succeeded
+            assert (succeeded, failed) == tuple(
+                counts[kind]["count"] for kind in ("success", "fail")
+            )
+
+    check()
