@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from blsnb.engine.control import ConfigOverride
 from blsnb.engine.engine import Engine
 from blsnb.engine.model_log import ModelLog
 from blsnb.engine.validation import RequestError
 from blsnb.engine.version import ServedVersion
 from blsnb.errors import (
     InferenceError,
-    ModelLoadError,
     NotYetError,
     ServerClosedError,
 )
@@ -90,12 +90,11 @@ class Server:
         self.log = ModelLog(log_verbose)
         self._engine = Engine(
             self.recorder,
-            (self.repository.private_root, *self.repository.roots),
+            self.repository,
             release,
             hang_notice_s,
             self.log.write,
         )
-        self._load_seconds: dict[str, float] = {}
         self._inference = Inference(self._engine)
         self._closed = False
         self.exit_timeout_s = exit_timeout_s
@@ -187,7 +186,7 @@ class Server:
                 with self.repository.changing(name, files) as directory:
                     # A file may come before the model that it belongs to.
                     if directory.has_model_file():
-                        self._load(name)
+                        self._engine.control.load(name, always=True)
             except BaseException:
                 if self.repository.directory(name) is None:
                     self._engine.catalog.forget(name)
@@ -206,8 +205,26 @@ class Server:
         """
         self._engine.loader.origins[source] = Origin(cell, offset)
 
-    def load(self, name: str) -> ModelStatus:
-        """Load a model from its folder, or load it anew.
+    def load(
+        self,
+        name: str,
+        *,
+        config: ConfigOverride | None = None,
+        files: Mapping[str, FileContent] | None = None,
+    ) -> ModelStatus:
+        """Load a model from its folder, or load it anew if a file of it is newer.
+
+        An override is not written into the folder. It lasts until the model is
+        unloaded, defined, or loaded again after a file of its folder was changed.
+
+        Parameters
+        ----------
+        config
+            Replaces ``config.pbtxt``: JSON text, a dict of the same, or a
+            configuration.
+        files
+            Replace the folder, and need a ``config``: text, bytes or a file, by
+            ``"file:1/model.py"`` and the like.
 
         Raises
         ------
@@ -215,26 +232,21 @@ class Server:
             With the text of Triton's load call.
         """
         self._check_open()
-        self._load(name)
+        contents = {path: _bytes(content) for path, content in (files or {}).items()}
+        self._engine.control.load(name, config, contents)
         return self.model(name)
 
-    def _load(self, name: str) -> None:
-        directory = self.repository.directory(name)
-        if directory is None:
-            raise ModelLoadError(
-                f"failed to load '{name}', failed to poll from model repository",
-                code="INTERNAL",
-                reason=f"failed to poll model '{name}': model not found in any model "
-                "repository.",
-            )
-        start = time.perf_counter()
-        self._engine.load(directory)
-        self._load_seconds[name] = time.perf_counter() - start
+    def unload(self, name: str, *, unload_dependents: bool = False) -> None:
+        """Stop serving a model; one that is not loaded is no error, as on Triton.
 
-    def unload(self, name: str) -> None:
-        """Stop serving a model; one that is not loaded is no error, as on Triton."""
+        Parameters
+        ----------
+        unload_dependents
+            Whether models go, too, that were loaded only as parts of an ensemble;
+            this release has no ensembles.
+        """
         self._check_open()
-        self._engine.unload(name)
+        self._engine.control.unload(name)
 
     def models(self) -> list[ModelStatus]:
         """Return the status of every model of the repository, sorted by name."""
@@ -246,7 +258,7 @@ class Server:
             name,
             self._engine.catalog.states(name),
             self._engine.catalog.config(name),
-            self._load_seconds.get(name, 0.0),
+            self._engine.control.seconds.get(name, 0.0),
         )
 
     def index(self) -> list[dict[str, str]]:
@@ -300,7 +312,7 @@ class Server:
             The model does not serve; the text is Triton's.
         """
         if name is None:
-            names = self.repository.names()
+            names = self._engine.catalog.names()
             rows = [
                 row for each in names for row in self._engine.catalog.statistics(each)
             ]
@@ -316,6 +328,14 @@ class Server:
                 f"requested model '{name}' is not available", "INVALID_ARG"
             )
         return {"model_stats": rows}
+
+    def metrics(self) -> str:
+        """Return Triton's metrics page: Prometheus' text format.
+
+        It has ``nv_inference_*`` of every model that serves, and what models count
+        themselves with ``pb_utils.MetricFamily``.
+        """
+        return self._engine.metrics_text()
 
     @property
     def runs(self) -> list[RunRecord]:
@@ -446,3 +466,9 @@ class Server:
         self._engine.close(self.exit_timeout_s)
         self._inference.close()
         self.repository.close()
+
+
+def _bytes(content: FileContent) -> bytes:
+    if isinstance(content, Path):
+        return content.read_bytes()
+    return content if isinstance(content, bytes) else content.encode("utf-8")

@@ -59,6 +59,7 @@ def test_statistics_count_what_happened(double):
 def test_statistics_restart_with_every_load(double):
     """Unused counters are zero, batches empty."""
     double.infer("double", X)
+    touch(double, "double")
     double.load("double")
 
     (row,) = double.statistics("double")["model_stats"]

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import types
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,15 +19,23 @@ from blsnb.engine.inflight import Execution, Inflight, current_execution
 from blsnb.engine.root import RootRequest, Unwind
 from blsnb.engine.streaming import Single
 from blsnb.engine.validation import RequestError
-from blsnb.errors import InferenceError
-from blsnb.pb_utils.backend import BLS_OUTSIDE_EXECUTE, Responses
+from blsnb.errors import InferenceError, ModelLoadError
+from blsnb.pb_utils.backend import (
+    BLS_OUTSIDE_EXECUTE,
+    Refusal,
+    Responses,
+    SampleFamily,
+)
 from blsnb.pb_utils.errors import TritonModelException
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.pb_utils.parameters import UNSUPPORTED, fits
+from blsnb.pb_utils.response import InferenceResponse
 from blsnb.trace.events import CallFlag, LogLine
 
 if TYPE_CHECKING:
+    from blsnb.engine.control import ModelControl
     from blsnb.engine.instance import ModelInstance
+    from blsnb.engine.metrics import MetricRegistry
 
 _LEVELS = {
     "INFO": logging.INFO,
@@ -86,6 +95,12 @@ class Router(Protocol):
     def route(self, message: RequestMessage, caller: Caller) -> ResponseMessage:
         """Run a request on the model that it names."""
 
+    control: ModelControl
+    """Loads and unloads models."""
+
+    metrics: MetricRegistry
+    """The metrics of all models."""
+
     def is_ready(self, name: str, version: str) -> bool:
         """Whether a model, or a version of it, can serve."""
 
@@ -124,6 +139,7 @@ class InstanceBackend:
         self._router = router
         self._instance = instance
         self._log = log
+        self._noted_root: Callable[[], RootRequest | None] = lambda: None
 
     def exec(self, message: RequestMessage) -> ResponseMessage:
         """Run a request on its model and wait for the answer.
@@ -179,6 +195,8 @@ class InstanceBackend:
         if execution is not None:
             own = execution.thread_id == threading.get_ident()
             parent = named or execution.inflight
+            if mark is None and parent.root is not self._noted_root():
+                self._note_untraced(parent, message.model_name, line)
             if own and parent.root.ended is not None:
                 raise Unwind
             return Caller(parent.root, parent, execution if own else None, line)
@@ -192,6 +210,14 @@ class InstanceBackend:
         if execution is None or execution.instance is not self._instance:
             return self._instance.execution
         return execution
+
+    def _note_untraced(self, parent: Inflight, model_name: str, line: int) -> None:
+        """Note, once in a run, a call that Triton's trace would not show."""
+        self._noted_root = weakref.ref(parent.root)
+        parent.note(
+            f"The call of {model_name} in line {line} is made without "
+            "trace=request.trace(): Triton's own trace would not show it."
+        )
 
     def _run_many(self, message: RequestMessage, caller: Caller) -> Responses:
         responses = BlsResponses(self._started(message, caller), self)
@@ -240,6 +266,16 @@ class InstanceBackend:
             if caller.parent is None:
                 self._router.end_background(caller.root)
 
+    def watch(self, response: InferenceResponse, model_name: str) -> None:
+        """See whether the model asks if a response is an error: this one is."""
+        execution = self.current_execution()
+        if execution is None:
+            return
+        if execution.watched is None:
+            execution.watched = []
+        line = _line_in(self._instance.model_file)
+        execution.watched.append((response, model_name, line))
+
     def log(self, level: str, text: str) -> None:
         """Write a line of the model's log, and of the call that it belongs to."""
         execution = self.current_execution()
@@ -257,6 +293,30 @@ class InstanceBackend:
     def is_model_ready(self, name: str, version: str) -> bool:
         """Whether a model, or a version of it, can serve."""
         return self._router.is_ready(name, version)
+
+    def load_model(self, name: str, config: str, files: dict[str, bytes]) -> None:
+        """Load a model, or load it anew, as part of what this instance does."""
+        execution = self.current_execution()
+        root = self._instance.load_root
+        if execution is not None and execution.thread_id == threading.get_ident():
+            root = execution.root
+        try:
+            self._router.control.load(name, config or None, files, root=root)
+        except ModelLoadError as error:
+            raise Refusal(error.message) from error
+
+    def unload_model(self, name: str, unload_dependents: bool) -> None:
+        """Stop serving a model; nothing depends on it before there are ensembles."""
+        self._router.control.unload(name)
+
+    def metric_family(self, name: str, description: str, kind: str) -> SampleFamily:
+        """Return the server's family of metrics of a name."""
+        return self._router.metrics.family(name, description, kind)
+
+    def refused(self, text: str) -> str:
+        """Return a refusal of the server in the words that reach the model."""
+        name = self._instance.name
+        return f"Failed to process the request for model '{name}', message: {text}"
 
     def model_dir(self) -> str:
         """Return the folder of the model's version."""

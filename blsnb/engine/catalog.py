@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from blsnb.engine.validation import RequestError
 from blsnb.engine.version import ServedVersion
 from blsnb.model.config import ModelConfig
-from blsnb.pb_utils.errors import TritonModelException
+from blsnb.pb_utils.backend import Refusal
 
 _READY = "READY"
 _UNAVAILABLE = "UNAVAILABLE"
@@ -134,12 +134,15 @@ class Catalog:
 
         Raises
         ------
-        TritonModelException
+        Refusal
             The version is no number; the text is Triton's.
         """
         number = _parse_version(version)
-        versions = self._served.get(name, {})
-        return bool(versions) if number == -1 else number in versions
+        try:
+            served = self.find(name, number)
+        except RequestError:
+            return False
+        return not served.says_ready or not served.unready()
 
     def statistics(self, name: str, version: int = -1) -> list[dict[str, Any]]:
         """Return Triton's statistics rows of a model's ready versions."""
@@ -158,7 +161,7 @@ def _parse_version(text: str) -> int:
     if number is not None and int(number[0]) >= 0:
         return int(number[0])
     details = " (details: stol)" if number is None else ""
-    raise TritonModelException(
-        "Failed to check model readiness: failed to get model version from specified "
-        f"version string '{text}'{details}, version should be an integral value > 0"
+    raise Refusal(
+        f"failed to get model version from specified version string '{text}'{details}, "
+        "version should be an integral value > 0"
     )

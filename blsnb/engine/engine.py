@@ -7,14 +7,17 @@ import functools
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import NamedTuple, TypeVar, cast
 
+from blsnb.engine import own_metrics
 from blsnb.engine.bls import Caller
 from blsnb.engine.catalog import Catalog
+from blsnb.engine.control import ModelControl
 from blsnb.engine.inflight import Inflight
+from blsnb.engine.load_lock import LoadLock
 from blsnb.engine.loader import Loader
+from blsnb.engine.metrics import MetricRegistry
 from blsnb.engine.pool import Retired
 from blsnb.engine.root import RootRequest, Unwind, interruptible
 from blsnb.engine.streaming import Single, StreamInflight
@@ -27,11 +30,13 @@ from blsnb.pb_utils.backend import Responses
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.pb_utils.releases import has
 from blsnb.repository.directory import ModelDirectory
+from blsnb.repository.repository import ModelRepository
 from blsnb.trace.events import Call, CallFlag, ModelInfo
 from blsnb.trace.recorder import Recorder, RunRecord, TraceLevel
 
 _now = time.monotonic_ns
 _MOST_STREAMS = 1024
+_UNREADY = "Failed for execute the inference request. Model '{}' is not ready."
 T = TypeVar("T")
 LogWriter = Callable[[str, str, str, str, int], None]
 
@@ -51,8 +56,8 @@ class Engine:
     ----------
     recorder
         Where everything that happens is recorded.
-    models_dirs
-        Folders above the models' files.
+    repository
+        Where the models' folders are.
     release
         Triton's release to agree with, such as ``(24, 10)``.
     hang_notice_s
@@ -64,7 +69,7 @@ class Engine:
     def __init__(
         self,
         recorder: Recorder,
-        models_dirs: Sequence[Path],
+        repository: ModelRepository,
         release: tuple[int, int],
         hang_notice_s: float,
         log: LogWriter,
@@ -73,28 +78,41 @@ class Engine:
         self.bls_codes_kept = has("bls_error_codes", release)
         self.release = release
         self._hang_notice_s = hang_notice_s
-        self._models_dirs = tuple(map(str, models_dirs))
+        folders = (repository.private_root, *repository.roots)
+        self._models_dirs = tuple(map(str, folders))
         self.catalog = Catalog()
+        self.control = ModelControl(self, repository)
+        self.metrics = MetricRegistry(own_metrics.NAMES)
         self._roots: weakref.WeakSet[RootRequest] = weakref.WeakSet()
         """Requests from outside that may still be on their way."""
         self.loader = Loader(self, threading.Lock(), log, release)
-        self._load_lock = threading.RLock()
+        self.load_lock = LoadLock()
         self._workers = Workers(_MOST_STREAMS, "blsnb stream")
         self._closed = False
 
-    def load(self, directory: ModelDirectory) -> None:
+    def load(self, directory: ModelDirectory, root: RootRequest | None = None) -> None:
         """Load a model, or load it anew; what serves goes on until the new one can.
+
+        Parameters
+        ----------
+        root
+            The request or the load of which it is part.
 
         Raises
         ------
         ModelLoadError
             The new model cannot serve; what was loaded before still does.
+        Unwind
+            What it is part of has ended.
         """
-        with self._load_lock:
+        name = directory.name
+        with self.load_lock.hold(name):
             self._check_open()
-            name = directory.name
             try:
-                versions = self._load_interruptibly(directory)
+                if root is None:
+                    versions = self._load_interruptibly(directory)
+                else:
+                    versions = self._load_within(root, directory)
             except ModelLoadError as error:
                 if error.stage != "poll":
                     self.catalog.fail(name, directory.versions, error.reason)
@@ -120,9 +138,25 @@ class Engine:
             raise root.ended
         return versions
 
+    def _load_within(
+        self, root: RootRequest, directory: ModelDirectory
+    ) -> dict[int, ServedVersion]:
+        """Load for a hook of another model: what ends its request ends this, too."""
+        versions: dict[int, ServedVersion] = {}
+        try:
+            versions = self.loader.load(directory, root)
+        except (ModelLoadError, Abandoned):
+            root.check()
+            raise
+        if root.ended is not None:
+            for version in versions.values():
+                version.retire()
+            raise Unwind
+        return versions
+
     def unload(self, name: str) -> None:
         """Stop serving a model; requests in flight are finished first."""
-        with self._load_lock:
+        with self.load_lock.hold(name):
             for version in self.catalog.remove(name):
                 version.retire()
 
@@ -320,6 +354,9 @@ class Engine:
     ) -> ServedVersion:
         try:
             served = self.catalog.find(message.model_name, message.model_version)
+            if served.says_ready and not caller.outside and served.unready():
+                name = message.model_name
+                raise RequestError(_UNREADY.format(name), "UNAVAILABLE")
             if served.decoupled and not many:
                 raise _decoupled(message, caller)
             served.validator.check(message)
@@ -384,15 +421,21 @@ class Engine:
         Until 25.03 a BLS call asks for readiness first and words it so.
         """
         if reason.startswith("Request for unknown model") and not self.bls_codes_kept:
-            return (
-                "Failed for execute the inference request. Model "
-                f"'{name}' is not ready."
-            )
+            return _UNREADY.format(name)
         return reason
 
     def is_ready(self, name: str, version: str) -> bool:
         """Whether a model, or a version of it, can serve."""
         return self.catalog.is_ready(name, version)
+
+    def metrics_text(self) -> str:
+        """Return all metrics in Prometheus' text format."""
+        versions = [
+            version
+            for name in self.catalog.names()
+            for _, version in sorted(self.catalog.versions(name).items())
+        ]
+        return self.metrics.exposition(own_metrics.own_metrics(versions))
 
     def background_root(self) -> RootRequest:
         """Return a root for work that no request from outside asked for."""
@@ -421,9 +464,10 @@ class Engine:
                 max(0.0, deadline - time.monotonic())
             ):
                 root.end(ServerClosedError("the server was closed"))
-        with self._load_lock:
+        with self.load_lock.hold(""):
             for name in self.catalog.names():
                 self.unload(name)
+            self.control.close()
             self._workers.shutdown(cancel_futures=True)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from blsnb.engine.root import RootRequest
 from blsnb.engine.waiter import Waiter
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
+from blsnb.pb_utils.response import InferenceResponse, is_unasked
 from blsnb.trace.events import Call
 
 if TYPE_CHECKING:
@@ -130,7 +131,14 @@ current_execution: ContextVar[Execution | None] = ContextVar(
 class Execution:
     """One ``execute`` of one instance."""
 
-    __slots__ = ("blocked_on", "inflight", "instance", "number", "thread_id")
+    __slots__ = (
+        "blocked_on",
+        "inflight",
+        "instance",
+        "number",
+        "thread_id",
+        "watched",
+    )
 
     def __init__(
         self, instance: ModelInstance, inflight: Inflight, number: int
@@ -142,6 +150,17 @@ class Execution:
         """Of the thread that runs it, once it does."""
         self.blocked_on: Inflight | None = None
         """The BLS request that the thread of ``execute`` waits for."""
+        self.watched: list[tuple[InferenceResponse, str, int]] | None = None
+        """Error responses it got, each with the model asked and the line."""
+
+    def note_unasked(self) -> None:
+        """Note the errors that nobody has asked for."""
+        for response, model_name, line in self.watched or ():
+            if is_unasked(response):
+                self.inflight.note(
+                    f"The call of {model_name} in line {line} failed, and nobody asked "
+                    "its response has_error(): a failed BLS call does not raise."
+                )
 
     @property
     def root(self) -> RootRequest:

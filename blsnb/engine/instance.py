@@ -14,11 +14,12 @@ from typing import Any
 
 from blsnb.engine.failure import describe
 from blsnb.engine.inflight import Execution, Inflight, current_execution
+from blsnb.engine.readiness import unready
 from blsnb.engine.root import RootRequest, Unwind, boundary
 from blsnb.engine.threads import Abandoned, InstanceThreads
 from blsnb.engine.world import World
 from blsnb.pb_utils.backend import Backend
-from blsnb.pb_utils.releases import NEWEST, Release
+from blsnb.pb_utils.releases import NEWEST, Release, has
 from blsnb.pb_utils.request import InferenceRequest
 
 _log = logging.getLogger("blsnb.engine")
@@ -87,6 +88,8 @@ class ModelInstance:
         """Of the thread that ran ``initialize``."""
         self._thread_noted = False
         self.model: Any = None
+        self.ready_hook: Callable[[], Any] | None = None
+        """The model's own ``is_ready``, if it has one."""
         self.request_class: type[InferenceRequest] = InferenceRequest
 
     def _printed(self, text: str) -> None:
@@ -110,6 +113,11 @@ class ModelInstance:
             )
         self.world.complete(self.backend, self._release)
         self.request_class = self.world.pb_utils.InferenceRequest
+
+    @property
+    def load_root(self) -> RootRequest | None:
+        """The life of the load that makes it; None once it serves."""
+        return self._load_root
 
     @property
     def completes_config(self) -> bool:
@@ -147,6 +155,8 @@ class ModelInstance:
         self.model = self.module.TritonPythonModel()
         # Looked up on the object: a constructor may have set it.
         hook = getattr(self.model, "initialize", None)
+        if has("is_ready", self._release):
+            self.ready_hook = getattr(self.model, "is_ready", None)
         if hook is not None:
             result = hook(args)
             if inspect.iscoroutine(result):
@@ -258,6 +268,12 @@ class ModelInstance:
             f"asynchronous decoupled model: {text}"
         )
         self.backend.log("ERROR", text)
+
+    def unready(self) -> str:
+        """Return why the model itself says that it cannot serve; nothing if it can."""
+        if self.ready_hook is None:
+            return ""
+        return unready(self.name, self.ready_hook, self.threads)
 
     @property
     def execute_place(self) -> str:

@@ -116,14 +116,7 @@ class Loader:
             )
             validate_poll(config)
         except ModelConfigError as error:
-            raise ModelLoadError(
-                f"failed to load '{directory.name}', failed to poll from model "
-                "repository",
-                code="INTERNAL",
-                reason=error.message,
-                advice=error.advice,
-                stage="poll",
-            ) from error
+            raise poll_failed(directory.name, error.message, error.advice) from error
         if config.scheduling == "sequence_batching" and not config.iterative:
             raise not_yet("sequence_batching")
         return config
@@ -181,6 +174,17 @@ def _check_stub_names(config: ModelConfig) -> None:
                 advice=f"The name {name!r} has {' '.join(found)}, which a shell would "
                 "act on. Rename the model, or its instance group.",
             )
+
+
+def poll_failed(name: str, reason: str, advice: str = "") -> ModelLoadError:
+    """Return the error of a model that is not even taken up: its reason is logged."""
+    return ModelLoadError(
+        f"failed to load '{name}', failed to poll from model repository",
+        code="INTERNAL",
+        reason=reason,
+        advice=advice,
+        stage="poll",
+    )
 
 
 def _load_failed(

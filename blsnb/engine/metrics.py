@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import itertools
 import math
 import re
 import threading
@@ -84,7 +85,7 @@ class Histogram(Sample):
 
     def __init__(self, labels: Labels, bounds: tuple[float, ...]) -> None:
         super().__init__("HISTOGRAM", labels)
-        if any(one >= next_ for one, next_ in zip(bounds, bounds[1:], strict=False)):
+        if any(low >= high for low, high in itertools.pairwise(bounds)):
             raise Refusal("Bucket Boundaries must be strictly sorted")
         self._bounds = bounds
         self._counts = [0] * (len(bounds) + 1)
@@ -226,7 +227,7 @@ class MetricRegistry:
             The server's own families.
         """
         with self._lock:
-            families = [*own, *self._families.values()]
+            families: list[Fixed | Family] = [*own, *self._families.values()]
         blocks: dict[str, list[str]] = {}
         for family in sorted(families, key=lambda each: _KINDS.index(each.kind)):
             lines = [_line(row) for row in family.rows()]

@@ -197,6 +197,7 @@ class StreamInflight(Inflight):
                 self._waiters.append(waiter)
             if self._hang is not None:
                 self.root.end(self._hang)
+                self.root.check()
             self._wait(waiter)
 
     def _wait(self, waiter: Waiter) -> None:

@@ -63,10 +63,17 @@ class ServedVersion:
         self.iterative = config.iterative
         self._iterations = Iterations()
         self._batching = config.max_batch_size > 0
+        self.says_ready = any(i.ready_hook is not None for i in pool.instances)
+        """Whether the model has a word on its readiness."""
         self._batches = config.scheduling == "dynamic_batching" and self._batching
         self._reshapes = Reshapes(config)
         self._output_notes = OutputNotes(config)
         self._zero_copy = config.parameters.get(_ZERO_COPY, "").lower() in _TRUE
+
+    def unready(self) -> str:
+        """Return why an instance says that it cannot serve; nothing if all can."""
+        reasons = (instance.unready() for instance in self.pool.instances)
+        return next((reason for reason in reasons if reason), "")
 
     def run(self, inflight: Inflight, certain: bool) -> ResponseMessage:
         """Run a request until its final response.
@@ -181,6 +188,8 @@ class ServedVersion:
             if inflight.root.ended is not None:
                 raise Unwind
             inflight.again = wants_again(request)
+            if execution.watched is not None:
+                execution.note_unasked()
             take_results(results, [inflight], instance.name)
         except ExecuteFailed as failure:
             call.compute_output_start_ns = _now()

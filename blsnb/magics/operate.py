@@ -43,7 +43,9 @@ SUBCOMMANDS = {
         "_infer",
     ),
     "stats": Subcommand(
-        "[NAME] [--json]", "show Triton's statistics of a model, or of all", "_stats"
+        "[NAME] [--json | --metrics]",
+        "show Triton's statistics of a model, or of all, or its metrics page",
+        "_stats",
     ),
     "log": Subcommand("[NAME]", "print what models have logged", "_log"),
     "help": Subcommand("[SUBCOMMAND]", "show this text", "_help"),
@@ -140,12 +142,14 @@ class OperateMagics(Magics):
 
     def _stats(self, text: str, namespace: Mapping[str, Any]) -> None:
         words = _arguments("stats", text, namespace, 0, 2)
-        as_json = "--json" in words
-        names = [word for word in words if word != "--json"]
-        if len(names) > 1 or any(name.startswith("-") for name in names):
+        forms = [word for word in words if word in ("--json", "--metrics")]
+        names = [word for word in words if word not in forms]
+        if max(len(names), len(forms)) > 1 or any(n.startswith("-") for n in names):
             raise UsageError(f"usage: %triton stats {SUBCOMMANDS['stats'].usage}")
         statistics = default.server().statistics(*names)
-        if as_json:
+        if "--metrics" in forms:
+            print(_metrics(*names))
+        elif forms:
             print(json.dumps(statistics, indent=1))
         else:
             display(statistics_table(statistics), raw=True)
@@ -182,6 +186,15 @@ def _arguments(
         usage = f"%triton {subcommand} {SUBCOMMANDS[subcommand].usage}".rstrip()
         raise UsageError(f"usage: {usage}")
     return words
+
+
+def _metrics(name: str | None = None) -> str:
+    """Return the metrics page, or those lines of it that are a model's own."""
+    text = default.server().metrics().rstrip("\n")
+    if name is None:
+        return text
+    label = f'{{model="{name}",'
+    return "\n".join(row for row in text.splitlines() if label in row)
 
 
 def statistics_table(statistics: Mapping[str, Any]) -> dict[str, str]:

@@ -63,6 +63,9 @@ class Backend(Protocol):
     ) -> asyncio.Future[Any]:
         """Run a request; the future holds what ``answer`` makes of the outcome."""
 
+    def watch(self, response: Any, model_name: str) -> None:
+        """See whether the model asks if a response is an error: this one is."""
+
     def log(self, level: str, text: str) -> None:
         """Write a line of the model's log."""
 
@@ -121,6 +124,9 @@ class Outside:
         """Refuse: no model is executing."""
         raise TritonModelException(BLS_OUTSIDE_EXECUTE)
 
+    def watch(self, response: Any, model_name: str) -> None:
+        """See nothing: no model is executing."""
+
     def log(self, level: str, text: str) -> None:
         """Say nothing: no model is there whose log it were."""
 
@@ -147,6 +153,11 @@ class Outside:
     def model_dir(self) -> str:
         """Refuse: no model is loading."""
         raise TritonModelException("get_model_dir() is for models only")
+
+
+def told(backend: Backend, failure: str, refusal: Refusal) -> TritonModelException:
+    """Return the exception by which a model learns of a refusal."""
+    return TritonModelException(failure + backend.refused(str(refusal)))
 
 
 def not_yet(what: str) -> NotYetError:

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from blsnb.pb_utils.backend import Backend, Refusal
+from blsnb.pb_utils.backend import Backend, Refusal, told
 from blsnb.pb_utils.errors import TritonModelException
-from blsnb.pb_utils.signature import Mismatch, compiled, string, truth
-
-_NO_CAST = (
-    "Unable to cast Python instance to C++ type (#define "
-    "PYBIND11_DETAILED_ERROR_MESSAGES or compile in debug mode for details)"
-)
+from blsnb.pb_utils.signature import NO_CAST, Mismatch, compiled, string, truth
 
 
 def control_functions(backend: Backend) -> dict[str, Any]:
@@ -27,7 +22,9 @@ def control_functions(backend: Backend) -> dict[str, Any]:
 
 
 def _load_model(backend: Backend) -> Any:
-    @compiled("load_model(model_name: str, config: str = '', files: object = None) -> None")
+    @compiled(
+        "load_model(model_name: str, config: str = '', files: object = None) -> None"
+    )
     def load_model(model_name: str, config: str = "", files: Any = None) -> None:
         """Load a model, or load it anew, and wait until it can serve.
 
@@ -49,7 +46,7 @@ def _load_model(backend: Backend) -> Any:
         try:
             backend.load_model(name, text, contents)
         except Refusal as refusal:
-            raise _told(backend, "Failed to load model: ", refusal) from refusal
+            raise told(backend, "Failed to load model: ", refusal) from refusal
 
     return load_model
 
@@ -69,7 +66,7 @@ def _path(path: Any) -> str:
     try:
         return string(path)
     except Mismatch:
-        raise RuntimeError(_NO_CAST) from None
+        raise RuntimeError(NO_CAST) from None
 
 
 def _content(content: Any) -> bytes:
@@ -80,9 +77,7 @@ def _content(content: Any) -> bytes:
 
 
 def _unload_model(backend: Backend) -> Any:
-    @compiled(
-        "unload_model(model_name: str, unload_dependents: bool = False) -> None"
-    )
+    @compiled("unload_model(model_name: str, unload_dependents: bool = False) -> None")
     def unload_model(model_name: str, unload_dependents: bool = False) -> None:
         """Stop serving a model; one that is not loaded is no error.
 
@@ -100,7 +95,7 @@ def _unload_model(backend: Backend) -> Any:
         try:
             backend.unload_model(name, dependents)
         except Refusal as refusal:
-            raise _told(backend, "Failed to unload model: ", refusal) from refusal
+            raise told(backend, "Failed to unload model: ", refusal) from refusal
 
     return unload_model
 
@@ -120,10 +115,6 @@ def _is_model_ready(backend: Backend) -> Any:
             return backend.is_model_ready(name, version)
         except Refusal as refusal:
             failure = "Failed to check model readiness: "
-            raise _told(backend, failure, refusal) from None
+            raise told(backend, failure, refusal) from None
 
     return is_model_ready
-
-
-def _told(backend: Backend, failure: str, refusal: Refusal) -> TritonModelException:
-    return TritonModelException(failure + backend.refused(str(refusal)))

@@ -95,3 +95,6 @@ class TritonError(Compiled, metaclass=_Codes):
     def code(self) -> ErrorCode:
         """Return the code."""
         return self._code
+
+
+setattr(TritonError, "__ErrorCode", ErrorCode)

@@ -7,11 +7,18 @@ import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from blsnb.pb_utils.backend import Backend, Outside, Refusal, Sample, SampleFamily
+from blsnb.pb_utils.backend import (
+    Backend,
+    Outside,
+    Refusal,
+    Sample,
+    SampleFamily,
+    told,
+)
 from blsnb.pb_utils.compiled_type import Compiled, CompiledType
 from blsnb.pb_utils.enums import MetricKind
 from blsnb.pb_utils.errors import TritonModelException
-from blsnb.pb_utils.signature import compiled, expect, real, string
+from blsnb.pb_utils.signature import NO_CAST, compiled, expect, real, string
 
 T = TypeVar("T")
 
@@ -20,10 +27,6 @@ _DELETED = (
     "Invalid metric operation as the corresponding 'MetricFamily' has been deleted. "
     "The 'MetricFamily' object should be deleted AFTER its corresponding 'Metric' "
     "objects have been deleted."
-)
-_NO_CAST = (
-    "Unable to cast Python instance to C++ type (#define "
-    "PYBIND11_DETAILED_ERROR_MESSAGES or compile in debug mode for details)"
 )
 _HISTOGRAM = MetricKind(2)
 
@@ -99,11 +102,11 @@ class Metric(Compiled):
         try:
             return operation(sample)
         except Refusal as refusal:
-            raise _told(self._backend, failure, refusal) from None
+            raise told(self._backend, failure, refusal) from None
 
 
-def _told(backend: Backend, failure: str, refusal: Refusal) -> TritonModelException:
-    return TritonModelException(failure + backend.refused(str(refusal)))
+_Metric = Metric
+"""Within the family, `Metric` is its method."""
 
 
 class MetricFamily(Compiled):
@@ -148,14 +151,14 @@ class MetricFamily(Compiled):
             made = self._backend.metric_family(name, description, kind.name)
         except Refusal as refusal:
             failure = "Error when creating MetricFamily: "
-            raise _told(self._backend, failure, refusal) from None
+            raise told(self._backend, failure, refusal) from None
         self._server_family = made
 
     @compiled(
         "Metric(self: c_python_backend_utils.MetricFamily, labels: object = None, "
         "buckets: object = None) -> c_python_backend_utils.Metric"
     )
-    def Metric(self, labels: Any = None, buckets: Any = None) -> Metric:  # noqa: N802 - Triton's name
+    def Metric(self, labels: Any = None, buckets: Any = None) -> _Metric:
         """Return the metric with these labels.
 
         Parameters
@@ -176,9 +179,9 @@ class MetricFamily(Compiled):
             sample = self._server_family.sample(texts, bounds)
         except Refusal as refusal:
             failure = "Error when creating Metric: "
-            raise _told(self._backend, failure, refusal) from None
+            raise told(self._backend, failure, refusal) from None
         self._samples.append(sample)
-        metric: Metric = object.__new__(Metric)
+        metric: _Metric = object.__new__(_Metric)
         metric._backend = self._backend
         metric._family = weakref.ref(self)
         metric._sample = weakref.ref(sample)
@@ -207,13 +210,11 @@ def _bounds(buckets: Any, kind: Any) -> tuple[float, ...]:
     if not isinstance(buckets, list):
         raise TritonModelException("Failed to create metric. Buckets must be a list.")
     if kind != _HISTOGRAM:
-        raise TritonModelException(
-            "Failed to create metric. Unexpected buckets found."
-        )
+        raise TritonModelException("Failed to create metric. Unexpected buckets found.")
     try:
         return tuple(map(real, buckets))
     except Exception:
-        raise RuntimeError(_NO_CAST) from None
+        raise RuntimeError(NO_CAST) from None
 
 
 def bound_metric_family(backend: Backend) -> type[MetricFamily]:

@@ -10,18 +10,19 @@ from typing import Any, cast
 import numpy as np
 
 from blsnb.pb_utils import functions
-from blsnb.pb_utils.backend import Backend, Outside, not_yet
+from blsnb.pb_utils.backend import Backend, Outside
 from blsnb.pb_utils.compiled_type import CompiledType
 from blsnb.pb_utils.config import ModelConfig
+from blsnb.pb_utils.control import control_functions
 from blsnb.pb_utils.enums import MemoryType, MetricKind
 from blsnb.pb_utils.errors import TritonError, TritonModelException
 from blsnb.pb_utils.logger import bound_logger
 from blsnb.pb_utils.memory import PreferredMemory
+from blsnb.pb_utils.metrics import Metric, bound_metric_family
 from blsnb.pb_utils.older import Classes, classes_of
 from blsnb.pb_utils.releases import NEWEST, Release
 from blsnb.pb_utils.request import InferenceRequest, InferenceTrace
 from blsnb.pb_utils.sender import InferenceResponseSender
-from blsnb.pb_utils.signature import compiled, string
 from blsnb.pb_utils.tensor import Tensor
 
 NAME = "triton_python_backend_utils"
@@ -108,7 +109,7 @@ def _shared_names(backend: Backend, classes: Classes) -> dict[str, Any]:
         "InferenceRequest": bound_request(backend, classes),
         "InferenceResponse": classes.response,
         "Logger": bound_logger(backend),
-        "MetricFamily": _later("MetricFamily"),
+        "MetricFamily": bound_metric_family(backend),
         "PreferredMemory": PreferredMemory,
         "TRITONSERVER_MEMORY_CPU": MemoryType(1),
         "TRITONSERVER_MEMORY_GPU": MemoryType(0),
@@ -116,27 +117,8 @@ def _shared_names(backend: Backend, classes: Classes) -> dict[str, Any]:
         "TritonError": TritonError,
         "TritonModelException": TritonModelException,
         "get_model_dir": backend.model_dir,
-        "is_model_ready": _is_model_ready(backend),
-        "load_model": _later("load_model"),
-        "unload_model": _later("unload_model"),
+        **control_functions(backend),
     }
-
-
-def _is_model_ready(backend: Backend) -> Any:
-    @compiled("is_model_ready(model_name: str, model_version: str = '') -> bool")
-    def is_model_ready(model_name: str, model_version: str = "") -> bool:
-        """Return whether a model, or a version of it, can serve."""
-        return backend.is_model_ready(string(model_name), string(model_version))
-
-    return is_model_ready
-
-
-def _later(name: str) -> Any:
-    def call(*_: Any, **__: Any) -> None:
-        raise not_yet(f"pb_utils.{name}")
-
-    call.__name__ = name
-    return call
 
 
 def bound_request(backend: Backend, classes: Classes) -> type[InferenceRequest]:
@@ -161,6 +143,7 @@ def compiled_module(
         InferenceResponseSender=InferenceResponseSender,
         InferenceTrace=InferenceTrace,
         MemoryType=MemoryType,
+        Metric=Metric,
         MetricKind=MetricKind,
         ResponseIterator=classes_of(release).iterator,
         **MetricKind.__members__,

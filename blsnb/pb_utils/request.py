@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import weakref
 from collections.abc import Callable, Sequence
 from types import NoneType
@@ -15,7 +14,7 @@ from blsnb.pb_utils.enums import MemoryType
 from blsnb.pb_utils.errors import TritonModelException
 from blsnb.pb_utils.iterator import ResponseIterator, over
 from blsnb.pb_utils.memory import PreferredMemory
-from blsnb.pb_utils.message import RequestMessage
+from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.pb_utils.older import Classes, classes_of
 from blsnb.pb_utils.parameters import as_text, checked
 from blsnb.pb_utils.releases import NEWEST
@@ -32,6 +31,7 @@ from blsnb.pb_utils.signature import (
     integer,
     list_of,
     string,
+    truth,
 )
 from blsnb.pb_utils.tensor import Tensor, receive, receive_view, transmit
 from blsnb.tensors.ref import TensorRef
@@ -260,10 +260,9 @@ class InferenceRequest(Compiled):
         ----------
         python_backend: src/infer_request.cc, InferRequest::Exec
         """
-        if decoupled is not False and _truth(decoupled):
+        if decoupled is not False and truth(decoupled):
             return self._iterate(self._backend.exec_decoupled(self._message()))
-        answer = self._backend.exec(self._message())
-        return receive_response(self._classes.response, answer)
+        return self._receive(self._backend.exec(self._message()))
 
     @compiled(_method("async_exec", "object", "decoupled: bool = False"))
     def async_exec(
@@ -280,11 +279,15 @@ class InferenceRequest(Compiled):
         ----------
         python_backend: src/pb_stub.cc, PYBIND11_EMBEDDED_MODULE, async_exec
         """
-        many = decoupled is not False and _truth(decoupled)
-        answer: Callable[[Any], Any] = self._iterate
-        if not many:
-            answer = functools.partial(receive_response, self._classes.response)
+        many = decoupled is not False and truth(decoupled)
+        answer: Callable[[Any], Any] = self._iterate if many else self._receive
         return self._backend.async_exec(self._message(), answer, many)
+
+    def _receive(self, message: ResponseMessage) -> InferenceResponse:
+        response = receive_response(self._classes.response, message)
+        if message.error is not None:
+            self._backend.watch(response, self._model_name)
+        return response
 
     def _iterate(self, responses: Responses) -> ResponseIterator:
         return over(self._classes.iterator, self._classes.response, responses)
@@ -324,13 +327,6 @@ class InferenceRequest(Compiled):
     def set_release_flags(self, flags: int, /) -> None:
         """Set what becomes of the request when ``execute`` returns."""
         self._release_flags = integer(flags, UINT32)
-
-
-def _truth(value: Any) -> bool:
-    """Return the value as a compiled bool parameter takes it."""
-    if isinstance(value, str) or not hasattr(type(value), "__bool__") or value is None:
-        raise Mismatch
-    return bool(value)
 
 
 def _correlation_id(value: Any) -> int | str:

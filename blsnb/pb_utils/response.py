@@ -40,8 +40,10 @@ class InferenceResponse(Compiled):
     python_backend: src/infer_response.cc, InferResponse::InferResponse
     """
 
-    __slots__ = ("_error", "_parameters", "_received", "_tensors")
+    __slots__ = ("_asked", "_error", "_parameters", "_received", "_tensors")
     _received: bool
+    _asked: bool
+    """Whether anyone looked if it is an error."""
 
     @compiled(
         "c_python_backend_utils.InferenceResponse(output_tensors: "
@@ -75,6 +77,7 @@ class InferenceResponse(Compiled):
     @compiled("has_error(self: c_python_backend_utils.InferenceResponse) -> bool")
     def has_error(self) -> bool:
         """Whether the request failed."""
+        self._asked = True
         return self._error is not None
 
     @compiled(
@@ -83,6 +86,7 @@ class InferenceResponse(Compiled):
     )
     def error(self) -> TritonError | None:
         """Return the error, or None."""
+        self._asked = True
         return self._error
 
     @compiled("parameters(self: c_python_backend_utils.InferenceResponse) -> str")
@@ -98,6 +102,8 @@ def send(response: InferenceResponse, requested: tuple[str, ...]) -> ResponseMes
     Triton (python_backend: src/infer_response.cc, PruneOutputTensors).
     """
     if response._error is not None:
+        # Passed on, it is its receiver's to ask.
+        response._asked = True
         error = response._error
         return ResponseMessage(error=error.message(), code=error.code().name)
     given = response._tensors
@@ -128,7 +134,13 @@ def receive_response(
     response._error = None
     response._parameters = message.parameters
     response._received = True
+    response._asked = False
     if message.error is not None:
         code = ErrorCode(CODE_NAMES.index(message.code))
         response._error = TritonError(message.error, code)
     return response
+
+
+def is_unasked(response: InferenceResponse) -> bool:
+    """Whether nobody looked if a received response is an error."""
+    return not response._asked

@@ -18,6 +18,13 @@ UINT64 = (0, 2**64 - 1)
 _COMPILED = "pybind11_builtins"
 
 
+NO_CAST = (
+    "Unable to cast Python instance to C++ type (#define "
+    "PYBIND11_DETAILED_ERROR_MESSAGES or compile in debug mode for details)"
+)
+"""What an element says that is of the wrong type."""
+
+
 class Missing:
     """Marks a parameter that was not given, where None would be a value."""
 
@@ -128,6 +135,19 @@ def real(value: Any) -> float:
         return float(value)
     except (OverflowError, TypeError, ValueError):
         raise Mismatch from None
+
+
+def truth(value: Any) -> bool:
+    """Return the value as a compiled bool parameter takes it.
+
+    Raises
+    ------
+    Mismatch
+        It is None, or of a type that says nothing of its truth.
+    """
+    if isinstance(value, str) or not hasattr(type(value), "__bool__") or value is None:
+        raise Mismatch
+    return bool(value)
 
 
 def string(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,11 @@ class ModelDirectory:
     Parameters
     ----------
     path
-        ``<repository>/<model>``; its last part is the model's name.
+        ``<repository>/<model>``.
+    model
+        The model's name, where it is not the last part of the path.
+    override
+        The configuration that takes the place of the one in the folder.
 
     References
     ----------
@@ -28,11 +33,13 @@ class ModelDirectory:
     """
 
     path: Path
+    model: str = ""
+    override: ModelConfig | None = None
 
     @property
     def name(self) -> str:
         """The model's name."""
-        return self.path.name
+        return self.model or self.path.name
 
     @property
     def config_file(self) -> Path:
@@ -65,6 +72,8 @@ class ModelDirectory:
         ModelConfigError
             The text is no configuration, or no UTF-8.
         """
+        if self.override is not None:
+            return self.override
         if not self.config_file.is_file():
             return ModelConfig()
         try:
@@ -76,6 +85,15 @@ class ModelDirectory:
                 advice=f"The file is no UTF-8 text: {error}.",
             ) from error
         return parse_pbtxt(text, path=str(self.config_file))
+
+    def modified_ns(self) -> int:
+        """Return when the folder, or anything in it, was changed last."""
+        newest = 0
+        for path in (self.path, *self.path.rglob("*")):
+            # A file may go while we look.
+            with contextlib.suppress(FileNotFoundError):
+                newest = max(newest, path.stat().st_mtime_ns)
+        return newest
 
     def has_model_file(self) -> bool:
         """Whether a version holds ``model.py``, which tells the backend."""

@@ -166,12 +166,15 @@ def _place(
 
 
 def _header(trace: Trace, state: State | None) -> Header:
-    run = {
+    run: Header = {
         "id": page_id(trace),
         "title": sendable(trace.title, _TEXT),
         "request_id": sendable(trace.request_id, _TEXT),
         "state": state or state_of(trace),
     }
+    if trace.folded:
+        # The rows are not all: what the page would count must be told.
+        run |= {"calls": trace.call_count, "errors": trace.error_count}
     return {
         "format": FORMAT,
         "run": run,

@@ -66,13 +66,13 @@ export class Toolbar {
   }
 
   draw(trace: Trace): void {
-    const { title, request_id, state } = trace.header.run;
+    const { title, request_id, state, calls = trace.n, errors = trace.errors } = trace.header.run;
     const shown =
       state === "running"
         ? "running"
         : state === "cancelled"
           ? "cancelled"
-          : trace.errors
+          : errors
             ? "error"
             : "done";
     this.#state.className = `state ${shown}`;
@@ -83,11 +83,10 @@ export class Toolbar {
     const models = new Set(trace.calls.model).size;
     const facts = [
       figure(time(trace.wall), "wall"),
-      figure(count(trace.n), plural(trace.n, "call")),
+      figure(count(calls), plural(calls, "call")),
       figure(count(models), plural(models, "model")),
     ];
-    if (trace.errors)
-      facts.push(figure(count(trace.errors), plural(trace.errors, "error"), "failed"));
+    if (errors) facts.push(figure(count(errors), plural(errors, "error"), "failed"));
     if (shown === "running" || shown === "cancelled")
       facts.push(h("span", { class: shown }, shown));
     this.#facts.replaceChildren(...facts);

@@ -92,6 +92,9 @@ export interface Run {
   title: string;
   request_id: string;
   state: "running" | "done" | "error" | "cancelled";
+  /** Of all calls, where some are only counted and have no rows. */
+  calls?: number;
+  errors?: number;
 }
 
 export interface Header {

@@ -164,6 +164,10 @@ class BlsnbTarget:
             return Failure("WouldHang", self.normalised(error.message))
         return self._failure(error.code, error.message)
 
+    def metrics(self) -> str:
+        """Return the metrics page."""
+        return self.server.metrics()
+
     def normalised(self, text: str) -> str:
         """Replace the path of the repository, and of our part of the Python file."""
         text = text.replace(str(REPOSITORIES), "<repo>")

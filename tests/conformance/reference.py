@@ -17,6 +17,9 @@ GOLDEN = Path(__file__).parent / "golden"
 RECORD = "BLSNB_RECORD_GOLDEN"
 REQUIRE = "BLSNB_REQUIRE_TRITON"
 
+FOLDER = r"/[^\s'\"()]*/folder\w{6,8}(?![\w.])"
+"""Where a model lies that was loaded from files given with the call."""
+
 Case = Callable[[Target], Any]
 
 
@@ -117,6 +120,7 @@ def plain(value: Any) -> Any:
         return plain(value.plain())
     if isinstance(value, str):
         value = re.sub(r" at 0x[0-9a-f]+", " at 0x…", value)
+        value = re.sub(FOLDER, "<folder>", value)
         return re.sub(r"/[^\s'\"]*/lib/python3\.\d+/", "<python>/", value)
     if isinstance(value, Failure | list | tuple):
         return [plain(each) for each in value]

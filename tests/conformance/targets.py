@@ -122,6 +122,9 @@ class Target(Protocol):
     def stream_together(self, requests: Sequence[Request]) -> list[list[Answer]]:
         """Send all requests, each on a stream of its own, without waiting."""
 
+    def metrics(self) -> str:
+        """Return the text of the server's metrics page."""
+
     def normalised(self, text: str) -> str:
         """Replace this target's own paths, as said above."""
 

@@ -42,6 +42,7 @@ class TritonServer:
         self.log = log
         grpc_port, http_port, metrics_port = free_ports(3)
         self.grpc_port, self.http_port = grpc_port, http_port
+        self.metrics_port = metrics_port
         command = [
             *die_with_us(),
             env.server,

@@ -108,6 +108,12 @@ class TritonTarget:
             return Answer(error=failure, final=final)
         return replace(self._answer(reply.infer_response), final=final)
 
+    def metrics(self) -> str:
+        """Return the text of the metrics port."""
+        url = f"http://127.0.0.1:{self.server.metrics_port}/metrics"
+        with urllib.request.urlopen(url, timeout=CALL_S) as reply:
+            return reply.read().decode()
+
     def normalised(self, text: str) -> str:
         """Replace this server's own paths."""
         text = text.replace(str(self.repository), "<repo>")

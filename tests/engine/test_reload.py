@@ -133,6 +133,7 @@ def test_requests_during_reloads_are_all_answered(server):
     for thread in threads:
         thread.start()
     for _ in range(20):
+        touch(server, "model")
         server.load("model")
     stop.set()
     for thread in threads:

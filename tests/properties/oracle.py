@@ -15,7 +15,7 @@ CONFIG = """
 input { name: "TREE" data_type: TYPE_STRING dims: [ 1 ] }
 output { name: "SUM" data_type: TYPE_INT64 dims: [ 1 ] }
 """
-SOURCE = '''
+SOURCE = """
 import asyncio
 import json
 
@@ -66,7 +66,8 @@ class TritonPythonModel:
         total = node["number"]
         for answer in answers:
             if not answer.has_error():
-                total += int(pb_utils.get_output_tensor_by_name(answer, "SUM").as_numpy()[0])
+                tensor = pb_utils.get_output_tensor_by_name(answer, "SUM")
+                total += int(tensor.as_numpy()[0])
             elif node["on_error"] == "pass":
                 return "answer", answer
             elif node["on_error"] == "wrap":
@@ -83,7 +84,7 @@ class TritonPythonModel:
     def failure(self, text, code="INTERNAL"):
         error = pb_utils.TritonError(text, getattr(pb_utils.TritonError, code))
         return pb_utils.InferenceResponse(error=error)
-'''
+"""
 
 
 @dataclass

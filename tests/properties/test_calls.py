@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 
@@ -44,13 +45,10 @@ class Trees:
 
     def run(self, node: Node) -> tuple[Run, InferenceError | None]:
         """Run a tree; a failure comes with the run to look at."""
-        import json
-
         text = np.array([json.dumps(node).encode()], np.object_)
         try:
             return self.server.infer("level0", {"TREE": text}), None
         except InferenceError as error:
-            assert error.run is not None
             return error.run, error
 
 

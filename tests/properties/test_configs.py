@@ -11,7 +11,7 @@ from blsnb.model.config import parse_json, parse_pbtxt
 @settings(max_examples=150, deadline=None)
 @given(configs())
 def test_a_config_reads_back_from_its_text(config):
-    """As a config.pbtxt, with any string, number, map, choice and unknown enumerator."""
+    """As a config.pbtxt, with any string, number, map and unknown enumerator."""
     assert config == parse_pbtxt(config.to_pbtxt())
 
 

@@ -3378,8 +3378,8 @@ var Toolbar = class {
     );
   }
   draw(trace) {
-    const { title, request_id, state } = trace.header.run;
-    const shown = state === "running" ? "running" : state === "cancelled" ? "cancelled" : trace.errors ? "error" : "done";
+    const { title, request_id, state, calls = trace.n, errors = trace.errors } = trace.header.run;
+    const shown = state === "running" ? "running" : state === "cancelled" ? "cancelled" : errors ? "error" : "done";
     this.#state.className = `state ${shown}`;
     this.#state.setAttribute("aria-label", shown);
     this.#state.setAttribute("title", shown);
@@ -3388,11 +3388,10 @@ var Toolbar = class {
     const models = new Set(trace.calls.model).size;
     const facts = [
       figure(time(trace.wall), "wall"),
-      figure(count(trace.n), plural(trace.n, "call")),
+      figure(count(calls), plural(calls, "call")),
       figure(count(models), plural(models, "model"))
     ];
-    if (trace.errors)
-      facts.push(figure(count(trace.errors), plural(trace.errors, "error"), "failed"));
+    if (errors) facts.push(figure(count(errors), plural(errors, "error"), "failed"));
     if (shown === "running" || shown === "cancelled")
       facts.push(h("span", { class: shown }, shown));
     this.#facts.replaceChildren(...facts);

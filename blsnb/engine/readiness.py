@@ -1,0 +1,44 @@
+"""Readiness: a model's own word on whether it can serve."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from blsnb.engine.failure import describe
+from blsnb.engine.threads import InstanceThreads, Outcome
+
+_PATIENCE_S = 5.0
+
+
+def unready(name: str, hook: Callable[[], Any], threads: InstanceThreads) -> str:
+    """Ask a model's ``is_ready``; return why it is not, or nothing if it is.
+
+    It runs beside ``execute``, on another thread; a coroutine on the instance's
+    event loop.
+
+    References
+    ----------
+    python_backend: src/pb_stub.cc, user-defined is_ready()
+    """
+    outcome = Outcome()
+    threads.fan_out().submit(outcome.settle, lambda: _ask(hook, threads))
+    if not outcome.waiter.wait(_PATIENCE_S):
+        return "Timed out waiting for user-defined is_ready() response"
+    if outcome.error is not None:
+        return describe(outcome.error, _ask.__code__)
+    if not isinstance(outcome.result, bool):
+        return "is_ready() must return a boolean value"
+    if not outcome.result:
+        return f"Model '{name}' is not ready (user-defined check failed)."
+    return ""
+
+
+def _ask(hook: Callable[[], Any], threads: InstanceThreads) -> Any:
+    answer = hook()
+    if inspect.iscoroutine(answer):
+        loop = threads.start_loop()
+        return asyncio.run_coroutine_threadsafe(answer, loop).result(_PATIENCE_S)
+    return answer

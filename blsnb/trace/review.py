@@ -1,0 +1,101 @@
+"""What Triton lets pass in a run and a reviewer would not: notes, from spans alone."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from blsnb.trace.events import ModelInfo
+from blsnb.trace.spans import Span
+
+_IN_TURN = 3
+"""So many calls one after the other are worth a word."""
+_SHARE = 0.2
+"""If they take at least this part of their caller's time."""
+_WAITING = 8
+"""So many calls that wait at once for the only instance are worth a word."""
+
+Notes = dict[int, list[str]]
+
+
+def review(spans: Sequence[Span], models: Sequence[ModelInfo]) -> Notes:
+    """Return notes by the row of the span that they belong to."""
+    notes: Notes = defaultdict(list)
+    for caller, calls in _loops(spans).items():
+        text = _missed_gather(spans[caller[0]], calls, models)
+        if text:
+            notes[caller[0]].append(text)
+    for row, text in _crowds(spans, models):
+        notes[row].append(text)
+    return dict(notes)
+
+
+def _loops(spans: Sequence[Span]) -> dict[tuple[int, int, int], list[Span]]:
+    """Return the calls that one line of one caller made of one model."""
+    loops: dict[tuple[int, int, int], list[Span]] = defaultdict(list)
+    for span in spans:
+        if span.parent >= 0 and span.line and span.request_end_ns:
+            loops[span.parent, span.line, span.model].append(span)
+    return {key: calls for key, calls in loops.items() if len(calls) >= _IN_TURN}
+
+
+def _missed_gather(caller: Span, calls: list[Span], models: Sequence[ModelInfo]) -> str:
+    calls = sorted(calls, key=lambda span: span.request_start_ns)
+    in_turn = all(
+        later.request_start_ns >= earlier.request_end_ns
+        for earlier, later in itertools.pairwise(calls)
+    )
+    took_ns = sum(call.duration_ns for call in calls)
+    if not in_turn or took_ns < _SHARE * caller.duration_ns or _is_chain(calls):
+        return ""
+    name = models[calls[0].model].name
+    return (
+        f"{len(calls)} calls of {name} (line {calls[0].line}) were made one after the "
+        f"other and took {took_ns / 1e6:.3g} ms in all. If none needs the answer of "
+        "another, ask them together: await asyncio.gather(*(r.async_exec() for r in "
+        "requests))."
+    )
+
+
+def _is_chain(calls: list[Span]) -> bool:
+    """Whether a later call was given what an earlier one had answered."""
+    answered: set[int] = set()
+    for call in calls:
+        if any(id(ref.data) in answered for ref in call.inputs):
+            return True
+        answered.update(id(ref.data) for ref in call.outputs if ref.data is not None)
+    return False
+
+
+def _crowds(
+    spans: Sequence[Span], models: Sequence[ModelInfo]
+) -> Iterable[tuple[int, str]]:
+    waited: dict[int, list[Span]] = defaultdict(list)
+    instances: dict[int, set[str]] = defaultdict(set)
+    for span in spans:
+        if span.compute_start_ns:
+            waited[span.model].append(span)
+            instances[span.model].add(span.instance)
+    for model, calls in waited.items():
+        most = _most_waiting(calls)
+        if len(instances[model]) == 1 and most >= _WAITING:
+            last = max(calls, key=lambda span: span.compute_start_ns)
+            name = models[model].name
+            yield (
+                last.index,
+                f"{most} calls of {name} waited at once for its only instance. With "
+                "more (--instances, or instance_group { count: … }) they run side by "
+                "side.",
+            )
+
+
+def _most_waiting(calls: list[Span]) -> int:
+    """Return how many calls were in the queue at once: exactly, by a sweep."""
+    changes = [(span.queue_start_ns, 1) for span in calls]
+    changes += [(span.compute_start_ns, -1) for span in calls]
+    most = waiting = 0
+    for _, change in sorted(changes):
+        waiting += change
+        most = max(most, waiting)
+    return most

@@ -1,0 +1,127 @@
+"""What stays behind of many loads and many calls, measured in a process of its own.
+
+Run as ``python leak_hunt.py cycles 10000`` or ``calls 1000000 1000``; prints JSON.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import linecache
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import numpy as np
+import stage
+from cells import CONFIG, DOUBLE, cell
+
+from blsnb import InferenceError, Server
+from blsnb.errors import ModelLoadError
+
+PAGE = 4096
+SETTLED_CYCLES = 1000
+SETTLED_CALLS = 10_000
+X = {"X": np.array([1, 2], np.float32)}
+FAN_OUT = cell(
+    """
+    calls = [ask("double", request).async_exec() for _ in range(2)]
+    return [reply(sum(answer_of(answer) for answer in await asyncio.gather(*calls)))]
+    """,
+    asynchronous=True,
+)
+RAISING = cell("raise ValueError('boom')")
+BROKEN = f"{DOUBLE}\nno_such_name\n"
+LOOP = cell(
+    """
+    value = np.zeros(1, np.float32)
+    for _ in range(int(x_of(request)[0])):
+        response = pb_utils.InferenceRequest(
+            model_name="identity",
+            inputs=[pb_utils.Tensor("X", value)],
+            requested_output_names=["Y"],
+        ).exec()
+        assert not response.has_error()
+        stage.values["tick"]()
+    return [reply(value)]
+    """
+)
+
+
+def rss() -> int:
+    """Return the memory that is resident, without what only waits for a collection."""
+    gc.collect()
+    return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE
+
+
+def state() -> dict[str, Any]:
+    """Return what no cycle may add to."""
+    return {
+        "rss": rss(),
+        "threads": sorted(thread.name for thread in threading.enumerate()),
+        "modules": sorted(sys.modules),
+        "lines": sorted(linecache.cache),
+        "importers": len(sys.path_importer_cache),
+    }
+
+
+def cycles(count: int) -> dict[str, Any]:
+    """Define, infer and unload so many models, good and bad; no source comes twice."""
+    sources = (DOUBLE, FAN_OUT, RAISING, BROKEN)
+    with Server() as server:
+        server.define("double", DOUBLE, config=CONFIG)
+        for number in range(1, count + 1):
+            one_cycle(server, f"{sources[number % 4]}# {number}\n", number)
+            if number == min(SETTLED_CYCLES, count // 2):
+                settled = state()
+        return {"settled": settled, "end": state()}
+
+
+def one_cycle(server: Server, source: str, number: int) -> None:
+    """Do what a cell does that defines a model, and one that asks it."""
+    server.note_origin(source, f"In[{number}]", 1)
+    try:
+        server.define("edited", source, config=CONFIG)
+        server.infer("edited", X)
+    except (InferenceError, ModelLoadError) as error:
+        # Shown, a traceback reads the lines of the model's file.
+        traceback.format_exception(error)
+    server.unload("edited")
+
+
+def calls(total: int, per_run: int) -> dict[str, Any]:
+    """Make so many BLS calls, some per request from outside."""
+    samples: list[tuple[int, int]] = []
+    with Server(trace_level="timestamps") as server:
+        server.define("identity", cell("return [reply(x_of(request))]"), config=CONFIG)
+        server.define("loop", LOOP, config=CONFIG)
+        stage.values["tick"] = ticking(samples)
+        for _ in range(total // per_run):
+            server.infer("loop", {"X": np.array([per_run], np.float32)})
+    return {"samples": samples}
+
+
+def ticking(samples: list[tuple[int, int]]) -> Callable[[], None]:
+    """Return what is called after each call, and measures now and then."""
+    count = 0
+
+    def tick() -> None:
+        nonlocal count
+        count += 1
+        if count % SETTLED_CALLS == 0:
+            samples.append((count, rss()))
+
+    return tick
+
+
+if __name__ == "__main__":
+    hunt = {"cycles": cycles, "calls": calls}[sys.argv[1]]
+    with contextlib.redirect_stdout(sys.stderr):
+        found = hunt(*map(int, sys.argv[2:]))
+    print(json.dumps(found))

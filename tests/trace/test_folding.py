@@ -1,0 +1,207 @@
+"""A long run keeps some of its calls, and counts the others."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blsnb.tensors.dtypes import BY_DATATYPE
+from blsnb.tensors.ref import freeze
+from blsnb.trace.events import Call, ModelInfo
+from blsnb.trace.folding import FoldedCounts, fold
+from blsnb.trace.recorder import Recorder, RunRecord
+from blsnb.trace.spans import trace_of
+
+MODELS = [ModelInfo(name, 1, "python", "cpu", "model", "") for name in "abc"]
+OUTER, INNER, _ = MODELS
+
+
+def a_call(parent: Call | None, number: int, **facts: object) -> Call:
+    """An ended call that took one nanosecond longer than the one before."""
+    call = Call(INNER if parent else OUTER, parent, number)
+    call.request_start_ns = 1000 * (number + 1)
+    call.request_end_ns = call.request_start_ns + number
+    call.ended = True
+    for name, value in facts.items():
+        setattr(call, name, value)
+    return call
+
+
+def a_loop(size: int) -> list[Call]:
+    """One call that makes others, one after the other."""
+    root = a_call(None, 0)
+    return [root, *(a_call(root, number) for number in range(1, size))]
+
+
+def a_run(recorder: Recorder, size: int, model: ModelInfo = INNER) -> RunRecord:
+    """Record one call from outside that makes others, and end the run."""
+    run = recorder.begin()
+    root = recorder.open(run, OUTER, None)
+    for _ in range(size - 1):
+        recorder.close(run, recorder.open(run, model, root), (), ())
+    recorder.close(run, root, (), ())
+    recorder.end(run)
+    return run
+
+
+def test_the_first_and_the_last_calls_stay():
+    """And of those between the slowest."""
+    calls = a_loop(20)
+    calls[10].request_end_ns += 500
+    left = fold(calls, 8)
+
+    assert [0, 1, 2, 3, 10, 16, 17, 18, 19] == [call.index for call in calls]
+    assert 11 == len(left)
+
+
+def test_failed_calls_stay_while_there_is_room():
+    """The latest ones, for one part in ten."""
+    calls = a_loop(100)
+    for number in (30, 40, 50, 60):
+        calls[number].error = "boom"
+    fold(calls, 20)
+
+    assert {50, 60} <= {call.index for call in calls}
+    assert not {30, 40} & {call.index for call in calls}
+
+
+def test_what_has_not_ended_stays_and_so_does_its_caller():
+    """Nobody is counted before all is known of it, and no call loses its caller."""
+    calls = a_loop(50)
+    caller = calls[20]
+    calls.append(a_call(caller, 50))
+    calls[25].ended = False
+    fold(calls, 4)
+
+    assert [0, 1, 20, 25, 48, 49, 50] == [
+        call.index for call in calls if call.index != 47
+    ]
+
+
+TREES = st.lists(
+    st.tuples(st.integers(0, 30), st.integers(0, 2), st.booleans(), st.booleans()),
+    max_size=60,
+)
+
+
+@given(TREES, st.lists(st.integers(0, 40), min_size=1, max_size=3))
+def test_whatever_is_folded_nothing_gets_lost(tree, rooms):
+    """Kept and counted calls, failures and times add up to all; callers are kept."""
+    calls = [a_call(None, 0, ended=False)]
+    for back, model, failed, ended in tree:
+        parent = calls[max(0, len(calls) - 1 - back)]
+        facts = {"model": MODELS[model], "error": "boom" * failed, "ended": ended}
+        calls.append(a_call(parent, len(calls), **facts))
+    before = list(calls)
+    counts = FoldedCounts()
+    for room in rooms:
+        counts.add(fold(calls, room))
+
+    folded = counts.listed()
+    gone = [call for call in before if call not in calls]
+    assert len(gone) == sum(each.calls for each in folded)
+    assert sum(bool(c.error) for c in gone) == sum(each.errors for each in folded)
+    assert sum(c.index for c in gone) == sum(each.duration_ns for each in folded)
+    assert sorted(calls, key=lambda call: call.index) == calls
+    assert all(call.parent is None or call.parent in calls for call in calls)
+    assert all(call.ended for call in gone)
+
+
+def test_a_run_longer_than_what_is_kept_is_folded_while_it_goes_on():
+    """Its trace has calls one by one, counts of the others, and the sum of all."""
+    recorder = Recorder(keep_calls=100, keep_runs=1)
+    run = a_run(recorder, 1000)
+    trace = trace_of(run.id, run.calls, 1, folded=run.folded.listed())
+
+    assert len(run.calls) <= 100
+    ((caller, model, count, _, _),) = run.folded.listed()
+    assert (OUTER, INNER, 1000 - len(run.calls)) == (caller, model, count)
+    # None of these calls has a time, so none is a span.
+    assert count == trace.call_count == trace.folded_count
+
+
+def test_the_newest_runs_keep_their_calls():
+    """Older ones keep their least, so that a long run does not empty short ones."""
+    recorder = Recorder(keep_calls=160, keep_runs=4)
+    short = a_run(recorder, 10)
+    long = [a_run(recorder, 100) for _ in range(3)]
+
+    assert 10 == len(short.calls)
+    assert 100 == len(long[2].calls)
+    assert 20 > len(long[0].calls)
+    assert 160 >= sum(len(run.calls) for run in recorder.runs)
+
+
+def test_a_pinned_run_keeps_every_call():
+    """Whatever comes after it."""
+    recorder = Recorder(keep_calls=100)
+    pinned = a_run(recorder, 90)
+    pinned.pinned = True
+    newer = a_run(recorder, 300)
+
+    assert 90 == len(pinned.calls)
+    assert newer.folded.listed()
+
+
+def test_calls_that_are_only_counted_hold_no_values():
+    """Nor does the run's own sum still have them."""
+    recorder = Recorder(keep_calls=40, keep_runs=1)
+    tensor = freeze("T", np.zeros(8, np.uint8), BY_DATATYPE["UINT8"])
+    run = recorder.begin()
+    for _ in range(200):
+        recorder.close(run, recorder.open(run, INNER, None), (tensor,), ())
+
+    assert set(run.held) <= set(run.calls)
+    assert 8 * len(run.held) == run.held_bytes
+    recorder.end(run)
+    assert 8 * len(run.held) == run.held_bytes
+
+
+def test_what_cannot_be_folded_does_not_cost_every_call():
+    """Calls that all go on are kept, and looked at again only now and then."""
+    recorder = Recorder(keep_calls=64, keep_runs=1)
+    run = recorder.begin()
+    parent = None
+    folds = set()
+    for _ in range(200):
+        parent = recorder.open(run, INNER, parent)
+        folds.add(run.fold_at)
+
+    assert 200 == len(run.calls)
+    assert len(folds) < 40
+
+
+def test_a_trace_taken_before_a_fold_is_obsolete():
+    """Who looks again sees what is kept now."""
+    recorder = Recorder(keep_calls=100, keep_runs=2)
+    run = a_run(recorder, 90)
+    run.taken = object()  # type: ignore[assignment]
+    a_run(recorder, 300)
+
+    assert run.taken is None
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_threads_that_add_to_one_run_lose_no_call(level):
+    """Each call is kept or counted, once."""
+    recorder = Recorder(keep_calls=200, keep_runs=1)
+    run = recorder.begin()
+    root = recorder.open(run, OUTER, None)
+
+    def work() -> None:
+        for _ in range(500):
+            recorder.close(run, recorder.open(run, INNER, root), (), ())
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    folded = sum(each.calls for each in run.folded.listed())
+    assert 2001 == len(run.calls) + folded
+    assert len(run.calls) <= 250
