@@ -13,6 +13,7 @@ from blsnb.errors import NotYetError
 from blsnb.options import options
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.recorder import RunRecord
+from blsnb.trace.review import reviewed
 from blsnb.trace.spans import Trace, trace_of
 
 
@@ -73,6 +74,16 @@ def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
+def take_trace(record: RunRecord) -> Trace:
+    """Return what is recorded of a run so far, with notes if they are wanted."""
+    calls = list(record.calls)
+    folded = record.folded.listed()
+    trace = trace_of(
+        record.id, calls, time.monotonic_ns(), notes=options.notes, folded=folded
+    )
+    return reviewed(trace) if options.notes else trace
+
+
 class Run:
     """One request from outside, answered or failed, with its trace.
 
@@ -112,7 +123,7 @@ class Run:
         failed = f", {trace.error_count} failed" if trace.error_count else ""
         return (
             f"<Run {self.model_name}: {wall:.3g} ms, "
-            f"{_counted(len(trace.spans), 'call')}, "
+            f"{_counted(trace.call_count, 'call')}, "
             f"{_counted(len(trace.models), 'model')}{failed}>"
         )
 
@@ -144,8 +155,7 @@ class Run:
         record = self._record
         if record.taken is None or self._with_notes is not options.notes:
             self._with_notes = options.notes
-            now_ns = time.monotonic_ns()
-            trace = trace_of(record.id, record.calls, now_ns, notes=options.notes)
+            trace = take_trace(record)
             # What still changes is not kept; what is kept goes with its values.
             if not record.ended or trace.running:
                 return trace

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import stage
+from conformance.header import pytest_report_header  # noqa: F401 (a hook)
 
 from blsnb.inference_server import Server
 

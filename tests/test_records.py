@@ -7,7 +7,7 @@ import logging
 
 import numpy as np
 import pytest
-from cells import CONFIG, DOUBLE, calling, cell
+from cells import CONFIG, DOUBLE, calling, cell, touch
 
 from blsnb import InferenceError, Server
 

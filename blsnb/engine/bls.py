@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import logging
 import sys
 import threading
 import time
 import types
-import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -30,19 +28,15 @@ from blsnb.pb_utils.errors import TritonModelException
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.pb_utils.parameters import UNSUPPORTED, fits
 from blsnb.pb_utils.response import InferenceResponse
-from blsnb.trace.events import CallFlag, LogLine
+from blsnb.trace.events import Call, CallFlag, LogLine
 
 if TYPE_CHECKING:
     from blsnb.engine.control import ModelControl
     from blsnb.engine.instance import ModelInstance
     from blsnb.engine.metrics import MetricRegistry
 
-_LEVELS = {
-    "INFO": logging.INFO,
-    "WARNING": logging.WARNING,
-    "ERROR": logging.ERROR,
-    "VERBOSE": logging.DEBUG,
-}
+_MOST_LINES = 1000
+"""So many lines of one call are kept in the trace."""
 
 
 class Caller:
@@ -139,7 +133,7 @@ class InstanceBackend:
         self._router = router
         self._instance = instance
         self._log = log
-        self._noted_root: Callable[[], RootRequest | None] = lambda: None
+        self._noted_root: RootRequest | None = None
 
     def exec(self, message: RequestMessage) -> ResponseMessage:
         """Run a request on its model and wait for the answer.
@@ -195,7 +189,7 @@ class InstanceBackend:
         if execution is not None:
             own = execution.thread_id == threading.get_ident()
             parent = named or execution.inflight
-            if mark is None and parent.root is not self._noted_root():
+            if mark is None and parent.root is not self._noted_root:
                 self._note_untraced(parent, message.model_name, line)
             if own and parent.root.ended is not None:
                 raise Unwind
@@ -213,7 +207,7 @@ class InstanceBackend:
 
     def _note_untraced(self, parent: Inflight, model_name: str, line: int) -> None:
         """Note, once in a run, a call that Triton's trace would not show."""
-        self._noted_root = weakref.ref(parent.root)
+        self._noted_root = parent.root
         parent.note(
             f"The call of {model_name} in line {line} is made without "
             "trace=request.trace(): Triton's own trace would not show it."
@@ -282,10 +276,7 @@ class InstanceBackend:
         if execution is not None:
             if execution.thread_id == threading.get_ident():
                 execution.root.check()
-            call = execution.call
-            if call.logs is None:
-                call.logs = []
-            call.logs.append(LogLine(time.monotonic_ns(), level, text))
+            _keep_line(execution.call, level, text)
         if level != "PRINT":
             filename, line = _user_frame()
             self._log(level, text, filename, line)
@@ -354,6 +345,15 @@ class BlsResponses:
     def cancel(self) -> None:
         """Say that no more are wanted."""
         self._responses.cancel()
+
+
+def _keep_line(call: Call, level: str, text: str) -> None:
+    if call.logs is None:
+        call.logs = []
+    if len(call.logs) == _MOST_LINES:
+        level, text = "INFO", f"only the first {_MOST_LINES} lines are kept\n"
+    if len(call.logs) <= _MOST_LINES:
+        call.logs.append(LogLine(time.monotonic_ns(), level, text))
 
 
 def _line_in(filename: str) -> int:

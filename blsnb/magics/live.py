@@ -9,7 +9,8 @@ from IPython.display import display
 
 from blsnb import views
 from blsnb.magics.display import bundle
-from blsnb.trace.spans import Trace, trace_of
+from blsnb.run import take_trace
+from blsnb.trace.spans import Trace
 
 if TYPE_CHECKING:
     from blsnb.trace.recorder import RunRecord
@@ -31,13 +32,7 @@ class LiveView:
         self.tick()
 
     def _trace(self) -> Trace:
-        record = self._record
-        return trace_of(
-            record.id,
-            list(record.calls),
-            time.monotonic_ns(),
-            folded=record.folded.listed(),
-        )
+        return take_trace(self._record)
 
     def tick(self) -> None:
         """Send what happened, if it is time to."""

@@ -149,14 +149,9 @@ def _is_last(call: Call) -> bool:
 
 def trace_now(record: RunRecord) -> Trace:
     """Return what is recorded of a run so far."""
-    from blsnb.trace.spans import trace_of
+    from blsnb.run import take_trace
 
-    return trace_of(
-        record.id,
-        list(record.calls),
-        time.monotonic_ns(),
-        folded=record.folded.listed(),
-    )
+    return take_trace(record)
 
 
 def register(shell: Any, runs: RunDisplay) -> Callable[[], None]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from blsnb.trace.events import ModelInfo
-from blsnb.trace.spans import Span
+from blsnb.trace.spans import Span, Trace
 
 _IN_TURN = 3
 """So many calls one after the other are worth a word."""
@@ -17,6 +18,20 @@ _WAITING = 8
 """So many calls that wait at once for the only instance are worth a word."""
 
 Notes = dict[int, list[str]]
+
+
+def reviewed(trace: Trace) -> Trace:
+    """Return a trace whose spans carry the notes of a review, after their own."""
+    notes = {} if trace.running else review(trace.spans, trace.models)
+    if not notes:
+        return trace
+    spans = tuple(
+        replace(span, notes=(*span.notes, *notes[span.index]))
+        if span.index in notes
+        else span
+        for span in trace.spans
+    )
+    return replace(trace, spans=spans)
 
 
 def review(spans: Sequence[Span], models: Sequence[ModelInfo]) -> Notes:

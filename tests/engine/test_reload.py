@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import stage
-from cells import CONFIG, DOUBLE, cell, instances
+from cells import CONFIG, DOUBLE, cell, instances, touch
 
 from blsnb.errors import ModelLoadError
 from blsnb.inference_server import Server

@@ -1,0 +1,168 @@
+"""A model that loads, unloads and asks for other models."""
+
+import pytest
+
+from .asking import run
+
+SETUP = '''
+A = np.ones(4, dtype=np.float32)
+def declared(*outputs):
+    tensors = [{"name": n, "data_type": "TYPE_FP32", "dims": [4]} for n in ("A", "B")]
+    made = [{"name": n, "data_type": "TYPE_FP32", "dims": [4]} for n in outputs]
+    return json.dumps({"backend": "python", "input": tensors, "output": made})
+def add(*outputs):
+    see(bls("add", outputs, ("A", A), ("B", A)))
+SOURCE = b"""
+import os
+import triton_python_backend_utils as pb_utils
+class TritonPythonModel:
+    def initialize(self, args):
+        self.args = args
+    def execute(self, requests):
+        folder = self.args["model_repository"]
+        raise ValueError(repr((pb_utils.get_model_dir(), folder, __file__, sorted(os.listdir(folder)))))
+"""
+EMPTY = b"class TritonPythonModel: pass"
+BARE = json.dumps({"backend": "python"})
+'''
+
+
+def alone(target, code, *models):
+    """Run text in a fresh process: after a refusal Triton's next may be its last."""
+    target.unload("repl")
+    try:
+        return run(target, f"{SETUP}\nif True:\n    {code.strip()}\n", *models)
+    finally:
+        run(target, 'pb_utils.unload_model("given")')
+        for name in ("repl", *models):
+            target.unload(name)
+
+
+REFUSED = {
+    "an unknown model": 'pb_utils.load_model("nope")',
+    "no name": 'pb_utils.load_model("nope/..")',
+    "a configuration that is no JSON": 'pb_utils.load_model("add", "{")',
+    "a blank configuration": 'pb_utils.load_model("add", " ")',
+    "an unknown field": 'pb_utils.load_model("add", \'{"bogus": 1}\')',
+    "another name": 'pb_utils.load_model("add", \'{"name": "other"}\')',
+    "files without configuration": (
+        'pb_utils.load_model("given", files={"file:1/model.py": EMPTY})'
+    ),
+    "no files": 'pb_utils.load_model("given", BARE, {})',
+    "a key without file:": 'pb_utils.load_model("given", BARE, {"1/model.py": EMPTY})',
+    "a path that leads out": (
+        'pb_utils.load_model("given", BARE, {"file:../model.py": EMPTY})'
+    ),
+    "no version": 'pb_utils.load_model("given", BARE, {"file:model.py": EMPTY})',
+    "an empty file": 'pb_utils.load_model("given", BARE, {"file:1/model.py": b""})',
+    "a version -1": 'pb_utils.is_model_ready("add", "-1")',
+    "a version -1 of nobody": 'pb_utils.is_model_ready("nope", "-1")',
+}
+
+
+@pytest.mark.parametrize("action", REFUSED.values(), ids=REFUSED)
+def test_the_server_refuses(agree, action):
+    """Each is an error that names the instance and the reason."""
+    agree(lambda target: alone(target, f"trial(lambda: {action})", "add"))
+
+
+def test_a_model_that_does_not_load(agree):
+    """The error holds the whole text of the load, with the model's own frames."""
+
+    def case(target):
+        target.load("broken_initialize")
+        code = 'trial(lambda: pb_utils.load_model("broken_initialize"))'
+        return alone(target, code, "broken_initialize")
+
+    agree(case)
+
+
+DONE = {
+    "load again": 'trial(lambda: pb_utils.load_model("add")); add("SUM")',
+    "unload and load": """
+    trial(lambda: pb_utils.unload_model("add"))
+    see(pb_utils.is_model_ready("add")); add("SUM")
+    trial(lambda: pb_utils.load_model("add"))
+    see(pb_utils.is_model_ready("add")); add("SUM")
+    """,
+    "unload twice": """
+    for name in ("add", "add", "nope", ""):
+        trial(lambda: pb_utils.unload_model(name)); see(pb_utils.is_model_ready(name))
+    """,
+    "unload dependents": """
+    trial(lambda: pb_utils.unload_model("add", unload_dependents=True))
+    see(pb_utils.is_model_ready("add"))
+    """,
+    "ready": """
+    for asked in (("add",), ("add", "1"), ("add", "2"), ("add", "0"), ("add", ""), ("",)):
+        trial(lambda: pb_utils.is_model_ready(*asked))
+    """,
+    "another configuration": """
+    trial(lambda: pb_utils.load_model("add", declared("SUM")))
+    add("SUM"); add("DIFFERENCE")
+    """,
+    "a plain load keeps it": """
+    pb_utils.load_model("add", config=declared("SUM"))
+    trial(lambda: pb_utils.load_model("add")); add("DIFFERENCE")
+    """,
+    "unloading forgets it": """
+    pb_utils.load_model("add", declared("SUM"))
+    pb_utils.unload_model("add"); pb_utils.load_model("add"); add("DIFFERENCE")
+    """,
+    "no files are no override": """
+    pb_utils.load_model("add", declared("SUM"), {}); add("SUM"); add("DIFFERENCE")
+    """,
+    "given files": """
+    trial(lambda: pb_utils.load_model("given", declared("SUM"), {"file:1/model.py": SOURCE}))
+    see(pb_utils.is_model_ready("given"), bls("given", [], ("A", A), ("B", A)))
+    """,
+    "given files, again": """
+    trial(lambda: pb_utils.load_model("given", BARE, {"file:2/model.py": EMPTY}))
+    see([pb_utils.is_model_ready("given", version) for version in ("", "1", "2", "3")])
+    trial(lambda: pb_utils.load_model("given", BARE, {"file:3/model.py": EMPTY}))
+    see([pb_utils.is_model_ready("given", version) for version in ("", "1", "2", "3")])
+    """,
+    "given files are forgotten": """
+    pb_utils.load_model("given", BARE, {"file:1/model.py": EMPTY})
+    pb_utils.unload_model("given"); see(pb_utils.is_model_ready("given"))
+    trial(lambda: pb_utils.load_model("given"))
+    """,
+}
+
+
+@pytest.mark.parametrize("code", DONE.values(), ids=DONE)
+def test_models_come_and_go(agree, code):
+    """Loading waits until a model serves; unloading takes it away at once."""
+    agree(lambda target: alone(target, code, "add"))
+
+
+ARGUMENTS = {
+    "load_model": """
+        for args in ((), (1,), (None,), ("m", {}), ("m", None), ("m", "", None, 1)):
+            trial(lambda: pb_utils.load_model(*args))
+        trial(lambda: pb_utils.load_model("m", files=[]))
+        trial(lambda: pb_utils.load_model("m", "", "x"))
+        trial(lambda: pb_utils.load_model("m", "", {1: b"x"}))
+        for content in ("x", bytearray(b"x"), None, 3):
+            trial(lambda: pb_utils.load_model("m", "", {"file:1/model.py": content}))
+        trial(lambda: pb_utils.load_model("m", more=1))
+        """,
+    "unload_model": """
+        for args in ((), (1,), ("m", "x"), ("m", None), ("m", 1.5, 2), ("m", [])):
+            trial(lambda: pb_utils.unload_model(*args))
+        for flag in (1, 0, np.bool_(True), 2.5):
+            trial(lambda: pb_utils.unload_model("nope", flag))
+        trial(lambda: pb_utils.unload_model(b"nope"))
+        """,
+    "is_model_ready": """
+        for args in ((), (1,), ("m", 1), ("m", None), ("m", "1", 2)):
+            trial(lambda: pb_utils.is_model_ready(*args))
+        trial(lambda: pb_utils.is_model_ready(b"nope", b"1"))
+        """,
+}
+
+
+@pytest.mark.parametrize("code", ARGUMENTS.values(), ids=ARGUMENTS)
+def test_arguments_are_checked(agree, code):
+    """Each wrong argument is an error of the same class and text."""
+    agree(lambda target: run(target, f"if True:{code}"))

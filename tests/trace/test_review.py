@@ -1,0 +1,102 @@
+"""What a reviewer would say of a run."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from blsnb.tensors.dtypes import BY_DATATYPE
+from blsnb.tensors.ref import TensorRef
+from blsnb.trace.events import Call, ModelInfo
+from blsnb.trace.review import review, reviewed
+from blsnb.trace.spans import Trace, trace_of
+
+PIPELINE = ModelInfo("pipeline", 1, "python", "cpu", "model", "")
+CROP = ModelInfo("crop", 1, "python", "cpu", "model", "")
+
+
+def call(
+    model: ModelInfo,
+    parent: Call | None,
+    start: int,
+    end: int,
+    queued: int = 0,
+    instance: str = "crop_0",
+) -> Call:
+    """Return a call; times are microseconds."""
+    made = Call(model, parent, 0)
+    made.line = 7
+    made.instance = instance
+    made.request_start_ns = made.queue_start_ns = start * 1000
+    made.compute_start_ns = (start + queued) * 1000
+    made.request_end_ns = end * 1000
+    return made
+
+
+def trace(*children: tuple[int, ...]) -> Trace:
+    """Return the trace of a pipeline and the calls that it made."""
+    root = call(PIPELINE, None, 1, 101, instance="pipeline_0")
+    calls = [call(CROP, root, *child) for child in children]
+    return trace_of("run", [root, *calls], 102_000)
+
+
+def notes(trace: Trace) -> dict[int, list[str]]:
+    """Return the notes of a review."""
+    return review(trace.spans, trace.models)
+
+
+def test_calls_made_one_after_the_other_may_be_a_missed_gather():
+    """Three of one line, one model and a good part of the time get a word."""
+    found = notes(trace((2, 20), (21, 40), (41, 60)))
+
+    (text,) = found[0]
+    assert [0] == list(found)
+    assert text.startswith("3 calls of crop (line 7) were made one after the other")
+    assert "asyncio.gather" in text
+
+
+def test_calls_that_overlap_need_no_word():
+    """They were asked together."""
+    assert {} == notes(trace((2, 40), (3, 41), (4, 42)))
+
+
+def test_short_calls_need_no_word():
+    """What takes no time of its caller need not be faster."""
+    assert {} == notes(trace((2, 3), (4, 5), (6, 7)))
+
+
+def test_a_chain_needs_no_word():
+    """A call that is given an earlier one's answer must wait for it."""
+    made = trace((2, 20), (21, 40), (41, 60))
+    value = TensorRef("X", BY_DATATYPE["INT8"], (1,), b"\1")
+    spans = list(made.spans)
+    spans[1] = dataclasses.replace(spans[1], outputs=(value,))
+    spans[2] = dataclasses.replace(spans[2], inputs=(value,))
+
+    assert {} == review(spans, made.models)
+
+
+def test_a_crowd_before_the_only_instance_gets_a_word():
+    """On the call that was served last."""
+    found = notes(trace(*[(2 + n, 90, 30 + n) for n in range(8)]))
+
+    assert [8] == list(found)
+    assert "8 calls of crop waited at once for its only instance" in found[8][0]
+
+
+def test_a_crowd_before_several_instances_needs_no_word():
+    """Its size is known to the author."""
+    made = trace(*[(2 + n, 90, 30 + n) for n in range(8)])
+    spans = [
+        dataclasses.replace(span, instance=f"crop_{span.index % 2}")
+        for span in made.spans
+    ]
+
+    assert {} == review(spans, made.models)
+
+
+def test_a_reviewed_trace_carries_the_notes():
+    """After those that were made while it ran."""
+    made = reviewed(trace((2, 20), (21, 40), (41, 60)))
+
+    assert 1 == len(made.spans[0].notes)
+    assert ((), (), ()) == tuple(span.notes for span in made.spans[1:])
