@@ -8,6 +8,7 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import itertools
+import linecache
 import os
 import re
 import site
@@ -94,15 +95,15 @@ class World:
         for name in list(sys.modules):
             if _world_name(name) == self.package:
                 del sys.modules[name]
-        self._forget_finders()
+        self._forget_files()
 
-    def _forget_finders(self) -> None:
-        """Let Python forget how it looked into the model's folder."""
-        folder = self.folders[1]
-        for path in list(sys.path_importer_cache):
-            if path == folder or path.startswith(folder + os.sep):
+    def _forget_files(self) -> None:
+        """Let Python forget what it has seen in the model's folder."""
+        inside = self.folders[1] + os.sep
+        for seen in (sys.path_importer_cache, linecache.cache):
+            for path in [p for p in list(seen) if f"{p}{os.sep}".startswith(inside)]:
                 # Another world of the same model may have been faster.
-                sys.path_importer_cache.pop(path, None)
+                seen.pop(path, None)
 
     def new_module(self, name: str) -> types.ModuleType:
         """Return an empty module whose imports and prints are the instance's."""
@@ -170,6 +171,10 @@ class _WorldLoader(importlib.machinery.SourceFileLoader):
     No compiled file is kept: one written within the same second would be taken
     for the new source.
     """
+
+    get_source = None  # type: ignore[assignment]
+    """None: a traceback would have Python remember every model that it shows, while
+    lines are read from the file anyway."""
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> Any:
         """Return the module that the file's code will fill."""

@@ -28,6 +28,11 @@ class CompiledType(type):
     def __name__(cls) -> str:  # type: ignore[override]
         return cls.__qualname__.rpartition(".")[2]
 
+    def __dir__(cls) -> list[str]:
+        """List the names, without those that a release does not have."""
+        absent = getattr(cls, "_absent", ())
+        return [name for name in super().__dir__() if name not in absent]
+
     def __init__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> None:
         super().__init__(name, bases, body)
         home = str(body.get("__module__"))

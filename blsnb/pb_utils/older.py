@@ -33,6 +33,7 @@ class InferenceResponse(newest_response.InferenceResponse):
     """A response without parameters."""
 
     __slots__ = ()
+    _absent = ("parameters",)
     parameters: Any = _Absent()
 
     @compiled(
@@ -54,6 +55,7 @@ class ResponseIterator(newest_iterator.ResponseIterator):
     """An iterator that cannot be cancelled."""
 
     __slots__ = ()
+    _absent = ("cancel",)
     cancel: Any = _Absent()
 
 

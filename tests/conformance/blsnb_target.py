@@ -9,7 +9,7 @@ import platform
 import re
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -26,11 +26,13 @@ from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.tensors.dtypes import BY_DATATYPE, DType
 from blsnb.tensors.ref import TensorRef
 
-from .targets import REPOSITORIES, Answer, Failure, Request, Value
+from .targets import REPOSITORIES, Answer, Failure, Request, T, Value
 
 OWN = re.escape(str(Path(blsnb.pb_utils.__file__).parent)) + r"/\w+\.py"
 INVALID = DType("TYPE_INVALID", "<invalid>", 0, None, 0)
 EMPTY_FINAL = "triton_enable_empty_final_response"
+TOO_LATE = Failure("DEADLINE_EXCEEDED", "Deadline Exceeded")
+CANCELLED = Failure("CANCELLED", "Locally cancelled by application!")
 GRPC_CODES = {"INVALID_ARG": "INVALID_ARGUMENT", "UNSUPPORTED": "UNIMPLEMENTED"}
 
 
@@ -88,14 +90,14 @@ class BlsnbTarget:
             with warnings.catch_warnings():
                 # The real models run in processes that know nothing of pytest.
                 warnings.simplefilter("default")
-                deadline = time.monotonic_ns() + round(request.deadline_s * 1e9)
-                answer = self.server._engine.infer(message, deadline)
+                deadline_ns = time.monotonic_ns() + round(request.deadline_s * 1e9)
+                answer = self.server._engine.infer(message, deadline_ns)
         except RequestError as error:
             return Answer(error=self._failure(error.code, error.message))
         except InferenceError as error:
             return Answer(error=self._hung(error))
-        if time.monotonic_ns() > deadline:
-            return Answer(error=Failure("DEADLINE_EXCEEDED", "Deadline Exceeded"))
+        if time.monotonic_ns() > deadline_ns:
+            return Answer(error=TOO_LATE)
         return self._answer(answer.response)
 
     def infer_together(self, requests: Sequence[Request]) -> list[Answer]:
@@ -112,7 +114,8 @@ class BlsnbTarget:
         message = message_of(request)
         told = bool(message.parameters.pop(EMPTY_FINAL, False))
         engine = self.server._engine
-        root = engine.open(time.monotonic_ns() + round(request.deadline_s * 1e9))
+        deadline_ns = time.monotonic_ns() + round(request.deadline_s * 1e9)
+        root = engine.open(deadline_ns)
         caller = Caller(root, None, None, 0, outside=True)
         answers: list[Answer] = []
         try:
@@ -120,12 +123,13 @@ class BlsnbTarget:
                 root, lambda: engine.route_many(message, caller)
             )
             for response in self._until_the_end(root, responses):
+                if time.monotonic_ns() > deadline_ns:
+                    return [*answers, Answer(error=TOO_LATE)]
                 if told or not isinstance(response, FinalFlag):
                     answers.append(self._streamed(response))
                 if len(answers) == cancel_after != 0:
                     root.cancel()
-                    cancelled = Failure("CANCELLED", "Locally cancelled by application!")
-                    return [*answers, Answer(error=cancelled)]
+                    return [*answers, Answer(error=CANCELLED)]
         except RequestError as error:
             refused = Failure("", self.normalised(error.message))
             answers.append(Answer(error=refused))
@@ -163,6 +167,10 @@ class BlsnbTarget:
         if isinstance(error, WouldHang):
             return Failure("WouldHang", self.normalised(error.message))
         return self._failure(error.code, error.message)
+
+    def surviving(self, work: Callable[[], T]) -> T:
+        """Do work: blsnb does not die of it."""
+        return work()
 
     def metrics(self) -> str:
         """Return the metrics page."""

@@ -1,6 +1,6 @@
 """Rewrite rows.json: python tests/conformance/rows.py FOLDER_OF_THE_SPECIFICATION.
 
-Every row of every table in §1–§22 of its ``pb_utils.md`` has an id there. A row that
+Every row of every table in §1 to §22 of its ``pb_utils.md`` has an id there. A row that
 is new begins as ``not yet``; what is said of the others stays as it is.
 """
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
+T = TypeVar("T")
 REPOSITORIES = Path(__file__).parents[1] / "repositories"
 
 
@@ -121,6 +122,9 @@ class Target(Protocol):
 
     def stream_together(self, requests: Sequence[Request]) -> list[list[Answer]]:
         """Send all requests, each on a stream of its own, without waiting."""
+
+    def surviving(self, work: Callable[[], T]) -> T:
+        """Return what work gives; if the server dies of it, try on a fresh one."""
 
     def metrics(self) -> str:
         """Return the text of the server's metrics page."""

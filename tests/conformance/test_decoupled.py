@@ -142,7 +142,7 @@ def test_a_refused_request_is_one_error_on_its_stream(agree):
 
 
 def test_unary_calls_do_not_take_decoupled_models(agree):
-    """gRPC's plain call refuses, whatever the model would send."""
+    """The plain call of gRPC refuses, whatever the model would send."""
 
     def case(target):
         target.load("script_decoupled")
@@ -152,8 +152,8 @@ def test_unary_calls_do_not_take_decoupled_models(agree):
 
 
 AFTER_THE_FLAG = {
-    "raise after the flag": 'sender.send(answer("r1"), FINAL); raise ValueError("boom")',
-    "return after the flag": 'sender.send(answer("r1"), FINAL); returned = [answer("x")]',
+    "raise after the flag": 'sender.send(answer("r"), FINAL); raise ValueError("boom")',
+    "return after the flag": 'sender.send(answer("r"), FINAL); returned = [1]',
 }
 
 HANGING = {
@@ -198,7 +198,7 @@ def test_a_stream_without_an_end(agree, code):
 
     def case(target):
         target.load("script_decoupled")
-        request = script(SENDER + code, "script_decoupled", told=True, deadline_s=1.0)
+        request = script(SENDER + code, "script_decoupled", told=True, deadline_s=0.6)
         return target.stream(request)
 
     agree(case, deviates=UNANSWERED, ours=would_hang)
@@ -285,11 +285,15 @@ def test_async_executes_of_a_decoupled_model_interleave(agree):
     def case(target):
         target.load("script_decoupled")
         requests = [
-            script(code.format(name), "script_decoupled") for name in ("first", "second")
+            script(code.format(name), "script_decoupled")
+            for name in ("first", "second")
         ]
         together = target.stream_together(requests)
-        target.stream(script(SENDER + "kept.clear(); sender.send(flags=FINAL)",
-                             "script_decoupled"))
+        target.stream(
+            script(
+                SENDER + "kept.clear(); sender.send(flags=FINAL)", "script_decoupled"
+            )
+        )
         return together
 
     agree(case)

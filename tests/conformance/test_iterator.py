@@ -2,8 +2,9 @@
 
 import pytest
 
-from .asking import run, script
+from .asking import ask, run, script, would_hang
 from .covering import rows
+from .targets import Request
 
 SETUP = """
 import asyncio
@@ -11,8 +12,8 @@ E = pb_utils.TritonError
 def call(code, model="script_decoupled", outputs=(), **fields):
     code = "sender = request.get_response_sender()\\n" + code
     coded = pb_utils.Tensor("CODE", np.array([code], dtype=object))
-    return pb_utils.InferenceRequest(
-        model_name=model, requested_output_names=list(outputs), inputs=[coded], **fields)
+    return pb_utils.InferenceRequest(model_name=model, inputs=[coded],
+        requested_output_names=list(outputs), **fields)
 def stream(code, *args, **fields):
     return call(code, *args, **fields).exec(decoupled=True)
 TWO = 'sender.send(answer("a")); sender.send(answer("b")); sender.send(flags=FINAL)'
@@ -43,7 +44,8 @@ ITEMS = {
         """,
     "an output of two": 'see(list(stream(TWO, outputs=["MORE"])))',
     "an error first, with the flag": """
-        see(list(stream('sender.send(failure("no", pb_utils.TritonError.NOT_FOUND), FINAL)')))
+        see(list(stream(
+            'sender.send(failure("no", pb_utils.TritonError.NOT_FOUND), FINAL)')))
         """,
     "raises at once": """see(list(stream('raise ValueError("boom")')))""",
     "returns something": """see(list(stream("returned = []")))""",
@@ -375,3 +377,24 @@ ASYNC = {
 def test_async_exec(agree, code):
     """It needs a running loop and gives a future of what `exec` would return."""
     agree(lambda target: run(target, SETUP + code, "script", "script_decoupled"))
+
+
+SELF_CALL = (
+    "a model that calls itself, or a circle of models, waits for ever when no instance "
+    "is free"
+)
+
+
+def test_a_model_that_calls_itself(agree):
+    """With its only instance busy, Triton waits for ever; blsnb says so at once."""
+
+    def case(target):
+        target.load("calls_itself")
+        return [target.infer(Request("calls_itself", deadline_s=1.0))]
+
+    agree(case, deviates=SELF_CALL, ours=would_hang)
+
+
+def test_a_model_with_two_instances_may_call_itself(agree):
+    """The second instance answers the first."""
+    agree(lambda target: ask(target, "calls_itself_twice"))

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import time
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -16,11 +16,12 @@ from typing import Any
 import grpc
 from tritonclient.grpc import service_pb2 as pb
 
-from .targets import REPOSITORIES, Answer, Failure, Request, Value
+from .targets import REPOSITORIES, Answer, Failure, Request, T, Value
 from .triton_env import TritonEnv
-from .triton_server import TritonServer
+from .triton_server import ServerDiedError, TritonServer
 
 CALL_S = 30.0
+LIVES = 6
 
 
 class TritonTarget:
@@ -35,12 +36,16 @@ class TritonTarget:
         self.repository = Path(self._folder.name).resolve() / "repository"
         self.repository.mkdir()
         self._loaded: dict[str, Failure | None] = {}
+        self._env = env
         try:
-            log = self.repository.parent / "server.log"
-            self.server = TritonServer(env, self.repository, log)
+            self.server = self._started()
         except BaseException:
             self._folder.cleanup()
             raise
+
+    def _started(self) -> TritonServer:
+        log = self.repository.parent / "server.log"
+        return TritonServer(self._env, self.repository, log)
 
     def load(self, model: str, source: Path | None = None) -> Failure | None:
         """Copy a model folder into the repository and load it, once."""
@@ -108,6 +113,29 @@ class TritonTarget:
             return Answer(error=failure, final=final)
         return replace(self._answer(reply.infer_response), final=final)
 
+    def surviving(self, work: Callable[[], T]) -> T:
+        """Return what work gives; if the server dies of it, try on a fresh one.
+
+        2.51 may end with `boost::interprocess::lock_exception` after it has refused
+        something that a model asked for.
+        """
+        for _ in range(LIVES):
+            try:
+                result = work()
+                self.server.stub.ServerLive(pb.ServerLiveRequest(), timeout=CALL_S)
+            except grpc.RpcError:
+                self._start_again()
+            else:
+                return result
+        raise ServerDiedError(f"{LIVES} times of the same")
+
+    def _start_again(self) -> None:
+        self.server.close()
+        self._loaded.clear()
+        for folder in self.repository.iterdir():
+            shutil.rmtree(folder)
+        self.server = self._started()
+
     def metrics(self) -> str:
         """Return the text of the metrics port."""
         url = f"http://127.0.0.1:{self.server.metrics_port}/metrics"
@@ -154,6 +182,8 @@ class TritonTarget:
 
     def _failure(self, error: Any) -> Failure:
         text = self.normalised(error.details() or "")
+        # gRPC's own words for one thing.
+        text = text.replace("Stream removed (Deadline Exceeded)", "Deadline Exceeded")
         return Failure(error.code().name, text)
 
 

@@ -72,27 +72,36 @@ def state() -> dict[str, Any]:
 
 
 def cycles(count: int) -> dict[str, Any]:
-    """Define, infer and unload so many models, good and bad; no source comes twice."""
-    sources = (DOUBLE, FAN_OUT, RAISING, BROKEN)
+    """Define, infer and unload so many models, good and bad; no source comes twice.
+
+    A name comes ten times: an unloaded model stays in the index, as on Triton.
+    """
+    sources = (DOUBLE, FAN_OUT, RAISING)
     with Server() as server:
         server.define("double", DOUBLE, config=CONFIG)
         for number in range(1, count + 1):
-            one_cycle(server, f"{sources[number % 4]}# {number}\n", number)
+            name = f"edited_{number // 10}"
+            attempt(server, name, f"{sources[number % 3]}# {number}\n", number)
+            if number % 4 == 0:
+                # What served before still does.
+                attempt(server, name, f"{BROKEN}# {number}\n", number)
+            if number % 4 == 1:
+                attempt(server, f"broken_{number}", BROKEN, number)
+            server.unload(name)
             if number == min(SETTLED_CYCLES, count // 2):
                 settled = state()
         return {"settled": settled, "end": state()}
 
 
-def one_cycle(server: Server, source: str, number: int) -> None:
+def attempt(server: Server, name: str, source: str, number: int) -> None:
     """Do what a cell does that defines a model, and one that asks it."""
     server.note_origin(source, f"In[{number}]", 1)
     try:
-        server.define("edited", source, config=CONFIG)
-        server.infer("edited", X)
+        server.define(name, source, config=CONFIG)
+        server.infer(name, X)
     except (InferenceError, ModelLoadError) as error:
         # Shown, a traceback reads the lines of the model's file.
         traceback.format_exception(error)
-    server.unload("edited")
 
 
 def calls(total: int, per_run: int) -> dict[str, Any]:

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import json
+import linecache
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from cells import CONFIG, DOUBLE, cell
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.timeout(1800),
-    pytest.mark.skipif(
-        not Path("/proc/self/statm").exists(),
-        reason="resident memory is read from /proc",
-    ),
-]
+from blsnb import InferenceError
+from blsnb.engine.loader import Origins
+from blsnb.errors import ModelLoadError
+from blsnb.trace.events import Origin
+
 HUNT = Path(__file__).with_name("leak_hunt.py")
 CALLS = 1_000_000
 CYCLES = 10_000
 MIB = 1 << 20
+X = {"X": np.array([1, 2], np.float32)}
+
+
+measured = pytest.mark.skipif(
+    not Path("/proc/self/statm").exists(), reason="resident memory is read from /proc"
+)
 
 
 def hunt(*what: object) -> dict[str, Any]:
@@ -31,6 +38,53 @@ def hunt(*what: object) -> dict[str, Any]:
     return json.loads(ran.stdout)
 
 
+def test_python_forgets_the_folder_of_an_unloaded_model(server):
+    """Neither how imports looked into it nor lines that tracebacks showed remain."""
+    folder = str(server.repository.private_root)
+    raising = cell("import math\nraise ValueError('boom')")
+    server.define("raising", raising, config=CONFIG, files={"beside.py": ""})
+    with pytest.raises(InferenceError) as caught:
+        server.infer("raising", X)
+    traceback.format_exception(caught.value)
+    assert remembered(folder)
+    server.unload("raising")
+
+    assert [] == remembered(folder)
+
+
+def test_python_forgets_a_model_that_never_was(server):
+    """Its traceback can be shown, and leaves nothing behind."""
+    folder = str(server.repository.private_root)
+    with pytest.raises(ModelLoadError) as caught:
+        server.define("broken", f"{DOUBLE}\nno_such_name\n", config=CONFIG)
+
+    assert "no_such_name" in "".join(traceback.format_exception(caught.value))
+    assert [] == remembered(folder)
+
+
+def remembered(folder: str) -> list[str]:
+    """Return what Python's caches have of a folder."""
+    caches = (sys.path_importer_cache, linecache.cache)
+    return [path for cache in caches for path in cache if path.startswith(folder)]
+
+
+def test_only_the_latest_cells_are_remembered_as_origins():
+    """A cell is edited all day, and each edit is another source."""
+    origins = Origins()
+    for number in range(2000):
+        origins[f"source {number}"] = Origin(f"In[{number}]", 1)
+    origins["source 1600"] = Origin("In[2001]", 1)
+    for number in range(2000, 2450):
+        origins[f"source {number}"] = Origin(f"In[{number}]", 1)
+
+    assert len(origins) <= 500
+    assert Origin("In[2001]", 1) == origins["source 1600"]
+    assert "source 1601" not in origins
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@measured
 def test_ten_thousand_models_come_and_go_without_a_trace():
     """No thread, module, line or import hook more than after a thousand, 5 MiB at most.
 
@@ -44,6 +98,9 @@ def test_ten_thousand_models_come_and_go_without_a_trace():
     assert grown <= 5 * MIB
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@measured
 @pytest.mark.parametrize("per_run", [1000, CALLS], ids=["many runs", "one run"])
 def test_a_million_calls_take_no_more_memory_than_ten_thousand(per_run):
     """A byte for each further call at most, with every call traced."""

@@ -1,0 +1,1 @@
+../../calls_itself/1/model.py
