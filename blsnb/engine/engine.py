@@ -258,6 +258,10 @@ class Engine:
         except RequestError as error:
             refused = ResponseMessage(error=error.message, code=error.code)
             return Answer(refused, root.record, error.advice)
+        if response.error is not None and not response.final:
+            # Sent before its flag, an error is lost on Triton's way to the client.
+            _note_lost(root.record.calls[:1], response.error)
+            response = ResponseMessage()
         return Answer(response, root.record)
 
     def _close_open_calls(self, record: RunRecord, root: RootRequest) -> None:
@@ -487,6 +491,15 @@ def _decoupled(message: RequestMessage, caller: Caller) -> RequestError:
         "use 'decoupled=True' argument to the 'exec' or 'async_exec' calls for "
         "decoupled models.'"
     )
+
+
+def _note_lost(calls: list[Call], error: str) -> None:
+    for call in calls:
+        note = (
+            "An error was sent without the final flag, and the flag alone afterwards: "
+            f"Triton's client gets an empty success. Send both at once. It was: {error}"
+        )
+        call.notes = [*(call.notes or ()), note]
 
 
 def _fill_refusal(

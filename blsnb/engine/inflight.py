@@ -66,6 +66,7 @@ class Inflight:
             self._refuse()
             return
         if response is not None:
+            response.final = final
             self.response = response
         if final:
             self.finish()
