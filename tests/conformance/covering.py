@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -81,17 +82,23 @@ def rows_of(marks: Iterable[pytest.Mark], case: str) -> Iterator[str]:
             yield from [ids] if isinstance(ids, str) else ids
 
 
+def modules() -> Iterator[ModuleType]:
+    """Yield the modules that hold cases."""
+    for path in sorted(HERE.glob("test_*.py")):
+        yield importlib.import_module(f"{__package__}.{path.stem}")
+
+
 def covered() -> dict[str, list[str]]:
     """Return every row that a test names, with the tests that do."""
     found: dict[str, list[str]] = {}
-    for path in sorted(HERE.glob("test_*.py")):
-        module = importlib.import_module(f"{__package__}.{path.stem}")
+    for module in modules():
+        stem = module.__name__.rpartition(".")[2]
         for name, function in vars(module).items():
             marks = getattr(function, "pytestmark", None)
             if not name.startswith("test_") or not isinstance(marks, list):
                 continue
             for row in named(mark for mark in marks if mark.name == "rows"):
-                found.setdefault(row, []).append(f"{path.stem}.{name}")
+                found.setdefault(row, []).append(f"{stem}.{name}")
     return found
 
 

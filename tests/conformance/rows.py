@@ -41,7 +41,8 @@ def cells(line: str) -> list[str]:
 def slug(cell: str) -> str:
     """Return the first words of a cell as part of an id."""
     words = re.findall(r"[a-z0-9_]+", cell.lower())
-    return "-".join(words[:_WORDS]) or "row"
+    # A cell with a list of names has no better name than this.
+    return "names" if cell.count(", `") > _WORDS else "-".join(words[:_WORDS])
 
 
 def ids(text: str) -> dict[str, str]:

@@ -3,6 +3,7 @@
 import pytest
 
 from .asking import run
+from .covering import rows
 
 SETUP = """
 A = np.array([1.5, 2.5], dtype=np.float32)
@@ -191,6 +192,16 @@ request.inputs()[0] is request.inputs()[0]
 request.inputs() is request.inputs()
 request.is_cancelled()
 request.is_cancelled(1)
+request.set_release_flags(1)
+request.set_release_flags(7)
+request.set_release_flags(0)
+request.set_release_flags(2**32 - 1)
+request.set_release_flags(2**32)
+request.set_release_flags(-1)
+request.set_release_flags(None)
+request.set_release_flags("x")
+request.set_release_flags(flags=1)
+request.set_release_flags()
 type(request.trace())()
 request
 R(model_version=-2**63, **ok).flags()
@@ -338,6 +349,73 @@ GROUPS = [
 EXPRESSIONS = [line for group in GROUPS for line in group.strip().splitlines()]
 
 
+BEGINNINGS = {
+    "pb_utils.Tensor(": "3.1/constructor",
+    'pb_utils.Tensor("T", np.float32(3)': "3.2/not-an-ndarray-none-list-tuple",
+    "pb_utils.Tensor(1,": "3.2/name-none-int",
+    "pb_utils.Tensor(None,": "3.2/name-none-int",
+    "pb_utils.Tensor.from_dlpack(": "3.1/from_dlpack",
+    "t.name(": "3.1/name",
+    "t.shape(": "3.1/shape",
+    "t.as_numpy(": "3.1/as_numpy",
+    "t.is_cpu(": "3.1/is_cpu",
+    "t.triton_dtype(": "3.1/triton_dtype",
+    "t.to_dlpack(": "3.1/to_dlpack",
+    "t.__dlpack__(": "3.1/__dlpack__",
+    "t.__dlpack_device__(": "3.1/__dlpack_device__",
+    "R(request_id=": "4.1/request_id",
+    "R(correlation_id=": "4.1/correlation_id",
+    "R(inputs=": "4.1/inputs",
+    "R(inputs=[t], requested_output_names=": "4.1/requested_output_names",
+    'R(inputs=[t], requested_output_names=["O"], model_name=': "4.1/model_name",
+    "R(model_version=": "4.1/model_version",
+    "R(flags=": "4.1/flags",
+    "R(timeout=": "4.1/timeout",
+    "R(preferred_memory=": "4.1/preferred_memory",
+    "R(trace=": "4.1/trace",
+    "R(parameters=": "4.1/parameters",
+    "r.inputs(": "4.2/inputs",
+    "request.request_id(": "4.2/request_id",
+    "request.correlation_id(": "4.2/correlation_id",
+    "request.flags(": "4.2/flags",
+    "r.set_flags(": "4.2/set_flags-arg0",
+    "request.timeout(": "4.2/timeout",
+    "request.parameters(": "4.2/parameters",
+    "sorted(request.requested_output_names(": "4.2/requested_output_names",
+    "r.trace(": "4.2/trace",
+    "r.exec(": "4.2/exec-decoupled-false",
+    "r.async_exec(": "4.2/async_exec-decoupled-false",
+    "request.get_response_sender(": "4.2/get_response_sender",
+    "request.is_cancelled(": "4.2/is_cancelled",
+    "request.set_release_flags(": "4.2/set_release_flags-arg0",
+    "P(output_tensors=None": "5/output_tensors-none-a-bare-tensor-non",
+    "P(t)": "5/output_tensors-none-a-bare-tensor-non",
+    "P([1])": "5/output_tensors-none-a-bare-tensor-non",
+    "P([None])": "5/element-none",
+    "P((t,))": "5/tuple",
+    "P(error=None": "5/error-none",
+    'P([], "err"': "5/error-none",
+    "p.output_tensors(": "5/output_tensors",
+    "p.has_error(": "5/has_error",
+    "p.error(": "5/error",
+    "p.parameters(": "5/parameters-25-02",
+    "type(E.UNKNOWN).__members__": (
+        "1/tritonerror-unknown-internal-not_found-invalid_arg-unavailable"
+    ),
+    "L.LogLevel.__members__": "1/logger-info-warning-error-verbose-also",
+    "repr(GPU), repr(CPU)": "1/tritonserver_memory_gpu-tritonserver_memory_cpu",
+    "snd.send(p, ": "8/flags-not-0-or-1-true",
+    "snd.send()": "8/flags-0-and-no-response",
+}
+ROWS_OF_EXPRESSIONS = {
+    expression: [
+        row for start, row in BEGINNINGS.items() if expression.startswith(start)
+    ]
+    for expression in EXPRESSIONS
+}
+
+
+@rows(ROWS_OF_EXPRESSIONS)
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_an_expression(agree, expression):
     """Each expression gives Triton's value, or raises its class and its text."""

@@ -3,6 +3,7 @@
 import pytest
 
 from .asking import ask, run, tensor, texts
+from .covering import rows
 
 SETUP = """
 A = np.ones(4, dtype=np.float32)
@@ -52,6 +53,30 @@ REJECTED = {
 }
 
 
+@rows(
+    {
+        **dict.fromkeys(
+            ["unknown model", "empty model name", "version zero", "version -2"],
+            "19.2/unknown-model-version-not-loaded-also",
+        ),
+        "missing input": "19.2/missing-input",
+        "missing input, with id": "19.2/missing-input",
+        "no inputs": "19.2/no-inputs",
+        "too many inputs": "19.2/too-many-inputs",
+        "wrong input name": "19.2/wrong-input-name-right-count",
+        "same input twice": "19.2/same-input-twice",
+        "wrong dtype": "19.2/wrong-dtype",
+        "wrong length": "19.2/wrong-shape-rank",
+        "wrong rank": "19.2/wrong-shape-rank",
+        "no batch dimension": "19.2/rank-without-batch-dim-batching-model",
+        "batches differ": "19.2/batch-sizes-differ",
+        "batch too large": "19.2/batch-too-large",
+        "batch of none": "19.2/batch-0",
+        "unknown output": "19.2/unknown-requested-output-even-if-others",
+        "unknown output beside a known": "19.2/unknown-requested-output-even-if-others",
+        "beyond int64": "19.2/parameter-int-outside-int64",
+    }
+)
 @pytest.mark.parametrize("code", REJECTED.values(), ids=REJECTED)
 def test_a_rejected_call_is_a_response_with_an_error(agree, code):
     """A BLS request that its target cannot take comes back as an error, in one text."""
@@ -95,6 +120,18 @@ FIELDS = {
 }
 
 
+@rows(
+    {
+        "request_id": ("4.1/request_id", "4.2/request_id"),
+        "correlation_id": ("4.1/correlation_id", "4.2/correlation_id"),
+        "text correlation_id": ("4.1/correlation_id", "4.2/correlation_id"),
+        "flags": ("4.1/flags", "4.2/flags"),
+        "timeout": ("4.1/timeout", "4.2/timeout"),
+        "parameters": ("4.1/parameters", "4.2/parameters"),
+        "trace": ("4.1/trace", "4.2/trace"),
+        "preferred_memory": "4.1/preferred_memory",
+    }
+)
 @pytest.mark.parametrize("fields", FIELDS.values(), ids=FIELDS)
 def test_fields_of_a_request_reach_the_target(agree, fields):
     """Everything that a BLS request says of itself is there in the target."""
@@ -125,6 +162,13 @@ TARGET_FAILS = [
 CALL = 'response = bls("failing", ["OUT"], ("HOW", np.array([{!r}], dtype=object)))\n'
 
 
+@rows(
+    {
+        "value_error": "19.2/target-raised",
+        "error_NOT_FOUND": "19.2/target-returned-tritonerror-te-msg-not_found",
+        "no_outputs": "19.2/target-omitted-a-requested-output",
+    }
+)
 @pytest.mark.parametrize("how", TARGET_FAILS)
 def test_failures_inside_the_target_come_back_without_a_prefix(agree, how):
     """What the target raised or answered is the whole text of the response's error."""
@@ -134,6 +178,16 @@ def test_failures_inside_the_target_come_back_without_a_prefix(agree, how):
 PASSED_ON = ["raised", "error", "response", "message", "code"]
 
 
+@rows(
+    {
+        "value_error-raised": "19.3/raise-tritonmodelexception-resp-error-message",
+        "value_error-error": "19.3/returns-inferenceresponse-error-resp-error-or",
+        "value_error-response": "19.3/returns-inferenceresponse-error-resp-error-or",
+        "value_error-message": (
+            "19.3/returns-inferenceresponse-error-tritonerror-resp-error"
+        ),
+    }
+)
 @pytest.mark.parametrize("way", PASSED_ON)
 @pytest.mark.parametrize("how", ["value_error", "error_NOT_FOUND", "nothing_wrong"])
 def test_a_caller_passes_an_error_on(agree, how, way):
@@ -149,6 +203,7 @@ def test_a_caller_passes_an_error_on(agree, how, way):
 WHERE = ["constructor", "initialize", "thread_of_initialize"]
 
 
+@rows({"initialize": "15.5/bls-in-initialize"})
 @pytest.mark.parametrize("where", WHERE)
 def test_bls_needs_a_running_model(agree, where):
     """Before the model is initialized, `exec` raises instead of answering."""

@@ -9,7 +9,7 @@ SENDER = "sender = request.get_response_sender()\n"
 UNTIL_CANCELLED = """
 deadline = time.monotonic() + 5
 while not request.is_cancelled() and time.monotonic() < deadline:
-    time.sleep(0.01)
+    pause(0.01)
 kept["saw"] = [request.is_cancelled(), sender.is_cancelled(), request.is_cancelled()]
 """
 SAW = 'see(kept.pop("saw")); returned = [told()]'
@@ -84,7 +84,7 @@ def test_a_calls_own_caller_is_not_cancelled_with_it(agree):
     """A client's deadline does not reach the BLS requests that it caused."""
     inner = """
 returned = [answer(str(request.is_cancelled()))]
-time.sleep(0.5)
+pause(0.5)
 returned.append(answer(str(request.is_cancelled())))
 returned = [answer(*(text for r in returned for text in
                      r.output_tensors()[0].as_numpy()))]
@@ -107,7 +107,7 @@ sender.send(flags=FINAL)
 
 def test_a_cancelled_request_in_the_queue_is_executed(agree):
     """Without a dynamic batcher nothing takes it out of the queue."""
-    busy = 'time.sleep(0.6); kept["saw"] = []; returned = [answer("busy")]'
+    busy = 'pause(0.6); kept["saw"] = []; returned = [answer("busy")]'
     queued = 'kept["saw"].append(request.is_cancelled()); returned = [answer("")]'
 
     def case(target):
@@ -122,7 +122,7 @@ MADE = {
     "a timeout is a number": """
         request = pb_utils.InferenceRequest(model_name="script",
             requested_output_names=[], timeout=1, inputs=[pb_utils.Tensor("CODE",
-            np.array(["time.sleep(0.05); returned = [answer(str(request.timeout()))]"],
+            np.array(["pause(0.05); returned = [answer(str(request.timeout()))]"],
             dtype=object))])
         see(request.exec())
         """,

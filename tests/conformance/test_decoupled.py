@@ -59,7 +59,7 @@ sender.send(flags=FINAL)
 """,
     "from a thread, after execute": """
 def later():
-    time.sleep(0.05)
+    pause(0.05)
     sender.send(answer("late"))
     sender.send(flags=FINAL)
 threading.Thread(target=later).start()
@@ -161,7 +161,7 @@ HANGING = {
     "no final flag": 'sender.send(answer("r1"))',
     "a thread that forgets": """
 def later():
-    time.sleep(0.05)
+    pause(0.05)
     sender.send(answer("r1"))
 threading.Thread(target=later).start()
 """,

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from .asking import ask, texts
+from .covering import rows
 from .targets import REPOSITORIES
 
 
@@ -27,6 +28,21 @@ CODES = [
 ]
 
 
+@rows(
+    {
+        "nothing_wrong": "16.2/list-of-inferenceresponse-same-length",
+        "too_many": "16.2/list-shorter-longer",
+        "too_few": "16.2/list-shorter-longer",
+        **dict.fromkeys(
+            ["a_tuple", "a_response", "a_text", "a_number", "a_dict"],
+            "16.2/tuple-str-int-dict-a-single",
+        ),
+        "list_of_numbers": "16.2/element-of-other-type",
+        "list_of_requests": "16.2/element-of-other-type",
+        "an_async_generator": "17/return-value",
+        "error_and_output": "5/both-tensors-and-error",
+    }
+)
 @pytest.mark.parametrize("how", ways_of("failing"))
 def test_execute_ends_in_some_way(agree, how):
     """The client gets Triton's words for every exception, return value and response."""
@@ -37,12 +53,14 @@ def test_execute_ends_in_some_way(agree, how):
     )
 
 
+@rows({f"error_{code}": f"7/{code.lower()}" for code in CODES})
 @pytest.mark.parametrize("how", [f"error_{code}" for code in CODES])
 def test_an_error_has_a_code_and_exactly_its_message(agree, how):
     """Each code of TritonError arrives as its status, its message without a prefix."""
     agree(lambda target: ask(target, "failing", HOW=texts(how)))
 
 
+@rows({"value_error": "17/exception", "too_few": "17/return-value"})
 @pytest.mark.parametrize("how", [*ways_of("failing_async"), "no_such_way"])
 def test_async_execute_ends_in_some_way(agree, how):
     """A coroutine's exceptions and return values are told like those of a function."""
@@ -53,6 +71,7 @@ def test_async_execute_ends_in_some_way(agree, how):
     )
 
 
+@rows("15.5/missing-execute")
 def test_a_class_without_execute_fails_at_each_request(agree):
     """A model without `execute` loads, and each request says what is missing."""
     agree(lambda target: [ask(target, "no_execute", HOW=texts("x")) for _ in "12"])

@@ -3,6 +3,7 @@
 import pytest
 
 from .asking import run
+from .covering import rows
 
 FUNCTIONS = {
     "get_input_tensor_by_name": """
@@ -72,6 +73,24 @@ FUNCTIONS = {
 }
 
 
+@rows(
+    {
+        "get_input_tensor_by_name": "13/get_input_tensor_by_name-request-name",
+        "get_output_tensor_by_name": "13/get_output_tensor_by_name-response-name",
+        "config by name": (
+            "13/get_input_config_by_name-config-name-get_output_config_by_name"
+        ),
+        "using_decoupled_model_transaction_policy": (
+            "13/using_decoupled_model_transaction_policy-config"
+        ),
+        "triton_string_to_numpy": "13/triton_string_to_numpy-type_fp32",
+        "triton_to_numpy_type": "13/triton_to_numpy_type-code",
+        "numpy_to_triton_type": "13/numpy_to_triton_type-t",
+        "serialize_byte_tensor": "13/serialize_byte_tensor-a",
+        "deserialize_bytes_tensor": "13/deserialize_bytes_tensor-buf",
+        "is_model_ready": "12/is_model_ready-model_name-model_version",
+    }
+)
 @pytest.mark.parametrize("code", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_a_free_function(agree, code):
     """Each function returns, or raises, what Triton's does."""
@@ -106,6 +125,22 @@ SETTERS = {
 }
 
 
+@rows(
+    {
+        "max_batch_size": "14/set_max_batch_size-n",
+        "smaller max_batch_size": "14/set_max_batch_size-n",
+        "dynamic_batching": "14/set_dynamic_batching",
+        "input": "14/add_input-d",
+        "input with a key more": "14/add_input-d",
+        "the same input": "14/same-input-again",
+        "input, other type": "14/same-input-again",
+        "input, optional now": "14/same-input-again",
+        "output": "14/add_output-d",
+        "optional output": "14/add_output-d",
+        "transaction policy": "14/set_model_transaction_policy-d",
+        "policy, other key": "14/set_model_transaction_policy-d",
+    }
+)
 @pytest.mark.parametrize("action", SETTERS.values(), ids=SETTERS)
 def test_model_config_setters(agree, action):
     """A setter changes the configuration, or raises with the reason."""

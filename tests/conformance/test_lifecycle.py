@@ -3,6 +3,7 @@
 import pytest
 
 from .asking import ask, run, tensor
+from .covering import rows
 from .targets import REPOSITORIES, Request
 
 BROKEN = sorted(folder.name for folder in REPOSITORIES.glob("broken_*"))
@@ -18,6 +19,21 @@ PYTHON_SPEAKS = {
 }
 
 
+@rows(
+    {
+        "broken_initialize": "15.5/exception-in-constructor-initialize",
+        "broken_constructor": "15.5/exception-in-constructor-initialize",
+        "broken_exit": "15.5/sys-exit-3-in-initialize",
+        "broken_constructor_arguments": "15.5/constructor-needs-arguments",
+        "broken_initialize_arguments": "15.5/initialize-self-without-parameter",
+        "broken_import": "15.5/import-error",
+        "broken_syntax": "15.5/syntax-error",
+        "broken_no_class": "15.5/no-class",
+        "broken_name": "15.5/config-name-folder-name",
+        "broken_complete_method": "15.1/short-lived-process-a-skipped-with",
+        "broken_filename": "15.4/default_model_filename",
+    }
+)
 @pytest.mark.parametrize("model", BROKEN)
 def test_a_load_fails_with_its_reason(agree, model):
     """A model that cannot be made ready says why, and then counts as unavailable."""
@@ -53,11 +69,21 @@ def test_the_configuration_is_normalised(agree, model):
     agree(case)
 
 
+@rows(
+    "15.2/model_config",
+    "15.2/model_instance_kind",
+    "15.2/model_instance_name",
+    "15.2/model_instance_device_id",
+    "15.2/model_repository",
+    "15.2/model_version",
+    "15.2/model_name",
+)
 def test_initialize_gets_seven_texts(agree):
     """`args` has these keys, and all its values are texts."""
     agree(lambda target: run(target, "see(sorted(args.items()))"))
 
 
+@rows("1/names")
 def test_names_at_import_time(agree):
     """While model.py is imported only the pure-Python names are there."""
     agree(lambda target: run(target, "see(names_at_import)"))
@@ -83,6 +109,19 @@ NAMES = {
 }
 
 
+@rows(
+    {
+        "names": "1/names",
+        "constants": (
+            "1/tritonserver_request_flag_sequence_start",
+            "1/tritonserver_request_flag_sequence_end",
+            "1/tritonserver_response_complete_final",
+            "1/tritonserver_request_release_all",
+            "1/tritonserver_request_release_reschedule",
+        ),
+        "model's folder": "13/get_model_dir",
+    }
+)
 @pytest.mark.parametrize("code", NAMES.values(), ids=NAMES)
 def test_names_at_run_time(agree, code):
     """Inside a hook all names of the backend are there, with Triton's values."""
@@ -108,6 +147,12 @@ def test_a_bare_model_takes_no_inputs(agree):
     )
 
 
+@rows(
+    "15.1/one-process-per-instance-parallel",
+    "15.1/ready-execute-requests-for-every-batch",
+    "15.1/unload-server-stop",
+    "15.4/isolation",
+)
 def test_unloading_forgets(agree):
     """A model counts its requests, is unavailable once unloaded, and starts afresh."""
 
@@ -119,3 +164,45 @@ def test_unloading_forgets(agree):
         return [*counts, gone, ask(target, "counter")]
 
     agree(case)
+
+
+@rows("15.4/sibling-imports")
+def test_files_beside_a_model_can_be_imported(agree):
+    """Its own folder first, then the one above; also late, also relative."""
+    agree(lambda target: ask(target, "siblings"))
+
+
+@rows("15.4/default_model_filename")
+def test_a_models_file_may_have_another_name(agree):
+    """The configuration names it."""
+    agree(lambda target: ask(target, "other_filename"))
+
+
+def only_ours(known, seen):
+    """Assert that both answered, and not the same."""
+    assert 1 == len(known) == len(seen)
+
+
+@rows("15.4/__name__-of-the-model-module")
+def test_the_name_of_a_models_module(agree):
+    """Triton calls it <version>.model; here each instance's has a name of its own."""
+    code = """
+    import sys
+    names = [name for name, module in list(sys.modules.items())
+             if getattr(module, "NAMES_AT_IMPORT", None) is names_at_import]
+    see([name == "1.model" for name in names])
+    """
+    reason = "the module of a model is `<version>.model`; `__name__` says so"
+    agree(lambda target: run(target, code), deviates=reason, ours=only_ours)
+
+
+@rows("15.4/sys-path")
+def test_the_path_of_modules(agree):
+    """Triton appends the folders of version and model; here it stays the notebook's."""
+    code = """
+    import sys
+    see([folder in sys.path for folder in (pb_utils.get_model_dir(),
+                                           args["model_repository"])])
+    """
+    reason = "`sys.path` ends with the folders of the version and the model"
+    agree(lambda target: run(target, code), deviates=reason, ours=only_ours)

@@ -3,6 +3,7 @@
 import pytest
 
 from .asking import run
+from .covering import rows
 
 SETUP = '''
 A = np.ones(4, dtype=np.float32)
@@ -20,7 +21,8 @@ class TritonPythonModel:
         self.args = args
     def execute(self, requests):
         folder = self.args["model_repository"]
-        raise ValueError(repr((pb_utils.get_model_dir(), folder, __file__, sorted(os.listdir(folder)))))
+        seen = (pb_utils.get_model_dir(), folder, __file__, sorted(os.listdir(folder)))
+        raise ValueError(repr(seen))
 """
 EMPTY = b"class TritonPythonModel: pass"
 BARE = json.dumps({"backend": "python"})
@@ -60,6 +62,12 @@ REFUSED = {
 }
 
 
+@rows(
+    {
+        "an unknown model": "12/load_model-model_name-config-files-none",
+        "a version -1": "12/is_model_ready-model_name-model_version",
+    }
+)
 @pytest.mark.parametrize("action", REFUSED.values(), ids=REFUSED)
 def test_the_server_refuses(agree, action):
     """Each is an error that names the instance and the reason."""
@@ -94,8 +102,10 @@ DONE = {
     see(pb_utils.is_model_ready("add"))
     """,
     "ready": """
-    for asked in (("add",), ("add", "1"), ("add", "2"), ("add", "0"), ("add", ""), ("",)):
-        trial(lambda: pb_utils.is_model_ready(*asked))
+    for version in ("1", "2", "0", ""):
+        trial(lambda: pb_utils.is_model_ready("add", version))
+    trial(lambda: pb_utils.is_model_ready("add"))
+    trial(lambda: pb_utils.is_model_ready(""))
     """,
     "another configuration": """
     trial(lambda: pb_utils.load_model("add", declared("SUM")))
@@ -113,7 +123,8 @@ DONE = {
     pb_utils.load_model("add", declared("SUM"), {}); add("SUM"); add("DIFFERENCE")
     """,
     "given files": """
-    trial(lambda: pb_utils.load_model("given", declared("SUM"), {"file:1/model.py": SOURCE}))
+    files = {"file:1/model.py": SOURCE}
+    trial(lambda: pb_utils.load_model("given", declared("SUM"), files))
     see(pb_utils.is_model_ready("given"), bls("given", [], ("A", A), ("B", A)))
     """,
     "given files, again": """
@@ -130,6 +141,14 @@ DONE = {
 }
 
 
+@rows(
+    {
+        "load again": "12/load_model-model_name-config-files-none",
+        "unload and load": "12/unload_model-model_name-unload_dependents-false",
+        "unload twice": "12/unload_model-model_name-unload_dependents-false",
+        "ready": "12/is_model_ready-model_name-model_version",
+    }
+)
 @pytest.mark.parametrize("code", DONE.values(), ids=DONE)
 def test_models_come_and_go(agree, code):
     """Loading waits until a model serves; unloading takes it away at once."""

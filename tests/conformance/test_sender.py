@@ -59,19 +59,22 @@ SENT = {
     "the flag after execute": """
 sender.send(r)
 def later():
-    time.sleep(0.05)
+    pause(0.05)
     sender.send(flags=FINAL)
 threading.Thread(target=later).start()
 """,
     "from a thread, after execute": """
 def later():
-    time.sleep(0.05)
+    pause(0.05)
     sender.send(r, FINAL)
 threading.Thread(target=later).start()
 returned = [None]
 """,
     "an error with the flag": """
 sender.send(failure("no", pb_utils.TritonError.NOT_FOUND), FINAL)
+""",
+    "an error, the flag later": """
+sender.send(failure("no", pb_utils.TritonError.CANCELLED)); sender.send(flags=FINAL)
 """,
     "an output that nobody asked for": """
 extra = pb_utils.Tensor("EXTRA", np.array(["x"], dtype=object))
@@ -142,6 +145,12 @@ def test_a_model_that_is_not_decoupled_may_send(agree, code):
 
 
 REFUSED = {
+    "an error, then a response": """
+sender.send(failure("no"))
+trial(lambda: sender.send(r, FINAL))
+kept["told"] = told()
+sender.send(flags=FINAL)
+""",
     "a second response": """
 sender.send(r)
 trial(lambda: sender.send(r))
@@ -187,6 +196,26 @@ def test_a_sender_refuses(agree, code):
     agree(case)
 
 
+STREAMED = {
+    "the flag later": "sender.send(r); sender.send(flags=FINAL)",
+    "with the flag": "sender.send(r, FINAL)",
+    "an error, the flag later": 'sender.send(failure("no")); sender.send(flags=FINAL)',
+    "an error with the flag": 'sender.send(failure("no"), FINAL)',
+}
+
+
+@pytest.mark.parametrize("code", STREAMED.values(), ids=STREAMED)
+def test_a_stream_tells_how_it_was_sent(agree, code):
+    """Without the flag a response is not final, and nothing comes after it."""
+
+    def case(target):
+        target.load("script")
+        text = SENDER + 'r = answer("r")\n' + code
+        return [target.stream(script(text, told=told)) for told in (True, False)]
+
+    agree(case)
+
+
 CLOSED = """
 sender.send(r)
 sender.send(r, FINAL)
@@ -222,7 +251,7 @@ HANGING = {
     "an error, never final": 'sender.send(failure("no"))',
     "a thread that forgets": """
 def later(sender):
-    time.sleep(0.05)
+    pause(0.05)
     sender.send(r)
 threading.Thread(target=later, args=[sender]).start()
 """,
@@ -281,3 +310,37 @@ def test_async_executes_of_an_ordinary_model_are_serialized(agree):
 def test_a_model_may_answer_that_it_was_cancelled(agree, how):
     """The code arrives as its status."""
     agree(lambda target: ask(target, "failing", HOW=texts(how)))
+
+
+@rows("16.2/generator-function-using-yield")
+def test_a_generator_is_no_answer(agree):
+    """Until Python 3.11 asyncio takes it for a coroutine, and says what is wrong."""
+    code = """
+    def answers():
+        yield answer("r")
+    returned = answers()
+    """
+
+    def case(target):
+        target.load("script")
+        return target.infer(script(code))
+
+    agree(case, python_speaks=True)
+
+
+FINISHED = {
+    "raise": 'raise ValueError("boom")',
+    "a response": 'returned = [answer("another")]',
+    "two responses": 'returned = [answer("another")] * 2',
+    "no list": "returned = 1",
+}
+
+
+@pytest.mark.parametrize("code", FINISHED.values(), ids=FINISHED)
+def test_ours_after_the_final_flag(blsnb, code):
+    """On Triton it may end the server; here what was sent stands, and all goes on."""
+    blsnb.load("script")
+    sent = f"{SENDER}sender.send(answer('sent'), FINAL)\n{code}"
+    answers = [blsnb.infer(script(text)) for text in (sent, "returned = [answer()]")]
+
+    assert [["sent"], []] == [each.outputs["OUT"].plain() for each in answers]

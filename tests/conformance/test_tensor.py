@@ -1,8 +1,11 @@
 """Tensors: what they accept, what they share, and what of them is transmitted."""
 
+import textwrap
+
 import pytest
 
 from .asking import given, run
+from .covering import rows
 
 ARRAYS = {
     "bool": "np.array([True, False])",
@@ -44,6 +47,30 @@ ARRAYS = {
 }
 
 
+@rows(
+    {
+        **dict.fromkeys(
+            ["None", "list", "tuple", "int", "text itself", "memoryview"],
+            "3.2/not-an-ndarray-none-list-tuple",
+        ),
+        **dict.fromkeys(
+            ["bool", "int8", "uint64", "float16", "float64", "little-endian"],
+            "3.2/dtypes-bool-u1-u2-u4-u8",
+        ),
+        "object": (
+            "3.2/dtype-object",
+            "3.2/element-objects-in-object-arrays-anything",
+        ),
+        "bytes": "3.2/dtype-s-n-np-bytes_",
+        **dict.fromkeys(
+            ["text", "complex", "longdouble", "datetime", "timedelta", "void"],
+            "3.2/dtype-u-n-complex-longdouble-datetime",
+        ),
+        "structured": "3.2/dtype-u-n-complex-longdouble-datetime",
+        "big-endian": "3.2/dtype-u-n-complex-longdouble-datetime",
+        "masked": "3.2/masked-array",
+    }
+)
 @pytest.mark.parametrize("array", ARRAYS.values(), ids=ARRAYS)
 def test_constructor_takes_arrays(agree, array):
     """A constructor takes an array or refuses it, with Triton's class and text."""
@@ -74,6 +101,28 @@ REFUSED = {
 }
 
 
+@rows(
+    {
+        "bytes": ("3.2/dtype-s-n-np-bytes_", "22/model-client"),
+        "object": ("3.2/element-objects-in-object-arrays-anything", "22/model-client"),
+        "transposed": (
+            "3.2/fortran-order-transposed-sliced-negative-strides",
+            "22/transposed-reversed-outputs",
+        ),
+        "reversed": (
+            "3.2/fortran-order-transposed-sliced-negative-strides",
+            "22/transposed-reversed-outputs",
+        ),
+        "Fortran": "3.2/fortran-order-transposed-sliced-negative-strides",
+        "sliced": "3.2/fortran-order-transposed-sliced-negative-strides",
+        "0-d": ("3.2/0-d-array", "22/0-d-output"),
+        "0-d object": ("3.2/0-d-array", "22/0-d-output"),
+        "empty": ("3.2/zero-size-e-g-0-0", "22/zero-size-numeric-or-bytes-tensors"),
+        "empty matrix": "3.2/zero-size-e-g-0-0",
+        "empty object": "22/zero-size-numeric-or-bytes-tensors",
+        "objects transposed": "22/elements-a-vs-a-b-c",
+    }
+)
 @pytest.mark.parametrize("name", [name for name in ARRAYS if name not in REFUSED])
 def test_what_the_client_receives(agree, name):
     """An output has its logical values in C order, and its own datatype and shape."""
@@ -91,6 +140,7 @@ NAMES = {
 }
 
 
+@rows({"empty": "3.2/name", "bytes": "3.2/name-none-int"})
 @pytest.mark.parametrize("code", NAMES.values(), ids=NAMES)
 def test_names(agree, code):
     """Any text but the empty one is a name."""
@@ -186,6 +236,30 @@ ALIASING = {
 }
 
 
+@rows(
+    {
+        "as_numpy is the array": (
+            "3.1/as_numpy",
+            "3.4/tensor-name-a-numeric-c-contiguous",
+        ),
+        "a subclass is kept": "3.2/ndarray-subclass-read-only-array",
+        "read-only stays read-only": "3.2/ndarray-subclass-read-only-array",
+        "texts are kept as they are": "3.4/tensor-name-a-bytes",
+        "a slice is copied": "3.4/same-not-contiguous",
+        "shape is a new list": "3.1/shape",
+        "request inputs": ("3.4/request-input-bls-output", "4.2/inputs"),
+        "outputs of a response": "5/output_tensors",
+        "dlpack view is read-only and shares": "3.5/np-from_dlpack-t-for-cpu-tensors",
+        "dlpack device": "3.1/__dlpack_device__",
+        "dlpack of texts": (
+            "3.5/to_dlpack-__dlpack__-on-bytes",
+            "3.1/to_dlpack",
+            "3.1/__dlpack__",
+        ),
+        "capsule": "3.1/to_dlpack",
+        "is_cpu": "3.1/is_cpu",
+    }
+)
 @pytest.mark.parametrize("code", ALIASING.values(), ids=ALIASING)
 def test_what_is_shared(agree, code):
     """A tensor shares its array, a received one has a private copy."""
@@ -280,6 +354,11 @@ SENT = {
         a[:] = 2
         see(view, bls("echo", ["FP64"], t), np.from_dlpack(t))
         """,
+    "two megabytes": """
+        a = np.arange(2**18, dtype=np.float64).reshape(512, 512)
+        t = bls("echo", ["FP64"], ("FP64", a)).output_tensors()[0]
+        see(t.shape(), bool((t.as_numpy() == a).all()))
+        """,
     "kept after the call": """
         t = bls("echo", ["FP64"], ("FP64", np.ones((1, 2)))).output_tensors()[0]
         a = t.as_numpy()
@@ -289,11 +368,44 @@ SENT = {
 }
 
 
+@rows(
+    {
+        "changed before it is sent": "3.4/tensor-name-a-numeric-c-contiguous",
+        "texts changed before they are sent": "3.4/tensor-name-a-bytes",
+        "a slice changed before it is sent": "3.4/same-not-contiguous",
+        "a received tensor, written to": "3.4/request-input-bls-output",
+        "a dlpack view made before it is sent": "3.5/np-from_dlpack-t-for-cpu-tensors",
+        "two megabytes": "22/tensors-1-mb",
+        "transposed texts": "22/elements-a-vs-a-b-c",
+    }
+)
 @pytest.mark.parametrize("code", SENT.values(), ids=SENT)
 def test_what_is_transmitted(agree, code):
     """Data is taken at the first transmission; writing to a copy changes nothing."""
     agree(lambda target: run(target, code, "echo"))
 
+
+CAPSULES = """
+import ctypes
+def tensor_of(capsule):
+    "Address of the DLTensor in a capsule: data 0, dtype 20, strides 32."
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return get(capsule, b"dltensor")
+def retyped(t, code, bits, lanes=1):
+    capsule = t.to_dlpack()
+    typed = code | bits << 8 | lanes << 16
+    ctypes.c_uint32.from_address(tensor_of(capsule) + 20).value = typed
+    return capsule
+kept = []
+def strided(t, strides):
+    capsule = t.to_dlpack()
+    array = (ctypes.c_int64 * len(strides))(*strides)
+    kept.append(array)
+    at = tensor_of(capsule) + 32
+    ctypes.c_void_p.from_address(at).value = ctypes.addressof(array)
+    return capsule
+"""
 
 FROM_DLPACK = {
     "a tensor": """
@@ -316,6 +428,8 @@ FROM_DLPACK = {
     "texts": """
         t = pb_utils.Tensor("T", np.array(["a"], dtype=object))
         trial(lambda: pb_utils.Tensor.from_dlpack("U", t))
+        for dtype in (object, "S2", "U2"):
+            trial(lambda: pb_utils.Tensor.from_dlpack("U", np.array(["a"], dtype)))
         """,
     "an unknown device": """
         class Elsewhere:
@@ -331,6 +445,70 @@ FROM_DLPACK = {
                 return None
         trial(lambda: pb_utils.Tensor.from_dlpack("U", Half()))
         """,
+    "an unknown device's driver": """
+        class Device:
+            def __dlpack_device__(self):
+                return (2, 0)
+            def __dlpack__(self, stream=None):
+                return None
+        trial(lambda: pb_utils.Tensor.from_dlpack("U", Device()))
+        """,
+    "BF16": """
+        t = pb_utils.Tensor("T", np.array([[16256, 16384]], dtype=np.int16))
+        u = pb_utils.Tensor.from_dlpack("U", retyped(t, 4, 16))
+        see(u.name(), u.shape(), u.is_cpu(), u.__dlpack_device__())
+        trial(lambda: u.as_numpy())
+        see(repr(u.to_dlpack())[:24])
+        """,
+    "BF16, there and back": """
+        t = pb_utils.Tensor("T", np.array([16256, 16384], dtype=np.int16))
+        u = pb_utils.Tensor.from_dlpack("U", retyped(t, 4, 16))
+        see(pb_utils.Tensor.from_dlpack("V", retyped(u, 0, 16)))
+        """,
+    "complex": """
+        t = pb_utils.Tensor("T", np.zeros(2))
+        trial(lambda: pb_utils.Tensor.from_dlpack("U", retyped(t, 5, 64)))
+        """,
+    "lanes": """
+        t = pb_utils.Tensor("T", np.zeros(2))
+        trial(lambda: pb_utils.Tensor.from_dlpack("U", retyped(t, 2, 64, 2)))
+        """,
+    "not in C order": """
+        t = pb_utils.Tensor("T", np.arange(24.0).reshape(2, 3, 4))
+        for strides in [(12, 4, 1), (12, 1, 3), (1, 2, 6), (12, 8, 1)]:
+            trial(lambda: pb_utils.Tensor.from_dlpack("U", strided(t, strides)))
+        """,
+    "strides of one row": """
+        t = pb_utils.Tensor("T", np.arange(3.0).reshape(1, 3, 1))
+        trial(lambda: pb_utils.Tensor.from_dlpack("U", strided(t, (7, 1, 9))))
+        """,
+    "the producer is asked": """
+        t, asked = pb_utils.Tensor("T", np.arange(2.0)), []
+        class Producer:
+            def __dlpack_device__(self):
+                asked.append("device")
+                return t.__dlpack_device__()
+            def __dlpack__(self, *args, **kwargs):
+                asked.append([args, sorted(kwargs.items())])
+                return t.__dlpack__()
+        see(pb_utils.Tensor.from_dlpack("U", Producer()), asked)
+        """,
+    "a producer without stream": """
+        t = pb_utils.Tensor("T", np.arange(2.0))
+        class Producer:
+            def __dlpack_device__(self):
+                return (1, 0)
+            def __dlpack__(self):
+                return t.__dlpack__()
+        trial(lambda: pb_utils.Tensor.from_dlpack("U", Producer()))
+        """,
+    "changes of the producer": """
+        a = np.ones((1, 2))
+        t = pb_utils.Tensor("T", a)
+        u = pb_utils.Tensor.from_dlpack("FP64", t)
+        a[:] = 2
+        see(u, bls("echo", ["FP64"], u), u)
+        """,
     "a private copy": """
         t = pb_utils.Tensor("T", np.arange(3.0))
         u = pb_utils.Tensor.from_dlpack("U", t)
@@ -340,7 +518,83 @@ FROM_DLPACK = {
 }
 
 
+@rows(
+    {
+        "a tensor": "3.1/from_dlpack",
+        "a capsule": "3.1/from_dlpack",
+        "0-d": "3.5/0-d-zero-size",
+        "empty": "3.5/0-d-zero-size",
+        "no name": "3.5/from_dlpack-x",
+        "None": "3.5/object-that-is-neither-capsule-nor",
+        "a list": "3.5/object-that-is-neither-capsule-nor",
+        "half a protocol": "3.5/object-that-is-neither-capsule-nor",
+        "an unknown device": "3.5/__dlpack_device__-cpu-1-cuda-2-cuda",
+        "an unknown device's driver": "3.5/cuda-device-without-driver",
+        "texts": "3.5/bytes-like-numpy-array",
+        "complex": "3.5/unsupported-element-type-complex64",
+        "not in C order": "3.5/strides-not-c-order",
+        "the producer is asked": "3.5/__dlpack__-of-the-producer-is-called",
+        "a producer without stream": "3.5/__dlpack__-of-the-producer-is-called",
+        "a private copy": "3.4/from_dlpack-name-x",
+        "changes of the producer": "3.4/from_dlpack-name-x",
+        "BF16": "3.3/bf16",
+        "BF16, there and back": "3.3/bf16",
+    }
+)
 @pytest.mark.parametrize("code", FROM_DLPACK.values(), ids=FROM_DLPACK)
 def test_from_dlpack(agree, code):
     """Memory of another library becomes a tensor, or a refusal in Triton's words."""
-    agree(lambda target: run(target, code))
+    agree(lambda target: run(target, CAPSULES + textwrap.dedent(code), "echo"))
+
+
+def standard_name(known, seen):
+    """Assert that blsnb names a used capsule as the standard does."""
+    assert [['<capsule object "used_dlpack"']] == known
+    assert [['<capsule object "used_dltensor"']] == seen
+
+
+@rows("3.5/capsule-after-use")
+def test_a_used_capsule(agree):
+    """Triton gives it a name that its producer does not know, hence the crashes."""
+    code = """
+    capsule = pb_utils.Tensor("T", np.arange(2.0)).to_dlpack()
+    pb_utils.Tensor.from_dlpack("U", capsule)
+    see(repr(capsule).split(" at ")[0])
+    """
+    reason = "`Tensor.from_dlpack(name, numpy_array)` ends the process"
+    agree(lambda target: run(target, code), deviates=reason, ours=standard_name)
+
+
+def refused(known, seen):
+    """Assert that blsnb refuses what Triton reads wrongly, in Triton's words."""
+    assert "returned" == known[0][0]
+    assert "raised" == seen[0][0]
+    assert "DLPack tensor is not contiguous." in seen[0][3]
+
+
+@rows("3.5/strides-not-c-order")
+def test_a_first_axis_that_is_not_contiguous(agree):
+    """Triton does not look at the outermost stride, and reads on without it."""
+    code = """
+    t = pb_utils.Tensor("T", np.arange(8.0).reshape(4, 2))
+    half = pb_utils.Tensor("H", t.as_numpy()[:2])
+    trial(lambda: pb_utils.Tensor.from_dlpack("U", strided(half, (1, 1))))
+    """
+    reason = (
+        "a tensor from DLPack that is not contiguous in its first axis is read from "
+        "the wrong places"
+    )
+    agree(
+        lambda target: run(target, CAPSULES + textwrap.dedent(code)),
+        deviates=reason,
+        ours=refused,
+    )
+
+
+def test_ours_of_a_numpy_array(blsnb):
+    """On Triton 24.10 this ends the process; blsnb makes a tensor of it."""
+    code = 'see(pb_utils.Tensor.from_dlpack("U", np.arange(2.0)))'
+
+    assert [[["Tensor", "U", [2], ["array", "float64", [2], "[0.0, 1.0]"]]]] == run(
+        blsnb, code
+    )

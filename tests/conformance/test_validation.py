@@ -3,6 +3,7 @@
 import pytest
 
 from .asking import ask, tensor, texts
+from .covering import rows
 from .targets import Request, Value
 
 ONES = tensor([1, 1, 1, 1])
@@ -102,6 +103,19 @@ INPUTS = {
 }
 
 
+@rows(
+    {
+        "one of two": "19.2/missing-input",
+        "none": "19.2/no-inputs",
+        "three of two": "19.2/too-many-inputs",
+        "wrong name": "19.2/wrong-input-name-right-count",
+        "wrong datatype": "19.2/wrong-dtype",
+        "wrong length": "19.2/wrong-shape-rank",
+        "cut text": "22/malformed-client-bytes",
+        "too few texts": "22/malformed-client-bytes",
+        "texts, not UTF-8": "22/client-model-bytes",
+    }
+)
 @pytest.mark.parametrize(("model", "inputs"), INPUTS.values(), ids=INPUTS)
 def test_inputs_are_checked(agree, model, inputs):
     """Names, datatypes, shapes, batches and bytes are checked, in Triton's order."""
@@ -192,12 +206,23 @@ EVERY_TYPE = {
 }
 
 
+ROWS_OF_TYPES = {
+    "BOOL": "3.3/bool",
+    **dict.fromkeys(["UINT8", "UINT16", "UINT32", "UINT64"], "3.3/uint8-16-32-64"),
+    **dict.fromkeys(["INT8", "INT16", "INT32", "INT64"], "3.3/int8-16-32-64"),
+    **dict.fromkeys(["FP16", "FP32", "FP64"], "3.3/fp16-fp32-fp64"),
+    "STRING": ("3.3/bytes-type_string", "22/client-model-bytes"),
+}
+
+
+@rows(ROWS_OF_TYPES)
 @pytest.mark.parametrize("name", EVERY_TYPE)
 def test_every_type_travels_unchanged(agree, name):
     """A tensor of each datatype comes back bit for bit, and is told in detail."""
     agree(lambda target: ask(target, "echo", **{name: EVERY_TYPE[name]}))
 
 
+@rows("22/zero-size-numeric-or-bytes-tensors")
 @pytest.mark.parametrize("name", EVERY_TYPE)
 def test_every_type_may_be_empty(agree, name):
     """A tensor without elements keeps its shape, whatever its datatype."""

@@ -163,6 +163,19 @@ def test_statistics_are_a_table_or_json(double):
     assert table.split()[:2] == double.run("%triton stats").texts[0].split()[:2]
 
 
+def test_statistics_are_a_metrics_page(double):
+    """All of it, or the lines of one model."""
+    double.run("%triton infer double X=[1.0]")
+    whole = double.run("%triton stats --metrics").stdout
+    own = double.run("%triton stats double --metrics").stdout.splitlines()
+
+    assert default.server().metrics() == whole
+    assert 'nv_inference_count{model="double",version="1"} 1' in own
+    assert [] == [line for line in own if "#" in line]
+    ran = double.run("%triton stats nowhere --metrics")
+    assert isinstance(ran.error, InferenceError)
+
+
 def test_the_log_of_models_is_printed(double):
     """Of all, or of one."""
     assert "Nothing has been logged.\n" == double.run("%triton log").stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -32,6 +33,11 @@ _TIMES = (
     "compute_end_ns",
     "request_end_ns",
 )
+
+
+def without_loop(text: str) -> str:
+    """Take the event loop's own frames out of an error: not every Python has them."""
+    return re.sub(r"  \S*/lib/python3\.\d+/\S+\(\d+\): \w+\n", "", text)
 
 
 class Trees:
@@ -68,7 +74,8 @@ def test_a_tree_of_calls_comes_to_what_plain_python_says(trees):
         run, error = trees.run(node)
 
         if expected.error:
-            assert (expected.error, expected.code) == (error.message, error.code)
+            assert expected.error == without_loop(error.message)
+            assert expected.code == error.code
             assert {} == run.outputs
         else:
             assert expected.total == run["SUM"][0]
@@ -94,7 +101,7 @@ def _shape(trace: Trace, span: Span) -> tuple[object, ...]:
     below = [_shape(trace, trace.spans[row]) for row in trace.children[span.index]]
     asynchronous = bool(span.flags & CallFlag.ASYNC)
     model = trace.models[span.model].name
-    error = span.error
+    error = without_loop(span.error)
     if model == NOBODY:
         # A refusal is recorded in the words of the server, without BLS's prefix.
         error = f"Model {model} - Error when running inference: {error}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from blsnb.errors import ModelConfigError
@@ -23,6 +25,25 @@ def test_versions_are_numbers(folder):
     """Ascending by value; other names are ignored, as on Triton."""
     assert [1, 2, 10] == folder.versions
     assert "model" == folder.name
+
+
+def test_a_folder_may_bear_another_name_than_its_model(tmp_path):
+    """As one does that was written for a model from elsewhere."""
+    given = ModelDirectory(tmp_path, "model", parse_pbtxt("max_batch_size: 4"))
+    (tmp_path / "config.pbtxt").write_text("max_batch_size: 2")
+
+    assert ("model", 4) == (given.name, given.config().max_batch_size)
+
+
+def test_a_folder_is_as_new_as_the_newest_thing_in_it(folder):
+    """Files and folders, at any depth, and the folder itself."""
+    inner = folder.version_dir(2) / "sub" / "file"
+    inner.parent.mkdir()
+    inner.touch()
+    for path in (inner, folder.version_dir(10), folder.path):
+        later_ns = folder.modified_ns() + 1_000_000_000
+        os.utime(path, ns=(later_ns, later_ns))
+        assert later_ns == folder.modified_ns()
 
 
 def test_a_folder_that_is_not_there_has_no_versions(tmp_path):

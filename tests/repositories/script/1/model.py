@@ -1,7 +1,7 @@
 """Runs the Python text it is sent, which answers as it likes; also if decoupled.
 
 What the text leaves in `returned`, execute returns. The text knows `request`,
-`requests`, `pb_utils`, `np`, some modules, `FINAL`, and
+`requests`, `pb_utils`, `np`, some modules, `FINAL`, `pause(seconds)`, and
 `answer(text, ...)`: a response with these texts, `failure(text, code)`: one with an
 error, `see(value, ...)`: shows values in `told()`, a response that holds them as JSON,
 `trial(function)`: shows what a call returns or raises, `bls(code, model)`: a BLS
@@ -34,6 +34,7 @@ class TritonPythonModel:
             "failure": failure,
             "kept": self.kept,
             "np": np,
+            "pause": time.sleep,
             "pb_utils": pb_utils,
             "request": requests[0],
             "requests": requests,

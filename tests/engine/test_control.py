@@ -1,0 +1,366 @@
+"""Loading and unloading by name: overrides, what is new, and who may ask."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import stage
+from cells import CONFIG, DOUBLE, OWN_THREAD, cell, touch
+
+from blsnb import InferenceError, ModelLoadError, Server, WouldHang
+from blsnb.model.config import parse_pbtxt
+
+X = {"X": np.array([1, 2], np.float32)}
+NAMED = {
+    "input": [{"name": "X", "data_type": "TYPE_FP32", "dims": [2]}],
+    "output": [{"name": "Y", "data_type": "TYPE_FP32", "dims": [2]}],
+    "backend": "python",
+}
+JSON = json.dumps(NAMED)
+TRIPLE = {"file:1/model.py": cell("return [reply(x_of(request) * 3)]")}
+LIFE = """
+def initialize(self, args):
+    stage.seen.append("initialize")
+
+def finalize(self):
+    stage.seen.append("finalize")
+
+"""
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch) -> Path:
+    """The folder of temporary files, empty."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+@pytest.fixture
+def double(server: Server) -> Server:
+    """A server with one model."""
+    server.define("double", DOUBLE, config=CONFIG)
+    return server
+
+
+def dims(server: Server, name: str = "double") -> list[int]:
+    """The dims that a model serves with: the folder says -1, the override 2."""
+    return server.config(name)["input"][0]["dims"]
+
+
+def test_an_unchanged_model_is_not_loaded_again(server):
+    """Unless it is not there, or its folder became newer."""
+    server.define("m", cell("return [reply(x_of(request))]", methods=LIFE))
+    server.load("m")
+    assert ["initialize"] == stage.seen
+
+    touch(server, "m")
+    server.load("m")
+    assert ["initialize", "initialize", "finalize"] == stage.seen
+
+    server.unload("m")
+    server.load("m")
+    assert ["finalize", "initialize"] == stage.seen[3:]
+
+
+def test_what_is_defined_is_always_loaded(server):
+    """Also if nothing changed."""
+    source = cell("return [reply(x_of(request))]", methods=LIFE)
+    server.define("m", source)
+    server.define("m", source)
+
+    assert ["initialize", "initialize", "finalize"] == stage.seen
+
+
+def test_a_load_that_failed_is_tried_again(server, tmp_path):
+    """With the same files."""
+    source = 'import stage\nstage.seen.append("imported")\n1 / 0\n'
+    folder = server.repository.private_root / "m" / "1"
+    folder.mkdir(parents=True)
+    (folder / "model.py").write_text(source)
+
+    for _ in range(2):
+        with pytest.raises(ModelLoadError, match="ZeroDivisionError"):
+            server.load("m")
+    assert ["imported", "imported"] == stage.seen
+
+
+@pytest.mark.parametrize(
+    "config",
+    [JSON, NAMED, parse_pbtxt(CONFIG.replace("-1", "2"))],
+    ids=["text", "dict", "configuration"],
+)
+def test_a_configuration_takes_the_place_of_the_files_one(double, config):
+    """Nothing of the file's is merged into it, and the file stays as it is."""
+    written = double.repository.directory("double").config_file.read_text()
+    double.load("double", config=config)
+
+    assert [2] == dims(double)
+    assert written == double.repository.directory("double").config_file.read_text()
+
+
+def test_an_override_lasts(double):
+    """Over plain loads, until a file becomes newer."""
+    double.load("double", config=JSON)
+    double.load("double")
+    assert [2] == dims(double)
+
+    touch(double, "double")
+    double.load("double")
+    assert [-1] == dims(double)
+
+
+@pytest.mark.parametrize("end", ["unload", "define"])
+def test_an_override_ends(double, end):
+    """With the model, or when it is defined anew."""
+    double.load("double", config=JSON)
+    if end == "unload":
+        double.unload("double")
+        double.load("double")
+    else:
+        double.define("double", DOUBLE)
+
+    assert [-1] == dims(double)
+
+
+def test_an_override_that_fails_changes_nothing(double, temporary):
+    """The model serves on as it did, and no folder is left."""
+    double.load("double", config=JSON)
+    with pytest.raises(ModelLoadError, match="ZeroDivisionError"):
+        double.load("double", config=JSON, files={"file:1/model.py": "1 / 0"})
+
+    assert [2] == dims(double)
+    assert [2, 4] == double.infer("double", X)["Y"].tolist()
+    assert [] == list(temporary.iterdir())
+
+
+def test_files_take_the_place_of_the_folder(double, temporary, tmp_path):
+    """They lie in a folder of their own, whose life is the model's."""
+    weights = tmp_path / "weights"
+    weights.write_bytes(b"\0\1")
+    files = TRIPLE | {"file:1/sub/weights": weights, "file:labels.txt": b"\xff"}
+    double.load("double", config=NAMED, files=files)
+
+    assert [3, 6] == double.infer("double", X)["Y"].tolist()
+    (folder,) = temporary.iterdir()
+    assert folder.name.startswith("folder")
+    assert b"\0\1" == (folder / "1" / "sub" / "weights").read_bytes()
+    assert b"\xff" == (folder / "labels.txt").read_bytes()
+    double.unload("double")
+    assert [] == list(temporary.iterdir())
+
+
+def test_files_need_no_folder(server, temporary):
+    """The model serves and is counted, but the repository has no such model."""
+    status = server.load("given", config=NAMED, files=TRIPLE)
+
+    assert ("READY", (1,)) == (status.state, status.versions)
+    assert [3, 6] == server.infer("given", X)["Y"].tolist()
+    assert [] == server.index()
+    (row,) = server.statistics()["model_stats"]
+    assert ("given", 1) == (row["name"], row["inference_count"])
+    with pytest.raises(ModelLoadError, match="model not found in any"):
+        server.load("given")
+    assert [3, 6] == server.infer("given", X)["Y"].tolist()
+
+
+def test_a_model_in_its_own_files_knows_where_it_is(server, temporary):
+    """The version's folder, the model's, and its own file are those."""
+    source = cell(
+        """
+        stage.seen.extend([pb_utils.get_model_dir(), self.repository, __file__])
+        return [reply(x_of(request))]
+        """,
+        methods="""
+        def initialize(self, args):
+            self.repository = args["model_repository"]
+
+        """,
+    )
+    server.load("given", config=NAMED, files={"file:3/model.py": source})
+    server.infer("given", X)
+
+    (folder,) = temporary.iterdir()
+    version = folder / "3"
+    assert [version, folder, version / "model.py"] == list(map(Path, stage.seen))
+
+
+def test_a_folder_outlives_the_requests_that_run_in_it(server, temporary):
+    """It goes with the next load or unload after them."""
+    source = cell(
+        """
+        stage.values["server"].unload("given")
+        stage.seen.append(__import__("os").path.exists(__file__))
+        return [reply(x_of(request))]
+        """
+    )
+    stage.values["server"] = server
+    server.load("given", config=NAMED, files={"file:1/model.py": source})
+    server.infer("given", X)
+
+    assert [True] == stage.seen
+    server.unload("given")
+    assert [] == list(temporary.iterdir())
+
+
+def test_a_new_override_takes_the_place_of_an_old_one(server, temporary):
+    """With its folder."""
+    server.load("given", config=NAMED, files=TRIPLE)
+    server.load("given", config=NAMED, files={"file:1/model.py": DOUBLE})
+
+    assert [2, 4] == server.infer("given", X)["Y"].tolist()
+    assert 1 == len(list(temporary.iterdir()))
+
+
+def test_closing_removes_the_folders(temporary):
+    """With the private repository."""
+    with Server() as server:
+        server.load("given", config=NAMED, files=TRIPLE)
+    assert [] == list(temporary.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("config", "files", "reason"),
+    [
+        ("{", None, "Invalid config override: the text is no JSON"),
+        ('{"bogus": 1}', None, "Invalid config override: bogus: Cannot find field."),
+        ('{"name": "other"}', None, "directory name must equal model name"),
+        (None, TRIPLE, "'config' must be specified for model file override"),
+        (JSON, {"1/model.py": b""}, "a file's begins with 'file:'"),
+        (JSON, {"file:": b""}, "must stay within model directory."),
+        (JSON, {"file:../model.py": b""}, "must stay within model directory."),
+        (JSON, {"file:/1/model.py": b""}, "must stay within model directory."),
+        (JSON, {"file:1": b"", "file:1/model.py": b""}, "exists"),
+    ],
+)
+def test_an_override_that_is_none(double, temporary, config, files, reason):
+    """Triton's one text, with the reason, which it keeps in its log."""
+    with pytest.raises(ModelLoadError) as caught:
+        double.load("double", config=config, files=files)
+
+    text = "failed to load 'double', failed to poll from model repository"
+    assert (text, "INTERNAL") == (caught.value.message, caught.value.code)
+    assert reason in caught.value.reason
+    assert [] == list(temporary.iterdir())
+    assert [2, 4] == double.infer("double", X)["Y"].tolist()
+
+
+ASKING = """
+try:
+    {}
+except pb_utils.TritonModelException as error:
+    stage.seen.append(str(error))
+return [reply(x_of(request))]
+"""
+
+
+def asked(server: Server, action: str) -> list[str]:
+    """What a model notes that asks the server for something."""
+    server.define("asking", cell(ASKING.format(action)), config=CONFIG)
+    server.infer("asking", X)
+    return stage.seen
+
+
+def test_a_model_loads_and_unloads(double):
+    """When a call returns, it is done."""
+    ready = 'stage.seen.append(pb_utils.is_model_ready("double"))'
+    actions = ('pb_utils.unload_model("double")', 'pb_utils.load_model("double")')
+    assert [False, True] == asked(
+        double, "; ".join(f"{action}; {ready}" for action in actions)
+    )
+
+
+def test_a_model_gives_another_ones_configuration(double):
+    """And files, with the same words as a client."""
+    action = f"pb_utils.load_model('double', {JSON!r}, {{'file:1/model.py': b'1 / 0'}})"
+    (text,) = asked(double, action)
+    assert text.startswith(
+        "Failed to load model: Failed to process the request for model 'asking_0', "
+        "message: load failed for model 'double': version 1 is at UNAVAILABLE state: "
+        "Internal: ZeroDivisionError: division by zero\n\nAt:\n"
+    )
+
+    asked(double, f"pb_utils.load_model('double', config={JSON!r})")
+    assert [2] == dims(double)
+
+
+def test_a_model_unloads_itself(server):
+    """Its request is answered, then it is finalized."""
+    methods = 'def finalize(self):\n    stage.seen.append("finalized")\n\n'
+    body = """
+    pb_utils.unload_model("m")
+    stage.seen.append(pb_utils.is_model_ready("m"))
+    return [reply(x_of(request))]
+    """
+    server.define("m", cell(body, methods=methods), config=CONFIG)
+
+    assert [1, 2] == server.infer("m", X)["Y"].tolist()
+    assert [False, "finalized"] == stage.seen
+    with pytest.raises(InferenceError, match="has no available versions"):
+        server.infer("m", X)
+
+
+@pytest.mark.parametrize("config", [CONFIG, OWN_THREAD], ids=["inline", "own thread"])
+def test_a_model_loads_another_in_initialize(double, config):
+    """Its own load goes on afterwards, on whatever thread the hook runs."""
+    methods = """
+    def initialize(self, args):
+        pb_utils.unload_model("double")
+        pb_utils.load_model("double")
+        stage.seen.append(pb_utils.is_model_ready("double"))
+
+    """
+    double.define(
+        "m", cell("return [reply(x_of(request))]", methods=methods), config=config
+    )
+
+    assert [True] == stage.seen
+    assert [1, 2] == double.infer("m", X)["Y"].tolist()
+
+
+def test_a_model_that_loads_itself_would_hang(server):
+    """The load waits for `initialize`, which waits for the load."""
+    methods = """
+    def initialize(self, args):
+        try:
+            pb_utils.load_model("m")
+        except Exception:
+            stage.seen.append("caught")
+
+    """
+    with pytest.raises(WouldHang, match=r"loading 'm' calls initialize\(\)"):
+        server.define("m", cell("pass", methods=methods), config=CONFIG)
+
+    assert [] == stage.seen
+    assert [] == server.models()
+
+
+def test_a_circle_of_loads_would_hang(double):
+    """Also through another model; the request from which it began ends."""
+    methods = "def initialize(self, args):\n    pb_utils.load_model({!r})\n\n"
+    for name, other in (("a", "b"), ("b", "a")):
+        folder = double.repository.private_root / name / "1"
+        folder.mkdir(parents=True)
+        (folder / "model.py").write_text(cell("pass", methods=methods.format(other)))
+
+    with pytest.raises(WouldHang, match="'a'"):
+        asked(double, 'pb_utils.load_model("a")')
+    assert [2, 4] == double.infer("double", X)["Y"].tolist()
+    assert [] == stage.seen
+
+
+def test_ctrl_c_in_a_load_of_a_model_ends_the_request(double, ctrl_c):
+    """Whatever the models make of it; what served before serves."""
+    methods = "def initialize(self, args):\n    stage.sleep()\n\n"
+    folder = double.repository.private_root / "slow" / "1"
+    folder.mkdir(parents=True)
+    (folder / "model.py").write_text(cell("pass", methods=methods))
+
+    ctrl_c.expect(lambda: asked(double, 'pb_utils.load_model("slow")'))
+    assert [] == stage.seen
+    assert [2, 4] == double.infer("double", X)["Y"].tolist()

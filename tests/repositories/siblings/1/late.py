@@ -1,0 +1,1 @@
+WHERE = "beside model.py, late"

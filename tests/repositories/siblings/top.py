@@ -1,0 +1,1 @@
+WHERE = "in the folder of the model"
