@@ -1,9 +1,7 @@
-"""Engine: the models in service, and the way of every request through them."""
+"""Engine: the models in service, and the life of every request from outside."""
 
 from __future__ import annotations
 
-import contextvars
-import functools
 import threading
 import time
 import weakref
@@ -14,29 +12,25 @@ from blsnb.engine import own_metrics
 from blsnb.engine.bls import Caller
 from blsnb.engine.catalog import Catalog
 from blsnb.engine.control import ModelControl
-from blsnb.engine.inflight import Inflight
 from blsnb.engine.load_lock import LoadLock
 from blsnb.engine.loader import Loader
 from blsnb.engine.metrics import MetricRegistry
-from blsnb.engine.pool import Retired
 from blsnb.engine.root import RootRequest, Unwind, interruptible
-from blsnb.engine.streaming import Single, StreamInflight
+from blsnb.engine.routes import Routes
 from blsnb.engine.threads import Abandoned
 from blsnb.engine.validation import RequestError
 from blsnb.engine.version import ServedVersion
 from blsnb.engine.workers import Workers
 from blsnb.errors import ModelLoadError, ServerClosedError, WouldHang
-from blsnb.pb_utils.backend import Responses
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.pb_utils.releases import has
 from blsnb.repository.directory import ModelDirectory
 from blsnb.repository.repository import ModelRepository
-from blsnb.trace.events import Call, CallFlag, ModelInfo
-from blsnb.trace.recorder import Recorder, RunRecord, TraceLevel
+from blsnb.trace.events import Call, CallFlag
+from blsnb.trace.recorder import Recorder, RunRecord
 
 _now = time.monotonic_ns
 _MOST_STREAMS = 1024
-_UNREADY = "Failed for execute the inference request. Model '{}' is not ready."
 T = TypeVar("T")
 LogWriter = Callable[[str, str, str, str, int], None]
 
@@ -88,6 +82,13 @@ class Engine:
         self.loader = Loader(self, threading.Lock(), log, release)
         self.load_lock = LoadLock()
         self._workers = Workers(_MOST_STREAMS, "blsnb stream")
+        routes = Routes(
+            self.catalog, recorder, self._workers, self.bls_codes_kept, self._end
+        )
+        # The functions themselves: every BLS call goes this way.
+        self.route = routes.route
+        self.route_many = routes.route_many
+        self.unready_text = routes.unready_text
         self._closed = False
 
     def load(self, directory: ModelDirectory, root: RootRequest | None = None) -> None:
@@ -273,161 +274,6 @@ class Engine:
                 call.flags |= CallFlag.CANCELLED | CallFlag.ERROR
                 call.error = call.error or str(root.ended) or "interrupted"
 
-    def route(self, message: RequestMessage, caller: Caller) -> ResponseMessage:
-        """Run a request on the model that it names.
-
-        Raises
-        ------
-        RequestError
-            The request is refused before a model sees it.
-        Unwind
-            The whole request has ended.
-        """
-        __tracebackhide__ = True
-        while True:
-            served = self._admit(message, caller)
-            try:
-                return self._run_on(served, message, caller)
-            except Retired:
-                # Replaced between look-up and execution: ask its successor.
-                continue
-
-    def route_many(self, message: RequestMessage, caller: Caller) -> Responses:
-        """Start a request that may have any number of responses.
-
-        Raises
-        ------
-        RequestError
-            The request is refused before a model sees it.
-        Unwind
-            The whole request has ended.
-        """
-        served = self._admit(message, caller, many=True)
-        if not served.decoupled:
-            return Single(self.route(message, caller))
-        call = self._opened(served, message, caller)
-        call.flags |= CallFlag.DECOUPLED
-        keep = self.recorder.level is TraceLevel.TENSORS
-        inflight = StreamInflight(message, caller.root, call, keep)
-        certain = caller.execution is not None
-        if caller.execution is not None:
-            # Until its first response the caller's thread waits.
-            caller.execution.blocked_on = inflight
-        context = contextvars.copy_context()
-        self._check_open()
-        self._workers.submit(context.run, self._stream, served, inflight, certain)
-        return inflight
-
-    def _stream(
-        self, served: ServedVersion, inflight: StreamInflight, certain: bool
-    ) -> None:
-        """Run a decoupled request on a worker's thread."""
-        message = inflight.message
-        try:
-            while True:
-                inflight.then(functools.partial(self._stream_ended, served, inflight))
-                try:
-                    return served.stream(inflight, certain)
-                except Retired:
-                    # Replaced between look-up and execution: ask its successor.
-                    served = self.catalog.find(
-                        message.model_name, message.model_version
-                    )
-                    served.validator.check(message)
-        except RequestError as error:
-            inflight.abandon(ResponseMessage(error=error.message, code=error.code))
-        except Exception as error:
-            # Its reader would wait for ever for what no thread will send.
-            inflight.abandon(ResponseMessage(error=repr(error), cause=error))
-            raise
-
-    def _stream_ended(self, served: ServedVersion, inflight: StreamInflight) -> None:
-        call, record = inflight.call, inflight.root.record
-        served.ended(inflight)
-        failed = [r for r in inflight.responses if r.error is not None]
-        if failed:
-            call.flags |= CallFlag.ERROR
-            call.error = failed[0].error or ""
-            call.error_code = failed[0].code
-        self.recorder.close(record, call, inflight.message.inputs, ())
-        if call.parent is None:
-            self._end(inflight.root)
-
-    def _admit(
-        self, message: RequestMessage, caller: Caller, many: bool = False
-    ) -> ServedVersion:
-        try:
-            served = self.catalog.find(message.model_name, message.model_version)
-            if served.says_ready and not caller.outside and served.unready():
-                name = message.model_name
-                raise RequestError(_UNREADY.format(name), "UNAVAILABLE")
-            if served.decoupled and not many:
-                raise _decoupled(message, caller)
-            served.validator.check(message)
-        except RequestError as error:
-            self._record_refusal(message, caller, error)
-            raise
-        return served
-
-    def _opened(
-        self, served: ServedVersion, message: RequestMessage, caller: Caller
-    ) -> Call:
-        parent = None if caller.parent is None else caller.parent.call
-        call = self.recorder.open(caller.root.record, served.info, parent)
-        call.request_start_ns = _now()
-        call.request_id = message.request_id
-        call.flags = caller.flags
-        call.line = caller.line
-        return call
-
-    def _run_on(
-        self, served: ServedVersion, message: RequestMessage, caller: Caller
-    ) -> ResponseMessage:
-        __tracebackhide__ = True
-        root = caller.root
-        call = self._opened(served, message, caller)
-        inflight = Inflight(message, root, call)
-        execution = caller.execution
-        if execution is not None:
-            execution.blocked_on = inflight
-        try:
-            response = served.run(inflight, certain=execution is not None)
-        except Retired:
-            self.recorder.drop(root.record, call)
-            raise
-        finally:
-            if execution is not None:
-                execution.blocked_on = None
-        if response.error is not None:
-            call.flags |= CallFlag.ERROR
-            call.error = response.error
-            call.error_code = response.code
-        self.recorder.close(root.record, call, message.inputs, response.outputs)
-        return response
-
-    def _record_refusal(
-        self, message: RequestMessage, caller: Caller, error: RequestError
-    ) -> None:
-        """Record a refused request: Triton traces none, but its author must see it."""
-        versions = self.catalog.versions(message.model_name)
-        info = next((version.info for version in versions.values()), None)
-        if info is None:
-            info = ModelInfo(message.model_name, 0, "", "", "model", "")
-        parent = None if caller.parent is None else caller.parent.call
-        record = caller.root.record
-        call = self.recorder.open(record, info, parent)
-        _fill_refusal(call, message, caller, error)
-        self.recorder.close(record, call, message.inputs, ())
-
-    def unready_text(self, name: str, reason: str) -> str:
-        """Return what a BLS caller reads of a model that cannot serve.
-
-        Until 25.03 a BLS call asks for readiness first and words it so.
-        """
-        if reason.startswith("Request for unknown model") and not self.bls_codes_kept:
-            return _UNREADY.format(name)
-        return reason
-
     def is_ready(self, name: str, version: str) -> bool:
         """Whether a model, or a version of it, can serve."""
         return self.catalog.is_ready(name, version)
@@ -475,24 +321,6 @@ class Engine:
             self._workers.shutdown(cancel_futures=True)
 
 
-def _decoupled(message: RequestMessage, caller: Caller) -> RequestError:
-    """Return the refusal of a call that expects one response of a decoupled model."""
-    if caller.outside:
-        return RequestError(
-            "ModelInfer RPC doesn't support models with decoupled transaction policy",
-            "UNSUPPORTED",
-            f"Use blsnb.stream({message.model_name!r}, …): it iterates over the "
-            "responses.",
-        )
-    # The quotation mark at the end is Triton's.
-    return RequestError(
-        f"Model {message.model_name} is using the decoupled. The current BLS request "
-        "call doesn't support models using the decoupled transaction policy. Please "
-        "use 'decoupled=True' argument to the 'exec' or 'async_exec' calls for "
-        "decoupled models.'"
-    )
-
-
 def _note_lost(calls: list[Call], error: str) -> None:
     for call in calls:
         note = (
@@ -500,16 +328,3 @@ def _note_lost(calls: list[Call], error: str) -> None:
             f"Triton's client gets an empty success. Send both at once. It was: {error}"
         )
         call.notes = [*(call.notes or ()), note]
-
-
-def _fill_refusal(
-    call: Call, message: RequestMessage, caller: Caller, error: RequestError
-) -> None:
-    call.request_start_ns = call.request_end_ns = _now()
-    call.request_id = message.request_id
-    call.line = caller.line
-    call.flags = caller.flags | CallFlag.ERROR
-    call.error = error.message
-    call.error_code = error.code
-    if error.advice:
-        call.notes = [error.advice]

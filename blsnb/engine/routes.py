@@ -1,0 +1,242 @@
+"""Routes: the way of every request to the model that it names, and back."""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import time
+from collections.abc import Callable
+
+from blsnb.engine.bls import Caller
+from blsnb.engine.catalog import Catalog
+from blsnb.engine.inflight import Inflight
+from blsnb.engine.pool import Retired
+from blsnb.engine.root import RootRequest
+from blsnb.engine.streaming import Single, StreamInflight
+from blsnb.engine.validation import RequestError
+from blsnb.engine.version import ServedVersion
+from blsnb.engine.workers import Workers
+from blsnb.pb_utils.backend import Responses
+from blsnb.pb_utils.message import RequestMessage, ResponseMessage
+from blsnb.trace.events import Call, CallFlag, ModelInfo
+from blsnb.trace.recorder import Recorder, TraceLevel
+
+_now = time.monotonic_ns
+_UNREADY = "Failed for execute the inference request. Model '{}' is not ready."
+
+
+class Routes:
+    """Looks models up, lets them run requests, and records it.
+
+    Parameters
+    ----------
+    catalog
+        Which models serve.
+    recorder
+        Where everything that happens is recorded.
+    workers
+        Run decoupled requests, whose callers read while they go on.
+    codes_kept
+        Whether a failed BLS call keeps the code of its target.
+    root_ended
+        Is told when the stream of a request from outside has ended.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        recorder: Recorder,
+        workers: Workers,
+        codes_kept: bool,
+        root_ended: Callable[[RootRequest], None],
+    ) -> None:
+        self._catalog = catalog
+        self._recorder = recorder
+        self._workers = workers
+        self._codes_kept = codes_kept
+        self._root_ended = root_ended
+
+    def route(self, message: RequestMessage, caller: Caller) -> ResponseMessage:
+        """Run a request on the model that it names.
+
+        Raises
+        ------
+        RequestError
+            The request is refused before a model sees it.
+        Unwind
+            The whole request has ended.
+        """
+        __tracebackhide__ = True
+        while True:
+            served = self._admit(message, caller)
+            try:
+                return self._run_on(served, message, caller)
+            except Retired:
+                # Replaced between look-up and execution: ask its successor.
+                continue
+
+    def route_many(self, message: RequestMessage, caller: Caller) -> Responses:
+        """Start a request that may have any number of responses.
+
+        Raises
+        ------
+        RequestError
+            The request is refused before a model sees it.
+        Unwind
+            The whole request has ended.
+        """
+        served = self._admit(message, caller, many=True)
+        if not served.decoupled:
+            return Single(self.route(message, caller))
+        call = self._opened(served, message, caller)
+        call.flags |= CallFlag.DECOUPLED
+        keep = self._recorder.level is TraceLevel.TENSORS
+        inflight = StreamInflight(message, caller.root, call, keep)
+        certain = caller.execution is not None
+        if caller.execution is not None:
+            # Until its first response the caller's thread waits.
+            caller.execution.blocked_on = inflight
+        context = contextvars.copy_context()
+        self._workers.submit(context.run, self._stream, served, inflight, certain)
+        return inflight
+
+    def _stream(
+        self, served: ServedVersion, inflight: StreamInflight, certain: bool
+    ) -> None:
+        """Run a decoupled request on a worker's thread."""
+        message = inflight.message
+        try:
+            while True:
+                inflight.then(functools.partial(self._stream_ended, served, inflight))
+                try:
+                    return served.stream(inflight, certain)
+                except Retired:
+                    # Replaced between look-up and execution: ask its successor.
+                    served = self._catalog.find(
+                        message.model_name, message.model_version
+                    )
+                    served.validator.check(message)
+        except RequestError as error:
+            inflight.abandon(ResponseMessage(error=error.message, code=error.code))
+        except Exception as error:
+            # Its reader would wait for ever for what no thread will send.
+            inflight.abandon(ResponseMessage(error=repr(error), cause=error))
+            raise
+
+    def _stream_ended(self, served: ServedVersion, inflight: StreamInflight) -> None:
+        call, record = inflight.call, inflight.root.record
+        served.ended(inflight)
+        failed = [r for r in inflight.responses if r.error is not None]
+        if failed:
+            call.flags |= CallFlag.ERROR
+            call.error = failed[0].error or ""
+            call.error_code = failed[0].code
+        self._recorder.close(record, call, inflight.message.inputs, ())
+        if call.parent is None:
+            self._root_ended(inflight.root)
+
+    def _admit(
+        self, message: RequestMessage, caller: Caller, many: bool = False
+    ) -> ServedVersion:
+        try:
+            served = self._catalog.find(message.model_name, message.model_version)
+            if served.says_ready and not caller.outside and served.unready():
+                name = message.model_name
+                raise RequestError(_UNREADY.format(name), "UNAVAILABLE")
+            if served.decoupled and not many:
+                raise _decoupled(message, caller)
+            served.validator.check(message)
+        except RequestError as error:
+            self._record_refusal(message, caller, error)
+            raise
+        return served
+
+    def _opened(
+        self, served: ServedVersion, message: RequestMessage, caller: Caller
+    ) -> Call:
+        parent = None if caller.parent is None else caller.parent.call
+        call = self._recorder.open(caller.root.record, served.info, parent)
+        call.request_start_ns = _now()
+        call.request_id = message.request_id
+        call.flags = caller.flags
+        call.line = caller.line
+        return call
+
+    def _run_on(
+        self, served: ServedVersion, message: RequestMessage, caller: Caller
+    ) -> ResponseMessage:
+        __tracebackhide__ = True
+        root = caller.root
+        call = self._opened(served, message, caller)
+        inflight = Inflight(message, root, call)
+        execution = caller.execution
+        if execution is not None:
+            execution.blocked_on = inflight
+        try:
+            response = served.run(inflight, certain=execution is not None)
+        except Retired:
+            self._recorder.drop(root.record, call)
+            raise
+        finally:
+            if execution is not None:
+                execution.blocked_on = None
+        if response.error is not None:
+            call.flags |= CallFlag.ERROR
+            call.error = response.error
+            call.error_code = response.code
+        self._recorder.close(root.record, call, message.inputs, response.outputs)
+        return response
+
+    def _record_refusal(
+        self, message: RequestMessage, caller: Caller, error: RequestError
+    ) -> None:
+        """Record a refused request: Triton traces none, but its author must see it."""
+        versions = self._catalog.versions(message.model_name)
+        info = next((version.info for version in versions.values()), None)
+        if info is None:
+            info = ModelInfo(message.model_name, 0, "", "", "model", "")
+        parent = None if caller.parent is None else caller.parent.call
+        record = caller.root.record
+        call = self._recorder.open(record, info, parent)
+        _fill_refusal(call, message, caller, error)
+        self._recorder.close(record, call, message.inputs, ())
+
+    def unready_text(self, name: str, reason: str) -> str:
+        """Return what a BLS caller reads of a model that cannot serve.
+
+        Until 25.03 a BLS call asks for readiness first and words it so.
+        """
+        if reason.startswith("Request for unknown model") and not self._codes_kept:
+            return _UNREADY.format(name)
+        return reason
+
+
+def _decoupled(message: RequestMessage, caller: Caller) -> RequestError:
+    """Return the refusal of a call that expects one response of a decoupled model."""
+    if caller.outside:
+        return RequestError(
+            "ModelInfer RPC doesn't support models with decoupled transaction policy",
+            "UNSUPPORTED",
+            f"Use blsnb.stream({message.model_name!r}, …): it iterates over the "
+            "responses.",
+        )
+    # The quotation mark at the end is Triton's.
+    return RequestError(
+        f"Model {message.model_name} is using the decoupled. The current BLS request "
+        "call doesn't support models using the decoupled transaction policy. Please "
+        "use 'decoupled=True' argument to the 'exec' or 'async_exec' calls for "
+        "decoupled models.'"
+    )
+
+
+def _fill_refusal(
+    call: Call, message: RequestMessage, caller: Caller, error: RequestError
+) -> None:
+    call.request_start_ns = call.request_end_ns = _now()
+    call.request_id = message.request_id
+    call.line = caller.line
+    call.flags = caller.flags | CallFlag.ERROR
+    call.error = error.message
+    call.error_code = error.code
+    if error.advice:
+        call.notes = [error.advice]
