@@ -16,6 +16,7 @@ HERE = Path(__file__).parent
 ROWS = HERE / "rows.json"
 OBSERVABLE = "observable"
 NOT_YET = "not yet: "
+NO_ROW = "in no table"
 LIVE_SHARE = 0.95
 
 _Ids = str | Iterable[str]
@@ -57,7 +58,7 @@ class Ledger:
         self, covered: Iterable[str], case: str, live: bool, deviation: Deviation | None
     ) -> None:
         """Take the outcome of one case on blsnb."""
-        for row in covered:
+        for row in covered or [NO_ROW]:
             if live:
                 self.live.add(row)
             if deviation is None:
@@ -117,15 +118,15 @@ def summary(ledger: Ledger) -> Iterator[str]:
     wanted = {row for row, text in status.items() if text == OBSERVABLE}
     later = [row for row, text in status.items() if text.startswith(NOT_YET)]
     deviating = sorted(ledger.deviations)
-    agreeing = [row for row in ledger.agreed if row not in ledger.deviations]
+    agreeing = set(ledger.agreed) - set(deviating)
     yield (
         f"rows of the specification: {len(status)}, of which {len(wanted)} observable "
         f"and {len(later)} not yet covered"
     )
     yield (
-        f"this run: {len(wanted & (set(agreeing) | set(deviating)))} covered, "
+        f"this run: {len(wanted & (agreeing | set(deviating)))} covered, "
         f"{len(wanted & ledger.live)} of them beside the real server; "
-        f"{len(agreeing)} agree, {len(deviating)} deviate"
+        f"{len(wanted & agreeing)} agree, {len(wanted & set(deviating))} deviate"
     )
     for row in deviating:
         for each in ledger.deviations[row]:

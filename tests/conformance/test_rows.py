@@ -6,6 +6,7 @@ What is judged here is the whole session, so these tests run after all others.
 from __future__ import annotations
 
 import inspect
+import json
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from .covering import (
     modules,
     statuses,
 )
-from .reference import recording
+from .reference import GOLDEN, recording
 
 DEVIATIONS = Path(__file__).parents[2] / "docs" / "deviations.md"
 
@@ -137,3 +138,11 @@ def test_rows_were_compared_with_the_running_server(session, triton):
     live = [row for row in wanted if row in session.live]
 
     assert len(live) >= LIVE_SHARE * len(wanted)
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in GOLDEN.glob("*.json")))
+def test_every_text_of_a_case_runs(name):
+    """Two servers also agree on a text that is no Python: such a case shows nothing."""
+    answers = json.loads((GOLDEN / name).read_text())["answers"].items()
+
+    assert [] == [key for key, answer in answers if "(<case>, line" in str(answer)]
