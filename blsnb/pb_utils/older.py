@@ -29,7 +29,17 @@ class _Absent:
         )
 
 
-class InferenceResponse(newest_response.InferenceResponse):
+class _Older:
+    """An object that does not list what its class has not yet."""
+
+    __slots__ = ()
+    _absent: tuple[str, ...] = ()
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in self._absent]
+
+
+class InferenceResponse(newest_response.InferenceResponse, _Older):
     """A response without parameters."""
 
     __slots__ = ()
@@ -51,7 +61,7 @@ class InferenceResponse(newest_response.InferenceResponse):
         construct.__wrapped__(self, output_tensors, error)
 
 
-class ResponseIterator(newest_iterator.ResponseIterator):
+class ResponseIterator(newest_iterator.ResponseIterator, _Older):
     """An iterator that cannot be cancelled."""
 
     __slots__ = ()

@@ -148,6 +148,7 @@ PROTOCOL = {
     "repr": "see(stream(TWO))",
     "class": "see(repr(type(stream(TWO))), type(stream(TWO)).__name__)",
     "names": """
+        see([n for n in dir(stream(TWO)) if not n.startswith("_")])
         see([n for n in dir(type(stream(TWO))) if not n.startswith("_")])
         see(hasattr(stream(TWO), "cancel"))
         see(hasattr(stream(TWO), "__aiter__"), hasattr(stream(TWO), "__await__"))

@@ -123,6 +123,8 @@ def test_iterators_can_be_cancelled_from_their_release_on(release, expected):
 
     assert expected is hasattr(iterator, "cancel")
     assert expected is hasattr(embedded.ResponseIterator, "cancel")
+    assert expected is ("cancel" in dir(iterator))
+    assert expected is ("cancel" in dir(embedded.ResponseIterator))
     assert 1 == len(list(iterator))
 
 
