@@ -105,7 +105,10 @@ def case_ids(test: object) -> set[str]:
     for mark in getattr(test, "pytestmark", []):
         if mark.name == "parametrize":
             values = list(mark.args[1])
-            names = list(mark.kwargs.get("ids") or map(str, values))
+            given = mark.kwargs.get("ids")
+            names = list(
+                map(given or str, values) if given is None or callable(given) else given
+            )
             ids = {"-".join(filter(None, (i, n))) for i in ids for n in names}
     return ids
 
