@@ -263,15 +263,8 @@ class Server:
 
     def index(self) -> list[dict[str, str]]:
         """Return Triton's repository index: a row for each version of each model."""
-        rows: list[dict[str, str]] = []
-        for name in self.repository.names():
-            states = self._engine.catalog.states(name)
-            if not states:
-                rows.append({"name": name})
-            for number, (state, reason) in sorted(states.items()):
-                row = {"name": name, "version": str(number), "state": state}
-                rows.append(row | ({"reason": reason} if reason else {}))
-        return rows
+        catalog = self._engine.catalog
+        return [row for name in self.repository.names() for row in catalog.index(name)]
 
     def config(self, name: str, *, version: int = -1) -> dict[str, Any]:
         """Return the configuration of a model in service, in Triton's JSON form.
@@ -297,9 +290,7 @@ class Server:
         try:
             return self._engine.catalog.find(name, version)
         except RequestError as error:
-            raise InferenceError(
-                error.message, error.code, advice=error.advice
-            ) from None
+            raise _told(error) from None
 
     def statistics(
         self, name: str | None = None, *, version: int = -1
@@ -311,23 +302,10 @@ class Server:
         InferenceError
             The model does not serve; the text is Triton's.
         """
-        if name is None:
-            names = self._engine.catalog.names()
-            rows = [
-                row for each in names for row in self._engine.catalog.statistics(each)
-            ]
-            return {"model_stats": rows}
-        rows = self._engine.catalog.statistics(name, version)
-        if not rows and self._engine.catalog.statistics(name):
-            raise InferenceError(
-                f"requested model version is not available for model '{name}'",
-                "INVALID_ARG",
-            )
-        if not rows:
-            raise InferenceError(
-                f"requested model '{name}' is not available", "INVALID_ARG"
-            )
-        return {"model_stats": rows}
+        try:
+            return {"model_stats": self._engine.catalog.statistics(name, version)}
+        except RequestError as error:
+            raise _told(error) from None
 
     def metrics(self) -> str:
         """Return Triton's metrics page: Prometheus' text format.
@@ -466,6 +444,11 @@ class Server:
         self._engine.close(self.exit_timeout_s)
         self._inference.close()
         self.repository.close()
+
+
+def _told(error: RequestError) -> InferenceError:
+    """Return a refusal of the engine as its caller outside meets it."""
+    return InferenceError(error.message, error.code, advice=error.advice)
 
 
 def _bytes(content: FileContent) -> bytes:

@@ -144,11 +144,37 @@ class Catalog:
             return False
         return not served.says_ready or not served.unready()
 
-    def statistics(self, name: str, version: int = -1) -> list[dict[str, Any]]:
-        """Return Triton's statistics rows of a model's ready versions."""
+    def index(self, name: str) -> list[dict[str, str]]:
+        """Return the rows of a model in Triton's repository index."""
+        rows = [
+            {"name": name, "version": str(number), "state": state}
+            | ({"reason": reason} if reason else {})
+            for number, (state, reason) in sorted(self.states(name).items())
+        ]
+        return rows or [{"name": name}]
+
+    def statistics(
+        self, name: str | None = None, version: int = -1
+    ) -> list[dict[str, Any]]:
+        """Return Triton's statistics rows of one model, or of all that serve.
+
+        Raises
+        ------
+        RequestError
+            The model does not serve; the text is Triton's.
+        """
+        if name is None:
+            return [row for each in self.names() for row in self.statistics(each)]
+        served = self.versions(name)
+        if not served:
+            raise RequestError(f"requested model '{name}' is not available")
+        if version not in (-1, *served):
+            raise RequestError(
+                f"requested model version is not available for model '{name}'"
+            )
         return [
-            served.statistics.as_dict()
-            for number, served in sorted(self.versions(name).items())
+            served[number].statistics.as_dict()
+            for number in sorted(served)
             if version in (-1, number)
         ]
 
