@@ -87,3 +87,13 @@ OWN_THREAD = (
     'parameters { key: "BLSNB_THREAD" value { string_value: "instance" } }\n'
 )
 DOUBLE = cell("return [reply(x_of(request) * 2)]")
+TRIPLE = cell("return [reply(x_of(request) * 3)]")
+# Methods that tell `stage.seen` of their call, and of which copy it is.
+LIFE = """
+def initialize(self, args):
+    stage.seen.append("initialize {0}")
+
+def finalize(self):
+    stage.seen.append("finalize {0}")
+
+"""

@@ -7,15 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cells import CONFIG, DOUBLE, cell
+from cells import CONFIG, DOUBLE, TRIPLE, cell
 
 from blsnb.errors import InferenceError, ModelLoadError
 from blsnb.inference_server import Server
 
 X = {"X": np.array([1, 2], np.float32)}
-
-
-TRIPLE = cell("return [reply(x_of(request) * 3)]")
 
 
 def hashes(folder: Path) -> dict[str, str]:

@@ -2,53 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
 import stage
-from cells import CONFIG, DOUBLE, cell, instances, touch
+from cells import CONFIG, DOUBLE, LIFE, TRIPLE, cell, instances, touch
 
 from blsnb.errors import ModelLoadError
-from blsnb.inference_server import Server
 
 X = {"X": np.array([1, 2], np.float32)}
-
-
-TRIPLE = cell("return [reply(x_of(request) * 3)]")
-
-
-LIFE = """
-def initialize(self, args):
-    stage.seen.append("initialize {0}")
-
-def finalize(self):
-    stage.seen.append("finalize {0}")
-
-"""
-
-
-def hashes(folder: Path) -> dict[str, str]:
-    """Every file of a folder, by its contents."""
-    return {
-        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
-
-
-def state(server: Server) -> tuple[object, ...]:
-    """All that a failed change must leave as it was."""
-    return (
-        server.index(),
-        server.config("good"),
-        hashes(server.repository.private_root),
-        server.infer("good", X)["Y"].tolist(),
-        server.statistics("good")["model_stats"][0]["version"],
-    )
 
 
 def test_the_new_copy_initialises_before_the_old_one_ends(server):
