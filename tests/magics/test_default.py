@@ -1,6 +1,8 @@
 """Specification of the kernel's default server."""
 
 import asyncio
+import dataclasses
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +11,8 @@ import pytest
 
 import blsnb
 from blsnb.errors import ServerClosedError
+from blsnb.inference import OutsideRequest
+from blsnb.inference_server import Server
 from blsnb.magics import default
 from blsnb.options import Options, options
 
@@ -52,6 +56,19 @@ def test_a_model_runs_without_a_notebook(server):
     assert [2.0] == blsnb.infer("double", inputs)["Y"].tolist()
     run = asyncio.run(blsnb.async_infer("double", inputs, outputs=["Y"]))
     assert [2.0] == run["Y"].tolist()
+
+
+def test_infer_takes_what_a_servers_takes():
+    """Written out in each, so that an editor shows it: names, order and defaults."""
+    of_server = list(inspect.signature(Server.infer).parameters.values())[1:]
+    of_default = inspect.signature(default.infer).parameters.values()
+    fields = [(each.name, each.default) for each in dataclasses.fields(OutsideRequest)]
+
+    assert of_server == list(of_default)
+    assert [name for name, _ in fields] == [each.name for each in of_server]
+    assert [value for _, value in fields[2:]] == [
+        each.default for each in of_server[2:]
+    ]
 
 
 def test_a_stream_reads_from_its_models(server):
