@@ -12,6 +12,7 @@ from typing import Any
 
 from blsnb.engine.bls import Caller
 from blsnb.engine.engine import Answer, Engine
+from blsnb.engine.failure import notes_of
 from blsnb.engine.root import RootRequest
 from blsnb.engine.streaming import Single
 from blsnb.engine.validation import RequestError
@@ -181,8 +182,9 @@ class Inference:
         response = answer.response
         if response.error is not None:
             run = self._failed_run(request, answer.record, response.error)
+            advice = answer.advice or "\n".join(notes_of(response.cause))
             raise InferenceError(
-                response.error, response.code, run, answer.advice
+                response.error, response.code, run, advice
             ) from response.cause
         final = Response(response.outputs, None, True, response.parameters)
         return Run(request.model_name, answer.record, [final])

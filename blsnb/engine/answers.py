@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from blsnb.engine.failure import notes_of
 from blsnb.engine.inflight import Inflight
 from blsnb.pb_utils import response as responses
 from blsnb.pb_utils.message import ResponseMessage
@@ -26,6 +27,8 @@ def fail_all(
     """
     for inflight in inflights:
         inflight.again = False
+        for note in notes_of(cause):
+            inflight.note(note)
         if inflight.final:
             continue
         twice = inflight.response is not None and not inflight.decoupled

@@ -79,7 +79,7 @@ class Engine:
         self.metrics = MetricRegistry(own_metrics.NAMES)
         self._roots: weakref.WeakSet[RootRequest] = weakref.WeakSet()
         """Requests from outside that may still be on their way."""
-        self.loader = Loader(self, threading.Lock(), log, release)
+        self.loader = Loader(self, threading.Lock(), log)
         self.load_lock = LoadLock()
         self._workers = Workers(_MOST_STREAMS, "blsnb stream")
         routes = Routes(

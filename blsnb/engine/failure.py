@@ -46,6 +46,11 @@ def describe(error: BaseException, stop: types.CodeType) -> str:
     return f"{type(error).__name__}: {message}{place}"
 
 
+def notes_of(error: BaseException | None) -> tuple[str, ...]:
+    """Return an exception's notes, which Triton's error messages do not have."""
+    return tuple(getattr(error, "__notes__", ()))
+
+
 def _frames(error: BaseException, stop: types.CodeType) -> list[str]:
     trace = error.__traceback__
     if trace is None:

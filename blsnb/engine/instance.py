@@ -12,14 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from blsnb.engine.failure import describe
+from blsnb.engine.failure import describe, notes_of
 from blsnb.engine.inflight import Execution, Inflight, current_execution
 from blsnb.engine.readiness import unready
 from blsnb.engine.root import RootRequest, Unwind, boundary
 from blsnb.engine.threads import Abandoned, InstanceThreads
 from blsnb.engine.world import World
 from blsnb.pb_utils.backend import Backend
-from blsnb.pb_utils.releases import NEWEST, Release, has
+from blsnb.pb_utils.releases import NEWEST, Release, has, too_new
 from blsnb.pb_utils.request import InferenceRequest
 
 _log = logging.getLogger("blsnb.engine")
@@ -87,6 +87,8 @@ class ModelInstance:
         self._thread_id = 0
         """Of the thread that ran ``initialize``."""
         self._thread_noted = False
+        self._owed_note = ""
+        """What the next run is told of the model."""
         self.model: Any = None
         self.ready_hook: Callable[[], Any] | None = None
         """The model's own ``is_ready``, if it has one."""
@@ -155,8 +157,11 @@ class ModelInstance:
         self.model = self.module.TritonPythonModel()
         # Looked up on the object: a constructor may have set it.
         hook = getattr(self.model, "initialize", None)
+        ready_hook = getattr(self.model, "is_ready", None)
         if has("is_ready", self._release):
-            self.ready_hook = getattr(self.model, "is_ready", None)
+            self.ready_hook = ready_hook
+        elif ready_hook is not None:
+            self._owed_note = too_new("is_ready")
         if hook is not None:
             result = hook(args)
             if inspect.iscoroutine(result):
@@ -210,6 +215,9 @@ class ModelInstance:
             execution.thread_id = threading.get_ident()
             if execution.thread_id != self._thread_id and not self._thread_noted:
                 self._note_thread(execution)
+            if self._owed_note:
+                execution.inflight.note(self._owed_note)
+                self._owed_note = ""
         if root.ended is not None:
             raise Unwind
         try:
@@ -267,6 +275,8 @@ class ModelInstance:
             f"execute() of {self.name} raised, and Triton only logs that for an "
             f"asynchronous decoupled model: {text}"
         )
+        for note in notes_of(error):
+            inflight.note(note)
         self.backend.log("ERROR", text)
 
     def unready(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 from blsnb.engine.bls import Router
+from blsnb.engine.failure import notes_of
 from blsnb.engine.instance import HookFailed
 from blsnb.engine.maker import InstanceMaker, ModelLogWriter, read_source
 from blsnb.engine.pool import InstancePool
@@ -13,11 +14,9 @@ from blsnb.engine.version import ServedVersion
 from blsnb.errors import ModelConfigError, ModelLoadError
 from blsnb.model.config import ModelConfig
 from blsnb.model.normalise import normalise
-from blsnb.model.validate import (
-    validate_poll,
-)
+from blsnb.model.validate import validate_poll
 from blsnb.pb_utils.backend import not_yet
-from blsnb.pb_utils.releases import NEWEST, Release, has
+from blsnb.pb_utils.releases import has
 from blsnb.repository.directory import ModelDirectory
 from blsnb.trace.events import ModelInfo, Origin
 
@@ -55,21 +54,14 @@ class Loader:
         One lock for the waits of all models.
     log
         Takes model, level, text, file and line of a model's log.
-    release
-        Triton's release to agree with.
     """
 
     def __init__(
-        self,
-        router: Router,
-        pool_lock: threading.Lock,
-        log: ModelLogWriter,
-        release: Release = NEWEST,
+        self, router: Router, pool_lock: threading.Lock, log: ModelLogWriter
     ) -> None:
         self._router = router
         self._pool_lock = pool_lock
         self._log = log
-        self._release = release
         self.origins = Origins()
         """The cell that a source came from, by its text."""
 
@@ -130,7 +122,7 @@ class Loader:
     ) -> ServedVersion:
         maker = InstanceMaker(directory, number, config, self._router, self._log)
         try:
-            if has("checked_stub_names", self._release):
+            if has("checked_stub_names", self._router.release):
                 _check_stub_names(config)
             instances = maker.make_all(root)
         except (HookFailed, ModelConfigError) as error:
@@ -199,8 +191,7 @@ def _create_failed(
     name: str, number: int, error: HookFailed | ModelConfigError
 ) -> ModelLoadError:
     if isinstance(error, HookFailed):
-        notes = getattr(error.cause, "__notes__", ())
-        reason, advice = f"Internal: {error.text}", "\n".join(notes)
+        reason, advice = f"Internal: {error.text}", "\n".join(notes_of(error.cause))
     else:
         reason, advice = f"{_CODE_TEXTS[error.code]}: {error.message}", error.advice
     answer = f"version {number} is at UNAVAILABLE state: {reason};\n"

@@ -9,13 +9,19 @@ from blsnb.pb_utils import iterator as newest_iterator
 from blsnb.pb_utils import response as newest_response
 from blsnb.pb_utils.compiled_type import MODULE
 from blsnb.pb_utils.errors import TritonError
-from blsnb.pb_utils.releases import Release, has
+from blsnb.pb_utils.releases import Release, has, too_new
 from blsnb.pb_utils.signature import compiled
 from blsnb.pb_utils.tensor import Tensor
+
+_MOST_ARGUMENTS = 2
+"""Of an older response, by position."""
 
 
 class _Absent:
     """Stands where a newer class has a method: neither class nor object has it."""
+
+    def __init__(self, feature: str) -> None:
+        self._feature = feature
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -24,9 +30,11 @@ class _Absent:
         whose = f"'{MODULE}.{owner.__name__}' object"
         if instance is None:
             whose = f"type object '{MODULE}.{owner.__name__}'"
-        raise AttributeError(
+        error = AttributeError(
             f"{whose} has no attribute {self._name!r}", name=self._name, obj=instance
         )
+        error.add_note(too_new(self._feature))
+        raise error
 
 
 class _Older:
@@ -44,21 +52,31 @@ class InferenceResponse(newest_response.InferenceResponse, _Older):
 
     __slots__ = ()
     _absent = ("parameters",)
-    parameters: Any = _Absent()
+    parameters: Any = _Absent("response_parameters")
 
-    @compiled(
-        "c_python_backend_utils.InferenceResponse(output_tensors: "
-        "List[c_python_backend_utils.Tensor] = [], "
-        "error: c_python_backend_utils.TritonError = None)"
-    )
-    def __init__(
-        self,
-        output_tensors: Sequence[Tensor] = (),
-        error: TritonError | None = None,
-    ) -> None:
-        # Unwrapped, or a mismatch would be told in the newer signature.
-        construct: Any = newest_response.InferenceResponse.__init__
-        construct.__wrapped__(self, output_tensors, error)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        __tracebackhide__ = True
+        try:
+            _construct(self, *args, **kwargs)
+        except TypeError as error:
+            if "parameters" in kwargs or len(args) > _MOST_ARGUMENTS:
+                error.add_note(too_new("response_parameters"))
+            raise
+
+
+@compiled(
+    "c_python_backend_utils.InferenceResponse(output_tensors: "
+    "List[c_python_backend_utils.Tensor] = [], "
+    "error: c_python_backend_utils.TritonError = None)"
+)
+def _construct(
+    self: newest_response.InferenceResponse,
+    output_tensors: Sequence[Tensor] = (),
+    error: TritonError | None = None,
+) -> None:
+    # Unwrapped, or a mismatch would be told in the newer signature.
+    construct: Any = newest_response.InferenceResponse.__init__
+    construct.__wrapped__(self, output_tensors, error)
 
 
 class ResponseIterator(newest_iterator.ResponseIterator, _Older):
@@ -66,7 +84,7 @@ class ResponseIterator(newest_iterator.ResponseIterator, _Older):
 
     __slots__ = ()
     _absent = ("cancel",)
-    cancel: Any = _Absent()
+    cancel: Any = _Absent("iterator_cancel")
 
 
 class Classes(NamedTuple):

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from blsnb.release import parse_release
 
 Release = tuple[int, int]
 
 NEWEST: Release = parse_release(None)
 
-SINCE: dict[str, Release] = {
-    # InferenceResponse(parameters=…) and .parameters(); towards BLS callers, too.
-    "response_parameters": (25, 2),
-    # ResponseIterator.cancel().
-    "iterator_cancel": (25, 4),
+
+class Feature(NamedTuple):
+    """What came with a release."""
+
+    since: Release
+    name: str = ""
+    """How it stands in a model's source; empty where a model only meets it."""
+
+
+FEATURES: dict[str, Feature] = {
+    # Towards BLS callers, too.
+    "response_parameters": Feature((25, 2), "parameters of an InferenceResponse"),
+    "iterator_cancel": Feature((25, 4), "cancel() of a ResponseIterator"),
     # A failed BLS call keeps its code; before, all are INTERNAL.
-    "bls_error_codes": (25, 4),
+    "bls_error_codes": Feature((25, 4)),
     # A name with a character that a shell would act on does not load.
-    "checked_stub_names": (25, 9),
-    # BYTES that are cut short are refused in other words.
-    "native_byte_strings": (25, 10),
-    # A model's own is_ready().
-    "is_ready": (26, 3),
+    "checked_stub_names": Feature((25, 9)),
+    "is_ready": Feature((26, 3), "is_ready() of a model"),
 }
 """Since when Triton has a feature; the oldest release that is imitated has none.
 
-What only ended a crash or a hang has no row: blsnb has those in no release.
+What only ended a crash or a hang has no row: blsnb has those in no release. Nor has
+25.10's text for BYTES that are cut short: here they are always written whole.
 """
 
 
@@ -36,4 +44,15 @@ def has(feature: str, release: Release) -> bool:
     KeyError
         The table has no such feature.
     """
-    return release >= SINCE[feature]
+    return release >= FEATURES[feature].since
+
+
+def too_new(feature: str) -> str:
+    """Return what to tell the author of a model for a release without a feature."""
+    (year, month), name = FEATURES[feature]
+    since = f"{year}.{month:02}"
+    return (
+        f"Triton has {name} since {since}, and triton_release asks for an older one. "
+        f"Do without; or run the model on {since} or newer, and set triton_release to "
+        "that."
+    )

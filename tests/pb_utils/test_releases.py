@@ -7,7 +7,7 @@ from blsnb.errors import ModelLoadError
 from blsnb.inference_server import Server
 from blsnb.pb_utils import module
 from blsnb.pb_utils.backend import Outside
-from blsnb.pb_utils.releases import NEWEST, SINCE, has
+from blsnb.pb_utils.releases import FEATURES, NEWEST, has
 from blsnb.release import OLDEST
 
 NOTHING = (
@@ -47,15 +47,15 @@ def modules_of(release):
 
 def test_the_oldest_release_has_no_row():
     """The table is what came between the oldest and the newest release."""
-    assert all(OLDEST < since <= NEWEST for since in SINCE.values())
-    assert not any(has(feature, OLDEST) for feature in SINCE)
-    assert all(has(feature, NEWEST) for feature in SINCE)
+    assert all(OLDEST < feature.since <= NEWEST for feature in FEATURES.values())
+    assert not any(has(feature, OLDEST) for feature in FEATURES)
+    assert all(has(feature, NEWEST) for feature in FEATURES)
 
 
-@pytest.mark.parametrize("feature", SINCE)
+@pytest.mark.parametrize("feature", FEATURES)
 def test_a_feature_is_there_from_its_release_on(feature):
     """Not in the month before, in its month, and in the year after."""
-    year, month = SINCE[feature]
+    year, month = FEATURES[feature].since
 
     assert [False, True, True] == [
         has(feature, release)
