@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import grpc
@@ -36,9 +37,17 @@ class TritonServer:
         Folder that holds the model folders.
     log
         File that receives everything the server and its models print.
+    arguments
+        Further arguments of the command.
     """
 
-    def __init__(self, env: TritonEnv, repository: Path, log: Path) -> None:
+    def __init__(
+        self,
+        env: TritonEnv,
+        repository: Path,
+        log: Path,
+        arguments: Sequence[str] = (),
+    ) -> None:
         self.log = log
         grpc_port, http_port, metrics_port = free_ports(3)
         self.grpc_port, self.http_port = grpc_port, http_port
@@ -56,6 +65,7 @@ class TritonServer:
             "--metrics-address=127.0.0.1",
             f"--metrics-port={metrics_port}",
             "--exit-timeout-secs=2",
+            *arguments,
         ]
         with log.open("wb") as output:
             # A group of its own: the model processes are the server's children.
