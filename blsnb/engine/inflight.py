@@ -15,6 +15,7 @@ from blsnb.trace.events import Call
 if TYPE_CHECKING:
     from blsnb.engine.instance import ModelInstance
     from blsnb.engine.pool import InstancePool
+    from blsnb.engine.statistics import ModelStatistics
 
 
 class Inflight:
@@ -25,9 +26,11 @@ class Inflight:
 
     __slots__ = (
         "again",
+        "batch_size",
         "call",
         "cancelled",
         "execution",
+        "execution_size",
         "failed",
         "final",
         "message",
@@ -43,6 +46,8 @@ class Inflight:
     def __init__(self, message: RequestMessage, root: RootRequest, call: Call) -> None:
         self.again = False
         """Whether the model asked for the request to come back."""
+        self.batch_size = 1
+        """How many inferences it is: its first dimension, where the model batches."""
         self.cancelled = False
         """Whether its BLS caller asked it to stop."""
         self.message = message
@@ -52,6 +57,8 @@ class Inflight:
         self.call = call
         self.execution: Execution | None = None
         """What runs it; None before and after."""
+        self.execution_size = 0
+        """Batch size of the ``execute`` that it was the first of; else 0."""
         self.waiting_for: InstancePool | None = None
         """Whose free instance it waits for."""
         self.response: ResponseMessage | None = None
@@ -108,6 +115,10 @@ class Inflight:
         """Return how many responses were sent, and whether the final flag was."""
         return int(self.response is not None), self.final
 
+    def count_in(self, statistics: ModelStatistics) -> None:
+        """Count it in its model's statistics, now that it has ended."""
+        statistics.add(self.call, self.batch_size, self.failed, self.execution_size)
+
     def is_cancelled(self) -> bool:
         """Whether the caller no longer wants the answer.
 
@@ -130,23 +141,38 @@ current_execution: ContextVar[Execution | None] = ContextVar(
 
 
 class Execution:
-    """One ``execute`` of one instance."""
+    """One ``execute`` of one instance, for one request or for a batch.
+
+    Parameters
+    ----------
+    root
+        The life of it, where its requests have several roots; else theirs.
+    """
 
     __slots__ = (
         "blocked_on",
         "inflight",
+        "inflights",
         "instance",
         "number",
+        "root",
         "thread_id",
         "watched",
     )
 
     def __init__(
-        self, instance: ModelInstance, inflight: Inflight, number: int
+        self,
+        instance: ModelInstance,
+        inflights: list[Inflight],
+        number: int,
+        root: RootRequest | None = None,
     ) -> None:
         self.instance = instance
-        self.inflight = inflight
+        self.inflights = inflights
+        self.inflight = inflights[0]
+        """The first: who asks for something where the model does not say."""
         self.number = number
+        self.root = root or self.inflight.root
         self.thread_id = 0
         """Of the thread that runs it, once it does."""
         self.blocked_on: Inflight | None = None
@@ -164,13 +190,8 @@ class Execution:
                 )
 
     @property
-    def root(self) -> RootRequest:
-        """The request from outside that this serves."""
-        return self.inflight.root
-
-    @property
     def call(self) -> Call:
-        """The record of the request that this serves."""
+        """The record of the request that this serves; of a batch, of the first."""
         return self.inflight.call
 
     def __repr__(self) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from blsnb.engine.failure import describe, notes_of
-from blsnb.engine.inflight import Execution, Inflight, current_execution
+from blsnb.engine.inflight import Execution, current_execution
 from blsnb.engine.readiness import unready
 from blsnb.engine.root import RootRequest, Unwind, boundary
 from blsnb.engine.threads import Abandoned, InstanceThreads
@@ -260,21 +260,22 @@ class ModelInstance:
             if not execution.inflight.decoupled:
                 return self.threads.run_coroutine(root, result)
             # Triton starts it and takes the next request: any number interleave.
-            lost = functools.partial(self._lost, execution.inflight)
+            lost = functools.partial(self._lost, execution)
             self.threads.start_coroutine(result, lost)
             return None
         finally:
             current_execution.reset(token)
 
-    def _lost(self, inflight: Inflight, error: BaseException) -> None:
+    def _lost(self, execution: Execution, error: BaseException) -> None:
         """Take an exception that Triton only logs."""
-        if inflight.root.ended is not None:
+        if execution.root.ended is not None:
             return
         text = describe(error, _HOOK_BOUNDARY)
-        inflight.note(
-            f"execute() of {self.name} raised, and Triton only logs that for an "
-            f"asynchronous decoupled model: {text}"
-        )
+        for inflight in execution.inflights:
+            inflight.note(
+                f"execute() of {self.name} raised, and Triton only logs that for an "
+                f"asynchronous decoupled model: {text}"
+            )
         for note in notes_of(error):
             inflight.note(note)
         self.backend.log("ERROR", text)

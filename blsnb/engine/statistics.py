@@ -61,27 +61,30 @@ class ModelStatistics:
         self._success_ns = self._queue_ns = 0
         self._fail_ns = 0
         self._failures = _Sums()
+        self._mates = _Sums()
+        """Requests that another led through ``execute``: no executions of their own."""
         self._batches: dict[int, _Sums] = {}
 
-    def add(self, call: Call, batch_size: int, failed: bool) -> None:
+    def add(
+        self, call: Call, batch_size: int, failed: bool, execution_size: int
+    ) -> None:
         """Count a call that ended.
 
         Parameters
         ----------
+        batch_size
+            How many inferences the request is.
         failed
             Whether ``execute`` failed; an error that a model returns is a success.
+        execution_size
+            The same of its ``execute``, if it was the first request of that; else 0.
         """
-        self._execution_count += 1
         self._last_ns = end = call.request_end_ns
         start = call.compute_start_ns
         ready = call.compute_input_end_ns
         answered = call.compute_output_start_ns
         phases = (ready - start, answered - ready, call.compute_end_ns - answered)
-        batch = self._batches.get(batch_size)
-        if batch is None:
-            # Another instance may have come first.
-            batch = self._batches.setdefault(batch_size, _Sums())
-        batch.add(*phases)
+        self._executed(execution_size).add(*phases)
         if failed:
             self._fail_ns += end - call.request_start_ns
             self._failures.add(*phases)
@@ -89,6 +92,15 @@ class ModelStatistics:
         self._inference_count += batch_size
         self._success_ns += end - call.request_start_ns
         self._queue_ns += start - call.queue_start_ns
+
+    def _executed(self, size: int) -> _Sums:
+        """Return where an execution of a size is counted, or a mate of one."""
+        if not size:
+            return self._mates
+        self._execution_count += 1
+        batch = self._batches.get(size)
+        # Another instance may have come first.
+        return batch or self._batches.setdefault(size, _Sums())
 
     def as_dict(self) -> dict[str, Any]:
         """Return the row of Triton's statistics answer."""
@@ -118,7 +130,7 @@ class ModelStatistics:
     def _successes(self) -> _Sums:
         """Return what was executed and did not fail."""
         successes = _Sums()
-        for sums in list(self._batches.values()):
+        for sums in (self._mates, *self._batches.values()):
             successes.count += sums.count
             successes.add_times(sums, 1)
         successes.count -= self._failures.count

@@ -71,7 +71,7 @@ def pools(monkeypatch: pytest.MonkeyPatch) -> Pools:
 def begin(pool: Any, request: Inflight, certain: bool = False) -> Any:
     """Take an instance and execute the request on it."""
     instance = pool.take(request, certain)
-    instance.execution = request.execution = Execution(instance, request, 1)
+    instance.execution = request.execution = Execution(instance, [request], 1)
     return instance
 
 

@@ -39,8 +39,8 @@ def test_an_unused_model_has_zeros():
 def test_phases_are_added_up():
     """Each from one activity to the next."""
     statistics = ModelStatistics("model", 1)
-    statistics.add(a_call(), 2, failed=False)
-    statistics.add(a_call(500), 2, failed=False)
+    statistics.add(a_call(), 2, False, 2)
+    statistics.add(a_call(500), 2, False, 2)
     row = statistics.as_dict()
 
     assert {
@@ -59,7 +59,7 @@ def test_phases_are_added_up():
 def test_a_failure_counts_as_an_execution_only():
     """Of the durations only ``fail`` grows, and those of its batch size."""
     statistics = ModelStatistics("model", 1)
-    statistics.add(a_call(), 3, failed=True)
+    statistics.add(a_call(), 3, True, 3)
     row = statistics.as_dict()
 
     assert (0, 1) == (row["inference_count"], row["execution_count"])
@@ -73,9 +73,23 @@ def test_batches_are_sorted_by_size():
     """One entry for each size that was executed."""
     statistics = ModelStatistics("model", 1)
     for size in (4, 1, 4):
-        statistics.add(a_call(), size, failed=False)
+        statistics.add(a_call(), size, False, size)
 
     assert [(1, 1), (4, 2)] == [
         (batch["batch_size"], batch["compute_input"]["count"])
         for batch in statistics.as_dict()["batch_stats"]
+    ]
+
+
+def test_requests_of_a_batch_share_an_execution():
+    """Each counts its inferences and its times; the ``execute`` counts once."""
+    statistics = ModelStatistics("model", 1)
+    statistics.add(a_call(), 1, False, 3)
+    statistics.add(a_call(), 2, False, 0)
+    row = statistics.as_dict()
+
+    assert (3, 1) == (row["inference_count"], row["execution_count"])
+    assert {"count": 2, "ns": 8} == row["inference_stats"]["compute_infer"]
+    assert [(3, {"count": 1, "ns": 4})] == [
+        (batch["batch_size"], batch["compute_infer"]) for batch in row["batch_stats"]
     ]

@@ -1,0 +1,166 @@
+"""Executor: one ``execute`` of an instance, for one request or for a batch."""
+
+from __future__ import annotations
+
+import itertools
+import time
+import weakref
+from typing import Any
+
+from blsnb.engine import hang
+from blsnb.engine.answers import fail_all, failed, take_results
+from blsnb.engine.inflight import Execution, Inflight
+from blsnb.engine.instance import ExecuteFailed, ModelInstance
+from blsnb.engine.pool import InstancePool
+from blsnb.engine.reshape import Reshapes
+from blsnb.engine.root import RootRequest, Unwind
+from blsnb.engine.threads import Abandoned
+from blsnb.model.config import ModelConfig
+from blsnb.pb_utils.request import InferenceRequest, receive_request, wants_again
+
+_now = time.monotonic_ns
+_execution_numbers = itertools.count(1)
+_ZERO_COPY = "BLSNB_ZERO_COPY"
+_TRUE = ("1", "true", "yes", "on")
+
+Held = weakref.ref[InferenceRequest]
+"""A weak hold on the request object that a model has."""
+
+
+class Executor:
+    """Runs the instances of one model version.
+
+    Parameters
+    ----------
+    config
+        Normalised and completed.
+    pool
+        Where the instances go back to.
+    """
+
+    def __init__(self, config: ModelConfig, pool: InstancePool) -> None:
+        self._pool = pool
+        self._outputs = tuple(spec.name for spec in config.outputs)
+        self._batching = config.max_batch_size > 0
+        self._iterative = config.iterative
+        self._reshapes = Reshapes(config)
+        self._zero_copy = config.parameters.get(_ZERO_COPY, "").lower() in _TRUE
+
+    def execute(
+        self,
+        instance: ModelInstance,
+        inflights: list[Inflight],
+        root: RootRequest | None = None,
+    ) -> list[Held]:
+        """Run ``execute`` for a batch, and answer it; give the instance back.
+
+        Parameters
+        ----------
+        root
+            The life of this execution, where it serves several requests from
+            outside; else that of the only one.
+
+        Raises
+        ------
+        Unwind
+            All that it serves has ended.
+        """
+        __tracebackhide__ = True
+        execution = Execution(instance, inflights, next(_execution_numbers), root)
+        instance.execution = execution
+        requests = self._begin(execution)
+        try:
+            self._run_hook(execution, requests)
+        except Abandoned as left:
+            left.outcome.then(lambda: self._leave(execution))
+            raise Unwind from None
+        except BaseException:
+            self._leave(execution)
+            raise
+        end = _now()
+        for inflight in inflights:
+            inflight.call.compute_end_ns = end
+        self._leave(execution)
+        return list(map(weakref.ref, requests))
+
+    def _begin(self, execution: Execution) -> list[InferenceRequest]:
+        """Make the requests as the model sees them, and note who executes them."""
+        instance, inflights = execution.instance, execution.inflights
+        start = _now()
+        total = 0
+        for inflight in inflights:
+            inputs = inflight.message.inputs
+            size = inputs[0].shape[0] if self._batching and inputs else 1
+            total += size
+            inflight.execution = execution
+            inflight.batch_size, inflight.execution_size = size, 0
+            inflight.requested = inflight.requested or self._outputs
+            call = inflight.call
+            call.instance = instance.name
+            call.execution = execution.number
+            call.batch = len(inflights)
+            call.compute_start_ns = start
+        inflights[0].execution_size = total
+        requests = [self._receive(instance, inflight) for inflight in inflights]
+        ready = _now()
+        for inflight in inflights:
+            inflight.call.compute_input_end_ns = ready
+        return requests
+
+    def _receive(self, instance: ModelInstance, inflight: Inflight) -> InferenceRequest:
+        message = inflight.message
+        inputs = message.inputs
+        if self._reshapes.any:
+            inputs = self._reshapes.inward(inputs)
+        return receive_request(
+            instance.request_class,
+            message,
+            inputs,
+            inflight.requested,
+            inflight,
+            self._zero_copy,
+        )
+
+    def _run_hook(self, execution: Execution, requests: list[InferenceRequest]) -> None:
+        __tracebackhide__ = True
+        instance, inflights = execution.instance, execution.inflights
+        try:
+            results = instance.execute(execution.root, requests)
+        except ExecuteFailed as failure:
+            _computed(inflights)
+            text = failed(instance.name, failure.text)
+            fail_all(inflights, text, failure.cause)
+            return
+        _computed(inflights)
+        if execution.root.ended is not None:
+            raise Unwind
+        for inflight, request in zip(inflights, requests, strict=True):
+            inflight.again = wants_again(request)
+        if execution.watched is not None:
+            execution.note_unasked()
+        take_results(results, inflights, instance.name)
+        if not self._iterative:
+            for inflight in inflights:
+                if inflight.again:
+                    self._refuse_again(instance, inflight)
+
+    def _refuse_again(self, instance: ModelInstance, inflight: Inflight) -> None:
+        """End a request that was to come back, where none can."""
+        instance.backend.log("ERROR", hang.RESCHEDULED)
+        inflight.root.end(hang.rescheduled(inflight))
+
+    def _leave(self, execution: Execution) -> None:
+        execution.instance.execution = None
+        for inflight in execution.inflights:
+            inflight.execution = None
+        self._pool.give_back(execution.instance)
+
+    def outward(self, outputs: Any) -> Any:
+        """Return a response's outputs in the shapes that callers see."""
+        return self._reshapes.outward(outputs) if self._reshapes.any else outputs
+
+
+def _computed(inflights: list[Inflight]) -> None:
+    now = _now()
+    for inflight in inflights:
+        inflight.call.compute_output_start_ns = now
