@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-import logging
 import threading
 import types
 from collections.abc import Callable
@@ -19,10 +18,9 @@ from blsnb.engine.root import RootRequest, Unwind, boundary
 from blsnb.engine.threads import Abandoned, InstanceThreads
 from blsnb.engine.world import World
 from blsnb.pb_utils.backend import Backend
+from blsnb.pb_utils.module import compiled_module
 from blsnb.pb_utils.releases import NEWEST, Release, has, too_new
 from blsnb.pb_utils.request import InferenceRequest
-
-_log = logging.getLogger("blsnb.engine")
 
 
 class HookFailed(Exception):
@@ -82,7 +80,8 @@ class ModelInstance:
         self._load_root = load_root
         self._release = release
         self.backend = bind(self)
-        self.world = World(name, model_file, self._printed)
+        compiled = compiled_module(self.backend, release)
+        self.world = World(name, model_file, self._printed, compiled)
         self.module: types.ModuleType | None = None
         self._thread_id = 0
         """Of the thread that ran ``initialize``."""
@@ -113,7 +112,7 @@ class ModelInstance:
                 f"AttributeError: module '{folder}.{stem}' has no attribute "
                 "'TritonPythonModel'"
             )
-        self.world.complete(self.backend, self._release)
+        self.world.complete(self.backend)
         self.request_class = self.world.pb_utils.InferenceRequest
 
     @property
@@ -303,7 +302,7 @@ class ModelInstance:
             try:
                 self._hook(hook)
             except HookFailed as failure:
-                _log.info("%s: %s", self.name, failure.text)
+                self.backend.log("INFO", failure.text)
         self.discard()
 
     def discard(self) -> None:

@@ -21,7 +21,6 @@ from typing import Any
 
 from blsnb.pb_utils import module as pb_module
 from blsnb.pb_utils.backend import Backend
-from blsnb.pb_utils.releases import Release
 
 _PREFIX = "_blsnb_"
 _IPYTHON = frozenset({"__IPYTHON__", "display", "get_ipython"})
@@ -46,17 +45,23 @@ class World:
         Path of ``model.py``.
     write
         Told what the instance prints, before it is printed.
+    compiled
+        The instance's own ``c_python_backend_utils``.
     """
 
     def __init__(
-        self, instance_name: str, model_file: Path, write: Callable[[str], None]
+        self,
+        instance_name: str,
+        model_file: Path,
+        write: Callable[[str], None],
+        compiled: types.ModuleType,
     ) -> None:
         safe = re.sub(r"\W", "_", instance_name)
         self.package = f"{_PREFIX}{next(_numbers)}_{safe}"
         self.model_file = model_file
         self.folders = [str(model_file.parent), str(model_file.parent.parent)]
         self.pb_utils = pb_module.importing_module()
-        self._compiled: types.ModuleType | None = None
+        self._compiled = compiled
         self._write = write
         self._siblings: dict[str, bool] = {}
         self.builtins = {
@@ -82,10 +87,9 @@ class World:
         builtins.__import__(name)
         return sys.modules[name]
 
-    def complete(self, backend: Backend, release: Release) -> None:
-        """Add the compiled names of ``triton_python_backend_utils``, of a release."""
-        pb_module.complete(self.pb_utils, backend, release)
-        self._compiled = pb_module.compiled_module(self.pb_utils, release)
+    def complete(self, backend: Backend) -> None:
+        """Add the compiled names of ``triton_python_backend_utils``."""
+        pb_module.complete(self.pb_utils, self._compiled, backend)
 
     def close(self) -> None:
         """Forget the instance's modules."""
@@ -131,8 +135,9 @@ class World:
         __tracebackhide__ = True
         if level == 0:
             if name == pb_module.NAME:
+                pb_module.check_import(self.pb_utils, fromlist or ())
                 return self.pb_utils
-            if name == pb_module.COMPILED_NAME and self._compiled is not None:
+            if name == pb_module.COMPILED_NAME:
                 return self._compiled
             top = name.partition(".")[0]
             if self.has_sibling(top):

@@ -34,10 +34,8 @@ class PbUtilsFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         # Here, since the module brings the whole room along.
         from blsnb.pb_utils import module
 
-        outside = module.outside_module()
-        if spec.name == module.COMPILED_NAME:
-            return module.compiled_module(outside)
-        return outside
+        outside, compiled = module.outside_modules()
+        return compiled if spec.name == module.COMPILED_NAME else outside
 
     def exec_module(self, module: types.ModuleType) -> None:
         """Do nothing: the module is complete."""

@@ -1,10 +1,11 @@
-"""The module that a model imports: one for each instance, bound to its backend."""
+"""The modules that a model imports: two for each instance, bound to its backend."""
 
 from __future__ import annotations
 
 import json
 import struct
 import types
+from collections.abc import Iterable
 from typing import Any, cast
 
 import numpy as np
@@ -79,6 +80,8 @@ def importing_module() -> types.ModuleType:
     what to do about it.
     """
     module = types.ModuleType(NAME)
+    # On Triton it is a file, too; its path is part of an error text.
+    module.__file__ = functions.__file__
     module.__dict__.update(_PURE)
     module.__dict__["__getattr__"] = _refuse
     return module
@@ -88,37 +91,76 @@ def _refuse(name: str) -> Any:
     error = AttributeError(f"module {NAME!r} has no attribute {name!r}", name=name)
     if name in _COMPILED_NAMES:
         # A note: Triton's error texts show the message alone, and so do ours.
-        error.add_note(
-            f"Triton adds pb_utils.{name} after model.py has been imported. Use it "
-            "inside a method; in annotations write `from __future__ import "
-            "annotations` or quotes."
-        )
+        error.add_note(_remedy(name))
     raise error
 
 
-def complete(
-    module: types.ModuleType, backend: Backend, release: Release = NEWEST
-) -> None:
-    """Add the compiled names of a release, bound to an instance's backend."""
-    module.__dict__.pop("__getattr__", None)
-    module.__dict__.update(_shared_names(backend, classes_of(release)))
+def _remedy(name: str) -> str:
+    return (
+        f"Triton adds pb_utils.{name} after model.py has been imported. Use it "
+        "inside a method; in annotations write `from __future__ import "
+        "annotations` or quotes."
+    )
 
 
-def _shared_names(backend: Backend, classes: Classes) -> dict[str, Any]:
-    return {
-        "InferenceRequest": bound_request(backend, classes),
-        "InferenceResponse": classes.response,
-        "Logger": bound_logger(backend),
-        "MetricFamily": bound_metric_family(backend),
-        "PreferredMemory": PreferredMemory,
-        "TRITONSERVER_MEMORY_CPU": MemoryType(1),
-        "TRITONSERVER_MEMORY_GPU": MemoryType(0),
-        "Tensor": Tensor,
-        "TritonError": TritonError,
-        "TritonModelException": TritonModelException,
-        "get_model_dir": backend.model_dir,
+def check_import(module: types.ModuleType, names: Iterable[str]) -> None:
+    """Refuse ``from … import NAME`` as Python does, and say what to do about it.
+
+    Raises
+    ------
+    ImportError
+        A compiled name is not there yet.
+    """
+    for name in names:
+        if name in _COMPILED_NAMES and name not in module.__dict__:
+            # Python itself would make it of the AttributeError, and drop its note.
+            error = ImportError(
+                f"cannot import name {name!r} from {NAME!r} ({module.__file__})",
+                name=NAME,
+                path=module.__file__,
+            )
+            error.add_note(_remedy(name))
+            raise error
+
+
+def compiled_module(backend: Backend, release: Release = NEWEST) -> types.ModuleType:
+    """Return the embedded module of a release, bound to an instance's backend.
+
+    A model may import it at any time.
+    """
+    classes = classes_of(release)
+    module = types.ModuleType(COMPILED_NAME)
+    module.__dict__.update(
+        InferenceRequest=bound_request(backend, classes),
+        InferenceResponse=classes.response,
+        InferenceResponseSender=InferenceResponseSender,
+        InferenceTrace=InferenceTrace,
+        Logger=bound_logger(backend),
+        MemoryType=MemoryType,
+        Metric=Metric,
+        MetricFamily=bound_metric_family(backend),
+        MetricKind=MetricKind,
+        PreferredMemory=PreferredMemory,
+        ResponseIterator=classes.iterator,
+        TRITONSERVER_MEMORY_CPU=MemoryType(1),
+        TRITONSERVER_MEMORY_GPU=MemoryType(0),
+        Tensor=Tensor,
+        TritonError=TritonError,
+        TritonModelException=TritonModelException,
+        **MetricKind.__members__,
         **control_functions(backend),
-    }
+    )
+    return module
+
+
+def complete(
+    module: types.ModuleType, compiled: types.ModuleType, backend: Backend
+) -> None:
+    """Add the compiled names, as Triton does once ``model.py`` has been imported."""
+    module.__dict__.pop("__getattr__", None)
+    module.__dict__["get_model_dir"] = backend.model_dir
+    for name in _COMPILED_NAMES - {"get_model_dir"}:
+        module.__dict__[name] = compiled.__dict__[name]
 
 
 def bound_request(backend: Backend, classes: Classes) -> type[InferenceRequest]:
@@ -133,26 +175,9 @@ def bound_request(backend: Backend, classes: Classes) -> type[InferenceRequest]:
     return cast("type[InferenceRequest]", bound)
 
 
-def compiled_module(
-    module: types.ModuleType, release: Release = NEWEST
-) -> types.ModuleType:
-    """Return the embedded module, which holds the same classes and a few more."""
-    embedded = types.ModuleType(COMPILED_NAME)
-    embedded.__dict__.update(
-        {name: module.__dict__[name] for name in _COMPILED_NAMES - {"get_model_dir"}},
-        InferenceResponseSender=InferenceResponseSender,
-        InferenceTrace=InferenceTrace,
-        MemoryType=MemoryType,
-        Metric=Metric,
-        MetricKind=MetricKind,
-        ResponseIterator=classes_of(release).iterator,
-        **MetricKind.__members__,
-    )
-    return embedded
-
-
-def outside_module() -> types.ModuleType:
-    """Return the module for code that is no model's: its BLS calls are refused."""
-    module = importing_module()
-    complete(module, Outside())
-    return module
+def outside_modules() -> tuple[types.ModuleType, types.ModuleType]:
+    """Return both for code that is no model's: their BLS calls are refused."""
+    backend = Outside()
+    module, compiled = importing_module(), compiled_module(backend)
+    complete(module, compiled, backend)
+    return module, compiled

@@ -179,9 +179,8 @@ class BlsnbTarget:
     def normalised(self, text: str) -> str:
         """Replace the path of the repository, and of our part of the Python file."""
         text = text.replace(str(REPOSITORIES), "<repo>")
-        return re.sub(
-            OWN + r"\(\d+\)", "<backend>/triton_python_backend_utils.py", text
-        )
+        theirs = "<backend>/triton_python_backend_utils.py"
+        return re.sub(OWN + r"(?:\(\d+\))?", theirs, text)
 
     def close(self) -> None:
         """Stop the server."""

@@ -1,5 +1,7 @@
 """From a folder to a ready model: what is there, what is told, what goes wrong."""
 
+import json
+
 import pytest
 
 from .asking import ask, run, tensor
@@ -126,6 +128,31 @@ NAMES = {
 def test_names_at_run_time(agree, code):
     """Inside a hook all names of the backend are there, with Triton's values."""
     agree(lambda target: run(target, code))
+
+
+def test_the_embedded_module_is_whole_at_import_time(agree):
+    """Its classes are those of requests and responses, and its BLS calls are made."""
+
+    def case(target):
+        target.load("add")
+        return ask(target, "compiled_names", "SEEN")
+
+    agree(case)
+
+
+def test_names_of_the_embedded_module(agree):
+    """Two that only Triton's own code uses are not there."""
+
+    def theirs_alone(known, seen):
+        lists = [json.loads(each[0]["outputs"][0][3][0]) for each in (known, seen)]
+        internal = {"SharedMemory", "async_event_future_done_callback"}
+        assert internal == set(lists[0]) ^ set(lists[1])
+
+    agree(
+        lambda target: [ask(target, "compiled_names", "NAMES")],
+        deviates="`c_python_backend_utils` has `SharedMemory` and",
+        ours=theirs_alone,
+    )
 
 
 def test_a_model_that_declares_itself_is_checked_like_any_other(agree):

@@ -145,9 +145,9 @@ class TritonTarget:
     def normalised(self, text: str) -> str:
         """Replace this server's own paths."""
         text = text.replace(str(self.repository), "<repo>")
-        # Its line numbers are those of a file that is not ours.
+        # Its line numbers, if any, are those of a file that is not ours.
         own = re.escape(self._backends) + r"/python/(triton_python_backend_utils\.py)"
-        return re.sub(own + r"\(\d+\)", r"<backend>/\1", text)
+        return re.sub(own + r"(?:\(\d+\))?", r"<backend>/\1", text)
 
     def close(self) -> None:
         """Stop the server and remove its repository."""

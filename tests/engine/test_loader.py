@@ -35,14 +35,33 @@ def test_unload_finalizes_and_is_repeatable(server):
     assert "READY" == server.load("model").state
 
 
-def test_a_failing_finalize_is_no_failure(server):
-    """As on Triton it is only logged."""
+def test_a_failing_finalize_is_no_failure(server, caplog):
+    """As on Triton it is only in the model's log."""
     methods = "def finalize(self):\n    1 / 0\n"
+    server.define("model", cell("pass", methods=methods), config=CONFIG)
+
+    with caplog.at_level("INFO", "blsnb.model"):
+        server.unload("model")
+
+    assert "UNAVAILABLE" == server.model("model").state
+    assert "ZeroDivisionError: division by zero\n\nAt:\n" in caplog.text
+
+
+def test_a_models_object_goes_after_its_finalize(server):
+    """Both have run when the unload returns."""
+    methods = """
+def finalize(self):
+    stage.seen.append("finalize")
+
+def __del__(self):
+    stage.seen.append("__del__")
+
+"""
     server.define("model", cell("pass", methods=methods), config=CONFIG)
 
     server.unload("model")
 
-    assert "UNAVAILABLE" == server.model("model").state
+    assert ["finalize", "__del__"] == stage.seen
 
 
 def test_bls_is_refused_in_finalize(server):

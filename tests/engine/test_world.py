@@ -255,6 +255,43 @@ def test_compiled_names_are_not_there_at_import(server, line):
     assert "from __future__ import annotations" in text
 
 
+@pytest.mark.parametrize("name", ["Tensor", "get_model_dir"])
+def test_compiled_names_cannot_be_imported_by_name_at_import(server, name):
+    """Python's own error for that has the same remedy."""
+    line = f"from triton_python_backend_utils import ModelConfig, {name}\n"
+
+    with pytest.raises(ModelLoadError) as caught:
+        server.define("early", line + cell("pass"), config=CONFIG)
+
+    assert f"cannot import name '{name}' from 'triton_p" in caught.value.message
+    assert f"Triton adds pb_utils.{name} after" in caught.value.advice
+
+
+def test_names_can_be_imported_by_name_inside_a_method(server):
+    """They are there by then."""
+    line = "from triton_python_backend_utils import InferenceResponse"
+    server.define("m", cell(f"{line}\nreturn [InferenceResponse([])]"), config=CONFIG)
+
+    assert {} == server.infer("m", X).outputs
+
+
+def test_the_embedded_module_is_the_instances_own_from_the_first_line_on(server):
+    """Its BLS calls are made, and its classes are those of the same release."""
+    top = "import c_python_backend_utils as compiled\n"
+    execute = """
+    same = compiled.InferenceRequest is pb_utils.InferenceRequest is type(request)
+    call = compiled.InferenceRequest(
+        model_name="nope", inputs=[], requested_output_names=[]
+    )
+    stage.seen.append([same, call.exec().has_error()])
+    return [compiled.InferenceResponse()]
+    """
+    server.define("m", top + cell(execute), config=CONFIG)
+    server.infer("m", X)
+
+    assert [[True, True]] == stage.seen
+
+
 def test_a_name_of_the_notebook_is_not_seen(server):
     """A model's globals are its own and Python's."""
     body = "stage.seen.append(sorted(set(globals()) & {'server', 'X', 'pytest'}))"

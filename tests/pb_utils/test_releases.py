@@ -40,9 +40,11 @@ CALLER_CONFIG = 'output [{ name: "SAW" data_type: TYPE_BOOL dims: [2] }]'
 
 def modules_of(release):
     """Both modules, as a model of that release has them."""
+    backend = Outside()
     pb_utils = module.importing_module()
-    module.complete(pb_utils, Outside(), release)
-    return pb_utils, module.compiled_module(pb_utils, release)
+    compiled = module.compiled_module(backend, release)
+    module.complete(pb_utils, compiled, backend)
+    return pb_utils, compiled
 
 
 def test_the_oldest_release_has_no_row():
@@ -130,7 +132,7 @@ def test_iterators_can_be_cancelled_from_their_release_on(release, expected):
 
 def test_the_newest_release_is_what_is_given_unless_another_is_wanted():
     """Classes, not copies of them, so that a type check holds in all models."""
-    plain, newest = module.outside_module(), modules_of(NEWEST)[0]
+    plain, newest = module.outside_modules()[0], modules_of(NEWEST)[0]
 
     assert plain.InferenceResponse is newest.InferenceResponse
     assert plain.InferenceResponse is not modules_of(OLDEST)[0].InferenceResponse
