@@ -6,7 +6,7 @@ import threading
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from blsnb.engine.control import ConfigOverride
 from blsnb.engine.engine import Engine
@@ -28,6 +28,9 @@ from blsnb.response_stream import Stream
 from blsnb.run import Response, Run
 from blsnb.trace.events import Origin
 from blsnb.trace.recorder import Recorder, RunRecord, parse_level
+
+if TYPE_CHECKING:
+    from blsnb.repository.export import Exported
 
 _EXPLICIT = "explicit"
 
@@ -247,6 +250,44 @@ class Server:
         """
         self._check_open()
         self._engine.control.unload(name)
+
+    def export_repository(
+        self,
+        path: str | Path,
+        names: Sequence[str] | None = None,
+        *,
+        force: bool = False,
+    ) -> Exported:
+        """Write models as a repository that Triton loads, byte for byte.
+
+        Beside them are a ``requirements.txt`` of what they import, and a
+        ``README.md`` with the commands that serve them. Each model is written whole
+        or stays as it was; one from an earlier export is replaced.
+
+        Parameters
+        ----------
+        names
+            Which models; all of them if None.
+        force
+            Whether files may be overwritten that no export wrote, or that were
+            changed since.
+
+        Returns
+        -------
+        Exported
+            The models, and notes on what is different there.
+
+        Raises
+        ------
+        RepositoryError
+            A model is unknown or not complete, such a file is in the way, or a file
+            cannot be read or written.
+        """
+        from blsnb.repository.export import Export, exportable
+
+        chosen, left_out = exportable(self.repository, names)
+        export = Export(Path(path).expanduser(), self._engine.release, force=force)
+        return export.write(chosen, left_out)
 
     def models(self) -> list[ModelStatus]:
         """Return the status of every model of the repository, sorted by name."""

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
+from typing import TYPE_CHECKING
 
 from blsnb.repository.status import ModelStatus
+
+if TYPE_CHECKING:
+    from blsnb.repository.export import Exported
 
 _BOX = (
     "display:inline-block;border:1px solid #8888;border-left:4px solid {colour};"
@@ -102,6 +106,17 @@ def _warnings(status: ModelStatus, failure: str) -> list[str]:
             f"(%%triton_model {status.name})"
         )
     return lines
+
+
+def exported(done: Exported) -> dict[str, str]:
+    """Return what an export wrote, and what its reader should know."""
+    head = f"{len(done.models)} exported to {done.path}: {', '.join(done.models)}"
+    lines = [head, *(f"⚠ {note}" for note in done.notes)]
+    lines.append(f"how to serve them: {done.path / 'README.md'}")
+    inner = "".join(f"<div>{escape(each)}</div>" for each in lines)
+    style = _BOX.format(colour=_COLOURS[True])
+    page = f'<div class="blsnb-card" style="{style}">{inner}</div>'
+    return {"text/html": page, "text/plain": "\n".join(lines)}
 
 
 def table(statuses: Iterable[ModelStatus]) -> dict[str, str]:

@@ -59,6 +59,8 @@ def _subcommand(before: list[str]) -> Iterable[str]:
             return _inputs(name)
         case ["stats", *rest]:
             return [*(_names() if not rest else ()), "--json"]
+        case ["export", _, *_]:
+            return [*_names(), "--force"]
         case [subcommand] if subcommand in _OF_MODELS:
             return _names()
     return ()

@@ -20,6 +20,7 @@ from blsnb.errors import NotYetError
 from blsnb.magics import card, default, line
 
 _MOST_LOG_LINES = 200
+_ANY = 1000
 _STATISTICS = ("queue", "compute_input", "compute_infer", "compute_output")
 
 
@@ -50,7 +51,9 @@ SUBCOMMANDS = {
     "log": Subcommand("[NAME]", "print what models have logged", "_log"),
     "help": Subcommand("[SUBCOMMAND]", "show this text", "_help"),
     "import": Subcommand("PATH", "read a model repository from disk"),
-    "export": Subcommand("PATH", "write a model repository for Triton"),
+    "export": Subcommand(
+        "PATH [NAME ...] [--force]", "write a model repository for Triton", "_export"
+    ),
     "trace": Subcommand("[NAME]", "show recorded runs"),
     "bench": Subcommand("NAME", "measure a model under load"),
 }
@@ -167,6 +170,13 @@ class OperateMagics(Magics):
         shown = written[-_MOST_LOG_LINES:]
         print("\n".join(shown) or "Nothing has been logged.")
 
+    def _export(self, text: str, namespace: Mapping[str, Any]) -> None:
+        words = _arguments("export", text, namespace, 1, _ANY)
+        path, names, options = _path_and_names("export", words, ("--force",))
+        force = "--force" in options
+        exported = default.server().export_repository(path, names, force=force)
+        display(card.exported(exported), raw=True)
+
     def _help(self, text: str, namespace: Mapping[str, Any]) -> None:
         if not text:
             print(help_text())
@@ -186,6 +196,18 @@ def _arguments(
         usage = f"%triton {subcommand} {SUBCOMMANDS[subcommand].usage}".rstrip()
         raise UsageError(f"usage: {usage}")
     return words
+
+
+def _path_and_names(
+    subcommand: str, words: list[str], known: tuple[str, ...]
+) -> tuple[str, list[str] | None, list[str]]:
+    """Return the path, the names after it or None for all, and the options."""
+    options = [word for word in words if word.startswith("--")]
+    rest = [word for word in words if word not in options]
+    if not rest or not set(options) <= set(known):
+        usage = f"%triton {subcommand} {SUBCOMMANDS[subcommand].usage}"
+        raise UsageError(f"usage: {usage}")
+    return rest[0], rest[1:] or None, options
 
 
 def _metrics(name: str | None = None) -> str:

@@ -1,0 +1,273 @@
+"""Export: models leave as a repository that the real server loads."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from blsnb.errors import ModelConfigError, RepositoryError
+from blsnb.model.config import ModelConfig
+from blsnb.repository.copying import contents, copy_model
+from blsnb.repository.directory import ModelDirectory
+from blsnb.repository.manifest import Manifest, digest_of, files_below, write_whole
+from blsnb.repository.repository import ModelRepository
+from blsnb.repository.requirements import REQUIREMENTS, requirements_text
+from blsnb.repository.serving_readme import README, readme_text, release_notes
+
+_MOST_NAMED = 5
+_OURS_ALONE = {
+    "BLSNB_ZERO_COPY": "on Triton every input is a copy that may be written",
+    "BLSNB_THREAD": "on Triton every instance has a process, and so a thread, of its "
+    "own anyway",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What an export wrote.
+
+    Parameters
+    ----------
+    path
+        The folder.
+    models
+        Names of the models, sorted.
+    notes
+        What the reader should know of them.
+    """
+
+    path: Path
+    models: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        count = len(self.models)
+        return f"<{count} model{'' if count == 1 else 's'} exported to {self.path}>"
+
+
+class Export:
+    """Writes models into a folder, each of them whole or not at all.
+
+    A file there that no export wrote, or that was changed since, is foreign: it is
+    never overwritten unless that is asked for. A model that an export wrote is
+    replaced as a whole. Nothing is written through a link.
+
+    Parameters
+    ----------
+    target
+        The folder; it is made if it is missing.
+    release
+        Triton's release that will serve it.
+    force
+        Whether foreign files may be overwritten.
+    """
+
+    def __init__(
+        self, target: Path, release: tuple[int, int], *, force: bool = False
+    ) -> None:
+        self._target = target
+        self._release = release
+        self._force = force
+
+    def write(
+        self, directories: Sequence[ModelDirectory], notes: Sequence[str] = ()
+    ) -> Exported:
+        """Write models, requirements.txt and README.md.
+
+        Parameters
+        ----------
+        notes
+            What is to be said beside what is found here.
+
+        Raises
+        ------
+        RepositoryError
+            A foreign file is in the way, so that nothing was written; or a file
+            cannot be read or written, so that its model is as it was.
+        """
+        _refuse_in_itself(self._target, directories)
+        done: list[str] = []
+        try:
+            self._target.mkdir(parents=True, exist_ok=True)
+            manifest = Manifest.read(self._target)
+            if not self._force:
+                self._refuse_foreign(manifest, directories)
+            for directory in directories:
+                self._write_model(manifest, directory)
+                done.append(directory.name)
+            self._write_texts(manifest)
+        except OSError as error:
+            raise self._failed(error, done, directories) from error
+        said = [*notes, *(note for each in directories for note in export_notes(each))]
+        said += release_notes(self._target / REQUIREMENTS, self._release)
+        return Exported(self._target, tuple(done), tuple(said))
+
+    def _refuse_foreign(
+        self, manifest: Manifest, directories: Sequence[ModelDirectory]
+    ) -> None:
+        foreign: list[str] = []
+        for directory in directories:
+            foreign += self._foreign_files(manifest, directory)
+        for name in (README, REQUIREMENTS):
+            there = os.path.lexists(self._target / name)
+            if there and not manifest.is_ours(self._target, name):
+                foreign.append(name)
+        if foreign:
+            raise RepositoryError(
+                f"{_listed(foreign)} in {self._target}: not written by an export, or "
+                "changed since. Nothing was written. Export elsewhere, move them away, "
+                "or overwrite them with --force (force=True)."
+            )
+
+    def _foreign_files(
+        self, manifest: Manifest, directory: ModelDirectory
+    ) -> list[str]:
+        """Return the files of a model's place that would be lost."""
+        place = self._target / directory.name
+        if place.is_symlink() or (place.exists() and not place.is_dir()):
+            return [directory.name]
+        ours = contents(directory.path)
+        foreign = []
+        for file in files_below(place):
+            inner = file.relative_to(place).as_posix()
+            source = ours.get(inner)
+            path = f"{directory.name}/{inner}"
+            if not _same(source, file) and not manifest.is_ours(self._target, path):
+                foreign.append(path)
+        return foreign
+
+    def _write_model(self, manifest: Manifest, directory: ModelDirectory) -> None:
+        name = directory.name
+        written = copy_model(directory, self._target)
+        manifest.replace(name, {f"{name}/{path}": sha for path, sha in written.items()})
+        manifest.save(self._target)
+
+    def _write_texts(self, manifest: Manifest) -> None:
+        """Write what concerns all models that are there from this export and others."""
+        known = sorted(manifest.models())
+        folders = [self._target / name for name in known]
+        folders = [folder for folder in folders if folder.is_dir()]
+        texts = {
+            REQUIREMENTS: requirements_text(folders),
+            README: readme_text(folders, self._release),
+        }
+        for name, text in texts.items():
+            write_whole(self._target / name, text.encode("utf-8"))
+            manifest.replace(name, {name: digest_of(self._target / name)})
+        manifest.save(self._target)
+
+    def _failed(
+        self, error: OSError, done: list[str], directories: Sequence[ModelDirectory]
+    ) -> RepositoryError:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        what = "the disk is full" if full else str(error)
+        left = [each.name for each in directories[len(done) :]]
+        parts = [f"the export to {self._target} ended early: {what}."]
+        if done:
+            parts.append(f"Exported: {', '.join(done)}.")
+        if left:
+            parts.append(f"As before: {', '.join(left)}.")
+        return RepositoryError(" ".join(parts))
+
+
+def _refuse_in_itself(target: Path, directories: Sequence[ModelDirectory]) -> None:
+    """Refuse a target in the midst of what is exported.
+
+    Raises
+    ------
+    RepositoryError
+        It would be copied into itself, or replaced by its own copy.
+    """
+    place = target.resolve()
+    for directory in directories:
+        source = directory.path.resolve()
+        if place == source.parent or place.is_relative_to(source):
+            raise RepositoryError(
+                f"{target} is where model {directory.name!r} comes from; export it to "
+                "another folder"
+            )
+
+
+def _same(source: Path | None, file: Path) -> bool:
+    if source is None or not source.is_file():
+        return False
+    # Of the model, links are followed; one in the target is foreign.
+    return digest_of(source.resolve()) == digest_of(file)
+
+
+def exportable(
+    repository: ModelRepository, names: Sequence[str] | None = None
+) -> tuple[list[ModelDirectory], list[str]]:
+    """Return the models to export, and why others of the repository are left out.
+
+    Parameters
+    ----------
+    names
+        Which; all that can be, if None.
+
+    Raises
+    ------
+    RepositoryError
+        One that was named cannot be exported.
+    """
+    chosen: list[ModelDirectory] = []
+    reasons: list[str] = []
+    for name in repository.names() if names is None else dict.fromkeys(names):
+        directory = repository.directory(name)
+        reason = _why_not(repository, name)
+        if directory is not None and not reason:
+            chosen.append(directory)
+        else:
+            reasons.append(f"{name}: {reason}")
+    if reasons and names is not None:
+        raise RepositoryError(f"cannot export {'; '.join(reasons)}")
+    return chosen, [f"{reason}; it was left out" for reason in reasons]
+
+
+def _why_not(repository: ModelRepository, name: str) -> str:
+    directory = repository.directory(name)
+    if directory is None:
+        known = ", ".join(repository.names()) or "none"
+        return f"there is no such model; there are: {known}"
+    if not directory.versions and not directory.config_file.is_file():
+        return "the folder has neither a version nor a configuration"
+    if not directory.has_model_file() and not directory.config_file.is_file():
+        return "it has no model.py yet"
+    return ""
+
+
+def export_notes(directory: ModelDirectory) -> list[str]:
+    """Return what a model's reader should know before it is served elsewhere."""
+    name = directory.name
+    try:
+        config = directory.config()
+    except ModelConfigError as error:
+        return [f"{name}: {error.message}; Triton will not load it"]
+    return [*_parameters_of_ours(name, config.parameters), *_unconfigured(directory)]
+
+
+def _parameters_of_ours(name: str, parameters: Mapping[str, str]) -> list[str]:
+    return [
+        f"{name}: the parameter {key} means nothing to Triton: {meaning}"
+        for key, meaning in _OURS_ALONE.items()
+        if key in parameters
+    ]
+
+
+def _unconfigured(directory: ModelDirectory) -> list[str]:
+    if directory.config_file.is_file() or directory.config() != ModelConfig():
+        return []
+    return [
+        f"{directory.name}: there is no config.pbtxt; auto_complete_config must give "
+        "inputs and outputs, and a server with --disable-auto-complete-config refuses "
+        "the model"
+    ]
+
+
+def _listed(paths: Sequence[str]) -> str:
+    shown = ", ".join(paths[:_MOST_NAMED])
+    more = len(paths) - _MOST_NAMED
+    return f"{shown} and {more} more" if more > 0 else shown

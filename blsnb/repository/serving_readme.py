@@ -1,0 +1,81 @@
+"""The README.md of an export: the commands that serve it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from blsnb.errors import ModelConfigError
+from blsnb.repository.directory import ModelDirectory
+
+README = "README.md"
+_LAST_WITH_OLD_NUMPY = (24, 10)
+_NEW_NUMPY = re.compile(r"^numpy==([2-9]|\d\d)", re.MULTILINE)
+_TEXT = """\
+# A model repository for Triton Inference Server
+
+{models}
+
+## Serve it
+
+In NVIDIA's container of release {release}, from this folder:
+
+```sh
+docker run --rm{gpus} --shm-size=1g -p 8000:8000 -p 8001:8001 -p 8002:8002 \\
+  -v "$PWD":/models nvcr.io/nvidia/tritonserver:{release}-py3 \\
+  sh -c 'pip install -r /models/requirements.txt && exec tritonserver --model-repository=/models'
+```
+
+Where Triton and its Python backend are installed:
+
+```sh
+pip install -r requirements.txt
+tritonserver --model-repository=.
+```
+
+The server is ready when `curl -sf localhost:8000/v2/health/ready` succeeds.
+"""  # noqa: E501 (a command is one line)
+
+
+def readme_text(models: Sequence[Path], release: tuple[int, int]) -> str:
+    """Return the text for a folder with these models.
+
+    Parameters
+    ----------
+    release
+        Triton's, such as ``(24, 10)``.
+    """
+    directories = [ModelDirectory(path) for path in models]
+    gpus = " --gpus=all" if any(map(_wants_gpu, directories)) else ""
+    return _TEXT.format(
+        models="\n".join(map(_line, directories)),
+        release=f"{release[0]}.{release[1]:02}",
+        gpus=gpus,
+    )
+
+
+def _line(directory: ModelDirectory) -> str:
+    numbers = directory.versions
+    word = "version" if len(numbers) == 1 else "versions"
+    return f"- `{directory.name}`, {word} {', '.join(map(str, numbers))}"
+
+
+def _wants_gpu(directory: ModelDirectory) -> bool:
+    try:
+        groups = directory.config().instance_groups
+    except ModelConfigError:
+        return False
+    kind_gpu = 1
+    return any(group.kind == kind_gpu for group in groups)
+
+
+def release_notes(requirements: Path, release: tuple[int, int]) -> list[str]:
+    """Return what the release that will serve does not take."""
+    text = requirements.read_text(encoding="utf-8")
+    if release > _LAST_WITH_OLD_NUMPY or not _NEW_NUMPY.search(text):
+        return []
+    return [
+        f"requirements.txt pins numpy 2 or later, with which the model processes of "
+        f"Triton {release[0]}.{release[1]:02} end: take numpy<2 there"
+    ]

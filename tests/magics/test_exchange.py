@@ -1,0 +1,61 @@
+"""Models come from folders, and leave into them."""
+
+from __future__ import annotations
+
+import pytest
+
+from blsnb.errors import RepositoryError
+from blsnb.magics import default
+
+from .models import DOUBLE
+
+
+@pytest.fixture
+def double(notebook):
+    notebook.run(DOUBLE)
+    return notebook
+
+
+def test_models_are_exported(double, tmp_path):
+    """The card says where they are, and how to go on."""
+    double.run(f"folder = {str(tmp_path / 'my models')!r}")
+    [shown] = double.run("%triton export {folder}").outputs
+
+    model = tmp_path / "my models" / "double" / "1" / "model.py"
+    assert DOUBLE.partition("\n")[2] == model.read_text()
+    assert f"1 exported to {tmp_path / 'my models'}: double" in shown["text/plain"]
+    assert f"{tmp_path / 'my models' / 'README.md'}" in shown["text/html"]
+
+
+def test_only_named_models_are_exported(double, tmp_path):
+    """One that is not there is named."""
+    double.run(DOUBLE.replace("triton_model double", "triton_model another"))
+    double.run(f"%triton export {tmp_path} another")
+    ran = double.run(f"%triton export {tmp_path} nowhere")
+
+    assert (tmp_path / "another").is_dir()
+    assert not (tmp_path / "double").exists()
+    assert isinstance(ran.error, RepositoryError)
+    assert "nowhere: there is no such model; there are: another, double" in str(
+        ran.error
+    )
+
+
+def test_foreign_files_are_overwritten_only_if_asked(double, tmp_path):
+    """The error names them, and the option."""
+    (tmp_path / "README.md").write_text("theirs")
+    ran = double.run(f"%triton export {tmp_path}")
+    assert "README.md" in str(ran.error)
+    assert "--force" in str(ran.error)
+
+    double.run(f"%triton export --force {tmp_path}")
+    assert "theirs" != (tmp_path / "README.md").read_text()
+
+
+def test_what_an_export_must_say_is_on_the_card(double, tmp_path):
+    """A parameter of ours, for one."""
+    row = 'parameters { key: "BLSNB_THREAD" value { string_value: "instance" } }'
+    default.server().change("double", {"config.pbtxt": row})
+    [shown] = double.run(f"%triton export {tmp_path}").texts
+
+    assert "⚠ double: the parameter BLSNB_THREAD means nothing to Triton" in shown

@@ -1,0 +1,434 @@
+"""Models leave as a repository, whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from blsnb.errors import RepositoryError
+from blsnb.repository import copying, manifest
+from blsnb.repository.export import Export, exportable
+from blsnb.repository.manifest import MANIFEST
+from blsnb.repository.repository import ModelRepository
+
+RELEASE = (26, 7)
+SOURCE = "class TritonPythonModel:\r\n    'ä, to the letter'\n"
+OURS = {"README.md", "requirements.txt", MANIFEST}
+
+
+@pytest.fixture
+def repository():
+    """A private folder with two models."""
+    repository = ModelRepository()
+    put(repository, "a", {"1/model.py": SOURCE, "1/sub/helper.py": "x = 1"})
+    put(repository, "b", {"1/model.py": "b", "config.pbtxt": "max_batch_size: 4"})
+    yield repository
+    repository.close()
+
+
+@pytest.fixture
+def target(tmp_path) -> Path:
+    """Where exports go: not there yet."""
+    return tmp_path / "deep" / "out"
+
+
+def put(repository, name, files):
+    """Write files of a model and keep them."""
+    with repository.changing(name, files):
+        pass
+
+
+def export(repository, target, *names, force=False):
+    """Export by name, or all."""
+    chosen, notes = exportable(repository, names or None)
+    return Export(target, RELEASE, force=force).write(chosen, notes)
+
+
+def tree(folder: Path) -> dict[str, bytes | None]:
+    """Everything below a folder; None for folders."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        if path.is_file()
+        else None
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+def models(folder: Path) -> dict[str, bytes | None]:
+    """Everything but what an export adds."""
+    return {path: held for path, held in tree(folder).items() if path not in OURS}
+
+
+def test_models_leave_byte_for_byte(repository, target):
+    """Sources, configurations, helper files."""
+    exported = export(repository, target)
+
+    assert models(repository.private_root) == models(target)
+    assert SOURCE.encode() == (target / "a" / "1" / "model.py").read_bytes()
+    assert (target, ("a", "b")) == (exported.path, exported.models)
+    assert f"<2 models exported to {target}>" == repr(exported)
+    assert OURS | {"a", "b"} == {path.name for path in target.iterdir()}
+
+
+def test_only_what_was_named_leaves(repository, target):
+    """In the order named, each once."""
+    assert ("b",) == export(repository, target, "b", "b").models
+    assert not (target / "a").exists()
+
+
+def test_compiled_files_stay(repository, target):
+    """They belong to one interpreter."""
+    put(repository, "a", {"1/__pycache__/model.pyc": b"x"})
+    export(repository, target)
+
+    assert [] == list(target.rglob("__pycache__"))
+
+
+def test_an_ensemble_has_a_version_folder(repository, target):
+    """Triton wants one, though nothing is in it."""
+    put(repository, "e", {"config.pbtxt": "ensemble_scheduling { step {} }"})
+    export(repository, target)
+
+    assert tree(target / "e")["1"] is None
+
+
+def test_empty_folders_leave_too(repository, target):
+    """A model may want to write there."""
+    (repository.private_root / "a" / "1" / "cache").mkdir()
+    export(repository, target)
+
+    assert tree(target / "a")["1/cache"] is None
+
+
+def test_an_export_replaces_an_earlier_one(repository, target):
+    """With what changed, and without what is gone."""
+    export(repository, target)
+    put(repository, "a", {"1/model.py": "new", "1/sub/helper.py": None})
+    export(repository, target)
+
+    assert models(repository.private_root) == models(target)
+
+
+def test_exporting_twice_changes_nothing(repository, target):
+    """Not even the texts."""
+    export(repository, target)
+    before = tree(target)
+    export(repository, target)
+
+    assert before == tree(target)
+
+
+def test_another_export_adds_its_models(repository, target):
+    """The texts speak of all that is there; a model that is gone is not named."""
+    put(repository, "a", {"1/model.py": "import numpy"})
+    put(repository, "b", {"1/model.py": "import IPython"})
+    export(repository, target, "a")
+    export(repository, target, "b")
+    requirements = (target / "requirements.txt").read_text()
+    assert "numpy==" in requirements
+    assert "ipython==" in requirements
+
+    shutil.rmtree(target / "a")
+    export(repository, target, "b")
+    assert "`a`" not in (target / "README.md").read_text()
+    assert "numpy==" not in (target / "requirements.txt").read_text()
+
+
+FOREIGN = [
+    "a/1/model.py",
+    "a/2/model.py",
+    "b/config.pbtxt",
+    "README.md",
+    "requirements.txt",
+]
+
+
+@pytest.mark.parametrize("path", FOREIGN)
+@pytest.mark.parametrize("before", [False, True], ids=["foreign", "changed since"])
+def test_a_foreign_file_is_not_overwritten(repository, target, path, before):
+    """One that no export wrote, or that was changed: nothing at all is written."""
+    if before:
+        export(repository, target)
+    (target / path).parent.mkdir(parents=True, exist_ok=True)
+    (target / path).write_text("theirs")
+    held = tree(target)
+
+    with pytest.raises(RepositoryError, match=f"{path} in .*--force"):
+        export(repository, target)
+    assert held == tree(target)
+
+    export(repository, target, force=True)
+    assert models(repository.private_root) == models(target)
+
+
+def test_a_file_that_says_the_same_is_in_nobodys_way(repository, target):
+    """Also without a manifest."""
+    export(repository, target, "b")
+    shutil.copytree(repository.private_root / "a", target / "a")
+
+    export(repository, target)
+    assert models(repository.private_root) == models(target)
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"files": []}', "{", '{"files": 1}'])
+def test_a_broken_manifest_makes_everything_foreign(repository, target, text):
+    """When in doubt, a file is theirs."""
+    export(repository, target)
+    (target / MANIFEST).write_text(text)
+    (target / "a" / "1" / "model.py").write_text("changed")
+
+    with pytest.raises(RepositoryError, match="not written by an export"):
+        export(repository, target)
+
+
+def test_models_of_others_are_left_alone(repository, target):
+    """An export touches the models that it writes."""
+    theirs = target / "theirs" / "1" / "model.py"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text("theirs")
+    export(repository, target)
+
+    assert "theirs" == theirs.read_text()
+    assert "theirs" not in (target / "README.md").read_text()
+
+
+def full_at(monkeypatch, name):
+    """Let the disk be full when a file of this name is copied."""
+
+    def copyfile(source, to):
+        if Path(to).name == name:
+            Path(to).write_bytes(b"half")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(to))
+        Path(to).write_bytes(Path(source).read_bytes())
+
+    monkeypatch.setattr(copying.shutil, "copyfile", copyfile)
+
+
+def test_a_full_disk_leaves_nothing_half(repository, target, monkeypatch):
+    """What was complete by then stays, the rest is as before."""
+    export(repository, target, "b")
+    put(repository, "b", {"1/model.py": "newer", "1/weights": b"heavy"})
+    before = tree(target / "b")
+    full_at(monkeypatch, "weights")
+
+    with pytest.raises(RepositoryError) as caught:
+        export(repository, target)
+
+    assert "the disk is full. Exported: a. As before: b." in str(caught.value)
+    assert tree(repository.private_root / "a") == tree(target / "a")
+    assert before == tree(target / "b")
+    assert [] == [path for path in target.iterdir() if path.name.startswith(".blsnb-")
+                  and path.name != MANIFEST]  # fmt: skip
+    monkeypatch.undo()
+    export(repository, target)
+    assert models(repository.private_root) == models(target)
+
+
+@pytest.mark.parametrize("name", ["README.md", "requirements.txt", MANIFEST])
+def test_a_full_disk_leaves_the_texts_as_they_were(
+    repository, target, monkeypatch, name
+):
+    """Each is written beside its place and moved there."""
+    export(repository, target)
+    before = tree(target)
+    put(repository, "c", {"1/model.py": "import numpy"})
+    whole = Path.write_bytes
+
+    def write_bytes(self, content):
+        if name.lstrip(".") in self.name:
+            whole(self, content[:3])
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self))
+        return whole(self, content)
+
+    monkeypatch.setattr(manifest.Path, "write_bytes", write_bytes)
+    with pytest.raises(RepositoryError, match="the disk is full"):
+        export(repository, target)
+
+    assert before[name] == (target / name).read_bytes()
+    assert set(tree(target)) <= {*before, "c", "c/1", "c/1/model.py"}
+
+
+def test_a_folder_that_cannot_be_swapped_stays(repository, target, monkeypatch):
+    """Between the two steps of putting a model in its place."""
+    export(repository, target)
+    before = tree(target)
+    put(repository, "a", {"1/model.py": "newer"})
+    rename = Path.rename
+
+    def failing(self, to):
+        if self.name == "new":
+            raise PermissionError(errno.EACCES, "no", str(to))
+        return rename(self, to)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    with pytest.raises(RepositoryError, match=r"ended early: .*no.* As before: a, b"):
+        export(repository, target)
+
+    assert before == tree(target)
+
+
+def test_a_target_that_is_a_file(repository, target):
+    """The error names it, and it stays."""
+    target.parent.mkdir(parents=True)
+    target.write_text("theirs")
+
+    with pytest.raises(RepositoryError, match=str(target)):
+        export(repository, target)
+    assert "theirs" == target.read_text()
+
+
+@pytest.mark.parametrize("name", ["../out", "a/../b", "/etc", "..", "", ".hidden"])
+def test_a_name_is_not_a_path(repository, target, name):
+    """There is no such model, so nothing is written anywhere."""
+    with pytest.raises(RepositoryError, match="there is no such model"):
+        export(repository, target, name)
+    assert not target.exists()
+
+
+@pytest.mark.parametrize("path", ["a", "README.md", "a/1", "a/1/model.py"])
+def test_nothing_is_written_through_a_link(repository, target, tmp_path, path):
+    """A link in the target is foreign; if forced, it is the link that goes."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "file").write_text("theirs")
+    place = target / path
+    place.parent.mkdir(parents=True)
+    place.symlink_to(outside / "file" if place.suffix else outside)
+
+    with pytest.raises(RepositoryError, match="--force"):
+        export(repository, target)
+    export(repository, target, force=True)
+
+    assert {"file": b"theirs"} == tree(outside)
+    assert not place.is_symlink()
+    assert models(repository.private_root) == models(target)
+
+
+def test_links_of_a_model_become_what_they_lead_to(repository, target, tmp_path):
+    """Weights often lie elsewhere."""
+    weights = tmp_path / "weights"
+    weights.write_bytes(b"heavy")
+    (repository.private_root / "a" / "1" / "weights").symlink_to(weights)
+    for _ in range(2):
+        export(repository, target)
+
+    copy = target / "a" / "1" / "weights"
+    assert not copy.is_symlink()
+    assert b"heavy" == copy.read_bytes()
+
+
+@pytest.mark.parametrize("to", ["nowhere", "..", "."])
+def test_a_link_that_leads_nowhere_is_named(repository, target, to):
+    """Or in a circle; the models before it are exported."""
+    (repository.private_root / "b" / "1" / "link").symlink_to(to)
+
+    with pytest.raises(RepositoryError, match="link"):
+        export(repository, target)
+    assert not (target / "b").exists()
+
+
+@pytest.mark.parametrize("inner", ["", "a", "a/1"])
+def test_models_are_not_exported_into_themselves(repository, inner):
+    """They would be replaced by their own copies."""
+    before = tree(repository.private_root)
+
+    with pytest.raises(RepositoryError, match="another folder"):
+        export(repository, repository.private_root / inner)
+    assert before == tree(repository.private_root)
+
+
+def test_what_is_not_complete_is_left_out(repository, target):
+    """And said, unless it was named."""
+    put(repository, "c", {"1/helper.py": "no model yet"})
+    (repository.private_root / "d").mkdir()
+    exported = export(repository, target)
+
+    assert ("a", "b") == exported.models
+    assert "c: it has no model.py yet; it was left out" in exported.notes
+    assert any(note.startswith("d: the folder has neither") for note in exported.notes)
+    with pytest.raises(RepositoryError, match=r"cannot export c: it has no model\.py"):
+        export(repository, target, "a", "c")
+
+
+@pytest.mark.parametrize("name", ["BLSNB_ZERO_COPY", "BLSNB_THREAD"])
+def test_what_triton_does_not_know_is_said(repository, target, name):
+    """A parameter of ours means nothing there."""
+    row = f'parameters {{ key: "{name}" value {{ string_value: "instance" }} }}'
+    put(repository, "b", {"config.pbtxt": row})
+    notes = export(repository, target, "b").notes
+
+    assert 1 == len(notes)
+    assert notes[0].startswith(f"b: the parameter {name} means nothing to Triton")
+
+
+def test_a_model_without_configuration_is_said(repository, target):
+    """A strict server refuses it."""
+    (note,) = export(repository, target, "a").notes
+
+    assert note.startswith("a: there is no config.pbtxt; auto_complete_config")
+
+
+def test_a_configuration_that_nobody_reads_is_said(repository, target):
+    """It leaves as it is: nothing is lost."""
+    put(repository, "b", {"config.pbtxt": "max_batch_size: {"})
+    (note,) = export(repository, target, "b").notes
+
+    assert note.endswith("Triton will not load it")
+    assert b"max_batch_size: {" == (target / "b" / "config.pbtxt").read_bytes()
+
+
+def test_the_readme_has_the_commands(repository, target):
+    """For the release, in its container and without."""
+    export(repository, target)
+    text = (target / "README.md").read_text()
+
+    assert "nvcr.io/nvidia/tritonserver:26.07-py3" in text
+    assert "tritonserver --model-repository=." in text
+    assert "pip install -r requirements.txt" in text
+    assert "- `a`, version 1\n- `b`, version 1\n" in text
+    assert "--gpus" not in text
+
+
+def test_a_model_on_a_gpu_wants_one_in_the_container(repository, target):
+    """Docker gives none unless told to."""
+    put(repository, "b", {"config.pbtxt": "instance_group { kind: KIND_GPU }"})
+    export(repository, target)
+
+    assert "docker run --rm --gpus=all " in (target / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("release", "version", "said"),
+    [((24, 10), "2.3.1", 1), ((24, 10), "1.26.4", 0), ((26, 7), "2.3.1", 0)],
+)
+def test_a_numpy_that_the_release_does_not_take_is_said(
+    repository, target, monkeypatch, release, version, said
+):
+    """With 24.10 the model processes end."""
+    put(repository, "b", {"1/model.py": "import numpy"})
+    monkeypatch.setattr("importlib.metadata.version", lambda name: version)
+    chosen, _ = exportable(repository, ["b"])
+    notes = Export(target, release).write(chosen).notes
+
+    assert said == len([note for note in notes if "take numpy<2 there" in note])
+
+
+def test_the_manifest_says_what_was_written(repository, target):
+    """By path and digest, and nothing of this machine."""
+    export(repository, target)
+    text = (target / MANIFEST).read_text()
+
+    assert {
+        "README.md",
+        "requirements.txt",
+        "a/1/model.py",
+        "a/1/sub/helper.py",
+        "b/1/model.py",
+        "b/config.pbtxt",
+    } == set(json.loads(text)["files"])
+    assert str(repository.private_root) not in text
