@@ -128,6 +128,7 @@ class Executor:
             results = instance.execute(execution.root, requests)
         except ExecuteFailed as failure:
             _computed(inflights)
+            execution.note_unasked()
             text = failed(instance.name, failure.text)
             fail_all(inflights, text, failure.cause)
             return
@@ -136,9 +137,9 @@ class Executor:
             raise Unwind
         for inflight, request in zip(inflights, requests, strict=True):
             inflight.again = wants_again(request)
-        if execution.watched is not None:
-            execution.note_unasked()
         take_results(results, inflights, instance.name)
+        # Now, since who passes an error on has looked at it.
+        execution.note_unasked()
         if not self._iterative:
             for inflight in inflights:
                 if inflight.again:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from blsnb.pb_utils.backend import Responses
 from blsnb.pb_utils.compiled_type import Compiled
-from blsnb.pb_utils.response import InferenceResponse, receive_response
+from blsnb.pb_utils.message import ResponseMessage
+from blsnb.pb_utils.response import InferenceResponse
 from blsnb.pb_utils.signature import compiled, expect
 
 _SELF = "self: c_python_backend_utils.ResponseIterator"
@@ -27,9 +30,9 @@ class ResponseIterator(Compiled):
     python_backend: src/response_iterator.cc
     """
 
-    __slots__ = ("_done", "_kept", "_kind", "_next", "_responses")
+    __slots__ = ("_done", "_kept", "_next", "_receive", "_responses")
     _responses: Responses | None
-    _kind: type[InferenceResponse]
+    _receive: Callable[[ResponseMessage], InferenceResponse]
 
     @compiled(
         "c_python_backend_utils.ResponseIterator("
@@ -38,7 +41,6 @@ class ResponseIterator(Compiled):
     def __init__(self, response: InferenceResponse, /) -> None:
         expect(response, InferenceResponse)
         self._kept = [response]
-        self._kind = InferenceResponse
         self._responses = None
         self._next = 0
         self._done = False
@@ -59,7 +61,7 @@ class ResponseIterator(Compiled):
             if message is None:
                 self._done = True
                 raise StopIteration(_DONE)
-            self._kept.append(receive_response(self._kind, message))
+            self._kept.append(self._receive(message))
         self._next += 1
         return self._kept[self._next - 1]
 
@@ -72,19 +74,21 @@ class ResponseIterator(Compiled):
 
 def over(
     kind: type[ResponseIterator],
-    response_kind: type[InferenceResponse],
+    receive: Callable[[ResponseMessage], InferenceResponse],
     responses: Responses,
 ) -> ResponseIterator:
     """Return the iterator over responses that are still coming.
 
     Parameters
     ----------
-    kind, response_kind
-        The classes of the imitated release.
+    kind
+        The class of the imitated release.
+    receive
+        Makes what the model gets.
     """
     iterator: ResponseIterator = object.__new__(kind)
     iterator._kept = []
-    iterator._kind = response_kind
+    iterator._receive = receive
     iterator._responses = responses
     iterator._next = 0
     iterator._done = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import weakref
 from collections.abc import Callable, Sequence
 from types import NoneType
@@ -284,13 +285,16 @@ class InferenceRequest(Compiled):
         return self._backend.async_exec(self._message(), answer, many)
 
     def _receive(self, message: ResponseMessage) -> InferenceResponse:
-        response = receive_response(self._classes.response, message)
-        if message.error is not None:
-            self._backend.watch(response, self._model_name)
-        return response
+        return _received(
+            self._classes.response, self._backend, self._model_name, message
+        )
 
     def _iterate(self, responses: Responses) -> ResponseIterator:
-        return over(self._classes.iterator, self._classes.response, responses)
+        # The iterator does not hold the request.
+        receive = functools.partial(
+            _received, self._classes.response, self._backend, self._model_name
+        )
+        return over(self._classes.iterator, receive, responses)
 
     def _message(self) -> RequestMessage:
         return RequestMessage(
@@ -327,6 +331,19 @@ class InferenceRequest(Compiled):
     def set_release_flags(self, flags: int, /) -> None:
         """Set what becomes of the request when ``execute`` returns."""
         self._release_flags = integer(flags, UINT32)
+
+
+def _received(
+    kind: type[InferenceResponse],
+    backend: Backend,
+    model_name: str,
+    message: ResponseMessage,
+) -> InferenceResponse:
+    """Return a response as the model gets it; an error is to be asked for."""
+    response = receive_response(kind, message)
+    if message.error is not None:
+        backend.watch(response, model_name)
+    return response
 
 
 def _correlation_id(value: Any) -> int | str:
