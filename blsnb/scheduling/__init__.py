@@ -1,0 +1,1 @@
+"""Which requests leave together, and when: decided here, told the time."""
