@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -15,15 +16,18 @@ from blsnb.engine.validation import RequestError
 from blsnb.engine.version import ServedVersion
 from blsnb.errors import (
     InferenceError,
+    ModelLoadError,
     NotYetError,
+    RepositoryError,
     ServerClosedError,
 )
 from blsnb.inference import Inference, OutsideRequest
 from blsnb.model.config import ModelConfig
 from blsnb.release import parse_release
 from blsnb.repository.directory import CONFIG_FILE
-from blsnb.repository.repository import FileContent, ModelRepository, Roots
-from blsnb.repository.status import ModelStatus, status_of
+from blsnb.repository.repository import ModelRepository, Roots, models_in
+from blsnb.repository.status import ModelStatus, ambiguous_row, status_of
+from blsnb.repository.undo import FileContent
 from blsnb.response_stream import Stream
 from blsnb.run import Response, Run
 from blsnb.trace.events import Origin
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
     from blsnb.repository.export import Exported
 
 _EXPLICIT = "explicit"
+_HIDDEN = "a model of this name was defined here and hides the one that was imported"
 
 
 class Server:
@@ -255,6 +260,45 @@ class Server:
         self,
         path: str | Path,
         names: Sequence[str] | None = None,
+    def import_repository(
+        self, path: str | Path, names: Sequence[str] | None = None
+    ) -> list[ModelStatus]:
+        """Load the models of a repository on disk, where they are.
+
+        The folder is read from now on, and never written. A model that does not load
+        is no error: its status says why, and the others are loaded all the same.
+
+        Parameters
+        ----------
+        names
+            Which models to load; all of the folder if None.
+
+        Raises
+        ------
+        RepositoryError
+            The folder is none, or has no model of such a name.
+        """
+        self._check_open()
+        folder = self.repository.add(path)
+        there = sorted(models_in(folder))
+        if unknown := sorted({*(names or ())} - {*there}):
+            raise RepositoryError(
+                f"{folder} has no model {', '.join(map(repr, unknown))}; "
+                f"it has: {', '.join(there) or 'none'}"
+            )
+        chosen = there if names is None else dict.fromkeys(names)
+        return [self._imported(name, folder) for name in chosen]
+
+    def _imported(self, name: str, folder: Path) -> ModelStatus:
+        """Load a model of a folder and return its status, with what went wrong."""
+        directory = self.repository.directory(name)
+        if directory is not None and directory.path.parent != folder:
+            return replace(self.model(name), reason=_HIDDEN)
+        try:
+            return self.load(name)
+        except ModelLoadError as error:
+            return replace(self.model(name), reason=error.reason or error.message)
+
         *,
         force: bool = False,
     ) -> Exported:
@@ -304,8 +348,13 @@ class Server:
 
     def index(self) -> list[dict[str, str]]:
         """Return Triton's repository index: a row for each version of each model."""
-        catalog = self._engine.catalog
-        return [row for name in self.repository.names() for row in catalog.index(name)]
+        rivals = self.repository.ambiguous()
+        index = self._engine.catalog.index
+        return [
+            row
+            for name in self.repository.names()
+            for row in ([ambiguous_row(name)] if name in rivals else index(name))
+        ]
 
     def config(self, name: str, *, version: int = -1) -> dict[str, Any]:
         """Return the configuration of a model in service, in Triton's JSON form.

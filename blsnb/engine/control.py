@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from blsnb.engine.loader import poll_failed
@@ -119,12 +120,8 @@ class ModelControl:
             return ModelDirectory(self._written(name, override, files), name)
         folder = self._repository.directory(name)
         if folder is None:
-            raise poll_failed(
-                name,
-                f"failed to poll model '{name}': model not found in any model "
-                "repository.",
-            )
-        return ModelDirectory(folder.path, name, self._override(name, config))
+            raise poll_failed(name, *self._repository.why_none(name))
+        return replace(folder, model=name, override=self._override(name, config))
 
     def _override(self, name: str, config: ConfigOverride | None) -> ModelConfig | None:
         if config is None or isinstance(config, ModelConfig):

@@ -127,7 +127,7 @@ def table(statuses: Iterable[ModelStatus]) -> dict[str, str]:
             ", ".join(map(str, status.versions)) or "-",
             status.state,
             _flow(status, "→"),
-            " · ".join(_facts(status)),
+            " · ".join([*_facts(status), *status.reason.strip().splitlines()[:1]]),
         )
         for status in statuses
     ]

@@ -50,7 +50,9 @@ SUBCOMMANDS = {
     ),
     "log": Subcommand("[NAME]", "print what models have logged", "_log"),
     "help": Subcommand("[SUBCOMMAND]", "show this text", "_help"),
-    "import": Subcommand("PATH", "read a model repository from disk"),
+    "import": Subcommand(
+        "PATH [NAME ...]", "load the models of a repository on disk", "_import"
+    ),
     "export": Subcommand(
         "PATH [NAME ...] [--force]", "write a model repository for Triton", "_export"
     ),
@@ -120,7 +122,7 @@ class OperateMagics(Magics):
     def _unload(self, text: str, namespace: Mapping[str, Any]) -> Any:
         [name] = _arguments("unload", text, namespace, 1, 1)
         server = default.server()
-        if server.repository.directory(name) is None:
+        if name not in server.repository.names():
             known = ", ".join(server.repository.names()) or "none"
             raise UsageError(f"there is no model {name!r}; there are: {known}")
         server.unload(name)
@@ -169,6 +171,15 @@ class OperateMagics(Magics):
             print(f"… {left_out:,} earlier lines")
         shown = written[-_MOST_LOG_LINES:]
         print("\n".join(shown) or "Nothing has been logged.")
+
+    def _import(self, text: str, namespace: Mapping[str, Any]) -> None:
+        words = _arguments("import", text, namespace, 1, _ANY)
+        path, names, _ = _path_and_names("import", words, ())
+        statuses = default.server().import_repository(path, names)
+        if statuses:
+            display(card.table(statuses), raw=True)
+        else:
+            print(f"There are no models in {path}: each would be a folder in it.")
 
     def _export(self, text: str, namespace: Mapping[str, Any]) -> None:
         words = _arguments("export", text, namespace, 1, _ANY)

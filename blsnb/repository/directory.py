@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
+import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +12,9 @@ from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig, parse_pbtxt
 
 CONFIG_FILE = "config.pbtxt"
-_VERSION = re.compile(r"[1-9]\d*|0")
+_NUMBER = re.compile(r"[ \t]*\+?(?P<number>\d+)")
+"""What C reads as a number: whatever follows it is not looked at."""
+_LARGEST = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,9 @@ class ModelDirectory:
         The model's name, where it is not the last part of the path.
     override
         The configuration that takes the place of the one in the folder.
+    config_name
+        Of the file in ``configs`` that takes the place of ``config.pbtxt``, if it is
+        there.
 
     References
     ----------
@@ -35,6 +41,7 @@ class ModelDirectory:
     path: Path
     model: str = ""
     override: ModelConfig | None = None
+    config_name: str = ""
 
     @property
     def name(self) -> str:
@@ -44,21 +51,21 @@ class ModelDirectory:
     @property
     def config_file(self) -> Path:
         """Where the configuration is, if there is one."""
+        if self.config_name:
+            other = self.path / "configs" / f"{self.config_name}.pbtxt"
+            if other.exists():
+                return other
         return self.path / CONFIG_FILE
 
     @property
     def versions(self) -> list[int]:
         """Numbers of the version folders, ascending.
 
-        Names that are no decimal number, or have a leading zero, are ignored.
+        A name is read as C reads a number: ``3abc`` is 3. Names that begin with
+        none, have a leading zero, or are below 0, are ignored.
         """
-        if not self.path.is_dir():
-            return []
-        return sorted(
-            int(entry.name)
-            for entry in self.path.iterdir()
-            if entry.is_dir() and _VERSION.fullmatch(entry.name)
-        )
+        found = (version_number(entry.name) for entry in folders_in(self.path))
+        return sorted({number for number in found if number is not None})
 
     def version_dir(self, number: int) -> Path:
         """Return the folder of a version."""
@@ -74,26 +81,27 @@ class ModelDirectory:
         """
         if self.override is not None:
             return self.override
-        if not self.config_file.is_file():
-            return ModelConfig()
+        file = self.config_file
         try:
-            text = self.config_file.read_text(encoding="utf-8")
+            text = file.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return ModelConfig()
+        except OSError as error:
+            raise _unreadable(file, error) from error
         except UnicodeDecodeError as error:
             raise ModelConfigError(
-                f"failed to read text proto from {self.config_file}",
+                f"failed to read text proto from {file}",
                 code="INTERNAL",
                 advice=f"The file is no UTF-8 text: {error}.",
             ) from error
-        return parse_pbtxt(text, path=str(self.config_file))
+        return parse_pbtxt(text, path=str(file))
 
     def modified_ns(self) -> int:
-        """Return when the folder, or anything in it, was changed last."""
-        newest = 0
-        for path in (self.path, *self.path.rglob("*")):
-            # A file may go while we look.
-            with contextlib.suppress(FileNotFoundError):
-                newest = max(newest, path.stat().st_mtime_ns)
-        return newest
+        """Return when the folder, or anything in it, was changed last.
+
+        Links are followed; one that leads nowhere tells nothing.
+        """
+        return max(_times(self.path, frozenset()), default=0)
 
     def has_model_file(self) -> bool:
         """Whether a version holds ``model.py``, which tells the backend."""
@@ -115,3 +123,68 @@ class ModelDirectory:
             case _:
                 count = int(policy.latest.num_versions)
                 return present[-count:] if count else []
+
+
+def version_number(name: str) -> int | None:
+    """Return the version that a folder's name stands for; None if it is none.
+
+    References
+    ----------
+    core: src/model_lifecycle.cc, VersionStates; src/filesystem
+    """
+    match = _NUMBER.match(name)
+    if match is None or (name[0] == "0" and len(name) > 1):
+        return None
+    number = int(match["number"])
+    # On a larger one Triton ends.
+    return number if number <= _LARGEST else None
+
+
+def folders_in(path: Path) -> list[os.DirEntry[str]]:
+    """Return the folders in a folder, and links to such; none if it cannot be read."""
+    try:
+        with os.scandir(path) as entries:
+            return [entry for entry in entries if _is_folder(entry)]
+    except OSError:
+        return []
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        # Links in a circle.
+        return False
+
+
+def _times(path: Path, above: frozenset[tuple[int, int]]) -> Iterator[int]:
+    """Yield the times of a folder and of all that is below it."""
+    try:
+        found = path.stat()
+        here = (found.st_dev, found.st_ino)
+        if here in above:
+            # A link to a folder that it lies in.
+            return
+        with os.scandir(path) as entries:
+            listed = list(entries)
+    except OSError:
+        # It may go, or be forbidden, while we look.
+        return
+    yield found.st_mtime_ns
+    for entry in listed:
+        try:
+            time_ns, deeper = entry.stat().st_mtime_ns, entry.is_dir()
+        except OSError:
+            continue
+        yield time_ns
+        if deeper:
+            yield from _times(Path(entry.path), above | {here})
+
+
+def _unreadable(file: Path, error: OSError) -> ModelConfigError:
+    """Return the error of a configuration that is there and cannot be read."""
+    return ModelConfigError(
+        f"failed to open text file for read {file}: {error.strerror}",
+        code="INTERNAL",
+        advice="It must be a file, and one that may be read.",
+    )

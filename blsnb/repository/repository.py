@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from blsnb.errors import RepositoryError
-from blsnb.repository.directory import ModelDirectory
+from blsnb.repository.directory import ModelDirectory, folders_in
+from blsnb.repository.undo import FileContent, Undo, inside, write
 
-FileContent = str | bytes | Path
 Roots = str | Path | Sequence[str | Path] | None
 _NAME = re.compile(r"[^./\\\0][^/\\\0]*")
 """A folder's name; hidden folders are no models."""
@@ -28,6 +29,9 @@ class ModelRepository:
     ----------
     roots
         A model repository on disk, several, or none.
+    config_name
+        Of the file in a model's ``configs`` that takes the place of its
+        ``config.pbtxt``, if it is there.
 
     Raises
     ------
@@ -35,34 +39,97 @@ class ModelRepository:
         One of them is no folder.
     """
 
-    def __init__(self, roots: Roots = None) -> None:
-        self.roots = tuple(map(_folder, _listed(roots)))
+    def __init__(self, roots: Roots = None, config_name: str = "") -> None:
+        # A folder that is given twice is one.
+        self.roots = tuple(dict.fromkeys(map(_folder, _listed(roots))))
+        self._config_name = config_name
         self._held = tempfile.TemporaryDirectory(prefix="blsnb-")
         self.private_root = Path(self._held.name).resolve()
 
     def __repr__(self) -> str:
         return f"<ModelRepository: {len(self.names())} models>"
 
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The folders that models lie in, the private one first."""
+        return (self.private_root, *self.roots)
+
+    def add(self, root: str | Path) -> Path:
+        """Read the models of one more folder, and return its path.
+
+        Raises
+        ------
+        RepositoryError
+            It is no folder, or it is our own.
+        """
+        folder = _folder(root)
+        if folder.is_relative_to(self.private_root):
+            raise RepositoryError(f"{folder} belongs to this server already")
+        if folder not in self.roots:
+            self.roots = (*self.roots, folder)
+        return folder
+
     def names(self) -> list[str]:
         """Return the names of all models, sorted."""
-        folders = [root.iterdir() for root in (self.private_root, *self.roots)]
-        names = {
-            entry.name
-            for entries in folders
-            for entry in entries
-            if entry.is_dir() and not entry.name.startswith(".")
-        }
-        return sorted(names)
+        return sorted(self._places())
+
+    def ambiguous(self) -> set[str]:
+        """Return the names that two of the user's folders have: none is served.
+
+        References
+        ----------
+        core: src/model_repository_manager.cc, ModelRepositoryManager::Poll
+        """
+        places = self._places()
+        return {name for name, roots in places.items() if self._are_rivals(roots)}
+
+    def _are_rivals(self, roots: Sequence[Path]) -> bool:
+        return len(roots) > 1 and self.private_root not in roots
+
+    def _places(self) -> dict[str, list[Path]]:
+        """Return the folders that have a model, by its name."""
+        places: dict[str, list[Path]] = {}
+        for root in self.folders:
+            for name in models_in(root):
+                places.setdefault(name, []).append(root)
+        return places
 
     def directory(self, name: str) -> ModelDirectory | None:
-        """Return a model's folder, the private one first; None if there is none."""
-        if not _NAME.fullmatch(name):
+        """Return a model's folder, the private one first.
+
+        None if there is none, or if two of the user's folders have it.
+        """
+        roots = self._roots_of(name)
+        if not roots or self._are_rivals(roots):
             return None
-        for root in (self.private_root, *self.roots):
-            path = root / name
-            if path.is_dir():
-                return ModelDirectory(path)
-        return None
+        return ModelDirectory(roots[0] / name, config_name=self._config_name)
+
+    def _roots_of(self, name: str) -> list[Path]:
+        if not _NAME.fullmatch(name):
+            return []
+        return [root for root in self.folders if (root / name).is_dir()]
+
+    def why_none(self, name: str) -> tuple[str, str]:
+        """Return what Triton logs about a model that has no folder, and advice."""
+        failed = f"failed to poll model '{name}'"
+        roots = self._roots_of(name)
+        if self._are_rivals(roots):
+            found = " and ".join(str(root / name) for root in roots)
+            advice = f"It is in {found}: remove or rename all but one."
+            return f"{failed}: not unique across all model repositories", advice
+        reason = f"{failed}: model not found in any model repository."
+        return reason, self._advice_for(name)
+
+    def _advice_for(self, name: str) -> str:
+        if not _NAME.fullmatch(name):
+            return "A model is named like its folder: no path, no leading dot."
+        for root in self.folders:
+            if not root.is_dir():
+                return f"The model repository {root} is gone."
+            if (root / name).is_symlink():
+                return f"{root / name} is a link that leads to no folder."
+        known = difflib.get_close_matches(name, self.names(), n=3)
+        return f"Is it one of these? {', '.join(known)}" if known else ""
 
     def private(self, name: str) -> ModelDirectory:
         """Return the folder of a model of our own, whether it exists or not.
@@ -96,11 +163,11 @@ class ModelRepository:
             A path leads out of the folder, or a file to copy is missing.
         """
         directory = self.private(name)
-        undo = _Undo(self.private_root)
+        undo = Undo(self.private_root)
         try:
             self._adopt(directory, undo)
             for relative, content in files.items():
-                _write(undo, _inside(directory.path, relative), content)
+                write(undo, inside(directory.path, relative), content)
             yield directory
         except BaseException:
             undo.restore()
@@ -108,7 +175,7 @@ class ModelRepository:
         finally:
             undo.close()
 
-    def _adopt(self, directory: ModelDirectory, undo: _Undo) -> None:
+    def _adopt(self, directory: ModelDirectory, undo: Undo) -> None:
         """Copy a model of the user's before it is changed: theirs is never written."""
         original = self.directory(directory.name)
         if original is None or original.path == directory.path:
@@ -129,81 +196,14 @@ def _listed(roots: Roots) -> Sequence[str | Path]:
 
 
 def _folder(root: str | Path) -> Path:
-    if not isinstance(root, str | Path) or not Path(root).is_dir():
+    if not isinstance(root, str | Path) or not Path(root).expanduser().is_dir():
         raise RepositoryError(f"{str(root)!r} is no folder of models")
-    return Path(root).resolve()
+    return Path(root).expanduser().resolve()
 
 
-def _inside(folder: Path, relative: str) -> Path:
-    parts = PurePosixPath(relative).parts
-    if not parts or PurePosixPath(relative).is_absolute() or ".." in parts:
-        raise RepositoryError(
-            f"{relative!r} must be a path inside the model's folder, "
-            "such as 1/helper.py"
-        )
-    return folder.joinpath(*parts)
+def models_in(root: Path) -> list[str]:
+    """Return the names of a folder's models: of its folders that are not hidden.
 
-
-class _Undo:
-    """Moves files out of the way, and back."""
-
-    def __init__(self, root: Path) -> None:
-        # Beside the models and hidden, so that moving is renaming.
-        self._folder = Path(tempfile.mkdtemp(prefix=".undo-", dir=root))
-        self._moved: list[tuple[Path, Path | None]] = []
-        self._made: list[Path] = []
-
-    def made(self, folder: Path) -> None:
-        """Take a folder away again."""
-        self._made.append(folder)
-
-    def move_away(self, path: Path) -> None:
-        """Make room for a file, and for the folders above it."""
-        missing = [p for p in path.parents if not p.exists()]
-        for folder in reversed(missing):
-            self._made.append(folder)
-            folder.mkdir()
-        kept = self._folder / str(len(self._moved)) if path.exists() else None
-        # Noted first: Ctrl-C may come between any two steps.
-        self._moved.append((path, kept))
-        if kept is not None:
-            path.rename(kept)
-
-    def restore(self) -> None:
-        """Put everything back as it was."""
-        for path, kept in reversed(self._moved):
-            if kept is None or kept.exists():
-                path.unlink(missing_ok=True)
-            if kept is not None and kept.exists():
-                kept.rename(path)
-        for folder in reversed(self._made):
-            shutil.rmtree(folder, ignore_errors=True)
-
-    def close(self) -> None:
-        """Forget what was moved away."""
-        shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def _write(undo: _Undo, path: Path, content: FileContent | None) -> None:
-    if isinstance(content, Path):
-        if not content.is_file():
-            raise RepositoryError(f"there is no file {content}")
-        if _same_file(content, path):
-            return
-    elif content is None and not path.exists():
-        return
-    undo.move_away(path)
-    if isinstance(content, Path):
-        shutil.copy2(content, path)
-    elif isinstance(content, bytes):
-        path.write_bytes(content)
-    elif content is not None:
-        path.write_bytes(content.encode("utf-8"))
-
-
-def _same_file(source: Path, copy: Path) -> bool:
-    """Whether a copy made before still is one: large weights are copied once."""
-    if not copy.is_file():
-        return False
-    old, new = copy.stat(), source.stat()
-    return (old.st_size, old.st_mtime_ns) == (new.st_size, new.st_mtime_ns)
+    A root that is gone has none; what was loaded from it serves on.
+    """
+    return [entry.name for entry in folders_in(root) if entry.name[0] != "."]

@@ -8,6 +8,14 @@ from dataclasses import dataclass
 from blsnb.model.config import ModelConfig
 from blsnb.model.tensor_spec import format_tensor_spec
 
+AMBIGUOUS = "model appears in two or more repositories"
+"""Triton's reason why a model is served from neither."""
+
+
+def ambiguous_row(name: str) -> dict[str, str]:
+    """Return the row of Triton's index for a model that two repositories have."""
+    return {"name": name, "state": "UNAVAILABLE", "reason": AMBIGUOUS}
+
 
 @dataclass(frozen=True, slots=True)
 class ModelStatus:

@@ -59,3 +59,33 @@ def test_what_an_export_must_say_is_on_the_card(double, tmp_path):
     [shown] = double.run(f"%triton export {tmp_path}").texts
 
     assert "⚠ double: the parameter BLSNB_THREAD means nothing to Triton" in shown
+
+
+def test_models_are_imported(double, tmp_path):
+    """A table shows how they stand, with the reason of one that does not load."""
+    double.run(f"%triton export {tmp_path / 'out'}")
+    (tmp_path / "out" / "double").rename(tmp_path / "out" / "imported")
+    (tmp_path / "out" / "empty").mkdir()
+    [shown] = double.run(f"%triton import {tmp_path / 'out'}").texts
+
+    _, empty, imported = shown.splitlines()
+    assert empty.startswith("empty     -        not loaded")
+    assert "Could not determine backend for model 'empty'" in empty
+    assert imported.startswith("imported  1        READY")
+    assert [2.0] == double.run("%triton infer imported X=[1.0]").value["Y"].tolist()
+
+
+def test_only_named_models_are_imported(double, tmp_path):
+    """One that is not there is named."""
+    (tmp_path / "empty").mkdir()
+    ran = double.run(f"%triton import {tmp_path} nowhere")
+
+    assert isinstance(ran.error, RepositoryError)
+    assert "has no model 'nowhere'; it has: empty" in str(ran.error)
+
+
+def test_a_folder_without_models_says_what_one_would_be(notebook, tmp_path):
+    """An empty table would say nothing."""
+    printed = notebook.run(f"%triton import {tmp_path}").stdout
+
+    assert f"There are no models in {tmp_path}" in printed

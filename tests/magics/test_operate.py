@@ -25,8 +25,8 @@ def test_every_subcommand_of_the_design_is_there():
 
     assert sorted(designed.split()) == sorted(SUBCOMMANDS)
     later = [name for name, sub in SUBCOMMANDS.items() if not sub.method]
-    assert ["import", "trace", "bench"] == later
-    assert 3 == help_text().count("(comes with a later release)")
+    assert ["trace", "bench"] == later
+    assert 2 == help_text().count("(comes with a later release)")
 
 
 def test_the_help_is_the_docstring(notebook):
@@ -52,7 +52,7 @@ def test_an_unknown_subcommand_is_named(notebook, line):
     assert ran.error is not None
 
 
-@pytest.mark.parametrize("name", ["import", "trace", "bench"])
+@pytest.mark.parametrize("name", ["trace", "bench"])
 def test_what_comes_later_says_so(notebook, name):
     """Instead of a half-truth."""
     ran = notebook.run(f"%triton {name} x")
@@ -71,6 +71,8 @@ def test_what_comes_later_says_so(notebook, name):
         ("stats --jsno", "%triton stats [NAME] [--json | --metrics]"),
         ("stats --json --metrics", "%triton stats [NAME] [--json | --metrics]"),
         ("log a b", "%triton log [NAME]"),
+        ("import", "%triton import PATH [NAME ...]"),
+        ("import x --all", "%triton import PATH [NAME ...]"),
         ("export", "%triton export PATH [NAME ...] [--force]"),
         ("export --force", "%triton export PATH [NAME ...] [--force]"),
         ("export x --farce", "%triton export PATH [NAME ...] [--force]"),

@@ -9,7 +9,7 @@ import pytest
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import parse_pbtxt
 from blsnb.model.normalise import normalise
-from blsnb.repository.directory import ModelDirectory
+from blsnb.repository.directory import ModelDirectory, version_number
 
 
 @pytest.fixture
@@ -23,8 +23,28 @@ def folder(tmp_path):
 
 def test_versions_are_numbers(folder):
     """Ascending by value; other names are ignored, as on Triton."""
-    assert [1, 2, 10] == folder.versions
+    assert [1, 2, 3, 10] == folder.versions
     assert "model" == folder.name
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        ("0", 0),
+        ("00", None),
+        ("3abc", 3),
+        ("+5", 5),
+        (" 6", 6),
+        ("-4", None),
+        ("abc", None),
+        ("", None),
+        ("9223372036854775807", (1 << 63) - 1),
+        ("9223372036854775808", None),
+    ],
+)
+def test_a_version_is_read_as_c_reads_a_number(name, number):
+    """Whatever follows it; one that Triton dies of is none."""
+    assert number == version_number(name)
 
 
 def test_a_folder_may_bear_another_name_than_its_model(tmp_path):
@@ -66,9 +86,9 @@ def test_a_model_file_in_any_version_tells_the_backend(folder):
     ("policy", "chosen"),
     [
         ("", [10]),
-        ("version_policy { latest { num_versions: 2 } }", [2, 10]),
-        ("version_policy { latest { num_versions: 9 } }", [1, 2, 10]),
-        ("version_policy { all {} }", [1, 2, 10]),
+        ("version_policy { latest { num_versions: 2 } }", [3, 10]),
+        ("version_policy { latest { num_versions: 9 } }", [1, 2, 3, 10]),
+        ("version_policy { all {} }", [1, 2, 3, 10]),
         ("version_policy { specific { versions: [ 2, 7 ] } }", [2]),
     ],
 )
@@ -100,3 +120,56 @@ def test_a_configuration_that_is_no_text_names_its_file(folder):
 
     assert str(folder.config_file) in caught.value.message
     assert "UTF-8" in caught.value.advice
+
+
+def test_a_configuration_that_cannot_be_read_names_its_file(folder):
+    """Here it is a folder, on which Triton ends."""
+    folder.config_file.mkdir()
+
+    with pytest.raises(ModelConfigError) as caught:
+        folder.config()
+
+    assert (
+        f"failed to open text file for read {folder.config_file}: Is a directory",
+        "INTERNAL",
+        "poll",
+    ) == (caught.value.message, caught.value.code, caught.value.stage)
+
+
+def test_another_configuration_may_be_chosen_by_name(folder):
+    """If the model has one of that name; else its ``config.pbtxt`` counts."""
+    folder.config_file.write_text("max_batch_size: 1")
+    chosen = ModelDirectory(folder.path, config_name="small")
+    assert 1 == chosen.config().max_batch_size
+
+    (folder.path / "configs").mkdir()
+    (folder.path / "configs" / "small.pbtxt").write_text("max_batch_size: 2")
+    assert 2 == chosen.config().max_batch_size
+    assert 1 == folder.config().max_batch_size
+
+
+def later(folder, path):
+    """Make a file newer than all else, and say when that is."""
+    later_ns = folder.modified_ns() + 1_000_000_000
+    os.utime(path, ns=(later_ns, later_ns))
+    return later_ns
+
+
+def test_what_a_link_leads_to_is_looked_at_too(folder, tmp_path):
+    """A version is often a link to where it was built."""
+    built = tmp_path / "built" / "deep"
+    built.mkdir(parents=True)
+    (built / "model.py").touch()
+    (folder.path / "7").symlink_to(tmp_path / "built")
+
+    assert later(folder, built / "model.py") == folder.modified_ns()
+    assert 7 in folder.versions
+
+
+@pytest.mark.parametrize("to", ["nowhere", "..", "loop"])
+def test_links_that_lead_nowhere_end(folder, to):
+    """They, too, are in the folder, and tell no time of their own."""
+    (folder.path / "1" / "loop").symlink_to(to)
+
+    assert later(folder, folder.version_dir(2)) == folder.modified_ns()
+    assert 0 == ModelDirectory(folder.path / "none").modified_ns()

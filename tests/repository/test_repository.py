@@ -147,6 +147,29 @@ def test_a_path_must_stay_in_the_models_folder(repository, path):
     assert {} == tree(repository.private_root)
 
 
+def test_nothing_is_written_through_a_link_of_the_model(repository, tmp_path):
+    """A model may have put one into its folder."""
+    directory = change(repository, {"1/model.py": ""})
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (directory.path / "1" / "sub").symlink_to(outside)
+
+    with pytest.raises(RepositoryError, match="leads out of the model's folder"):
+        change(repository, {"1/sub/x": "x"})
+    assert {} == tree(outside)
+
+
+def test_a_link_in_the_place_of_a_file_is_replaced(repository, tmp_path):
+    """What it leads to stays as it was."""
+    directory = change(repository, {"1/model.py": ""})
+    (tmp_path / "theirs.txt").write_text("theirs")
+    (directory.path / "1" / "x").symlink_to(tmp_path / "theirs.txt")
+    change(repository, {"1/x": "x"})
+
+    assert "theirs" == (tmp_path / "theirs.txt").read_text()
+    assert b"x" == tree(directory.path)["1/x"]
+
+
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a\\b", ".hidden", "a\0b"])
 def test_a_model_is_named_like_a_folder(repository, name):
     """Anything else is refused before it is written, and is no model."""
@@ -218,3 +241,115 @@ def test_an_interrupt_between_two_steps_loses_nothing(repository, monkeypatch):
     monkeypatch.undo()
 
     assert before == tree(repository.private_root)
+
+
+@pytest.fixture
+def two(tmp_path):
+    """Two folders of the user's: both have a model ``m``."""
+    for path in ("a/m/1", "b/m/1", "a/x/1", "b/y/1"):
+        (tmp_path / path).mkdir(parents=True)
+    repository = ModelRepository([tmp_path / "a", tmp_path / "b"])
+    yield repository
+    repository.close()
+
+
+def test_a_model_in_two_folders_is_in_neither(two, tmp_path):
+    """Nobody could say which is meant; Triton serves none of them either."""
+    assert (["m", "x", "y"], {"m"}) == (two.names(), two.ambiguous())
+    assert two.directory("m") is None
+    reason, advice = two.why_none("m")
+    assert "failed to poll model 'm': not unique across all model repositories" == (
+        reason
+    )
+    assert f"{tmp_path / 'a' / 'm'} and {tmp_path / 'b' / 'm'}" in advice
+
+    (tmp_path / "a" / "m" / "1").rmdir()
+    (tmp_path / "a" / "m").rmdir()
+    assert tmp_path / "b" / "m" == two.directory("m").path
+    assert set() == two.ambiguous()
+
+
+def test_a_model_of_our_own_settles_which_one_is_meant(two):
+    """It hides them all."""
+    change(two, {"1/model.py": ""}, "m")
+
+    assert set() == two.ambiguous()
+    assert two.private_root / "m" == two.directory("m").path
+
+
+def test_a_folder_given_twice_is_one(tmp_path):
+    """By whatever path, as on Triton."""
+    (tmp_path / "a" / "m").mkdir(parents=True)
+    repository = ModelRepository([tmp_path / "a", str(tmp_path / "a" / ".." / "a")])
+    repository.add(tmp_path / "a")
+    assert (tmp_path / "a",) == repository.roots
+    assert tmp_path / "a" / "m" == repository.directory("m").path
+    repository.close()
+
+
+def test_a_folder_can_be_added(two, tmp_path):
+    """Its models are there at once."""
+    (tmp_path / "c" / "z").mkdir(parents=True)
+
+    assert tmp_path / "c" == two.add(str(tmp_path / "c"))
+    assert ["m", "x", "y", "z"] == two.names()
+    assert (two.private_root, *two.roots) == two.folders
+
+
+def test_our_own_folder_cannot_be_added(repository):
+    """Its models would be there twice."""
+    change(repository, {"1/model.py": ""})
+    for folder in (repository.private_root, repository.private_root / "mine"):
+        with pytest.raises(RepositoryError, match="belongs to this server"):
+            repository.add(folder)
+
+
+def test_a_folder_that_is_gone_has_no_models(two, tmp_path):
+    """The others have theirs; who asks for a model learns why it is not there."""
+    (tmp_path / "b").rename(tmp_path / "elsewhere")
+
+    assert ["m", "x"] == two.names()
+    assert f"The model repository {tmp_path / 'b'} is gone." == two.why_none("y")[1]
+
+
+def test_a_link_to_a_folder_is_a_model(two, tmp_path):
+    """As on Triton; one that leads nowhere, or in a circle, is none."""
+    (tmp_path / "built").mkdir()
+    (tmp_path / "a" / "linked").symlink_to(tmp_path / "built")
+    (tmp_path / "a" / "dangling").symlink_to(tmp_path / "none")
+    (tmp_path / "a" / "circle").symlink_to(tmp_path / "a" / "circle")
+
+    assert ["linked", "m", "x", "y"] == two.names()
+    assert two.directory("linked") is not None
+    for name in ("dangling", "circle"):
+        assert two.directory(name) is None
+        assert f"{name} is a link that leads to no folder." in two.why_none(name)[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("../a/m", "named like its folder"),
+        ("", "named like its folder"),
+        ("xx", "Is it one of these? x"),
+        ("entirely", ""),
+    ],
+)
+def test_a_model_that_is_not_there_has_a_reason(two, name, advice):
+    """Triton's, and what may help."""
+    reason, said = two.why_none(name)
+
+    assert (
+        f"failed to poll model '{name}': model not found in any model repository."
+        == (reason)
+    )
+    assert advice in said
+    assert bool(advice) == bool(said)
+
+
+def test_the_choice_of_a_configuration_reaches_the_models(tmp_path):
+    """Of all folders."""
+    (tmp_path / "m").mkdir()
+    repository = ModelRepository(tmp_path, "small")
+    assert "small" == repository.directory("m").config_name
+    repository.close()

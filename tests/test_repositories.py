@@ -1,0 +1,239 @@
+"""Repositories on disk, as a server meets them: loaded as they are, and given back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cells import CONFIG, DOUBLE, TRIPLE, cell
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from blsnb import ModelLoadError, Server
+from blsnb.errors import RepositoryError, ServerClosedError
+
+X = {"X": np.array([1, 2], np.float32)}
+POLL = "failed to load 'm', failed to poll from model repository"
+
+
+def put(folder: Path, name: str, source: str = DOUBLE, config: str = CONFIG) -> Path:
+    """Write a model to disk."""
+    (folder / name / "1").mkdir(parents=True, exist_ok=True)
+    (folder / name / "1" / "model.py").write_text(source)
+    (folder / name / "config.pbtxt").write_text(config)
+    return folder / name
+
+
+def answer(server: Server, name: str) -> list[float]:
+    """What a model says to ``[1, 2]``."""
+    return server.infer(name, X)["Y"].tolist()
+
+
+def tree(folder: Path) -> dict[str, bytes | None]:
+    """Everything below a folder; None for folders."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        if path.is_file()
+        else None
+        for path in folder.rglob("*")
+    }
+
+
+def test_a_repository_is_imported_as_it_is(server, tmp_path):
+    """All its models serve, from where they are; nothing is written there."""
+    put(tmp_path, "double")
+    put(tmp_path, "triple", TRIPLE)
+    (tmp_path / "README.md").write_text("no model")
+    before = tree(tmp_path)
+    statuses = server.import_repository(tmp_path)
+
+    assert [("double", "READY"), ("triple", "READY")] == [
+        (status.name, status.state) for status in statuses
+    ]
+    assert [[2, 4], [3, 6]] == [answer(server, "double"), answer(server, "triple")]
+    assert tmp_path / "double" == server.repository.directory("double").path
+    assert before == tree(tmp_path)
+
+
+def test_only_named_models_are_loaded(server, tmp_path):
+    """The others can be loaded later."""
+    put(tmp_path, "double")
+    put(tmp_path, "triple")
+    (status,) = server.import_repository(str(tmp_path), ["triple"])
+
+    assert "triple" == status.name
+    assert [{"name": "double"}] == server.index()[:1]
+    assert "READY" == server.load("double").state
+
+
+def test_a_name_that_the_repository_has_not(server, tmp_path):
+    """It is named, with those that are there, and nothing is loaded."""
+    put(tmp_path, "double")
+
+    with pytest.raises(RepositoryError, match="no model 'nowhere'; it has: double"):
+        server.import_repository(tmp_path, ["double", "nowhere"])
+    assert [{"name": "double"}] == server.index()
+
+
+@pytest.mark.parametrize("path", ["none", "file"])
+def test_what_is_no_folder_cannot_be_imported(server, tmp_path, path):
+    """The error names it."""
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(RepositoryError, match=f"{path}' is no folder of models"):
+        server.import_repository(tmp_path / path)
+
+
+def test_a_model_that_does_not_load_keeps_no_other_from_it(server, tmp_path):
+    """Its status says why, also where Triton only logs it."""
+    put(tmp_path, "a", "1 / 0")
+    put(tmp_path, "b", config="max_batch_size: {")
+    put(tmp_path, "c")
+    (tmp_path / "d").mkdir()
+    a, b, c, d = server.import_repository(tmp_path)
+
+    assert "Internal: ZeroDivisionError" in a.reason
+    assert "failed to read text proto" in b.reason
+    assert ("READY", "") == (c.state, c.reason)
+    assert "Could not determine backend for model 'd'" in d.reason
+
+
+def test_a_model_of_the_notebook_hides_an_imported_one(server, tmp_path):
+    """Its status says so, and it goes on serving."""
+    server.define("m", DOUBLE, config=CONFIG)
+    put(tmp_path, "m", TRIPLE)
+    (status,) = server.import_repository(tmp_path)
+
+    assert "hides the one that was imported" in status.reason
+    assert [2, 4] == answer(server, "m")
+
+
+def test_importing_again_changes_nothing(server, tmp_path):
+    """The folder is one of the server's already."""
+    put(tmp_path, "m")
+    server.import_repository(tmp_path)
+    assert server.import_repository(tmp_path) == server.models()
+
+
+def test_a_closed_server_imports_nothing(tmp_path):
+    """As it does nothing else."""
+    server = Server()
+    server.close()
+
+    with pytest.raises(ServerClosedError):
+        server.import_repository(tmp_path)
+
+
+@pytest.fixture
+def two(tmp_path):
+    """A server with two repositories: both have a model ``m``."""
+    put(tmp_path / "a", "m")
+    put(tmp_path / "b", "m", TRIPLE)
+    put(tmp_path / "b", "n")
+    with Server(model_repository=[tmp_path / "a", tmp_path / "b"]) as server:
+        yield server
+
+
+RIVAL = {
+    "name": "m",
+    "state": "UNAVAILABLE",
+    "reason": "model appears in two or more repositories",
+}
+
+
+def test_a_model_in_two_repositories_is_not_loaded(two):
+    """Triton's texts, and where the two are."""
+    with pytest.raises(ModelLoadError) as caught:
+        two.load("m")
+
+    assert (POLL, "INTERNAL") == (caught.value.message, caught.value.code)
+    assert "not unique across all model repositories" in caught.value.reason
+    assert "remove or rename all but one" in caught.value.advice
+    assert [RIVAL, {"name": "n"}] == two.index()
+    assert "READY" == two.load("n").state
+
+
+def test_a_rival_that_comes_later_ends_no_service(server, tmp_path):
+    """What serves goes on, though the index says otherwise; it can be unloaded."""
+    put(tmp_path / "a", "m")
+    put(tmp_path / "b", "m", TRIPLE)
+    server.import_repository(tmp_path / "a")
+    (status,) = server.import_repository(tmp_path / "b")
+
+    assert "READY" == status.state
+    assert "not unique across all model repositories" in status.reason
+    assert [RIVAL] == server.index()
+    assert [2, 4] == answer(server, "m")
+    server.unload("m")
+    assert [RIVAL] == server.index()
+
+
+def test_removing_a_rival_mends_it(two, tmp_path):
+    """The next load finds the one that is left."""
+    (tmp_path / "a" / "m").rename(tmp_path / "away")
+
+    assert "READY" == two.load("m").state
+    assert [3, 6] == answer(two, "m")
+    assert {"name": "m", "version": "1", "state": "READY"} == two.index()[0]
+
+
+def test_what_was_exported_is_imported_and_answers_the_same(server, tmp_path):
+    """Byte for byte, with its helper files."""
+    source = "import helper\n" + cell("return [reply(x_of(request) * helper.FACTOR)]")
+    files = {"helper.py": "FACTOR = 5", "sub/raw": b"\0\xff\r\n"}
+    server.define("m", source, config=CONFIG, files=files)
+    server.define("double", DOUBLE, config=CONFIG, version=3)
+    exported = server.export_repository(tmp_path / "out")
+
+    with Server() as other:
+        statuses = other.import_repository(tmp_path / "out")
+        assert exported.models == tuple(status.name for status in statuses)
+        assert [[5, 10], [2, 4]] == [answer(other, "m"), answer(other, "double")]
+        assert server.config("m") == other.config("m")
+        other.export_repository(tmp_path / "again")
+    assert tree(tmp_path / "out") == tree(tmp_path / "again")
+
+
+NAMES = st.text("abcXYZ019_-. ä", min_size=1, max_size=6).filter(
+    lambda name: not name.startswith(".")
+)
+FOLDERS = st.text("abc_.", min_size=1, max_size=3).filter(
+    lambda name: name.strip(".") == name and name != "__pycache__"
+)
+PATHS = st.lists(FOLDERS, min_size=1, max_size=3).map("/".join)
+
+
+@settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    models=st.dictionaries(
+        NAMES,
+        st.dictionaries(PATHS, st.binary(max_size=20), max_size=3),
+        min_size=1,
+        max_size=3,
+    )
+)
+def test_export_and_import_change_nothing(models, tmp_path_factory):
+    """Whatever the models are called and consist of."""
+    folder = tmp_path_factory.mktemp("round")
+    with Server() as server:
+        for name, files in models.items():
+            written = {f"files/{path}": content for path, content in files.items()}
+            try:
+                with server.repository.changing(name, {"1/model.py": ""} | written):
+                    pass
+            except (FileExistsError, NotADirectoryError):
+                return  # One path is the folder of another.
+        before = {name: tree(server.repository.directory(name).path) for name in models}
+        server.export_repository(folder / "out")
+    with Server(model_repository=folder / "out") as other:
+        assert sorted(models) == other.repository.names()
+        after = {name: tree(other.repository.directory(name).path) for name in models}
+        other.export_repository(folder / "again")
+
+    assert before == after
+    assert tree(folder / "out") == tree(folder / "again")
