@@ -36,10 +36,19 @@ def _magic_line(found: re.Match[str], namespace: Mapping[str, Any]) -> str:
     )
 
 
+def _not_an_array(found: re.Match[str], namespace: Mapping[str, Any]) -> str:
+    return (
+        "Tensor(name, array) takes its two arguments by position: a text and a NumPy "
+        "array. Make one with np.array(value, dtype=np.float32), or whatever type the "
+        "configuration has."
+    )
+
+
 _HINTS: tuple[tuple[re.Pattern[str], _Hint], ...] = (
     (re.compile(r"NameError: name '(?P<name>\w+)' is not defined"), _notebook_name),
     (re.compile(r"has no attribute 'TritonPythonModel'"), _no_model_class),
     (re.compile(r"-> \d+ +[%!]\w"), _magic_line),
+    (re.compile(r"Tensor\(arg0: str, arg1: numpy\.ndarray\)\n"), _not_an_array),
 )
 
 

@@ -14,6 +14,7 @@ from blsnb.errors import BlsnbError
 from blsnb.magics import chain, frames
 from blsnb.magics.cells import CellBook, Place
 from blsnb.magics.hints import hints
+from blsnb.magics.suggestion import suggestion
 
 _HOOK = "_render_traceback_"
 """IPython asks an exception for this, and shows what it returns."""
@@ -100,6 +101,8 @@ class Report:
         for cause in _causes(error):
             above += self._cause(cause, error)
         below = hints("\n".join([*above, str(error)]), self._shell.user_ns)
+        # A hint on the same name knows more.
+        below = below or [*filter(None, map(suggestion, _causes(error)))]
         return [*above, *text, *(f"\n{hint}" for hint in below), f"\n{_FOOT}"]
 
     def _frames(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import struct
 import types
@@ -83,12 +84,13 @@ def importing_module() -> types.ModuleType:
     # On Triton it is a file, too; its path is part of an error text.
     module.__file__ = functions.__file__
     module.__dict__.update(_PURE)
-    module.__dict__["__getattr__"] = _refuse
+    module.__dict__["__getattr__"] = functools.partial(_refuse, module)
     return module
 
 
-def _refuse(name: str) -> Any:
-    error = AttributeError(f"module {NAME!r} has no attribute {name!r}", name=name)
+def _refuse(module: types.ModuleType, name: str) -> Any:
+    text = f"module {NAME!r} has no attribute {name!r}"
+    error = AttributeError(text, name=name, obj=module)
     if name in _COMPILED_NAMES:
         # A note: Triton's error texts show the message alone, and so do ours.
         error.add_note(_remedy(name))
