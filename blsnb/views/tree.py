@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Trace
@@ -15,10 +16,12 @@ from blsnb.views.snapshot import heading, summary
 _MOST_LINES = 200
 _MOST_NAME = 80
 _MOST_ERROR = 160
+_MOST_NOTES = 3
+_MOST_NOTE = 240
 
 
 def tree(trace: Trace) -> str:
-    """Return a line per model and level: name, calls, total time, failures."""
+    """Return a line per model and level: name, calls, time, failures; and notes."""
     columns = columns_of(trace)
     durations = columns.duration_us
     failed = columns.has(CallFlag.ERROR)
@@ -29,11 +32,12 @@ def tree(trace: Trace) -> str:
         indent = "  " * (row.depth + 1)
         times = f" {TIMES}{len(calls):,}" if len(calls) > 1 else ""
         words = [f"{names[row.model]}{times}", time(float(durations[calls].sum()))]
+        below = _notes(trace, calls)
         errors = [call for call in calls if failed[call]]
-        if not errors:
-            return [indent + "  ".join(words)]
-        words.append(f"{len(errors):,} failed")
-        return [indent + "  ".join(words), f"{indent}  ! {_error(trace, errors[0])}"]
+        if errors:
+            words.append(f"{len(errors):,} failed")
+            below.insert(0, f"! {_error(trace, errors[0])}")
+        return [indent + "  ".join(words), *(f"{indent}  {line}" for line in below)]
 
     found = itertools.chain.from_iterable(map(lines, rows(trace, fold_from=2)))
     shown = list(itertools.islice(found, _MOST_LINES))
@@ -41,11 +45,17 @@ def tree(trace: Trace) -> str:
     if left_out:
         shown.append(f"  … {counted(left_out, 'more line')}")
     title = f"{visible(heading(trace))}: {', '.join(summary(trace, columns))}"
-    return "\n".join([title, *shown, *map(_folded, folded_note(trace))])
+    notes = [f"  … {visible(note)}" for note in folded_note(trace)]
+    remarks = [f"  · {visible(remark)}" for remark in trace.remarks]
+    return "\n".join([title, *shown, *notes, *remarks])
 
 
-def _folded(note: str) -> str:
-    return f"  … {visible(note)}"
+def _notes(trace: Trace, calls: Sequence[int]) -> list[str]:
+    """Return the first notes of a row's calls, each once, and how many are left."""
+    texts = dict.fromkeys(n for call in calls for n in trace.spans[call].notes)
+    shown = [f"* {_short(text, _MOST_NOTE)}" for text in list(texts)[:_MOST_NOTES]]
+    left_out = len(texts) - len(shown)
+    return [*shown, f"* … {counted(left_out, 'more note')}"] if left_out else shown
 
 
 def _error(trace: Trace, call: int) -> str:

@@ -22,6 +22,28 @@ def test_a_line_tells_model_calls_time_and_failures():
     assert lines[checks + 1].startswith("      ! ValueError: field 'total_due'")
 
 
+def test_notes_stand_below_the_line_of_their_call():
+    """Of many calls in one line the first few, each once, with the number left."""
+    script = Script()
+    script.model("outer")
+    script.model("inner")
+    outer = script.call(None, "outer", 0, 0, 0, 9, 0)
+    outer.notes = ["one\nwords"]
+    for at in range(6):
+        call = script.call(outer, "inner", at, 0, 0, 1, 0)
+        call.notes = ["the same", f"note {at}"]
+
+    lines = tree(script.trace()).splitlines()
+
+    assert "    * one" == lines[2][:9]
+    assert [
+        "      * the same",
+        "      * note 0",
+        "      * note 1",
+        "      * … 4 more notes",
+    ] == lines[4:]
+
+
 def test_nothing_in_a_name_reaches_the_terminal_as_a_command():
     """Escape sequences, line ends and direction marks are shown, not obeyed."""
     text = tree(hostile_run())
