@@ -12,6 +12,7 @@ from blsnb.engine import own_metrics
 from blsnb.engine.bls import Caller
 from blsnb.engine.catalog import Catalog
 from blsnb.engine.control import ModelControl
+from blsnb.engine.failure import end_at_the_reader
 from blsnb.engine.load_lock import LoadLock
 from blsnb.engine.loader import Loader
 from blsnb.engine.metrics import MetricRegistry
@@ -232,6 +233,7 @@ class Engine:
             stands and isinstance(root.ended, WouldHang)
         ):
             root.ended.run_record = root.record  # type: ignore[attr-defined]
+            end_at_the_reader(root.ended)
             raise root.ended
         return cast("T", result)
 

@@ -51,6 +51,21 @@ def notes_of(error: BaseException | None) -> tuple[str, ...]:
     return tuple(getattr(error, "__notes__", ()))
 
 
+def end_at_the_reader(error: BaseException) -> None:
+    """Cut our own frames off the inner end of a traceback, if others are in it.
+
+    Ctrl-C is raised by a handler of ours; its reader wants to see, and to debug, the
+    line that it hit.
+    """
+    last, trace = None, error.__traceback__
+    while trace is not None:
+        if not is_ours(trace.tb_frame.f_code.co_filename):
+            last = trace
+        trace = trace.tb_next
+    if last is not None:
+        last.tb_next = None
+
+
 def _frames(error: BaseException, stop: types.CodeType) -> list[str]:
     trace = error.__traceback__
     if trace is None:

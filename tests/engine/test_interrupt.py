@@ -27,6 +27,19 @@ def test_ctrl_c_ends_a_loop(server, ctrl_c, capsys, loop):
     assert answers(server, "busy")
 
 
+def test_the_traceback_of_ctrl_c_ends_where_it_hit(server, ctrl_c):
+    """Not in what handles it: that is where a debugger opens."""
+    loop = "stage.events['asleep'].set()\nwhile True:\n    pass"
+    server.define("busy", cell(loop), config=CONFIG)
+    ctrl_c.press()
+
+    with pytest.raises(KeyboardInterrupt) as raised:
+        server.infer("busy", X)
+
+    folder = server.repository.private("busy").version_dir(1)
+    assert str(folder / "model.py") == str(raised.traceback[-1].path)
+
+
 def test_ctrl_c_ends_nested_calls(server, ctrl_c):
     """Three models deep, each of them free for the next request."""
     server.define("inner", cell(SLEEPER), config=CONFIG)
