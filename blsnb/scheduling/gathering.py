@@ -10,7 +10,6 @@ from blsnb.scheduling.forming_batch import FormingBatch
 from blsnb.scheduling.policy_queue import US, Waiting
 from blsnb.scheduling.queued import Queued, T
 
-
 _NO_DELAY = "there is no delay, and an instance was free"
 
 
