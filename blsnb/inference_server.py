@@ -9,15 +9,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from blsnb.engine.changed_files import ChangedFiles
 from blsnb.engine.control import ConfigOverride
+from blsnb.engine.control_mode import ControlMode, parse_control_mode
 from blsnb.engine.engine import Engine
 from blsnb.engine.model_log import ModelLog
+from blsnb.engine.startup import load_startup_models
 from blsnb.engine.validation import RequestError
 from blsnb.engine.version import ServedVersion
 from blsnb.errors import (
     InferenceError,
     ModelLoadError,
-    NotYetError,
     RepositoryError,
     ServerClosedError,
 )
@@ -36,7 +38,6 @@ from blsnb.trace.recorder import Recorder, RunRecord, parse_level
 if TYPE_CHECKING:
     from blsnb.repository.export import Exported
 
-_EXPLICIT = "explicit"
 _HIDDEN = "a model of this name was defined here and hides the one that was imported"
 
 
@@ -51,7 +52,17 @@ class Server:
     startup_models
         Names of models to load at once, or ``"*"`` for all.
     model_control_mode
-        ``"explicit"``.
+        ``"explicit"``: models are loaded and unloaded when asked for. ``"poll"``:
+        what is in the repository serves; every ``repository_poll_s`` seconds it is
+        looked at. ``"none"``: all models are loaded at the start.
+    repository_poll_s
+        Seconds between two looks in mode ``"poll"``.
+    model_config_name
+        Of the file in a model's ``configs`` that takes the place of its
+        ``config.pbtxt``, if it is there.
+    exit_on_error
+        Whether a model that does not load at the start is an error; else it is
+        logged.
     triton_release
         The release to agree with, such as ``"24.10"``; the newest known if None.
     trace_level
@@ -72,7 +83,9 @@ class Server:
     RepositoryError
         A folder is missing.
     ModelLoadError
-        A startup model cannot be loaded.
+        A model cannot be loaded at the start.
+    ValueError
+        A mode is none, or does not go with the startup models.
     """
 
     def __init__(
@@ -80,7 +93,10 @@ class Server:
         *,
         model_repository: Roots = None,
         startup_models: Sequence[str] | str = (),
-        model_control_mode: str = _EXPLICIT,
+        model_control_mode: str = "explicit",
+        repository_poll_s: float = 15.0,
+        model_config_name: str = "",
+        exit_on_error: bool = True,
         triton_release: str | None = None,
         trace_level: str = "tensors",
         trace_budget_bytes: int = 256 << 20,
@@ -89,12 +105,12 @@ class Server:
         log_verbose: int = 0,
         exit_timeout_s: float = 30.0,
     ) -> None:
-        if model_control_mode != _EXPLICIT:
-            raise NotYetError(f"model_control_mode={model_control_mode!r}")
+        named = _listed(startup_models)
+        mode = parse_control_mode(model_control_mode, named)
         release = parse_release(triton_release)
         level = parse_level(trace_level)
         self.recorder = Recorder(level, trace_budget_bytes, keep_runs)
-        self.repository = ModelRepository(model_repository)
+        self.repository = ModelRepository(model_repository, model_config_name)
         self.log = ModelLog(log_verbose)
         self._engine = Engine(
             self.recorder,
@@ -107,18 +123,22 @@ class Server:
         self._closed = False
         self.exit_timeout_s = exit_timeout_s
         self._changes = threading.RLock()
-        names = self._startup_names(startup_models)
+        control = self._engine.control
+        control.mode = mode
+        self._changed_files = ChangedFiles(control, self.repository, self.log.write)
         try:
-            for name in names:
-                self.load(name)
+            load_startup_models(
+                control,
+                self.repository,
+                named,
+                exit_on_error=exit_on_error,
+                log=self.log.write,
+            )
+            if mode is ControlMode.POLL:
+                self._changed_files.poll(repository_poll_s)
         except BaseException:
             self.close()
             raise
-
-    def _startup_names(self, given: Sequence[str] | str) -> Sequence[str]:
-        if given == "*":
-            return self.repository.names()
-        return (given,) if isinstance(given, str) else given
 
     def __repr__(self) -> str:
         ready = sum(row["state"] == "READY" for row in self.index() if "state" in row)
@@ -194,7 +214,7 @@ class Server:
                 with self.repository.changing(name, files) as directory:
                     # A file may come before the model that it belongs to.
                     if directory.has_model_file():
-                        self._engine.control.load(name, always=True)
+                        self._engine.control.bring_up(name, always=True)
             except BaseException:
                 if self.repository.directory(name) is None:
                     self._engine.catalog.forget(name)
@@ -255,11 +275,49 @@ class Server:
         """
         self._check_open()
         self._engine.control.unload(name)
+        self._changed_files.unwatch(name)
 
-    def export_repository(
-        self,
-        path: str | Path,
-        names: Sequence[str] | None = None,
+    def watch(self, name: str) -> None:
+        """Load a model anew whenever a file of its folder is saved.
+
+        It ends with `unwatch`, `unload` and `close`. A load that fails leaves what
+        serves, and is logged; the next save tries again.
+
+        Raises
+        ------
+        InferenceError
+            The model does not serve; the text is Triton's.
+        """
+        self._check_open()
+        self._served(name, -1)
+        self._changed_files.watch(name)
+
+    def unwatch(self, name: str) -> None:
+        """Watch a model no more; one that was not watched is no error."""
+        self._changed_files.unwatch(name)
+
+    @property
+    def watched(self) -> list[str]:
+        """Names of the models that are watched, sorted."""
+        return self._changed_files.watched()
+
+    def load_changed(self) -> dict[str, ModelLoadError | None]:
+        """Load the models of the private folder whose sources were changed since.
+
+        That is done before each cell of a notebook. Sources are Python files and
+        configurations; the same change is tried once.
+
+        Returns
+        -------
+        dict
+            The models, each with the error if it did not load; then what served
+            before still does.
+        """
+        self._check_open()
+        ours = sorted(models_in(self.repository.private_root))
+        with self._changes:
+            return self._changed_files.load_changed(ours)
+
     def import_repository(
         self, path: str | Path, names: Sequence[str] | None = None
     ) -> list[ModelStatus]:
@@ -299,6 +357,10 @@ class Server:
         except ModelLoadError as error:
             return replace(self.model(name), reason=error.reason or error.message)
 
+    def export_repository(
+        self,
+        path: str | Path,
+        names: Sequence[str] | None = None,
         *,
         force: bool = False,
     ) -> Exported:
@@ -531,9 +593,14 @@ class Server:
         if self._closed:
             return
         self._closed = True
+        self._changed_files.close(self.exit_timeout_s)
         self._engine.close(self.exit_timeout_s)
         self._inference.close()
         self.repository.close()
+
+
+def _listed(names: Sequence[str] | str) -> Sequence[str]:
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def _told(error: RequestError) -> InferenceError:

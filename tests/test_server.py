@@ -13,7 +13,7 @@ import stage
 from cells import CONFIG, DOUBLE, OWN_THREAD, cell
 
 from blsnb import InferenceError, ModelLoadError, Server
-from blsnb.errors import NotYetError, RepositoryError, ServerClosedError
+from blsnb.errors import RepositoryError, ServerClosedError
 
 X = {"X": np.array([1, 2], np.float32)}
 
@@ -148,12 +148,6 @@ def test_an_unknown_setting_is_named(options, private):
     with pytest.raises(ValueError, match=value):
         Server(**options)
     assert [] == list(private.iterdir())
-
-
-def test_what_comes_later_says_so():
-    """Never a half-truth."""
-    with pytest.raises(NotYetError):
-        Server(model_control_mode="poll")
 
 
 def test_close_ends_models_threads_and_folder():

@@ -228,7 +228,6 @@ class InstanceBackend:
             return Single(self._refusal(message, error))
 
     def _refusal(self, message: RequestMessage, error: RequestError) -> ResponseMessage:
-        reason = self._router.unready_text(message.model_name, error.message)
         name = message.model_name
         return ResponseMessage(
             error=f"Model {name} - Error when running inference: {reason}"
@@ -298,7 +297,10 @@ class InstanceBackend:
 
     def unload_model(self, name: str, unload_dependents: bool) -> None:
         """Stop serving a model; nothing depends on it before there are ensembles."""
-        self._router.control.unload(name)
+        try:
+            self._router.control.unload(name)
+        except ModelLoadError as error:
+            raise Refusal(error.message) from error
 
     def metric_family(self, name: str, description: str, kind: str) -> SampleFamily:
         """Return the server's family of metrics of a name."""

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from blsnb.engine.control_mode import ControlMode
 from blsnb.engine.loader import poll_failed
 from blsnb.engine.override_folders import OverrideFolders
 from blsnb.engine.root import RootRequest, Unwind
 from blsnb.errors import ModelConfigError, ModelLoadError, WouldHang
 from blsnb.model.config import ModelConfig, parse_json
-from blsnb.repository.directory import ModelDirectory
+from blsnb.repository.directory import Files, ModelDirectory, newest_ns
 from blsnb.repository.repository import ModelRepository
 
 if TYPE_CHECKING:
@@ -44,8 +45,9 @@ class ModelControl:
         self._engine = engine
         self._repository = repository
         self._folders = OverrideFolders()
-        self._modified_ns: dict[str, int] = {}
-        """Time of the newest file of what serves, by model."""
+        self.mode = ControlMode.EXPLICIT
+        self._files: dict[str, Files] = {}
+        """The files of what serves, as they were when it was loaded, by model."""
         self.seconds: dict[str, float] = {}
         """How long the last load of each model took."""
 
@@ -55,10 +57,9 @@ class ModelControl:
         config: ConfigOverride | None = None,
         files: Mapping[str, bytes] | None = None,
         *,
-        always: bool = False,
         root: RootRequest | None = None,
     ) -> None:
-        """Load a model, or load it anew if anything of it is new.
+        """Load a model because a client or a model asks for it.
 
         Parameters
         ----------
@@ -66,10 +67,49 @@ class ModelControl:
             Replaces the folder's ``config.pbtxt``.
         files
             Replace the folder: contents by ``file:`` and a path in it.
-        always
-            Whether a model whose files are as they were is loaded, too.
         root
             The request or the load that asks for it.
+
+        Raises
+        ------
+        ModelLoadError
+            With the text of Triton's load call; what served still does.
+        Unwind
+            The request that asks has ended.
+        """
+        self._check_explicit()
+        self.bring_up(name, config, files, root=root)
+
+    def _check_explicit(self) -> None:
+        if self.mode is not ControlMode.EXPLICIT:
+            raise ModelLoadError(
+                "explicit model load / unload is not allowed if polling is enabled",
+                code="UNAVAILABLE",
+                advice='Make the server with model_control_mode="explicit".',
+            )
+
+    def bring_up(
+        self,
+        name: str,
+        config: ConfigOverride | None = None,
+        files: Mapping[str, bytes] | None = None,
+        *,
+        always: bool = False,
+        root: RootRequest | None = None,
+    ) -> bool:
+        """Load a model, or load it anew if anything of it is new.
+
+        Parameters
+        ----------
+        config, files, root
+            As `load` takes them.
+        always
+            Whether a model whose files are as they were is loaded, too.
+
+        Returns
+        -------
+        bool
+            Whether it was loaded.
 
         Raises
         ------
@@ -82,17 +122,27 @@ class ModelControl:
             _refuse_circle(name, root)
         with self._engine.load_lock.hold(name):
             directory = self._directory(name, config, files)
-            modified_ns = directory.modified_ns()
-            if always or config is not None or self._is_new(name, modified_ns):
-                self._load(directory, modified_ns, root)
+            found = directory.files()
+            if not (always or config is not None or self._is_new(name, found)):
+                return False
+            self._load(directory, found, root)
+            return True
 
-    def _is_new(self, name: str, modified_ns: int) -> bool:
+    def files(self, name: str) -> Files:
+        """Return the files that a model was loaded from; none if it does not serve."""
+        return self._files.get(name, {})
+
+    def serving(self) -> list[str]:
+        """Return the names of the models that serve."""
+        return self._engine.catalog.names()
+
+    def _is_new(self, name: str, found: Files) -> bool:
         if not self._engine.catalog.versions(name):
             return True
-        return modified_ns > self._modified_ns.get(name, -1)
+        return newest_ns(found) > newest_ns(self.files(name))
 
     def _load(
-        self, directory: ModelDirectory, modified_ns: int, root: RootRequest | None
+        self, directory: ModelDirectory, found: Files, root: RootRequest | None
     ) -> None:
         name, start = directory.name, time.perf_counter()
         before = self._engine.catalog.versions(name).values()
@@ -102,7 +152,7 @@ class ModelControl:
             self._folders.discard(directory.path)
             raise
         self.seconds[name] = time.perf_counter() - start
-        self._modified_ns[name] = modified_ns
+        self._files[name] = found
         self._folders.leave(name, before)
         self._folders.use(name, directory.path)
 
@@ -140,11 +190,22 @@ class ModelControl:
             raise poll_failed(name, str(error)) from error
 
     def unload(self, name: str) -> None:
+        """Stop serving a model because a client or a model asks for it.
+
+        Raises
+        ------
+        ModelLoadError
+            The mode does not allow it; the text is Triton's.
+        """
+        self._check_explicit()
+        self.take_down(name)
+
+    def take_down(self, name: str) -> None:
         """Stop serving a model; requests in flight are finished first."""
         with self._engine.load_lock.hold(name):
             before = self._engine.catalog.versions(name).values()
             self._engine.unload(name)
-            self._modified_ns.pop(name, None)
+            self._files.pop(name, None)
             self._folders.leave(name, before)
 
     def close(self) -> None:

@@ -36,7 +36,11 @@ class Subcommand(NamedTuple):
 SUBCOMMANDS = {
     "models": Subcommand("", "list the models and how they stand", "_models"),
     "config": Subcommand("NAME", "print a model's completed configuration", "_config"),
-    "load": Subcommand("NAME", "load a model, or load it anew", "_load"),
+    "load": Subcommand(
+        "NAME [--watch]",
+        "load a model, or load it anew; --watch: again whenever it is saved",
+        "_load",
+    ),
     "unload": Subcommand("NAME", "stop serving a model", "_unload"),
     "infer": Subcommand(
         "NAME INPUT=EXPRESSION ...",
@@ -116,8 +120,14 @@ class OperateMagics(Magics):
         print(default.server().config_text(name))
 
     def _load(self, text: str, namespace: Mapping[str, Any]) -> Any:
-        [name] = _arguments("load", text, namespace, 1, 1)
-        return default.server().load(name)
+        words = _arguments("load", text, namespace, 1, 2)
+        name, more, options = _path_and_names("load", words, ("--watch",))
+        if more:
+            raise _wrong("load")
+        status = default.server().load(name)
+        if options:
+            default.server().watch(name)
+        return status
 
     def _unload(self, text: str, namespace: Mapping[str, Any]) -> Any:
         [name] = _arguments("unload", text, namespace, 1, 1)
@@ -204,9 +214,13 @@ def _arguments(
 ) -> list[str]:
     words = line.words(text, namespace)
     if not least <= len(words) <= most:
-        usage = f"%triton {subcommand} {SUBCOMMANDS[subcommand].usage}".rstrip()
-        raise UsageError(f"usage: {usage}")
+        raise _wrong(subcommand)
     return words
+
+
+def _wrong(subcommand: str) -> UsageError:
+    usage = f"%triton {subcommand} {SUBCOMMANDS[subcommand].usage}".rstrip()
+    return UsageError(f"usage: {usage}")
 
 
 def _path_and_names(
@@ -216,8 +230,7 @@ def _path_and_names(
     options = [word for word in words if word.startswith("--")]
     rest = [word for word in words if word not in options]
     if not rest or not set(options) <= set(known):
-        usage = f"%triton {subcommand} {SUBCOMMANDS[subcommand].usage}"
-        raise UsageError(f"usage: {usage}")
+        raise _wrong(subcommand)
     return rest[0], rest[1:] or None, options
 
 

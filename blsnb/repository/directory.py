@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig, parse_pbtxt
@@ -15,6 +16,18 @@ CONFIG_FILE = "config.pbtxt"
 _NUMBER = re.compile(r"[ \t]*\+?(?P<number>\d+)")
 """What C reads as a number: whatever follows it is not looked at."""
 _LARGEST = (1 << 63) - 1
+_SOURCES = (".py", ".pbtxt")
+
+
+class Stamp(NamedTuple):
+    """What tells that a file was changed."""
+
+    modified_ns: int
+    byte_size: int
+
+
+Files = Mapping[str, Stamp]
+"""Of a model's folder: by path in it, folders with a slash behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +109,16 @@ class ModelDirectory:
             ) from error
         return parse_pbtxt(text, path=str(file))
 
-    def modified_ns(self) -> int:
-        """Return when the folder, or anything in it, was changed last.
+    def files(self) -> Files:
+        """Return time and size of the folder and of all that is in it, by path.
 
-        Links are followed; one that leads nowhere tells nothing.
+        Links are followed; one that leads nowhere is left out.
         """
-        return max(_times(self.path, frozenset()), default=0)
+        return dict(_stamps(self.path, "", frozenset()))
+
+    def modified_ns(self) -> int:
+        """Return when the folder, or anything in it, was changed last."""
+        return newest_ns(self.files())
 
     def has_model_file(self) -> bool:
         """Whether a version holds ``model.py``, which tells the backend."""
@@ -157,28 +174,43 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _times(path: Path, above: frozenset[tuple[int, int]]) -> Iterator[int]:
-    """Yield the times of a folder and of all that is below it."""
+def _stamps(
+    path: Path, inner: str, above: frozenset[tuple[int, int]]
+) -> Iterator[tuple[str, Stamp]]:
+    """Yield the stamps of a folder and of all that is below it."""
     try:
         found = path.stat()
-        here = (found.st_dev, found.st_ino)
-        if here in above:
-            # A link to a folder that it lies in.
-            return
         with os.scandir(path) as entries:
             listed = list(entries)
     except OSError:
         # It may go, or be forbidden, while we look.
         return
-    yield found.st_mtime_ns
+    here = (found.st_dev, found.st_ino)
+    if here in above:
+        # A link to a folder that it lies in.
+        return
+    yield inner, Stamp(found.st_mtime_ns, 0)
     for entry in listed:
         try:
-            time_ns, deeper = entry.stat().st_mtime_ns, entry.is_dir()
+            stat, deeper = entry.stat(), entry.is_dir()
         except OSError:
             continue
-        yield time_ns
         if deeper:
-            yield from _times(Path(entry.path), above | {here})
+            yield from _stamps(
+                Path(entry.path), f"{inner}{entry.name}/", above | {here}
+            )
+        else:
+            yield inner + entry.name, Stamp(stat.st_mtime_ns, stat.st_size)
+
+
+def newest_ns(files: Files) -> int:
+    """Return the time of what was changed last; 0 for nothing."""
+    return max((stamp.modified_ns for stamp in files.values()), default=0)
+
+
+def sources(files: Files) -> dict[str, Stamp]:
+    """Return those that a person writes: Python files and configurations."""
+    return {path: files[path] for path in files if path.endswith(_SOURCES)}
 
 
 def _unreadable(file: Path, error: OSError) -> ModelConfigError:

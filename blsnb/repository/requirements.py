@@ -37,11 +37,11 @@ def requirements_text(models: Iterable[Path]) -> str:
     providers = metadata.packages_distributions()
     pins: set[str] = set()
     unknown: dict[str, set[str]] = {}
-    for module, files in users.items():
+    for module, using in users.items():
         found = _distributions(module, providers)
         pins.update(f"{name}=={metadata.version(name)}" for name in found)
         if not found:
-            unknown.setdefault(module.partition(".")[0], set()).update(files)
+            unknown.setdefault(module.partition(".")[0], set()).update(using)
     return _text(sorted(pins, key=str.lower), unknown)
 
 

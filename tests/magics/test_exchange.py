@@ -89,3 +89,15 @@ def test_a_folder_without_models_says_what_one_would_be(notebook, tmp_path):
     printed = notebook.run(f"%triton import {tmp_path}").stdout
 
     assert f"There are no models in {tmp_path}" in printed
+
+
+def test_a_model_is_watched(double):
+    """Until it is unloaded; without the option it is not."""
+    double.run("%triton load double")
+    assert [] == default.server().watched
+    [card] = double.run("%triton load double --watch").texts
+    assert card.startswith("double version 1 READY")
+    assert ["double"] == default.server().watched
+
+    double.run("%triton unload double")
+    assert [] == default.server().watched

@@ -66,7 +66,7 @@ def test_what_comes_later_says_so(notebook, name):
     [
         ("models x", "%triton models"),
         ("config", "%triton config NAME"),
-        ("load a b", "%triton load NAME"),
+        ("load a b", "%triton load NAME [--watch]"),
         ("stats a b", "%triton stats [NAME] [--json | --metrics]"),
         ("stats --jsno", "%triton stats [NAME] [--json | --metrics]"),
         ("stats --json --metrics", "%triton stats [NAME] [--json | --metrics]"),
