@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, NoReturn, Protocol
 
 from blsnb.engine import hang
 from blsnb.engine.executor import Executor, Held
@@ -13,6 +13,8 @@ from blsnb.engine.iterations import Iterations
 from blsnb.engine.pool import Deadlock, InstancePool
 from blsnb.engine.root import Unwind
 from blsnb.engine.statistics import ModelStatistics
+from blsnb.pb_utils.message import ResponseMessage
+from blsnb.pb_utils.request import RELEASE_ALL
 
 _now = time.monotonic_ns
 
@@ -27,8 +29,8 @@ class Executed(NamedTuple):
 class Scheduler(Protocol):
     """Decides when, where and with which others a request is executed."""
 
-    def run(self, inflight: Inflight, certain: bool) -> Executed:
-        """Have a request executed, waiting until it was.
+    def run(self, inflight: Inflight, certain: bool) -> Executed | ResponseMessage:
+        """Have a request executed, waiting until it was; or say why it never was.
 
         Parameters
         ----------
@@ -46,6 +48,10 @@ class Scheduler(Protocol):
         Unwind
             The whole request has ended.
         """
+
+    @property
+    def waiting_count(self) -> int:
+        """Number of requests that wait."""
 
     def retire(self) -> None:
         """Finalize the instances when the last request is done."""
@@ -88,11 +94,16 @@ class DefaultScheduler:
     def _come_back(self, inflight: Inflight) -> None:
         """Count a run that asked for another: each is a request, as on Triton."""
         assert self._iterations is not None
-        inflight.again = False
+        inflight.release_flags = RELEASE_ALL
         inflight.call.request_end_ns = _now()
         inflight.count_in(self._statistics)
         inflight.call.request_end_ns = 0
         inflight.message = self._iterations.next(inflight.message)
+
+    @property
+    def waiting_count(self) -> int:
+        """Number of requests that wait for an instance."""
+        return self._pool.waiting_count
 
     def retire(self) -> None:
         """Finalize the instances, each when it is free."""
@@ -104,7 +115,14 @@ def take(pool: InstancePool, inflight: Inflight, certain: bool) -> ModelInstance
     try:
         return pool.take(inflight, certain)
     except Deadlock as deadlock:
-        model = inflight.message.model_name
-        count = len(pool.instances)
-        inflight.root.end(hang.deadlocked(deadlock.lines, model, count))
-        raise Unwind from None
+        refuse_deadlock(pool, inflight, deadlock)
+
+
+def refuse_deadlock(
+    pool: InstancePool, inflight: Inflight, deadlock: Deadlock
+) -> NoReturn:
+    """End a request whose wait would never end, with all that it is part of."""
+    model = inflight.message.model_name
+    count = len(pool.instances)
+    inflight.root.end(hang.deadlocked(deadlock.lines, model, count))
+    raise Unwind from None

@@ -109,8 +109,15 @@ class _Version:
         info = version.info
         self.name, self.number = info.name, str(info.version)
         self.labels = (("model", self.name), ("version", self.number))
-        self.pending = version.pool.waiting_count
+        self.pending = version.waiting_count
         self._statistics = version.statistics.as_dict()
+        self._rejections = version.statistics.rejections
+
+    def failures(self, reason: str) -> int:
+        """Return how many requests failed for a reason."""
+        if reason != "BACKEND":
+            return self._rejections[reason]
+        return self.read(_FAILURE.path) - self._rejections.total()
 
     def read(self, path: tuple[str, ...]) -> int:
         """Return the number at the end of a path."""
@@ -130,12 +137,12 @@ def _counter(family: _Counter, versions: list[_Version], unit: int = 1) -> Fixed
 
 
 def _failures(versions: list[_Version]) -> Fixed:
-    """Return a line for each reason; all failures that are counted are the model's."""
+    """Return a line for each reason: the model's own are what no scheduler rejected."""
     rows = tuple(
         Row(
             _FAILURE.name,
             (("model", each.name), ("reason", reason), ("version", each.number)),
-            each.read(_FAILURE.path) if reason == "BACKEND" else 0,
+            each.failures(reason),
         )
         for each in versions
         for reason in _REASONS

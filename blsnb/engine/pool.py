@@ -6,7 +6,7 @@ import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from blsnb.engine import deadlock, hang
 from blsnb.engine.inflight import Inflight
@@ -39,10 +39,10 @@ class _Waiting:
 
     def __init__(self) -> None:
         self.waiter = Waiter()
-        self.place: ModelInstance | _Vacancy | None = None
+        self.place: Place | None = None
 
 
-class _Vacancy:
+class Vacancy:
     """The place of an instance that still runs for a request which has ended."""
 
     __slots__ = ("filled", "instance", "waiter")
@@ -53,6 +53,10 @@ class _Vacancy:
         """Woken when the instance comes back after all."""
         self.filled = False
         """Whether another one was made, so that the old one serves no more."""
+
+
+Place: TypeAlias = "ModelInstance | Vacancy"
+"""Where a request can be executed; to be filled first if it is vacant."""
 
 
 class InstancePool:
@@ -81,9 +85,11 @@ class InstancePool:
         self.instances = instances
         self.retired = False
         """Whether the model was unloaded: what comes back is finalized."""
-        self._free: deque[ModelInstance | _Vacancy] = deque(instances)
+        self.on_free: Callable[[], None] | None = None
+        """Is told of a free instance, where a scheduler keeps the queue."""
+        self._free: deque[Place] = deque(instances)
         self._queue: deque[_Waiting] = deque()
-        self._left: dict[ModelInstance, _Vacancy] = {}
+        self._left: dict[ModelInstance, Vacancy] = {}
         self._lock = lock
         self._renew = renew
 
@@ -91,6 +97,53 @@ class InstancePool:
     def waiting_count(self) -> int:
         """Number of requests in the queue."""
         return len(self._queue)
+
+    @property
+    def idle_count(self) -> int:
+        """Number of free instances."""
+        return len(self._free)
+
+    @property
+    def idle(self) -> list[int]:
+        """Numbers of the free instances, by their place in `instances`."""
+        return [self._number(place) for place in self._free.copy()]
+
+    def _number(self, place: Place) -> int:
+        instance = place.instance if isinstance(place, Vacancy) else place
+        return self.instances.index(instance)
+
+    def claim(self, number: int | None = None) -> Place:
+        """Return the place of a free instance, for a scheduler that saw there is one.
+
+        Parameters
+        ----------
+        number
+            Which one; None for the one that is free for the longest time.
+
+        Raises
+        ------
+        LookupError
+            There is none.
+        """
+        with self._lock:
+            for place in self._free.copy():
+                if number is None or self._number(place) == number:
+                    self._free.remove(place)
+                    return place
+        raise LookupError(number)
+
+    def expect(self, inflight: Inflight, certain: bool) -> None:
+        """Note that a request waits in the queue of a scheduler.
+
+        Raises
+        ------
+        Deadlock
+            The wait is certain never to end.
+        """
+        with self._lock:
+            inflight.waiting_for = self
+            if certain and deadlock.is_deadlocked(inflight):
+                raise Deadlock(deadlock.chain(inflight))
 
     def take(self, inflight: Inflight, certain: bool) -> ModelInstance:
         """Return a free instance, waiting for one if need be.
@@ -110,7 +163,7 @@ class InstancePool:
         Unwind
             The request ended while waiting.
         """
-        place: ModelInstance | _Vacancy | None = None
+        place: Place | None = None
         if not self._queue:
             try:
                 place = self._free.popleft()
@@ -118,9 +171,9 @@ class InstancePool:
                 place = None
         if place is None:
             place = self._wait(inflight, certain)
-        return self._fill(place) if isinstance(place, _Vacancy) else place
+        return self.fill(place)
 
-    def _wait(self, inflight: Inflight, certain: bool) -> ModelInstance | _Vacancy:
+    def _wait(self, inflight: Inflight, certain: bool) -> Place:
         mine = _Waiting()
         with self._lock:
             self._queue.append(mine)
@@ -143,7 +196,7 @@ class InstancePool:
         if certain and deadlock.is_deadlocked(inflight):
             raise Deadlock(deadlock.chain(inflight))
 
-    def _sleep(self, inflight: Inflight, mine: _Waiting) -> ModelInstance | _Vacancy:
+    def _sleep(self, inflight: Inflight, mine: _Waiting) -> Place:
         try:
             inflight.root.wait(mine.waiter, lambda s: hang.notice(inflight, s))
         except BaseException:
@@ -164,13 +217,18 @@ class InstancePool:
             return
         self._put(instance)
 
-    def _put(self, place: ModelInstance | _Vacancy) -> None:
+    def _put(self, place: Place) -> None:
         self._free.append(place)
         if self._queue:
             with self._lock:
                 self._hand_over()
         if self.retired:
             self.retire()
+        self._tell_free()
+
+    def _tell_free(self) -> None:
+        if self.on_free is not None:
+            self.on_free()
 
     def _hand_over(self) -> None:
         while self._queue:
@@ -194,17 +252,18 @@ class InstancePool:
         with self._lock:
             for instance in self.instances:
                 execution = instance.execution
-                if execution is None or execution.root is not root:
+                if execution is None or not execution.is_left_by(root):
                     continue
                 if instance in self._left:
                     continue
-                vacancy = self._left[instance] = _Vacancy(instance)
+                vacancy = self._left[instance] = Vacancy(instance)
                 # First noted, then looked at again: it may be coming back now.
                 if instance.execution is execution:
                     self._free.append(vacancy)
                 else:
                     del self._left[instance]
             self._hand_over()
+        self._tell_free()
 
     def _is_settled(self, instance: ModelInstance) -> bool:
         """Whether an instance that comes back is not to be put among the free."""
@@ -222,8 +281,17 @@ class InstancePool:
         instance.finalize()
         return True
 
-    def _fill(self, vacancy: _Vacancy) -> ModelInstance:
-        """Return who serves in a vacant place: the old one if it just comes back."""
+    def fill(self, place: Place) -> ModelInstance:
+        """Return who serves in a place: the old one if it just comes back.
+
+        Raises
+        ------
+        HookFailed
+            No other instance could be made; the place stays vacant.
+        """
+        return self._fill(place) if isinstance(place, Vacancy) else place
+
+    def _fill(self, vacancy: Vacancy) -> ModelInstance:
         old = vacancy.instance
         if not vacancy.filled:
             came_back = vacancy.waiter.wait(_COMES_BACK_S)
@@ -241,6 +309,7 @@ class InstancePool:
                 self._hand_over()
             if self.retired:
                 self.retire()
+            self._tell_free()
             raise
         with self._lock:
             self.instances[self.instances.index(old)] = fresh
@@ -261,7 +330,7 @@ class InstancePool:
                 place = self._free.popleft()
             except IndexError:
                 return
-            if isinstance(place, _Vacancy):
+            if isinstance(place, Vacancy):
                 # Who left it is finalized when it comes back.
                 self._left.pop(place.instance, None)
             else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from typing import Any
 
 from blsnb.trace.events import Call
@@ -61,6 +62,9 @@ class ModelStatistics:
         self._success_ns = self._queue_ns = 0
         self._fail_ns = 0
         self._failures = _Sums()
+        self.rejections: Counter[str] = Counter()
+        """Requests answered with an error before they were executed, by reason."""
+        self._hits = self._hit_ns = self._misses = self._miss_ns = 0
         self._mates = _Sums()
         """Requests that another led through ``execute``: no executions of their own."""
         self._batches: dict[int, _Sums] = {}
@@ -93,6 +97,35 @@ class ModelStatistics:
         self._success_ns += end - call.request_start_ns
         self._queue_ns += start - call.queue_start_ns
 
+    def reject(self, call: Call, reason: str) -> None:
+        """Count a call that was answered with an error before it was executed.
+
+        Parameters
+        ----------
+        reason
+            As Triton's metrics name it: ``REJECTED`` or ``CANCELED``.
+        """
+        self.rejections[reason] += 1
+        self._fail_ns += call.request_end_ns - call.request_start_ns
+
+    def hit(self, call: Call, look_up_ns: int) -> None:
+        """Count a call that the response cache answered."""
+        self._hits += 1
+        self._hit_ns += look_up_ns
+        self._success_ns += call.request_end_ns - call.request_start_ns
+
+    def miss(self, ns: int) -> None:
+        """Count a call that the response cache could not answer.
+
+        Parameters
+        ----------
+        ns
+            How long it took to look it up and to keep the answer.
+        """
+        self._misses += 1
+        self._miss_ns += ns
+        self._success_ns += ns
+
     def _executed(self, size: int) -> _Sums:
         """Return where an execution of a size is counted, or a mate of one."""
         if not size:
@@ -105,6 +138,7 @@ class ModelStatistics:
     def as_dict(self) -> dict[str, Any]:
         """Return the row of Triton's statistics answer."""
         successes = self._successes()
+        count = successes.count + self._hits
         return {
             "name": self._name,
             "version": str(self._version),
@@ -112,12 +146,14 @@ class ModelStatistics:
             "inference_count": self._inference_count,
             "execution_count": self._execution_count,
             "inference_stats": {
-                "success": _duration(successes.count, self._success_ns),
-                "fail": _duration(self._failures.count, self._fail_ns),
-                "queue": _duration(successes.count, self._queue_ns),
+                "success": _duration(count, self._success_ns),
+                "fail": _duration(
+                    self._failures.count + self.rejections.total(), self._fail_ns
+                ),
+                "queue": _duration(count, self._queue_ns),
                 **successes.as_dict(),
-                "cache_hit": _duration(0, 0),
-                "cache_miss": _duration(0, 0),
+                "cache_hit": _duration(self._hits, self._hit_ns),
+                "cache_miss": _duration(self._misses, self._miss_ns),
             },
             "response_stats": {},
             "batch_stats": [

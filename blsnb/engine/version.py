@@ -8,22 +8,28 @@ import weakref
 
 from blsnb.engine import hang
 from blsnb.engine.answers import failed
-from blsnb.engine.default_scheduler import DefaultScheduler, Scheduler
 from blsnb.engine.executor import Executor, Held
 from blsnb.engine.inflight import Inflight
 from blsnb.engine.instance import HookFailed
 from blsnb.engine.outputs import OutputNotes
 from blsnb.engine.pool import InstancePool
+from blsnb.engine.response_cache import Kept, ResponseCache, cache_key
 from blsnb.engine.root import Unwind
+from blsnb.engine.schedulers import Schedulers
 from blsnb.engine.statistics import ModelStatistics
 from blsnb.engine.streaming import StreamInflight
 from blsnb.engine.validation import RequestValidator
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.message import ResponseMessage
-from blsnb.trace.events import ModelInfo
+from blsnb.trace.events import CallFlag, ModelInfo
 
 _now = time.monotonic_ns
 _COLLECT_AFTER_S = 0.2
+_STALE = (
+    "This answer is one that the response cache kept before the model was loaded anew: "
+    "Triton's cache does not notice a reload either. Ask with another input, or start "
+    "a new server."
+)
 
 
 class ServedVersion:
@@ -37,10 +43,19 @@ class ServedVersion:
         How the trace names it.
     pool
         Its instances.
+    schedulers
+        Make the one that the configuration asks for.
+    cache
+        The server's response cache; None if it has none.
     """
 
     def __init__(
-        self, config: ModelConfig, info: ModelInfo, pool: InstancePool
+        self,
+        config: ModelConfig,
+        info: ModelInfo,
+        pool: InstancePool,
+        schedulers: Schedulers,
+        cache: ResponseCache | None = None,
     ) -> None:
         self.config = config
         self.info = info
@@ -48,10 +63,9 @@ class ServedVersion:
         self.validator = RequestValidator(config)
         self.statistics = ModelStatistics(info.name, info.version)
         self.decoupled = config.decoupled
+        self._cache = cache if config.message.response_cache.enable else None
         self._executor = Executor(config, pool)
-        self._scheduler: Scheduler = DefaultScheduler(
-            pool, self._executor, self.statistics, config.iterative
-        )
+        self._scheduler = schedulers.make(config, pool, self._executor, self.statistics)
         self.says_ready = any(i.ready_hook is not None for i in pool.instances)
         """Whether the model has a word on its readiness."""
         self._output_notes = OutputNotes(config)
@@ -60,6 +74,11 @@ class ServedVersion:
         """Return why an instance says that it cannot serve; nothing if all can."""
         reasons = (instance.unready() for instance in self.pool.instances)
         return next((reason for reason in reasons if reason), "")
+
+    @property
+    def waiting_count(self) -> int:
+        """Number of requests that wait to be executed."""
+        return self._scheduler.waiting_count
 
     def run(self, inflight: Inflight, certain: bool) -> ResponseMessage:
         """Run a request until its final response.
@@ -75,14 +94,53 @@ class ServedVersion:
             The whole request has ended.
         """
         __tracebackhide__ = True
+        try:
+            if self._cache is not None:
+                return self._run_cached(self._cache, inflight, certain)
+            return self._run(inflight, certain)
+        finally:
+            if inflight.turn is not None:
+                inflight.turn.end()
+
+    def _run_cached(
+        self, cache: ResponseCache, inflight: Inflight, certain: bool
+    ) -> ResponseMessage:
+        """Answer from the cache; else run the request, and keep what it answers."""
+        call = inflight.call
+        call.queue_start_ns = start = _now()
+        key = cache_key(self.info.name, self.info.version, inflight.message.inputs)
+        kept = cache.find(key)
+        look_up_ns = _now() - start
+        if kept is not None:
+            call.flags |= CallFlag.CACHE_HIT
+            if kept.load is not self.statistics:
+                inflight.note(_STALE)
+            call.request_end_ns = _now()
+            self.statistics.hit(call, look_up_ns)
+            return ResponseMessage(kept.outputs)
+        response = self._run(inflight, certain)
+        if call.compute_start_ns:
+            start = _now()
+            # An error is kept as an answer without outputs, as on Triton.
+            cache.keep(key, Kept(response.outputs, self.statistics))
+            self.statistics.miss(look_up_ns + _now() - start)
+        return response
+
+    def _run(self, inflight: Inflight, certain: bool) -> ResponseMessage:
+        __tracebackhide__ = True
         inflight.call.queue_start_ns = _now()
         try:
-            instance, request = self._scheduler.run(inflight, certain)
+            executed = self._scheduler.run(inflight, certain)
         except HookFailed as failure:
             # A fresh instance should have taken over from one left behind.
             return self._refuse(inflight, failure)
+        if isinstance(executed, ResponseMessage):
+            return self._reject(inflight, executed)
         if not inflight.final:
+            instance, request = executed
             self._wait_for_sender(inflight, request, instance.execute_place)
+        if inflight.turn is not None:
+            inflight.turn.wait(inflight.root)
         self.ended(inflight)
         response = inflight.response
         assert response is not None
@@ -102,18 +160,30 @@ class ServedVersion:
         """
         inflight.call.queue_start_ns = _now()
         try:
-            instance, request = self._scheduler.run(inflight, certain)
+            executed = self._scheduler.run(inflight, certain)
         except HookFailed as failure:
             inflight.abandon(self._refuse(inflight, failure))
         except Unwind:
             return
         else:
+            if isinstance(executed, ResponseMessage):
+                inflight.abandon(self._reject(inflight, executed))
+                return
+            instance, request = executed
             inflight.executed(request, instance.execute_place)
 
     def ended(self, inflight: Inflight) -> None:
         """Count a request whose final response was sent."""
         inflight.call.request_end_ns = _now()
-        inflight.count_in(self.statistics)
+        if inflight.call.compute_start_ns:
+            inflight.count_in(self.statistics)
+
+    def _reject(self, inflight: Inflight, response: ResponseMessage) -> ResponseMessage:
+        """Count a request that its scheduler answered with an error."""
+        inflight.call.request_end_ns = _now()
+        cancelled = response.code == "CANCELLED"
+        self.statistics.reject(inflight.call, "CANCELED" if cancelled else "REJECTED")
+        return response
 
     def _refuse(self, inflight: Inflight, failure: HookFailed) -> ResponseMessage:
         inflight.call.request_end_ns = _now()

@@ -1,0 +1,113 @@
+"""DynamicQueue: requests on their way, as the dynamic batcher sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from blsnb.engine.pool import InstancePool
+from blsnb.engine.queue_scheduler import Moves, Seat, Start
+from blsnb.engine.reshape import Reshapes
+from blsnb.engine.validation import RequestError
+from blsnb.model.config import ModelConfig
+from blsnb.scheduling.batch import Batch
+from blsnb.scheduling.dynamic_batcher import DynamicBatcher
+from blsnb.scheduling.queued import Queued, QueueFull
+from blsnb.scheduling.sequence_batcher import SequenceBatch
+
+_TIMED_OUT = ("Request timeout expired", "UNAVAILABLE")
+_CANCELLED = ("", "CANCELLED")
+
+
+class Arrivals:
+    """Says of a request what a batcher must know."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        self._reshapes = Reshapes(config)
+        self._batch_axes = 1 if config.max_batch_size > 0 else 0
+
+    def of(self, seat: Seat) -> Queued[Seat]:
+        """Return what is known of a request, and let it know its place."""
+        message = seat.inflight.message
+        inputs = self._reshapes.inward(message.inputs)
+        axes = self._batch_axes
+        seat.queued = Queued(
+            seat,
+            inputs[0].shape[0] if axes and inputs else 1,
+            {ref.name: ref.shape[axes:] for ref in inputs},
+            message.priority,
+            message.timeout_us,
+            seat.inflight.is_cancelled,
+        )
+        return seat.queued
+
+
+class DynamicQueue:
+    """The queue of a model with ``dynamic_batching``.
+
+    References
+    ----------
+    core: src/dynamic_batch_scheduler.cc
+    """
+
+    def __init__(self, config: ModelConfig, pool: InstancePool) -> None:
+        self._batcher: DynamicBatcher[Seat] = DynamicBatcher(config)
+        self._arrivals = Arrivals(config)
+        self._pool = pool
+        self.preserve_ordering = self._batcher.preserve_ordering
+
+    def __len__(self) -> int:
+        """Return how many wait."""
+        return len(self._batcher)
+
+    def add(self, seat: Seat, now_ns: int) -> None:
+        """Let a request wait.
+
+        Raises
+        ------
+        RequestError
+            The queue is full.
+        """
+        try:
+            self._batcher.add(self._arrivals.of(seat), now_ns)
+        except QueueFull:
+            request_id = seat.inflight.message.request_id or "<id_unknown>"
+            text = f"[request id: {request_id}] Exceeds maximum queue size"
+            raise RequestError(text, "UNAVAILABLE") from None
+
+    def decide(self, now_ns: int) -> Moves:
+        """Say what to do now."""
+        decision = self._batcher.decide(now_ns, self._pool.idle_count)
+        refused = [(queued.request, *_TIMED_OUT) for queued in decision.rejected]
+        refused += [(queued.request, *_CANCELLED) for queued in decision.cancelled]
+        starts = [self._start(batch) for batch in decision.batches]
+        return Moves(starts, refused, decision.wake_ns)
+
+    def _start(self, batch: Batch[Seat]) -> Start:
+        say_why(batch.members, batch)
+        seats = [queued.request for queued in batch.members]
+        inflights = [seat.inflight for seat in seats]
+        return Start(inflights, seats, self._pool.claim(), batch)
+
+    def remove(self, seat: Seat) -> None:
+        """Forget a request whose caller has left."""
+        assert seat.queued is not None
+        self._batcher.remove(seat.queued)
+
+    def done(self, start: Start, now_ns: int) -> list[Seat]:
+        """Learn that requests were executed: nothing follows from it."""
+        return []
+
+
+def say_why(
+    members: Iterable[Queued[Seat]], batch: Batch[Seat] | SequenceBatch[Seat]
+) -> None:
+    """Keep why these requests are executed together, and others not with them."""
+    for queued in members:
+        _keep(queued, batch.sent_because)
+    for queued, reason in batch.left_out:
+        _keep(queued, f"not with the batch before: {reason}")
+
+
+def _keep(queued: Queued[Seat], text: str) -> None:
+    call = queued.request.inflight.call
+    call.batching = [*(call.batching or ()), text]

@@ -1,0 +1,77 @@
+"""ResponseCache: answers of models, by what they were asked."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from blsnb.tensors.ref import TensorRef
+
+Outputs = tuple[TensorRef, ...]
+
+
+class Kept(NamedTuple):
+    """An answer, and the load of the model that gave it."""
+
+    outputs: Outputs
+    load: object
+
+    @property
+    def byte_size(self) -> int:
+        """How much of the cache it fills."""
+        return sum(ref.byte_size for ref in self.outputs)
+
+
+class ResponseCache:
+    """Keeps the outputs of models whose configuration enables ``response_cache``.
+
+    As on Triton, the shapes and data types of the inputs are no part of the key,
+    nor are the request's parameters and the outputs it asked for; and what a model
+    answered before it was loaded anew is still its answer.
+
+    Parameters
+    ----------
+    most_bytes
+        So much is kept; what was not asked for longest goes first.
+
+    References
+    ----------
+    core: src/cache_manager.cc, TritonCache::Hash; local_cache: src/local_cache.cc
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self._kept: OrderedDict[bytes, Kept] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def find(self, key: bytes) -> Kept | None:
+        """Return what was answered to the same question, if it is kept."""
+        with self._lock:
+            kept = self._kept.get(key)
+            if kept is not None:
+                self._kept.move_to_end(key)
+            return kept
+
+    def keep(self, key: bytes, kept: Kept) -> None:
+        """Keep an answer, unless it is too large or another came first."""
+        with self._lock:
+            if key in self._kept or kept.byte_size > self._most_bytes:
+                return
+            self._kept[key] = kept
+            self._bytes += kept.byte_size
+            while self._bytes > self._most_bytes:
+                _, oldest = self._kept.popitem(last=False)
+                self._bytes -= oldest.byte_size
+
+
+def cache_key(model: str, version: int, inputs: Iterable[TensorRef]) -> bytes:
+    """Return the key of a question: the model and the bytes of its inputs."""
+    digest = hashlib.blake2b(f"{model}\0{version}\0".encode(), digest_size=16)
+    for ref in sorted(inputs, key=lambda each: each.name):
+        digest.update(f"{ref.name}\0{ref.byte_size}\0".encode())
+        digest.update(ref.data or b"")
+    return digest.digest()

@@ -1,0 +1,138 @@
+"""Answers that are kept: what counts as the same question, and what is counted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import stage
+from cells import CONFIG, cell
+
+from blsnb import InferenceError, Server
+from blsnb.engine.response_cache import Kept, ResponseCache, cache_key
+from blsnb.tensors.dtypes import BY_DATATYPE
+from blsnb.tensors.ref import TensorRef, freeze
+
+CACHED = f"{CONFIG}\nresponse_cache {{ enable: true }}\n"
+COUNTING = cell(
+    """
+    stage.seen.append(x_of(request).tolist())
+    if x_of(request)[0] == -2:
+        raise ValueError("boom")
+    if x_of(request)[0] == -1:
+        error = pb_utils.TritonError("negative")
+        return [pb_utils.InferenceResponse(error=error)]
+    return [reply(x_of(request) * 2)]
+    """
+)
+
+
+def x(*numbers: float) -> dict[str, np.ndarray]:
+    """Return a request's inputs."""
+    return {"X": np.array(numbers, np.float32)}
+
+
+def a_ref(name: str, *numbers: float) -> TensorRef:
+    """Return a tensor of 4 bytes for each number."""
+    array = np.array(numbers, np.float32)
+    return freeze(name, array, BY_DATATYPE["FP32"])
+
+
+@pytest.fixture
+def server():
+    """A server with a cache."""
+    with Server(cache_bytes=1 << 20, hang_notice_s=0.2) as server:
+        server.define("model", COUNTING, config=CACHED)
+        yield server
+
+
+def test_the_same_question_is_executed_once(server):
+    """Another id or other parameters make no difference."""
+    first = server.infer("model", x(1, 2))
+    second = server.infer("model", x(1, 2), request_id="b", parameters={"a": 1})
+
+    assert [2, 4] == first["Y"].tolist() == second["Y"].tolist()
+    assert [[1, 2]] == stage.seen
+    assert ["", "CACHE_HIT"] == [
+        (run.trace.spans[0].flags.name or "") for run in (first, second)
+    ]
+
+
+def test_another_question_is_executed(server):
+    """One bit is enough."""
+    server.infer("model", x(1, 2))
+
+    assert [2, 6] == server.infer("model", x(1, 3))["Y"].tolist()
+
+
+def test_an_answer_from_the_cache_is_a_success_but_no_inference(server):
+    """Triton counts it so."""
+    for _ in range(3):
+        server.infer("model", x(1))
+    (row,) = server.statistics("model")["model_stats"]
+    stats = row["inference_stats"]
+
+    assert (1, 1) == (row["inference_count"], row["execution_count"])
+    assert [3, 3, 1, 2, 1] == [
+        stats[key]["count"]
+        for key in ("success", "queue", "compute_infer", "cache_hit", "cache_miss")
+    ]
+
+
+@pytest.mark.parametrize("number, why", [(-1, "negative"), (-2, "ValueError: boom")])
+def test_an_error_is_kept_as_an_empty_success(server, number, why):
+    """As on Triton: the first caller sees it, the next ones see no outputs."""
+    with pytest.raises(InferenceError, match=why):
+        server.infer("model", x(number))
+
+    assert {} == dict(server.infer("model", x(number)).outputs)
+
+
+def test_a_model_loaded_anew_still_answers_from_the_cache(server):
+    """As on Triton, whose cache does not notice; a note says so."""
+    server.infer("model", x(1))
+    server.define("model", COUNTING.replace("* 2", "* 3"), config=CACHED)
+    run = server.infer("model", x(1))
+
+    assert [2] == run["Y"].tolist()
+    assert any("before the model was loaded anew" in note for note in run.notes)
+    assert [6] == server.infer("model", x(2))["Y"].tolist()
+
+
+def test_without_a_cache_the_setting_means_nothing():
+    """As on a Triton that was started without one."""
+    with Server() as server:
+        server.define("model", COUNTING, config=CACHED)
+        server.infer("model", x(1))
+        server.infer("model", x(1))
+
+    assert [[1], [1]] == stage.seen
+
+
+def test_what_was_not_asked_for_longest_goes_first():
+    """And what is larger than all of the cache never comes in."""
+    cache = ResponseCache(8)
+    for number in (1, 2):
+        cache.keep(bytes([number]), Kept((a_ref("Y", number),), None))
+    cache.find(b"\1")
+    cache.keep(b"\3", Kept((a_ref("Y", 3),), None))
+    cache.keep(b"\4", Kept((a_ref("Y", 4, 4, 4),), None))
+
+    kept = [key for key in (b"\1", b"\2", b"\3", b"\4") if cache.find(key)]
+    assert [b"\1", b"\3"] == kept
+
+
+def test_a_key_is_of_bytes_alone():
+    """Not of shapes or the order of inputs; names, sizes, models tell apart."""
+    row, column = a_ref("A", 1, 2), a_ref("A", 1, 2)
+    column.shape = (2, 1)
+    other = a_ref("B", 3)
+
+    assert cache_key("m", 1, [row, other]) == cache_key("m", 1, [other, column])
+    keys = {
+        cache_key("m", 1, [row]),
+        cache_key("m", 2, [row]),
+        cache_key("n", 1, [row]),
+        cache_key("m", 1, [a_ref("B", 1, 2)]),
+        cache_key("m", 1, [a_ref("A", 1), a_ref("B", 2)]),
+    }
+    assert 5 == len(keys)
