@@ -7,7 +7,15 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from blsnb.magics import completion, display, first_line, report, show, triton_log
+from blsnb.magics import (
+    completion,
+    display,
+    first_line,
+    reloads,
+    report,
+    show,
+    triton_log,
+)
 from blsnb.magics.cells import CellBook
 from blsnb.magics.define import DefineMagics
 from blsnb.magics.operate import OperateMagics
@@ -36,6 +44,7 @@ def load_ipython_extension(shell: Any) -> None:
         undo.callback(report.register(reports))
         undo.callback(show.register(shell, runs))
         undo.callback(triton_log.register())
+        undo.callback(reloads.register(shell))
         _loaded[shell] = undo.pop_all()
 
 

@@ -1,0 +1,69 @@
+"""A file of a model that an editor changed is in service before the next cell runs."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from blsnb.magics import default
+
+from .models import DOUBLE
+
+
+@pytest.fixture
+def model(notebook):
+    """The file of a model that doubles, and the notebook."""
+    notebook.run(DOUBLE)
+    root = default.server().repository.private_root
+    return root / "double" / "1" / "model.py", notebook
+
+
+def save(file, text):
+    """Write a file, visibly later than it was."""
+    later_ns = file.stat().st_mtime_ns + 1_000_000_000
+    file.write_text(text)
+    os.utime(file, ns=(later_ns, later_ns))
+
+
+def test_a_changed_file_is_loaded_and_shown(model):
+    """Once; the cell below it already meets the new one."""
+    file, notebook = model
+    save(file, file.read_text().replace("* 2", "* 3"))
+    ran = notebook.run("%triton infer double X=[1.0]")
+
+    assert [3.0] == ran.value["Y"].tolist()
+    assert ran.texts[0].startswith("double version 1 READY")
+    assert [] == notebook.run("1 == 1").texts[1:]
+
+
+def test_one_that_does_not_load_is_shown_with_the_reason(model):
+    """What served goes on; the cell runs."""
+    file, notebook = model
+    save(file, "1 / 0")
+    ran = notebook.run("%triton infer double X=[1.0]")
+
+    assert [2.0] == ran.value["Y"].tolist()
+    assert "its changed files do not load: Internal: ZeroDivisionError" in ran.texts[0]
+    assert "the previous version goes on serving" in ran.texts[0]
+    assert 1 == len(notebook.run("%triton infer double X=[1.0]").outputs)
+
+
+def test_nothing_is_shown_if_nothing_should_be(model, settings):
+    """But what failed is."""
+    file, notebook = model
+    settings.show = False
+    save(file, file.read_text().replace("* 2", "* 3"))
+    assert [] == notebook.run("pass").outputs
+    save(file, "1 / 0")
+    assert 1 == len(notebook.run("pass").outputs)
+
+
+def test_without_a_server_nothing_is_looked_at(notebook):
+    """None is made for it."""
+    notebook.run("pass")
+    assert default.started() is None
+
+    notebook.run(DOUBLE)
+    default.server().close()
+    assert notebook.run("pass").error is None
