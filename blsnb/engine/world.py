@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from blsnb.pb_utils import module as pb_module
+from blsnb.pb_utils.anywhere import Anywhere
 from blsnb.pb_utils.backend import Backend
 
 _PREFIX = "_blsnb_"
@@ -62,6 +63,8 @@ class World:
         self.folders = [str(model_file.parent), str(model_file.parent.parent)]
         self.pb_utils = pb_module.importing_module()
         self._compiled = compiled
+        self.backend: Backend | None = None
+        """The instance's, once its file has been imported."""
         self._write = write
         self._siblings: dict[str, bool] = {}
         self.builtins = {
@@ -89,6 +92,7 @@ class World:
 
     def complete(self, backend: Backend) -> None:
         """Add the compiled names of ``triton_python_backend_utils``."""
+        self.backend = backend
         pb_module.complete(self.pb_utils, self._compiled, backend)
 
     def close(self) -> None:
@@ -260,6 +264,12 @@ def _asking_world() -> World | None:
     return None
 
 
+def _asking_backend() -> Backend | None:
+    """Return the backend of the instance that has called an installed package."""
+    world = _asking_world()
+    return None if world is None else world.backend
+
+
 _finder = _WorldFinder()
 _sibling_finder = _SiblingFinder()
 
@@ -269,9 +279,11 @@ def _install_finders() -> None:
         # First, since the package has a path that the usual finder would follow.
         sys.meta_path.insert(0, _finder)
         sys.meta_path.append(_sibling_finder)
+        Anywhere.found_by(_asking_backend)
 
 
 def _remove_finders() -> None:
     for finder in (_finder, _sibling_finder):
         if finder in sys.meta_path:
             sys.meta_path.remove(finder)
+    Anywhere.found_by(None)

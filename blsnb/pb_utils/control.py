@@ -1,4 +1,4 @@
-"""Functions by which a model loads, unloads and asks for other models."""
+"""Functions by which a model loads, unloads and asks for models."""
 
 from __future__ import annotations
 
@@ -118,3 +118,14 @@ def _is_model_ready(backend: Backend) -> Any:
             raise told(backend, failure, refusal) from None
 
     return is_model_ready
+
+
+def bound_model_dir(backend: Backend) -> Any:
+    """Return the function that tells an instance where its files are."""
+
+    @compiled("get_model_dir() -> str")
+    def get_model_dir() -> str:
+        """Return the folder of the model's version."""
+        return backend.model_dir()
+
+    return get_model_dir

@@ -41,9 +41,8 @@ class CompiledEnum(metaclass=CompiledType):
         return hash(self._value)
 
     def __eq__(self, other: Any) -> bool:
-        if isinstance(other, CompiledEnum):
-            return type(self) is type(other) and self._value == other._value
-        return isinstance(other, int) and self._value == other
+        # Members of two enumerations are equal, too, if their numbers are.
+        return bool(self._value == other)
 
     def __str__(self) -> str:
         return f"{type(self).__name__}.{self.name}"
@@ -72,6 +71,7 @@ def _enumeration(owner: str, name: str, names: tuple[str, ...]) -> Any:
         "__slots__": (),
         "__module__": MODULE,
         "__qualname__": path,
+        "__doc__": "\n\n  ".join(["Members:", *names]),
         "__init__": construct,
         "_names": names,
     }

@@ -12,10 +12,11 @@ from typing import Any, cast
 import numpy as np
 
 from blsnb.pb_utils import functions
-from blsnb.pb_utils.backend import Backend, Outside
+from blsnb.pb_utils.anywhere import Anywhere
+from blsnb.pb_utils.backend import Backend
 from blsnb.pb_utils.compiled_type import CompiledType
 from blsnb.pb_utils.config import ModelConfig
-from blsnb.pb_utils.control import control_functions
+from blsnb.pb_utils.control import bound_model_dir, control_functions
 from blsnb.pb_utils.enums import MemoryType, MetricKind
 from blsnb.pb_utils.errors import TritonError, TritonModelException
 from blsnb.pb_utils.logger import bound_logger
@@ -82,7 +83,7 @@ def importing_module() -> types.ModuleType:
     """
     module = types.ModuleType(NAME)
     # On Triton it is a file, too; its path is part of an error text.
-    module.__file__ = functions.__file__
+    module.__file__, module.__package__ = functions.__file__, ""
     module.__dict__.update(_PURE)
     module.__dict__["__getattr__"] = functools.partial(_refuse, module)
     return module
@@ -160,7 +161,7 @@ def complete(
 ) -> None:
     """Add the compiled names, as Triton does once ``model.py`` has been imported."""
     module.__dict__.pop("__getattr__", None)
-    module.__dict__["get_model_dir"] = backend.model_dir
+    module.__dict__["get_model_dir"] = bound_model_dir(backend)
     for name in _COMPILED_NAMES - {"get_model_dir"}:
         module.__dict__[name] = compiled.__dict__[name]
 
@@ -178,8 +179,11 @@ def bound_request(backend: Backend, classes: Classes) -> type[InferenceRequest]:
 
 
 def outside_modules() -> tuple[types.ModuleType, types.ModuleType]:
-    """Return both for code that is no model's: their BLS calls are refused."""
-    backend = Outside()
+    """Return both for code that is no model's.
+
+    Their BLS calls are refused, unless a model has called that code.
+    """
+    backend = cast("Backend", Anywhere())
     module, compiled = importing_module(), compiled_module(backend)
     complete(module, compiled, backend)
     return module, compiled

@@ -253,6 +253,10 @@ E("x", kode=E.INTERNAL)
 E.UNKNOWN
 str(E.UNKNOWN)
 E.INTERNAL == 1
+E.INTERNAL == 1.0, E.INTERNAL == True, E.INTERNAL == "1", E.INTERNAL == None
+E.NOT_FOUND == pb_utils.Logger.ERROR, E.NOT_FOUND != pb_utils.Logger.ERROR
+{E.INTERNAL: 0}[1]
+type(E.UNKNOWN).__doc__, type(pb_utils.TRITONSERVER_MEMORY_CPU).__doc__
 E.INTERNAL is E.INTERNAL
 int(E.CANCELLED)
 type(E.UNKNOWN)
@@ -315,6 +319,13 @@ M(preferred_memory_type=CPU, preferred_device_id=0)
 repr(GPU), repr(CPU)
 """
 
+MODULE = r"""
+pb_utils.get_model_dir(1)
+pb_utils.get_model_dir(a=1)
+pb_utils.get_model_dir.__name__
+pb_utils.__name__, pb_utils.__package__
+"""
+
 SENDER = r"""
 snd.send(1)
 snd.send(p, 2)
@@ -343,6 +354,8 @@ GROUPS = [
     EXCEPTION,
     LOGGER,
     MEMORY,
+    MODULE,
+    MODULE,
     SENDER,
     OBJECT,
 ]
@@ -419,4 +432,4 @@ ROWS_OF_EXPRESSIONS = {
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_an_expression(agree, expression):
     """Each expression gives Triton's value, or raises its class and its text."""
-    agree(lambda target: run(target, f"{SETUP}trial(lambda: {expression})"))
+    agree(lambda target: run(target, f"{SETUP}trial(lambda: ({expression}))"))

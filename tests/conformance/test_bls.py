@@ -142,6 +142,24 @@ def test_fields_of_a_request_reach_the_target(agree, fields):
     agree(lambda target: run(target, code, "echo"))
 
 
+def test_memory_of_a_graphics_card_that_is_not_there(agree):
+    """Triton fails the call; here its outputs stay where they are."""
+    code = """
+    memory = pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY_GPU)
+    tensor = pb_utils.Tensor("INT8", np.ones((1, 1), dtype=np.int8))
+    see(bls("echo", ["INT8"], tensor, preferred_memory=memory).has_error())
+    """
+
+    def answers(known, seen):
+        assert ([[True]], [[False]]) == (known, seen)
+
+    agree(
+        lambda target: run(target, code, "echo"),
+        deviates="a BLS call whose `PreferredMemory` is a graphics card's fails",
+        ours=answers,
+    )
+
+
 TARGET_FAILS = [
     "value_error",
     "empty_message",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import builtins
 import sys
+import textwrap
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import stage
-from cells import CONFIG, cell, instances
+from cells import CONFIG, DOUBLE, cell, instances
 
 from blsnb.errors import ModelLoadError
 from blsnb.inference_server import Server
@@ -290,6 +291,56 @@ def test_the_embedded_module_is_the_instances_own_from_the_first_line_on(server)
     server.infer("m", X)
 
     assert [[True, True]] == stage.seen
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """An installed module that asks models on behalf of whoever calls it."""
+    text = """
+    import triton_python_backend_utils as pb_utils
+
+    def asked(inputs, name="double"):
+        pb_utils.Logger.log_info(f"asks {name}")
+        return pb_utils.InferenceRequest(
+            model_name=name, inputs=inputs, requested_output_names=["Y"]
+        ).exec()
+
+    def home():
+        return pb_utils.get_model_dir()
+    """
+    (tmp_path / "asks_models.py").write_text(textwrap.dedent(text))
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    for name in ("asks_models", "triton_python_backend_utils"):
+        sys.modules.pop(name, None)
+
+
+def test_an_installed_package_asks_for_the_model_that_calls_it(server, package):
+    """All models share it, and its calls, log lines and folder are each one's own."""
+    server.define("double", DOUBLE, config=CONFIG)
+    body = """
+    import asks_models
+    stage.seen.append(asks_models.home())
+    return [asks_models.asked(request.inputs())]
+    """
+    for name in ("first", "second"):
+        server.define(name, cell(body), config=CONFIG)
+    runs = [server.infer(name, X) for name in ("first", "second")]
+
+    assert [[2, 4], [2, 4]] == [run["Y"].tolist() for run in runs]
+    assert ["first", "double"] == [span.instance[:-2] for span in runs[0].trace.spans]
+    assert ["asks double"] == [line.text for line in runs[1].trace.spans[0].logs]
+    folders = [server.repository.private(name) for name in ("first", "second")]
+    assert [str(folder.version_dir(1)) for folder in folders] == stage.seen
+
+
+def test_an_installed_package_that_no_model_calls_is_refused(server, package):
+    """As any code outside of a model."""
+    server.define("double", DOUBLE, config=CONFIG)
+    import asks_models
+
+    with pytest.raises(Exception, match="BLS is only supported during the 'execute'"):
+        asks_models.asked([])
 
 
 def test_a_name_of_the_notebook_is_not_seen(server):
