@@ -8,6 +8,7 @@ from blsnb.engine.failure import notes_of
 from blsnb.engine.inflight import Inflight
 from blsnb.pb_utils import response as responses
 from blsnb.pb_utils.message import ResponseMessage
+from blsnb.pb_utils.request import RELEASE_ALL, RESCHEDULE
 from blsnb.pb_utils.response import InferenceResponse
 
 
@@ -26,7 +27,7 @@ def fail_all(
     An answer that was sent before stands; Triton only logs the error then.
     """
     for inflight in inflights:
-        inflight.again = False
+        inflight.release_flags = RELEASE_ALL
         for note in notes_of(cause):
             inflight.note(note)
         if inflight.final:
@@ -64,6 +65,7 @@ def take_results(results: Any, inflights: list[Inflight], instance_name: str) ->
     for inflight, result in zip(inflights, results, strict=True):
         if result is None or inflight.final:
             continue
+        inflight.release_flags = RELEASE_ALL
         if inflight.response is not None:
             fail_all([inflight], "")
             continue
@@ -81,7 +83,7 @@ def _problem(results: Any, inflights: list[Inflight]) -> str:
             f"InferenceResponse(s) size is:{len(results)}\n"
         )
     for inflight, result in zip(inflights, results, strict=True):
-        if inflight.again and result is not None:
+        if inflight.release_flags == RESCHEDULE and result is not None:
             # The misspelling is Triton's.
             return (
                 "Expected a None object in the execute function return list for "

@@ -11,12 +11,13 @@ from blsnb.engine import hang
 from blsnb.engine.answers import fail_all, failed, take_results
 from blsnb.engine.inflight import Execution, Inflight
 from blsnb.engine.instance import ExecuteFailed, ModelInstance
+from blsnb.engine.iterations import END, must_start
 from blsnb.engine.pool import InstancePool
 from blsnb.engine.reshape import Reshapes
 from blsnb.engine.root import RootRequest, Unwind
 from blsnb.engine.threads import Abandoned
 from blsnb.model.config import ModelConfig
-from blsnb.pb_utils.request import InferenceRequest, receive_request, wants_again
+from blsnb.pb_utils.request import InferenceRequest, receive_request, release_flags
 
 _now = time.monotonic_ns
 _execution_numbers = itertools.count(1)
@@ -136,19 +137,23 @@ class Executor:
         if execution.root.ended is not None:
             raise Unwind
         for inflight, request in zip(inflights, requests, strict=True):
-            inflight.again = wants_again(request)
+            inflight.release_flags = release_flags(request)
         take_results(results, inflights, instance.name)
         # Now, since who passes an error on has looked at it.
         execution.note_unasked()
-        if not self._iterative:
-            for inflight in inflights:
-                if inflight.again:
-                    self._refuse_again(instance, inflight)
+        for inflight in inflights:
+            if inflight.again:
+                self._check_again(instance, inflight)
 
-    def _refuse_again(self, instance: ModelInstance, inflight: Inflight) -> None:
-        """End a request that was to come back, where none can."""
-        instance.backend.log("ERROR", hang.RESCHEDULED)
-        inflight.root.end(hang.rescheduled(inflight))
+    def _check_again(self, instance: ModelInstance, inflight: Inflight) -> None:
+        """Drop a request that was to come back, where it cannot."""
+        if not self._iterative:
+            inflight.drop(hang.RESCHEDULED)
+        elif inflight.message.flags & END:
+            inflight.drop(must_start(inflight.message))
+        if inflight.dropped:
+            text = f"Failed to release request: {inflight.dropped}"
+            instance.backend.log("ERROR", text)
 
     def _leave(self, execution: Execution) -> None:
         execution.instance.execution = None

@@ -9,9 +9,8 @@ from blsnb.engine.inflight import Inflight
 from blsnb.errors import WouldHang
 
 RESCHEDULED = (
-    "Failed to release request: Request is released with "
-    "TRITONSERVER_REQUEST_RELEASE_RESCHEDULE, while the model is not configured to "
-    "handle such a flag."
+    "Request is released with TRITONSERVER_REQUEST_RELEASE_RESCHEDULE, while the model "
+    "is not configured to handle such a flag."
 )
 _OWES_RESPONSE = (
     "Return a list with one InferenceResponse for each request; or keep "
@@ -48,14 +47,17 @@ def deadlocked(lines: list[str], model: str, count: int) -> WouldHang:
 
 
 def rescheduled(inflight: Inflight) -> WouldHang:
-    """Return the error of a request that was to come back where none can."""
+    """Return the error of a request that was to come back where it cannot."""
     name = inflight.message.model_name
+    advice = "Send the request without the END flag (sequence_end)."
+    if inflight.dropped == RESCHEDULED:
+        advice = "Configure it: sequence_batching { iterative_sequence: true }."
     return WouldHang(
         f"Triton would wait here for ever: model '{name}' asked for its request to "
-        "come back, and is not configured for that. Triton drops the request and "
-        f"logs: {RESCHEDULED}",
+        "come back, and nothing that could still answer it holds it. Triton drops the "
+        f"request and logs: Failed to release request: {inflight.dropped}",
         code="UNAVAILABLE",
-        advice="Configure it: sequence_batching { iterative_sequence: true }.",
+        advice=advice,
     )
 
 
@@ -72,6 +74,8 @@ def notice(inflight: Inflight, seconds: float) -> None:
 
 def unanswered(inflight: Inflight, where: str) -> WouldHang:
     """Return the error of a request that nobody can answer any more."""
+    if inflight.dropped:
+        return rescheduled(inflight)
     count, _ = inflight.sent()
     sent = "returned no response"
     if inflight.decoupled:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from blsnb.engine.root import RootRequest
 from blsnb.engine.waiter import Waiter
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
+from blsnb.pb_utils.request import RELEASE_ALL, RESCHEDULE
 from blsnb.pb_utils.response import InferenceResponse, is_unasked
 from blsnb.trace.events import Call
 
@@ -25,15 +26,16 @@ class Inflight:
     """
 
     __slots__ = (
-        "again",
         "batch_size",
         "call",
         "cancelled",
+        "dropped",
         "execution",
         "execution_size",
         "failed",
         "final",
         "message",
+        "release_flags",
         "requested",
         "response",
         "root",
@@ -44,8 +46,10 @@ class Inflight:
     decoupled = False
 
     def __init__(self, message: RequestMessage, root: RootRequest, call: Call) -> None:
-        self.again = False
-        """Whether the model asked for the request to come back."""
+        self.release_flags = RELEASE_ALL
+        """What the model said is to become of the request after ``execute``."""
+        self.dropped = ""
+        """Why it cannot come back, though the model asked for that."""
         self.batch_size = 1
         """How many inferences it is: its first dimension, where the model batches."""
         self.cancelled = False
@@ -66,6 +70,16 @@ class Inflight:
         self.failed = False
         """Whether ``execute`` failed; an error that a model returns does not count."""
         self.waiter: Waiter | None = None
+
+    @property
+    def again(self) -> bool:
+        """Whether the model asked for the request to come back."""
+        return bool(self.release_flags & RESCHEDULE)
+
+    def drop(self, reason: str) -> None:
+        """Note that the request does not come back: a sender may still answer it."""
+        self.release_flags = RELEASE_ALL
+        self.dropped = reason
 
     def send(self, response: ResponseMessage | None, final: bool) -> None:
         """Take a response from the model's sender."""

@@ -6,7 +6,17 @@ import itertools
 
 from blsnb.pb_utils.message import RequestMessage
 
-_START = 1
+START = 1
+END = 2
+
+
+def must_start(message: RequestMessage) -> str:
+    """Return Triton's refusal of a request that belongs to no sequence."""
+    return (
+        f"inference request for sequence {message.correlation_id} to model "
+        f"'{message.model_name}' must specify the START flag on the first request of "
+        "the sequence"
+    )
 
 
 class Iterations:
@@ -23,10 +33,11 @@ class Iterations:
     def first(self, message: RequestMessage) -> RequestMessage:
         """Return a request as its first ``execute`` sees it.
 
-        One without a correlation id gets the next number.
+        One without a correlation id gets the next number, and the START flag alone.
         """
-        number = message.correlation_id or next(self._numbers)
-        return message.in_sequence(number, message.flags | _START)
+        if message.correlation_id:
+            return message
+        return message.in_sequence(next(self._numbers), START)
 
     def next(self, message: RequestMessage) -> RequestMessage:
         """Return the request as a later ``execute`` sees it: no longer the start."""

@@ -153,6 +153,9 @@ class StreamInflight(Inflight):
                 self._dropped(where)
             else:
                 self._watch = weakref.ref(held, lambda _: self._dropped(where))
+                # Who waits already now counts on circles of references, too.
+                for waiter in list(self._waiters):
+                    waiter.wake()
         self._complete()
 
     def _dropped(self, where: str) -> None:
@@ -203,9 +206,9 @@ class StreamInflight(Inflight):
     def _wait(self, waiter: Waiter) -> None:
         __tracebackhide__ = True
         if self._executed and not self._collected:
-            self._collected = True
             if waiter.wait(_COLLECT_AFTER_S):
                 return
+            self._collected = True
             # A request in a circle of references is held by nobody.
             gc.collect()
         self.root.wait(waiter, lambda s: hang.notice(self, s))

@@ -37,8 +37,8 @@ from blsnb.pb_utils.signature import (
 from blsnb.pb_utils.tensor import Tensor, receive, receive_view, transmit
 from blsnb.tensors.ref import TensorRef
 
-_RELEASE_ALL = 1
-_RESCHEDULE = 2
+RELEASE_ALL = 1
+RESCHEDULE = 2
 _UNCASTABLE = (
     "Unable to cast Python instance to C++ type (#define "
     "PYBIND11_DETAILED_ERROR_MESSAGES or compile in debug mode for details)"
@@ -181,7 +181,7 @@ class InferenceRequest(Compiled):
         self._parameters = checked(parameters)
         self._check_elements(requested)
         self._reply: Reply | None = None
-        self._release_flags = _RELEASE_ALL
+        self._release_flags = RELEASE_ALL
         self._sender: weakref.ref[InferenceResponseSender] | None = None
 
     def _check_elements(self, requested: list[Any]) -> None:
@@ -389,11 +389,11 @@ def receive_request(
     request._parameters = message.parameters
     request._trace = None
     request._reply = reply
-    request._release_flags = _RELEASE_ALL
+    request._release_flags = RELEASE_ALL
     request._sender = None
     return request
 
 
-def wants_again(request: InferenceRequest) -> bool:
-    """Whether a model asked that a request come back in a later ``execute``."""
-    return request._release_flags == _RESCHEDULE
+def release_flags(request: InferenceRequest) -> int:
+    """Return what a model said is to become of a request."""
+    return request._release_flags

@@ -10,6 +10,7 @@ from blsnb.engine.inflight import Inflight
 from blsnb.engine.root import RootRequest
 from blsnb.pb_utils.errors import TritonError
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
+from blsnb.pb_utils.request import RESCHEDULE
 from blsnb.pb_utils.response import InferenceResponse
 from blsnb.pb_utils.tensor import Tensor
 from blsnb.trace.events import Call, ModelInfo
@@ -84,6 +85,30 @@ def test_a_wrong_return_fails_the_whole_batch(results, text):
 
     assert [PREFIX + text] * 2 == errors(inflights)
     assert all(i.failed for i in inflights)
+
+
+def test_an_answer_to_what_comes_back_fails_the_whole_batch():
+    """It must be None; nothing comes back then."""
+    inflights = batch(2)
+    inflights[1].release_flags = RESCHEDULE
+    take_results([response("Y"), response("Y")], inflights, "model_0")
+
+    kind = "<class 'c_python_backend_utils.InferenceResponse'>"
+    text = (
+        "Expected a None object in the execute function return list for reschduled "
+        f"request, found type '{kind}'."
+    )
+    assert [PREFIX + text] * 2 == errors(inflights)
+    assert [False, False] == [i.again for i in inflights]
+
+
+def test_one_request_of_a_batch_comes_back():
+    """The others are answered."""
+    inflights = batch(2)
+    inflights[1].release_flags = RESCHEDULE
+    take_results([response("Y"), None], inflights, "model_0")
+
+    assert [(True, False), (False, True)] == [(i.final, i.again) for i in inflights]
 
 
 def test_an_error_that_is_returned_is_no_failure_of_execute():

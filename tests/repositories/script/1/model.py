@@ -24,7 +24,7 @@ class TritonPythonModel:
         self.kept = {}
 
     def execute(self, requests):
-        code = pb_utils.get_input_tensor_by_name(requests[0], "CODE").as_numpy()[0]
+        code = pb_utils.get_input_tensor_by_name(requests[0], "CODE").as_numpy().flat[0]
         seen = []
         scope = {
             "FINAL": FINAL,

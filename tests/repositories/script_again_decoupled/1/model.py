@@ -1,0 +1,1 @@
+../../script/1/model.py
