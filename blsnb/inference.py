@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import functools
+import math
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from blsnb.engine.bls import Caller
 from blsnb.engine.engine import Answer, Engine
 from blsnb.engine.failure import notes_of
 from blsnb.engine.root import RootRequest
-from blsnb.engine.streaming import Single
 from blsnb.engine.validation import RequestError
 from blsnb.engine.workers import Workers
 from blsnb.errors import InferenceError, InputError
@@ -29,6 +28,7 @@ from blsnb.trace.recorder import RunRecord
 
 _Begun = Callable[[RootRequest], None]
 _CALLERS = 32
+_SECONDS = int | float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,7 @@ class OutsideRequest:
         _expect("inputs", self.inputs, Mapping, "a dict of names and values")
         _expect("request_id", self.request_id, str, "a string")
         _expect("version", self.version, int | None, "a number")
+        _expect("client_timeout_s", self.client_timeout_s, _SECONDS, "seconds")
         _expect("correlation_id", self.correlation_id, int | str, "a number or string")
         if isinstance(self.outputs, str):
             raise InputError(
@@ -111,7 +112,7 @@ class OutsideRequest:
     @property
     def deadline_ns(self) -> int:
         """When the caller stops waiting, if it starts now; 0 for never."""
-        if self.client_timeout_s is None:
+        if self.client_timeout_s in (None, math.inf):
             return 0
         return time.monotonic_ns() + round(self.client_timeout_s * 1e9)
 
@@ -152,18 +153,14 @@ class Inference:
         """
         __tracebackhide__ = True
         message = self._message(request)
-        deadline_ns = request.deadline_ns
         try:
-            answer = self._engine.infer(message, deadline_ns, begun)
+            answer = self._engine.infer(message, request.deadline_ns, begun)
         except InferenceError as error:
             # Would hang: the run shows how far it got.
             record = error.__dict__.pop("run_record", None)
             if record is not None:
                 error.run = self._failed_run(request, record, error.message)
             raise
-        if deadline_ns and time.monotonic_ns() > deadline_ns:
-            run = self._failed_run(request, answer.record, "Deadline Exceeded")
-            raise InferenceError("Deadline Exceeded", "DEADLINE_EXCEEDED", run)
         return self._finished(request, answer)
 
     def _message(self, request: OutsideRequest) -> RequestMessage:
@@ -199,19 +196,16 @@ class Inference:
         """
         __tracebackhide__ = True
         message = self._message(request)
-        root = self._engine.open(request.deadline_ns)
-        caller = Caller(root, None, None, 0, outside=True)
         try:
-            responses = self._engine.interruptibly(
-                root, lambda: self._engine.route_many(message, caller), started=True
-            )
-        except RequestError as error:
-            self._engine.close_root(root)
-            run = self._failed_run(request, root.record, error.message)
+            reader = self._engine.read(message, request.deadline_ns)
+        except (RequestError, InferenceError) as error:
+            record = error.__dict__.pop("run_record")
+            run = self._failed_run(request, record, error.message)
+            if isinstance(error, InferenceError):
+                error.run = run
+                raise
             raise InferenceError(error.message, error.code, run, error.advice) from None
-        if isinstance(responses, Single):
-            self._engine.close_root(root)
-        return Stream(request.model_name, self._engine, root, responses)
+        return Stream(request.model_name, reader)
 
     def async_stream(self, request: OutsideRequest) -> AsyncIterator[Response]:
         """Start such a request, to be iterated over with ``async for``.

@@ -500,7 +500,8 @@ class Server:
         timeout_us
             The request's own field, for schedulers.
         client_timeout_s
-            The caller's deadline: ``is_cancelled()`` turns true in the model.
+            The caller's deadline: it gets ``DEADLINE_EXCEEDED``, ``is_cancelled()``
+            turns true in the model, and the model goes on, on a thread of its own.
 
         Raises
         ------

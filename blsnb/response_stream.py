@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 
-from blsnb.engine.engine import Engine
-from blsnb.engine.root import RootRequest
+from blsnb.engine.reader import Reader
 from blsnb.engine.workers import Workers
 from blsnb.errors import InferenceError
-from blsnb.pb_utils.backend import Responses
 from blsnb.pb_utils.message import ResponseMessage
 from blsnb.run import Response, Run
+from blsnb.trace.ends import Ends
+
+_KEEP = 1000
+_KEEP_BYTES = 64 << 20
 
 
 class Stream(Iterator[Response]):
@@ -19,35 +21,38 @@ class Stream(Iterator[Response]):
 
     A response with an error does not end a stream: Triton's client, too, is told of
     it and reads on. The final flag, when it is sent alone, is a last response
-    without outputs.
+    without outputs. Dropping the stream before its end cancels the request.
 
     Parameters
     ----------
     model_name
         The model that was asked.
-    engine, root
-        What runs the request, and its life.
-    responses
-        Where they come from.
+    reader
+        Gives what the model sends.
     """
 
-    def __init__(
-        self, model_name: str, engine: Engine, root: RootRequest, responses: Responses
-    ) -> None:
+    def __init__(self, model_name: str, reader: Reader) -> None:
         self._model_name = model_name
-        self._engine = engine
-        self._root = root
-        self._responses = responses
-        self._read: list[Response] = []
+        self._reader = reader
+        self._read: Ends[Response] = Ends(_KEEP, _KEEP_BYTES)
         self._error: str | None = None
 
     def __repr__(self) -> str:
-        return f"<Stream of {self._model_name}: {len(self._read)} responses read>"
+        return f"<Stream of {self._model_name}: {self._read.count} responses read>"
+
+    def __del__(self) -> None:
+        reader = getattr(self, "_reader", None)
+        if reader is not None:
+            reader.cancel()
 
     @property
     def run(self) -> Run:
-        """The run so far: what was read, and the trace."""
-        return Run(self._model_name, self._root.record, self._read, self._error)
+        """The run so far: what was read, and the trace.
+
+        Of many responses the first and the latest are kept, a thousand at most.
+        """
+        record = self._reader.root.record
+        return Run(self._model_name, record, self._read.items, self._error)
 
     def __next__(self) -> Response:
         """Return the next response, waiting for it.
@@ -56,33 +61,36 @@ class Stream(Iterator[Response]):
         ------
         StopIteration
             The last one was read.
+        InferenceError
+            The deadline has passed (``DEADLINE_EXCEEDED``), or the stream was
+            cancelled (``CANCELLED``); what was not read until then is lost.
         WouldHang
             Triton would never send another one.
         """
         __tracebackhide__ = True
-        number = len(self._read)
         try:
-            message = self._engine.interruptibly(
-                self._root, lambda: self._responses.get(number), started=True
-            )
+            message = self._reader.read()
+        except InferenceError as error:
+            self._error = error.message
+            error.run = self.run
+            raise
         except BaseException as error:
-            self._fail(error)
+            self._error = str(error)
             raise
         if message is None:
             raise StopIteration
         response = _response(message)
-        self._read.append(response)
+        self._read.add(response, sum([ref.byte_size for ref in message.outputs]))
         return response
 
-    def _fail(self, error: BaseException) -> None:
-        self._error = str(error)
-        self._engine.close_root(self._root)
-        if isinstance(error, InferenceError):
-            error.run = self.run
-
     def cancel(self) -> None:
-        """Say that no more are wanted: ``is_cancelled()`` turns true in the model."""
-        self._root.cancel()
+        """Read no more: ``is_cancelled()`` turns true in the model, which goes on.
+
+        References
+        ----------
+        tritonclient: stop_stream(cancel_requests=True)
+        """
+        self._reader.cancel()
 
 
 def _response(message: ResponseMessage) -> Response:

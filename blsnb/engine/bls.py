@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from blsnb.engine.failure import is_ours
 from blsnb.engine.inflight import Execution, Inflight, current_execution
 from blsnb.engine.root import RootRequest, Unwind
-from blsnb.engine.streaming import Single
+from blsnb.engine.streaming import Readable, Single
 from blsnb.engine.validation import RequestError
 from blsnb.errors import InferenceError, ModelLoadError
 from blsnb.pb_utils.backend import (
@@ -98,7 +98,7 @@ class Router(Protocol):
     def is_ready(self, name: str, version: str) -> bool:
         """Whether a model, or a version of it, can serve."""
 
-    def route_many(self, message: RequestMessage, caller: Caller) -> Responses:
+    def route_many(self, message: RequestMessage, caller: Caller) -> Readable:
         """Start a request that may have any number of responses."""
 
     def background_root(self) -> RootRequest:
@@ -219,7 +219,7 @@ class InstanceBackend:
         responses.get(0)
         return responses
 
-    def _started(self, message: RequestMessage, caller: Caller) -> Responses:
+    def _started(self, message: RequestMessage, caller: Caller) -> Readable:
         try:
             if message.parameters and not fits(message.parameters):
                 raise RequestError(UNSUPPORTED)
@@ -320,12 +320,15 @@ class BlsResponses:
     """The responses of a decoupled BLS request, for the model that made it.
 
     While the thread of an ``execute`` waits for one, that is seen: the wait could
-    be part of a circle.
+    be part of a circle. Dropping them cancels nothing, and keeps nothing.
     """
 
-    def __init__(self, responses: Responses, backend: InstanceBackend) -> None:
+    def __init__(self, responses: Readable, backend: InstanceBackend) -> None:
         self._responses = responses
         self._backend = backend
+
+    def __del__(self) -> None:
+        self._responses.leave()
 
     def get(self, number: int) -> ResponseMessage | None:
         """Return a response, waiting for it; None if there are not so many."""

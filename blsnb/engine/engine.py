@@ -16,8 +16,10 @@ from blsnb.engine.failure import end_at_the_reader
 from blsnb.engine.load_lock import LoadLock
 from blsnb.engine.loader import Loader
 from blsnb.engine.metrics import MetricRegistry
-from blsnb.engine.root import RootRequest, Unwind, interruptible
+from blsnb.engine.reader import TOO_LATE, Reader
+from blsnb.engine.root import RootRequest, TooLate, Unwind, interruptible
 from blsnb.engine.routes import Routes
+from blsnb.engine.streaming import Single
 from blsnb.engine.threads import Abandoned
 from blsnb.engine.validation import RequestError
 from blsnb.engine.version import ServedVersion
@@ -27,10 +29,9 @@ from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.pb_utils.releases import has
 from blsnb.repository.directory import ModelDirectory
 from blsnb.repository.repository import ModelRepository
-from blsnb.trace.events import Call, CallFlag
+from blsnb.trace.events import Call
 from blsnb.trace.recorder import Recorder, RunRecord
 
-_now = time.monotonic_ns
 _MOST_STREAMS = 1024
 T = TypeVar("T")
 LogWriter = Callable[[str, str, str, str, int], None]
@@ -89,6 +90,7 @@ class Engine:
         # The functions themselves: every BLS call goes this way.
         self.route = routes.route
         self.route_many = routes.route_many
+        self._route_apart = routes.route_apart
         self.unready_text = routes.unready_text
         self._closed = False
 
@@ -168,10 +170,12 @@ class Engine:
         deadline_ns: int = 0,
         begun: Callable[[RootRequest], None] | None = None,
     ) -> Answer:
-        """Run a request from outside, on this thread.
+        """Run a request from outside: on this thread, if it has no deadline.
 
         Parameters
         ----------
+        deadline_ns
+            When its client leaves; the model goes on. 0 for never.
         begun
             Told of the request's life, so that another thread can cancel it.
 
@@ -190,9 +194,34 @@ class Engine:
         try:
             answer = self.interruptibly(root, lambda: self._answer(message, root))
         finally:
-            self.close_root(root)
+            # What runs apart ends its record itself, perhaps later.
+            if root.ended is not None or not deadline_ns:
+                self.close_root(root)
         assert answer is not None
         return answer
+
+    def read(self, message: RequestMessage, deadline_ns: int = 0) -> Reader:
+        """Start a request that may have any number of responses.
+
+        Raises
+        ------
+        RequestError
+            The request was refused; ``run_record`` is the record of the run.
+        """
+        __tracebackhide__ = True
+        root = self.open(deadline_ns)
+        caller = Caller(root, None, None, 0, outside=True)
+        try:
+            responses = self.interruptibly(
+                root, lambda: self.route_many(message, caller), started=True
+            )
+        except BaseException as error:
+            self.close_root(root)
+            error.run_record = root.record  # type: ignore[attr-defined]
+            raise
+        if isinstance(responses, Single):
+            self.close_root(root)
+        return Reader(self, root, responses)
 
     def open(self, deadline_ns: int = 0) -> RootRequest:
         """Begin a request from outside."""
@@ -240,7 +269,7 @@ class Engine:
     def close_root(self, root: RootRequest) -> None:
         """End the record of a request from outside; mark what it left open."""
         if root.ended is not None:
-            self._close_open_calls(root.record, root)
+            root.close_calls()
             self._leave_behind(root)
         self._end(root)
 
@@ -257,7 +286,7 @@ class Engine:
     def _answer(self, message: RequestMessage, root: RootRequest) -> Answer:
         __tracebackhide__ = True
         try:
-            response = self.route(message, Caller(root, None, None, 0, outside=True))
+            response = self._respond(message, root)
         except RequestError as error:
             refused = ResponseMessage(error=error.message, code=error.code)
             return Answer(refused, root.record, error.advice)
@@ -267,14 +296,21 @@ class Engine:
             response = ResponseMessage()
         return Answer(response, root.record)
 
-    def _close_open_calls(self, record: RunRecord, root: RootRequest) -> None:
-        """Mark what an ended request left open: it happened, and it has an end."""
-        now = _now()
-        for call in record.calls:
-            if not call.request_end_ns:
-                call.request_end_ns = now
-                call.flags |= CallFlag.CANCELLED | CallFlag.ERROR
-                call.error = call.error or str(root.ended) or "interrupted"
+    def _respond(self, message: RequestMessage, root: RootRequest) -> ResponseMessage:
+        __tracebackhide__ = True
+        caller = Caller(root, None, None, 0, outside=True)
+        if not root.deadline_ns:
+            return self.route(message, caller)
+        apart = self._route_apart(message, caller)
+        try:
+            response = apart.get(0, root.deadline_ns)
+        except TooLate:
+            root.cancel()
+            apart.leave()
+            text, code = TOO_LATE
+            return ResponseMessage(error=text, code=code)
+        assert response is not None
+        return response
 
     def is_ready(self, name: str, version: str) -> bool:
         """Whether a model, or a version of it, can serve."""

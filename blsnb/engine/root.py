@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from blsnb.engine.waiter import Waiter
+from blsnb.trace.events import CallFlag
 from blsnb.trace.recorder import RunRecord
 
 HangNotice = Callable[[float], None]
@@ -34,6 +35,10 @@ class Unwind(BaseException):
     """
 
 
+class TooLate(Exception):
+    """The client's deadline passed while it waited."""
+
+
 class RootRequest:
     """The life of a request from outside: whether it has ended, and who waits.
 
@@ -53,7 +58,7 @@ class RootRequest:
         self.record = record
         self.ended: BaseException | None = None
         self._hang_notice_s = hang_notice_s
-        self._deadline_ns = deadline_ns
+        self.deadline_ns = deadline_ns
         self._waiters: set[Waiter] = set()
         self._cancelled = False
         self.done = Waiter()
@@ -80,8 +85,33 @@ class RootRequest:
         return True
 
     def cancel(self) -> None:
-        """Note that the caller no longer wants the answer; nothing is interrupted."""
+        """Note that the caller no longer wants the answer; nothing is interrupted.
+
+        Takes no lock: the collector may call it anywhere.
+        """
         self._cancelled = True
+        for call in self.record.calls[:1]:
+            if not call.request_end_ns:
+                call.flags |= CallFlag.CANCELLED
+
+    def close_calls(self) -> None:
+        """Mark what the ended request left open: it happened, and it has an end."""
+        now = time.monotonic_ns()
+        for call in self.record.calls:
+            if not call.request_end_ns:
+                call.request_end_ns = now
+                call.flags |= CallFlag.CANCELLED | CallFlag.ERROR
+                call.error = call.error or str(self.ended) or "interrupted"
+
+    def lose(self) -> None:
+        """End the record of a request whose end nobody is there to learn.
+
+        Takes no lock: the collector may call it anywhere.
+        """
+        if self.ended is not None:
+            self.close_calls()
+        self.record.ended = True
+        self.done.wake()
 
     def check(self) -> None:
         """Leave model code if the request has ended."""
@@ -93,32 +123,50 @@ class RootRequest:
         """Whether the caller no longer wants the answer."""
         if self.ended is not None or self._cancelled:
             return True
-        return bool(self._deadline_ns) and time.monotonic_ns() > self._deadline_ns
+        return bool(self.deadline_ns) and time.monotonic_ns() > self.deadline_ns
 
-    def wait(self, waiter: Waiter, notice: HangNotice | None = None) -> None:
+    def wait(
+        self, waiter: Waiter, notice: HangNotice | None = None, until_ns: int = 0
+    ) -> None:
         """Wait until woken.
 
         Parameters
         ----------
         notice
             Told after a while how many seconds the wait has lasted.
+        until_ns
+            When whoever waits leaves; 0 for never.
 
         Raises
         ------
         Unwind
             The request ended meanwhile.
+        TooLate
+            It is time to leave.
         """
         __tracebackhide__ = True
         self._waiters.add(waiter)
         try:
             self.check()
-            if not waiter.wait(self._hang_notice_s):
+            if not _woken(waiter, self._hang_notice_s, until_ns):
                 if notice is not None:
                     notice(self._hang_notice_s)
-                waiter.wait()
+                _woken(waiter, None, until_ns)
         finally:
             self._waiters.discard(waiter)
         self.check()
+
+
+def _woken(waiter: Waiter, seconds: float | None, until_ns: int) -> bool:
+    __tracebackhide__ = True
+    if not until_ns:
+        return waiter.wait(seconds)
+    left_s = max(0.0, (until_ns - time.monotonic_ns()) / 1e9)
+    if seconds is not None and seconds < left_s:
+        return waiter.wait(seconds)
+    if not waiter.wait(min(left_s, threading.TIMEOUT_MAX)):
+        raise TooLate
+    return True
 
 
 @contextlib.contextmanager

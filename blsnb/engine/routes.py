@@ -11,15 +11,15 @@ from blsnb.engine.bls import Caller
 from blsnb.engine.catalog import Catalog
 from blsnb.engine.inflight import Inflight
 from blsnb.engine.pool import Retired
-from blsnb.engine.root import RootRequest
-from blsnb.engine.streaming import Single, StreamInflight
+from blsnb.engine.reader import Apart
+from blsnb.engine.root import RootRequest, Unwind
+from blsnb.engine.streaming import Readable, Single, StreamInflight
 from blsnb.engine.validation import RequestError
 from blsnb.engine.version import ServedVersion
 from blsnb.engine.workers import Workers
-from blsnb.pb_utils.backend import Responses
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.trace.events import Call, CallFlag, ModelInfo
-from blsnb.trace.recorder import Recorder, TraceLevel
+from blsnb.trace.recorder import Recorder
 
 _now = time.monotonic_ns
 _UNREADY = "Failed for execute the inference request. Model '{}' is not ready."
@@ -75,7 +75,31 @@ class Routes:
                 # Replaced between look-up and execution: ask its successor.
                 continue
 
-    def route_many(self, message: RequestMessage, caller: Caller) -> Responses:
+    def route_apart(self, message: RequestMessage, caller: Caller) -> Apart:
+        """Start a request on a worker's thread, which its client need not wait for."""
+        apart = Apart(caller.root)
+        context = contextvars.copy_context()
+        self._workers.submit(context.run, self._apart, message, caller, apart)
+        return apart
+
+    def _apart(self, message: RequestMessage, caller: Caller, apart: Apart) -> None:
+        refusal = None
+        try:
+            response = self.route(message, caller)
+        except Unwind:
+            apart.unwind()
+            return
+        except RequestError as error:
+            refusal = error
+        except Exception as error:
+            response = ResponseMessage(error=repr(error), cause=error)
+        self._root_ended(caller.root)
+        if refusal is not None:
+            apart.refuse(refusal)
+        else:
+            apart.answer(response)
+
+    def route_many(self, message: RequestMessage, caller: Caller) -> Readable:
         """Start a request that may have any number of responses.
 
         Raises
@@ -87,11 +111,13 @@ class Routes:
         """
         served = self._admit(message, caller, many=True)
         if not served.decoupled:
+            if caller.root.deadline_ns and caller.outside:
+                return self.route_apart(message, caller)
             return Single(self.route(message, caller))
         call = self._opened(served, message, caller)
         call.flags |= CallFlag.DECOUPLED
-        keep = self._recorder.level is TraceLevel.TENSORS
-        inflight = StreamInflight(message, caller.root, call, keep)
+        self._recorder.log_responses(caller.root.record, call)
+        inflight = StreamInflight(message, caller.root, call)
         certain = caller.execution is not None
         if caller.execution is not None:
             # Until its first response the caller's thread waits.
@@ -109,7 +135,8 @@ class Routes:
             while True:
                 inflight.then(functools.partial(self._stream_ended, served, inflight))
                 try:
-                    return served.stream(inflight, certain)
+                    served.stream(inflight, certain)
+                    break
                 except Retired:
                     # Replaced between look-up and execution: ask its successor.
                     served = self._catalog.find(
@@ -122,15 +149,18 @@ class Routes:
             # Its reader would wait for ever for what no thread will send.
             inflight.abandon(ResponseMessage(error=repr(error), cause=error))
             raise
+        if inflight.lost:
+            inflight.leave()
+            if inflight.call.parent is None:
+                self._root_ended(inflight.root)
 
     def _stream_ended(self, served: ServedVersion, inflight: StreamInflight) -> None:
         call, record = inflight.call, inflight.root.record
         served.ended(inflight)
-        failed = [r for r in inflight.responses if r.error is not None]
-        if failed:
+        if inflight.failure is not None:
             call.flags |= CallFlag.ERROR
-            call.error = failed[0].error or ""
-            call.error_code = failed[0].code
+            call.error = inflight.failure.error or ""
+            call.error_code = inflight.failure.code
         self._recorder.close(record, call, inflight.message.inputs, ())
         if call.parent is None:
             self._root_ended(inflight.root)

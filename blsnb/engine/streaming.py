@@ -6,18 +6,39 @@ import gc
 import threading
 import time
 import weakref
+from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from blsnb.engine import hang
 from blsnb.engine.inflight import Inflight, current_execution
-from blsnb.engine.root import RootRequest
+from blsnb.engine.root import RootRequest, TooLate
 from blsnb.engine.waiter import Waiter
 from blsnb.errors import WouldHang
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
-from blsnb.trace.events import Call, ResponseEvent
+from blsnb.trace.events import Call
 
 _COLLECT_AFTER_S = 0.2
+
+
+class Readable(Protocol):
+    """The responses of a request, for one reader that takes them in order."""
+
+    def get(self, number: int, until_ns: int = 0) -> ResponseMessage | None:
+        """Return a response, waiting for it; None if there are not so many.
+
+        Those before it are forgotten.
+        """
+
+    def cancel(self) -> None:
+        """Say that no more are wanted."""
+
+    def leave(self) -> None:
+        """Note that nobody reads any more; takes no lock."""
+
+
+class Left(Exception):
+    """Who reads has left."""
 
 
 class Single:
@@ -26,11 +47,14 @@ class Single:
     def __init__(self, response: ResponseMessage) -> None:
         self._response = response
 
-    def get(self, number: int) -> ResponseMessage | None:
+    def get(self, number: int, until_ns: int = 0) -> ResponseMessage | None:
         """Return the response, which is number 0."""
         return self._response if number == 0 else None
 
     def cancel(self) -> None:
+        """Do nothing: the request is done."""
+
+    def leave(self) -> None:
         """Do nothing: the request is done."""
 
 
@@ -41,40 +65,38 @@ class FinalFlag(ResponseMessage):
 
 
 class StreamInflight(Inflight):
-    """A decoupled request on its way, and all that was answered so far.
+    """A decoupled request on its way, and what was answered and not yet read.
 
-    Responses come from any thread, also after ``execute`` has returned, and are
-    kept: a consumer asks for them by number.
-
-    Parameters
-    ----------
-    keep_values
-        Whether the trace keeps the responses' tensors.
+    Responses come from any thread, also after ``execute`` has returned. Its one
+    reader asks for them by number, in order, and keeps what it needs again.
     """
 
     __slots__ = (
         "_collected",
+        "_count",
         "_executed",
+        "_first",
         "_hang",
-        "_keep_values",
+        "_left",
         "_lock",
         "_then",
+        "_unread",
         "_waiters",
         "_watch",
-        "responses",
+        "failure",
     )
     decoupled = True
 
-    def __init__(
-        self,
-        message: RequestMessage,
-        root: RootRequest,
-        call: Call,
-        keep_values: bool,
-    ) -> None:
+    def __init__(self, message: RequestMessage, root: RootRequest, call: Call) -> None:
         super().__init__(message, root, call)
-        self.responses: list[ResponseMessage] = []
-        self._keep_values = keep_values
+        self.failure: ResponseMessage | None = None
+        """The first error that was sent."""
+        self._unread: deque[ResponseMessage] = deque()
+        self._first = 0
+        """Number of the first response that is not read."""
+        self._count = 0
+        self._left = False
+        """Whether nobody reads any more."""
         self._lock = threading.Lock()
         self._waiters: list[Waiter] = []
         self._executed = False
@@ -82,7 +104,6 @@ class StreamInflight(Inflight):
         self._hang: WouldHang | None = None
         self._then: Callable[[], None] | None = None
         self._watch: weakref.ref[Any] | None = None
-        call.responses = []
 
     def send(self, response: ResponseMessage | None, final: bool) -> None:
         """Take a response from the model's sender, the final flag, or both."""
@@ -115,8 +136,11 @@ class StreamInflight(Inflight):
         with self._lock:
             if self.final:
                 return
-            self.responses.append(response)
+            self._count += 1
             self._record(response)
+            self._unread.append(response)
+            if self._left:
+                self._unread.clear()
             self.final = response.final
             waiters, self._waiters = self._waiters, []
         for waiter in waiters:
@@ -125,15 +149,15 @@ class StreamInflight(Inflight):
             self._complete()
 
     def _record(self, response: ResponseMessage) -> None:
-        outputs = response.outputs if self._keep_values else ()
-        assert self.call.responses is not None
-        self.call.responses.append(
-            ResponseEvent(time.monotonic_ns(), outputs, response.error or "")
-        )
+        if response.error is not None and self.failure is None:
+            self.failure = response
+        log = self.call.responses
+        assert log is not None
+        log.add(time.monotonic_ns(), response.outputs, response.error or "")
 
     def sent(self) -> tuple[int, bool]:
         """Return how many responses were sent, and whether the final flag was."""
-        return len(self.responses), self.final
+        return self._count, self.final
 
     def executed(self, request: weakref.ref[Any], where: str) -> None:
         """Note that ``execute`` has returned.
@@ -154,17 +178,20 @@ class StreamInflight(Inflight):
             else:
                 self._watch = weakref.ref(held, lambda _: self._dropped(where))
                 # Who waits already now counts on circles of references, too.
-                for waiter in list(self._waiters):
-                    waiter.wake()
+                self._wake_readers()
         self._complete()
 
     def _dropped(self, where: str) -> None:
         """Let whoever reads on learn that nothing will come: nobody has to."""
         if not self.final:
             self._hang = hang.unanswered(self, where)
-            # No lock: the collector may call this anywhere, also where it is held.
-            for waiter in list(self._waiters):
-                waiter.wake()
+            self._wake_readers()
+            self._end_unread()
+
+    def _wake_readers(self) -> None:
+        # No lock: the collector may call this anywhere, also where it is held.
+        for waiter in list(self._waiters):
+            waiter.wake()
 
     def then(self, then: Callable[[], None]) -> None:
         """Call a function once: when ``execute`` has returned and the stream ended."""
@@ -182,33 +209,88 @@ class StreamInflight(Inflight):
         """Say that the caller wants no more; the model may ask."""
         self.cancelled = True
 
-    def get(self, number: int) -> ResponseMessage | None:
+    def leave(self) -> None:
+        """Note that nobody reads any more: what is unread, and comes, is forgotten.
+
+        The model goes on. Takes no lock: the collector may call it anywhere.
+        """
+        self._left = True
+        self._unread.clear()
+        self._wake_readers()
+        self._end_unread()
+
+    @property
+    def lost(self) -> bool:
+        """Whether it will never end, and nobody is there who could learn it."""
+        hangs = self._hang is not None and not self.final
+        return self._left and (hangs or self.root.ended is not None)
+
+    def _end_unread(self) -> None:
+        """Give the record of a lost stream an end; takes no lock."""
+        if not self.lost:
+            return
+        if self._hang is not None and not self.call.request_end_ns:
+            self.note(self._hang.message)
+            self.call.request_end_ns = time.monotonic_ns()
+            self.root.record.hold(self.call)
+        if self.call.parent is None:
+            self.root.lose()
+
+    def get(self, number: int, until_ns: int = 0) -> ResponseMessage | None:
         """Return a response, waiting for it; None if the stream ends before it.
+
+        Parameters
+        ----------
+        number
+            That of the response read last, or the next one; those before are
+            forgotten.
+        until_ns
+            When the reader leaves; 0 for never. What it has not read by then is
+            lost to it, as to gRPC's client.
 
         Raises
         ------
         Unwind
             The whole request ended meanwhile, or ends with this wait.
+        TooLate
+            It is time to leave.
+        Left
+            The reader has left meanwhile.
         """
         while True:
             with self._lock:
-                if number < len(self.responses):
-                    return self.responses[number]
-                if self.final:
+                self._forget(number)
+                if self._unread:
+                    _check_time(until_ns)
+                    return self._unread[0]
+                if self.final and not self._left:
                     return None
                 waiter = Waiter()
                 self._waiters.append(waiter)
+            if self._left:
+                raise Left
             if self._hang is not None:
                 self.root.end(self._hang)
                 self.root.check()
-            self._wait(waiter)
+            self._wait(waiter, until_ns)
 
-    def _wait(self, waiter: Waiter) -> None:
+    def _forget(self, before: int) -> None:
+        """Forget what was read."""
+        while self._first < before and self._unread:
+            self._unread.popleft()
+            self._first += 1
+
+    def _wait(self, waiter: Waiter, until_ns: int) -> None:
         __tracebackhide__ = True
         if self._executed and not self._collected:
-            if waiter.wait(_COLLECT_AFTER_S):
+            if not until_ns and waiter.wait(_COLLECT_AFTER_S):
                 return
             self._collected = True
             # A request in a circle of references is held by nobody.
             gc.collect()
-        self.root.wait(waiter, lambda s: hang.notice(self, s))
+        self.root.wait(waiter, lambda s: hang.notice(self, s), until_ns)
+
+
+def _check_time(until_ns: int) -> None:
+    if until_ns and time.monotonic_ns() > until_ns:
+        raise TooLate

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from blsnb.tensors.ref import TensorRef
+
+if TYPE_CHECKING:
+    from blsnb.trace.responses import ResponseLog
 
 
 class Activity(enum.StrEnum):
@@ -52,6 +55,8 @@ class ResponseEvent(NamedTuple):
     ns: int
     outputs: tuple[TensorRef, ...]
     error: str
+    number: int
+    """How many were sent before it."""
 
 
 class Origin(NamedTuple):
@@ -137,7 +142,7 @@ class Call:
         """Whether all of it is recorded: nobody will add to it."""
         self.inputs: tuple[TensorRef, ...] = ()
         self.outputs: tuple[TensorRef, ...] = ()
-        self.responses: list[ResponseEvent] | None = None
+        self.responses: ResponseLog | None = None
         """Of a decoupled call only; a single answer is in ``outputs``."""
         self.error = ""
         self.error_code = ""

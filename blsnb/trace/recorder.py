@@ -11,8 +11,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from blsnb.tensors.ref import TensorRef
-from blsnb.trace.events import Call, ModelInfo, ResponseEvent
+from blsnb.trace.events import Call, ModelInfo
 from blsnb.trace.folding import FoldedCounts, fold
+from blsnb.trace.responses import ResponseLog
 
 if TYPE_CHECKING:
     from blsnb.trace.spans import Trace
@@ -24,6 +25,14 @@ KEEP_CALLS = 10_200
 more may follow, or a million of them would not fit the memory of ten thousand."""
 _FREED = 16
 """When there is no room left, one part in so many is made."""
+KEEP_RESPONSES = 1000
+"""So many responses of one call are kept one by one."""
+_RUN_RESPONSES = 5000
+"""And of all ended calls of a run; the calls that follow keep a few each."""
+_FEW_RESPONSES = 8
+_STREAM_SHARE = 2
+"""One part in so many of the budget is for the responses of one call that goes on;
+less if more of them go on at once. What has ended counts among the calls."""
 
 
 class TraceLevel(enum.IntEnum):
@@ -60,7 +69,9 @@ class RunRecord:
         "held",
         "held_bytes",
         "id",
+        "open_streams",
         "pinned",
+        "response_count",
         "stripped",
         "taken",
     )
@@ -77,11 +88,20 @@ class RunRecord:
         """The calls that have values, in the order in which they ended."""
         self.held_bytes = 0
         self.pinned = False
+        self.open_streams = 0
+        """How many calls may still have responses."""
+        self.response_count = 0
+        """How many responses of ended calls are kept one by one."""
         self.stripped = 0
         """How many calls have lost their values."""
         self.ended = False
         self.taken: Trace | None = None
         """The trace of the ended run, once taken; forgotten when values are evicted."""
+
+    def hold(self, call: Call) -> None:
+        """Count the values of a call that is over; takes no lock."""
+        self.held_bytes += _held(call)
+        self.held.append(call)
 
 
 Observer = Callable[[RunRecord, Call | None], None]
@@ -161,6 +181,14 @@ class Recorder:
         if call in run.calls:
             run.calls.remove(call)
 
+    def log_responses(self, run: RunRecord, call: Call) -> None:
+        """Let a call have any number of responses."""
+        most_bytes = None
+        run.open_streams += 1
+        if self.level is TraceLevel.TENSORS:
+            most_bytes = self.budget_bytes // (_STREAM_SHARE * run.open_streams)
+        call.responses = ResponseLog(KEEP_RESPONSES if self.level else 0, most_bytes)
+
     def close(
         self,
         run: RunRecord,
@@ -170,6 +198,8 @@ class Recorder:
     ) -> None:
         """End the record of a call; its tensors are kept at level TENSORS."""
         call.ended = True
+        if call.responses is not None:
+            _count_responses(run, call.responses)
         if self.level is TraceLevel.TENSORS:
             call.inputs = inputs
             call.outputs = outputs
@@ -283,21 +313,25 @@ def _fold(run: RunRecord, room: int) -> None:
     run.taken = None
 
 
+def _count_responses(run: RunRecord, responses: ResponseLog) -> None:
+    run.open_streams -= 1
+    if run.response_count > _RUN_RESPONSES:
+        responses.shrink(_FEW_RESPONSES)
+    run.response_count += len(responses)
+    run.held_bytes += responses.held_bytes
+
+
 def _sizes(refs: tuple[TensorRef, ...]) -> int:
     return sum([ref.byte_size for ref in refs if ref.data is not None])
 
 
 def _held(call: Call) -> int:
-    responses = call.responses or ()
-    streamed = sum(_sizes(response.outputs) for response in responses)
+    streamed = 0 if call.responses is None else call.responses.held_bytes
     return _sizes(call.inputs) + _sizes(call.outputs) + streamed
 
 
 def _drop_values(call: Call) -> None:
     call.inputs = tuple(ref.without_data() for ref in call.inputs)
     call.outputs = tuple(ref.without_data() for ref in call.outputs)
-    if call.responses:
-        call.responses = [
-            ResponseEvent(r.ns, tuple(ref.without_data() for ref in r.outputs), r.error)
-            for r in call.responses
-        ]
+    if call.responses is not None:
+        call.responses.drop_values()

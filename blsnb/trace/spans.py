@@ -47,6 +47,9 @@ class Span:
     inputs: tuple[TensorRef, ...]
     outputs: tuple[TensorRef, ...]
     responses: tuple[ResponseEvent, ...]
+    """Those that are kept one by one."""
+    response_count: int
+    """Of those sent, kept or not; 0 for a call that is not decoupled."""
     error: str
     error_code: str
     logs: tuple[LogLine, ...]
@@ -91,6 +94,10 @@ class Trace:
     """When this trace was taken: the end of what still runs."""
     folded: tuple[FoldedCalls, ...] = ()
     """Further calls of a long run, which are only counted."""
+    file: str = ""
+    """Name of the file it was read from; empty for a run of this process."""
+    remarks: tuple[str, ...] = ()
+    """What there is to say about that file."""
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
@@ -153,7 +160,8 @@ def trace_of(
     Parameters
     ----------
     notes
-        Whether the spans carry their notes.
+        Whether the spans carry their notes; what the record itself lacks, they say
+        in any case.
     folded
         What is known of calls that are not among them.
     """
@@ -180,6 +188,9 @@ def _span(
     flags = CallFlag(call.flags)
     if not call.request_end_ns:
         flags |= CallFlag.RUNNING
+    kept = call.responses
+    own_notes = tuple(call.notes or ()) if notes else ()
+    gap = "" if kept is None else kept.gap()
     return Span(
         index=row,
         parent=-1 if call.parent is None else rows.get(id(call.parent), -1),
@@ -199,9 +210,10 @@ def _span(
         request_end_ns=call.request_end_ns,
         inputs=call.inputs,
         outputs=call.outputs,
-        responses=tuple(call.responses or ()),
+        responses=() if kept is None else tuple(kept),
+        response_count=0 if kept is None else kept.count,
         error=call.error,
         error_code=call.error_code,
         logs=tuple(call.logs or ()),
-        notes=tuple(call.notes or ()) if notes else (),
+        notes=(*own_notes, gap) if gap else own_notes,
     )

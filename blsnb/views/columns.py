@@ -98,6 +98,7 @@ def columns_of(trace: Trace, rows: Sequence[int] | None = None) -> Columns:
     start_ns = trace.start_ns
     flags = _column(spans, "flags", np.uint16)
     opened = [_column(spans, name, np.int64) for name in _OPENS_PHASE]
+    _begin_steps(trace, spans, opened)
     ended = _column(spans, "request_end_ns", np.int64)
     ended[ended == 0] = trace.taken_ns
     return Columns(
@@ -117,9 +118,18 @@ def _column(spans: Sequence[Span], name: str, dtype: Any) -> Array:
 
 
 def _responses(spans: Sequence[Span], flags: Array) -> Array:
-    sent = np.fromiter((len(span.responses) for span in spans), np.uint32, len(spans))
+    sent = np.fromiter((span.response_count for span in spans), np.uint32, len(spans))
     single = flags & int(CallFlag.DECOUPLED | CallFlag.RUNNING) == 0
     return np.where(single, np.maximum(sent, 1), sent)
+
+
+def _begin_steps(trace: Trace, spans: Sequence[Span], opened: list[Array]) -> None:
+    """Let an ensemble's queue end with its first step: it computes nothing itself."""
+    _, queue, compute, infer, *_ = opened
+    for place in np.flatnonzero((queue > 0) & (compute == 0)).tolist():
+        steps = trace.children[spans[place].index]
+        first = min((trace.spans[row].request_start_ns for row in steps), default=0)
+        infer[place] = max(first, queue[place]) if steps else 0
 
 
 def _phases(opened: list[Array], ended: Array) -> Array:

@@ -33,7 +33,8 @@ def tensors_of(span: Span) -> list[TensorUse]:
     """Return a call's tensors in the order in which the page numbers them."""
     uses = [TensorUse(ref, "input", 0) for ref in span.inputs]
     uses += [TensorUse(ref, "output", 0) for ref in span.outputs]
-    for number, response in enumerate(span.responses):
+    for response in span.responses:
+        number = response.number
         uses += [TensorUse(ref, "output", number) for ref in response.outputs]
     return uses[:_MOST]
 

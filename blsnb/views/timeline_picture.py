@@ -113,7 +113,7 @@ class Timeline:
     def _about(self, row: Row, failed: int) -> str:
         if failed:
             return counted(failed, "error") if row.folded else "error"
-        sent = sum(len(self._trace.spans[call].responses) for call in row.calls)
+        sent = sum(self._trace.spans[call].response_count for call in row.calls)
         return counted(sent, "response") if sent else ""
 
     def _bar(self, call: int, middle: float, pieces: int) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from tritonclient.utils import np_to_triton_dtype
 
-from .targets import Answer, Request, Target, Value
+from .targets import PATIENCE_S, Answer, Request, Target, Value
 
 
 def tensor(array: Any, dtype: Any = np.float32) -> Value:
@@ -74,7 +74,7 @@ def script(
     *,
     outputs: Sequence[str] = (),
     id: str = "",
-    deadline_s: float = 30.0,
+    deadline_s: float = PATIENCE_S,
     told: bool = False,
 ) -> Request:
     """Return a request by which the model `script`, or its kin, runs Python text.

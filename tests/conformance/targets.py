@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 T = TypeVar("T")
 REPOSITORIES = Path(__file__).parents[1] / "repositories"
+PATIENCE_S = 30.0
 
 
 class Value(NamedTuple):
@@ -60,7 +61,7 @@ class Request:
     version: str = ""
     id: str = ""
     parameters: dict[str, bool | int | str] = field(default_factory=dict)
-    deadline_s: float = 30.0
+    deadline_s: float = PATIENCE_S
 
 
 @dataclass(frozen=True, slots=True)

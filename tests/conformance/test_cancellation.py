@@ -1,5 +1,7 @@
 """What a model sees of a client that no longer wants the answer."""
 
+import time
+
 import pytest
 
 from .asking import run, script
@@ -62,6 +64,98 @@ def test_a_deadline_is_seen_and_interrupts_nothing(agree, code):
         target.load("script")
         late = target.infer(script(SENDER + code, deadline_s=0.4))
         return [late, target.infer(script(SAW))]
+
+    agree(case)
+
+
+STREAMS = {
+    "before the first": UNTIL_CANCELLED + "sender.send(flags=FINAL)",
+    "between two": f"""
+sender.send(answer("in time"))
+{UNTIL_CANCELLED}
+sender.send(answer("too late"))
+sender.send(flags=FINAL)
+""",
+    "while execute returns": UNTIL_CANCELLED + 'sender.send(answer("too late"), FINAL)',
+    "raises": UNTIL_CANCELLED + 'raise ValueError("too late")',
+}
+
+
+@rows("4.2/is_cancelled")
+@pytest.mark.parametrize("code", STREAMS.values(), ids=STREAMS)
+def test_a_deadline_ends_a_stream_for_its_client(agree, code):
+    """What came in time was read; the model sees True, and serves on."""
+
+    def case(target):
+        target.load("script_decoupled")
+        late = target.stream(script(SENDER + code, "script_decoupled", deadline_s=0.4))
+        return [late, target.stream(script(SAW_DECOUPLED, "script_decoupled"))]
+
+    agree(case)
+
+
+OWED = {
+    "script": """
+see(kept["owed"].is_cancelled())
+kept.pop("owed").send(answer("too late"), FINAL)
+returned = [told()]
+""",
+    "script_decoupled": f"""{SENDER}
+see(kept["owed"].is_cancelled())
+kept.pop("owed").send(flags=FINAL)
+sender.send(told(), FINAL)
+""",
+}
+
+
+@rows("4.2/is_cancelled", {"script_decoupled": "18/nothing-ever"})
+@pytest.mark.parametrize("model", OWED)
+def test_a_deadline_ends_the_wait_for_what_is_never_sent(agree, model):
+    """A sender that is kept is seen cancelled, and may answer to nobody."""
+    code = 'kept["owed"] = request.get_response_sender()\n'
+    if model == "script":
+        code += "returned = [None]"
+
+    def case(target):
+        target.load(model)
+        late = target.stream(script(code, model, deadline_s=0.3))
+        return [late, target.stream(script(OWED[model], model))]
+
+    agree(case)
+
+
+def test_a_deadline_ends_the_wait_for_a_sender(agree):
+    """Of a request that is no stream, too."""
+    code = 'kept["owed"] = request.get_response_sender()\nreturned = [None]'
+
+    def case(target):
+        target.load("script")
+        late = target.infer(script(code, deadline_s=0.3))
+        return [late, target.infer(script(OWED["script"]))]
+
+    agree(case)
+
+
+BUSY = 'pause(1.2); kept["saw"] = []; '
+TOO_LATE = {
+    "infer": ("script", 'returned = [answer("too late")]', SAW),
+    "stream": ("script", 'returned = [answer("too late")]', SAW),
+    "decoupled": ("script_decoupled", "", SAW_DECOUPLED),
+}
+
+
+@pytest.mark.parametrize("way", TOO_LATE)
+def test_the_client_does_not_wait_for_the_model(agree, way):
+    """It is back at its deadline; what it asks next waits for the instance."""
+    model, end, after = TOO_LATE[way]
+
+    def case(target):
+        target.load(model)
+        ask = target.infer if way == "infer" else target.stream
+        start = time.monotonic()
+        late = ask(script(BUSY + end, model, deadline_s=0.3))
+        soon = time.monotonic() - start < 1
+        return [late, soon, target.stream(script(after, model))]
 
     agree(case)
 

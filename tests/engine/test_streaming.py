@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+import stage
 from cells import cell
 
 from blsnb.errors import InferenceError, WouldHang
@@ -73,8 +74,7 @@ def test_responses_arrive_while_the_model_goes_on(server):
         """
         sender = request.get_response_sender()
         sender.send(reply(x_of(request)))
-        while not sender.is_cancelled():
-            pass
+        stage.sleep("was read")
         sender.send(flags=1)
         """
     )
@@ -82,7 +82,7 @@ def test_responses_arrive_while_the_model_goes_on(server):
     stream = server.stream("model", {"X": [1]})
 
     first = next(stream)
-    stream.cancel()
+    stage.events["was read"].set()
     assert ([1.0], [True]) == (first["Y"].tolist(), [r.final for r in stream])
 
 

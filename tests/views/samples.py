@@ -8,7 +8,8 @@ import numpy as np
 
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import TensorRef, freeze
-from blsnb.trace.events import Call, CallFlag, LogLine, ModelInfo, ResponseEvent
+from blsnb.trace.events import Call, CallFlag, LogLine, ModelInfo
+from blsnb.trace.responses import ResponseLog
 from blsnb.trace.spans import Trace, trace_of
 
 BASE_NS = 1_712_000_000_000_000_000
@@ -186,14 +187,10 @@ def _crops(script, root):
 
 def _stream(call, count=46):
     step = (call.compute_end_ns - call.compute_input_end_ns) // count
-    call.responses = [
-        ResponseEvent(
-            call.compute_input_end_ns + step * (k + 1),
-            (strings("delta", f"token {k}"),) if k < count - 1 else (),
-            "",
-        )
-        for k in range(count)
-    ]
+    call.responses = ResponseLog(count, 1 << 20)
+    for k in range(count):
+        outputs = (strings("delta", f"token {k}"),) if k < count - 1 else ()
+        call.responses.add(call.compute_input_end_ns + step * (k + 1), outputs, "")
 
 
 def hostile_run() -> Trace:
