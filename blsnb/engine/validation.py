@@ -7,8 +7,8 @@ import operator
 from typing import NamedTuple
 
 from blsnb.engine.iterations import START, must_start
-from blsnb.engine.unordered import hash_order
 from blsnb.model.config import ModelConfig, TensorSpec
+from blsnb.model.unordered import hash_order
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.tensors.dtypes import BY_DATATYPE, BYTES, Shape
 from blsnb.tensors.ref import TensorRef

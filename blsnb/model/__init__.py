@@ -7,6 +7,9 @@
 ``validate``
     `validate_poll`, `validate_instances` (before ``auto_complete_config``),
     `validate_create` (after it): what Triton refuses, and at which stage.
+``dependency_rules``
+    `find_faults`, `validate_ensemble`: what Triton refuses in an ensemble for its
+    composing models; `composing_models`, `Composing`.
 ``complete``
     `check_returned`, `complete`: what ``auto_complete_config`` may change.
 ``spec``

@@ -10,6 +10,7 @@ from typing import Any
 from blsnb.errors import ModelConfigError
 from blsnb.model import json_form, text
 from blsnb.model.schema import data_type_name, new_message, schema
+from blsnb.pb_utils.releases import NEWEST, Release, has
 from blsnb.tensors.dtypes import BY_DATA_TYPE, Shape
 
 
@@ -155,13 +156,23 @@ class ModelConfig:
         """Return the text of a ``config.pbtxt`` that says the same."""
         return text.print_message(self._message)
 
-    def to_json(self) -> str:
+    def to_json(self, release: Release = NEWEST) -> str:
         """Return the JSON text that ``initialize(args)`` receives."""
-        return json_form.to_json(self._message)
+        return json_form.written(self.to_dict(release))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form as a dict of the caller's own."""
-        return json_form.to_dict(self._message)
+    def to_dict(self, release: Release = NEWEST) -> dict[str, Any]:
+        """Return the JSON form as a dict of the caller's own.
+
+        Parameters
+        ----------
+        release
+            Whose fields are there.
+        """
+        tree = json_form.to_dict(self._message)
+        feature = "max_inflight_requests"
+        if not has(feature, release):
+            tree.get("ensemble_scheduling", {}).pop(feature, None)
+        return tree
 
 
 def parse_pbtxt(source: str, *, path: str = "config.pbtxt") -> ModelConfig:

@@ -46,9 +46,9 @@ def to_dict(message: Any) -> dict[str, Any]:
     }
 
 
-def to_json(message: Any) -> str:
-    """Return `to_dict` as compact text, as ``args["model_config"]`` has it."""
-    return json.dumps(to_dict(message), ensure_ascii=False, separators=(",", ":"))
+def written(tree: Mapping[str, Any]) -> str:
+    """Return JSON as compact text, as ``args["model_config"]`` has it."""
+    return json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
 
 
 def read(document: str | Mapping[str, Any], message: Any) -> None:

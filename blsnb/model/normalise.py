@@ -10,7 +10,6 @@ from blsnb.model.config import ModelConfig
 from blsnb.model.schema import schema
 
 MODEL_FILENAME = "model.py"
-ENSEMBLE = "ensemble"
 SEQUENCE_IDLE_US = 1_000_000
 
 # A platform names its backend and entry file; only TensorFlow's file name is

@@ -8,26 +8,26 @@ from typing import Any
 from blsnb.errors import ModelConfigError, NotYetError
 from blsnb.model.batching_rules import check_dynamic_batching, check_sequence_batching
 from blsnb.model.config import ModelConfig
+from blsnb.model.ensemble_rules import ENSEMBLE, check_ensemble
 from blsnb.model.instance_rules import check_instance_groups
-from blsnb.model.normalise import ENSEMBLE
 from blsnb.model.tensor_rules import check_tensors
+from blsnb.pb_utils.releases import NEWEST, Release, has, too_new
 
 
-def validate_poll(config: ModelConfig) -> None:
+def validate_poll(config: ModelConfig, *, release: Release = NEWEST) -> None:
     """Refuse what Triton refuses when it reads the repository.
 
     Raises
     ------
     ModelConfigError
         At stage ``poll``, with the reason that Triton writes to its log.
-    NotYetError
-        The model is an ensemble.
 
     References
     ----------
     core: src/model_config_utils.cc, ValidateModelConfig
     """
     message = config.message
+    _check_fields(message, release)
     _check_backend(message)
     if message.max_batch_size < 0:
         _refuse(f"'max_batch_size' must be non-negative value for {message.name}")
@@ -37,15 +37,13 @@ def validate_poll(config: ModelConfig) -> None:
         _refuse_cached_sequences(message)
         check_sequence_batching(message)
     if message.HasField("ensemble_scheduling"):
+        check_ensemble(message)
+    elif message.platform == ENSEMBLE:
         _refuse(
-            f"ensemble scheduling cannot be set for model '{message.name}' whose "
-            f"platform is not {ENSEMBLE}"
+            f"ensemble scheduling must be set for ensemble {message.name} whose "
+            f"platform is {ENSEMBLE}"
         )
-    if config.decoupled and message.response_cache.enable:
-        _refuse(
-            f"Response Cache does not currently support model {message.name} with "
-            "'decoupled' transaction policy. Please disable the response cache."
-        )
+    _refuse_cached_decoupled(message, "poll")
 
 
 def validate_instances(config: ModelConfig, *, gpu_count: int = 0) -> None:
@@ -56,8 +54,14 @@ def validate_instances(config: ModelConfig, *, gpu_count: int = 0) -> None:
     ModelConfigError
         At stage ``create``: the backend is unknown, or an instance group does not
         fit the machine.
+    NotYetError
+        The model is an ensemble.
     """
     message = config.message
+    if message.platform == ENSEMBLE:
+        raise NotYetError(
+            f"model {message.name!r} is an ensemble; blsnb runs Python models only"
+        )
     _check_library(message)
     check_instance_groups(message, range(gpu_count))
 
@@ -83,11 +87,25 @@ def validate_create(
     ----------
     core: src/backend_model.cc, TritonModel::Create
     """
-    validate_instances(config, gpu_count=gpu_count)
     message = config.message
+    if message.platform == ENSEMBLE:
+        # Whether it is decoupled is known only now.
+        _refuse_cached_decoupled(message, "create")
+    else:
+        validate_instances(config, gpu_count=gpu_count)
     check_tensors(message)
     if model_dir is not None:
         _check_labels(message, model_dir)
+
+
+def _check_fields(message: Any, release: Release) -> None:
+    feature = "max_inflight_requests"
+    if message.ensemble_scheduling.max_inflight_requests and not has(feature, release):
+        raise ModelConfigError(
+            "failed to read text proto from config.pbtxt",
+            code="INTERNAL",
+            advice=too_new(feature),
+        )
 
 
 def _check_backend(message: Any) -> None:
@@ -97,11 +115,7 @@ def _check_backend(message: Any) -> None:
             f"Ensemble model '{message.name}' must have platform type '{ENSEMBLE}' "
             "and empty backend type"
         )
-    if ensemble:
-        raise NotYetError(
-            f"model {message.name!r} is an ensemble; blsnb runs Python models only"
-        )
-    if not message.backend:
+    if not ensemble and not message.backend:
         _refuse(f"unexpected platform type '{message.platform}' for {message.name}")
 
 
@@ -110,6 +124,15 @@ def _refuse_cached_sequences(message: Any) -> None:
         _refuse(
             f"Response Cache does not currently support model {message.name} with "
             "sequence batching scheduler. Please disable the response cache."
+        )
+
+
+def _refuse_cached_decoupled(message: Any, stage: str) -> None:
+    if message.model_transaction_policy.decoupled and message.response_cache.enable:
+        raise ModelConfigError(
+            f"Response Cache does not currently support model {message.name} with "
+            "'decoupled' transaction policy. Please disable the response cache.",
+            stage=stage,
         )
 
 

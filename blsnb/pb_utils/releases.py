@@ -25,6 +25,9 @@ FEATURES: dict[str, Feature] = {
     "iterator_cancel": Feature((25, 4), "cancel() of a ResponseIterator"),
     # A failed BLS call keeps its code; before, all are INTERNAL.
     "bls_error_codes": Feature((25, 4)),
+    "max_inflight_requests": Feature((25, 12), "max_inflight_requests of an ensemble"),
+    # An ensemble answers with an error when no step runs any more; before, at once.
+    "ensemble_waits_with_errors": Feature((26, 2)),
     # A name with a character that a shell would act on does not load.
     "checked_stub_names": Feature((25, 9)),
     "is_ready": Feature((26, 3), "is_ready() of a model"),

@@ -7,9 +7,12 @@ import pytest
 
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import parse_json, parse_pbtxt
+from blsnb.model.dependency_rules import Composing, validate_ensemble
 from blsnb.model.normalise import normalise
+from blsnb.release import OLDEST
 
 from .accepted import ACCEPTED
+from .ensembles import IO, ensemble, step
 
 GOLDEN = json.loads(Path(__file__, "../golden/accepted.json").resolve().read_text())
 
@@ -110,3 +113,35 @@ def test_what_is_no_configuration_is_refused(document: str) -> None:
     """Broken JSON, other JSON and wrong values are one kind of error."""
     with pytest.raises(ModelConfigError, match="Invalid config override: "):
         parse_json(document)
+
+
+ENSEMBLE = (
+    '{"name":"m","platform":"ensemble","backend":"","runtime":"","version_policy":'
+    '{"latest":{"num_versions":1}},"max_batch_size":0,"input":[{"name":"X","data_type":'
+    '"TYPE_FP32","format":"FORMAT_NONE","dims":[-1],"is_shape_tensor":false,'
+    '"allow_ragged_batch":false,"optional":false,"is_non_linear_format_io":false}],'
+    '"output":[{"name":"Y","data_type":"TYPE_FP32","dims":[-1],"label_filename":"",'
+    '"is_shape_tensor":false,"is_non_linear_format_io":false}],"batch_input":[],'
+    '"batch_output":[],"ensemble_scheduling":{"step":[{"model_name":"c",'
+    '"model_version":-1,"input_map":{"X":"X"},"output_map":{"Y":"Y"},'
+    '"model_namespace":""}]},"instance_group":[],"default_model_filename":"",'
+    '"cc_model_filenames":{},"metric_tags":{},"parameters":{},"model_warmup":[],'
+    '"model_transaction_policy":{"decoupled":false}}'
+)
+"""An ensemble of one step, as a real server 2.51 prints it."""
+
+
+def test_an_ensemble_is_printed_as_by_a_real_server() -> None:
+    """Without what it cannot have, and with the decoupled that was found out."""
+    config = normalise(parse_pbtxt(ensemble(step())), model_name="m")
+    loaded = validate_ensemble(config, {"c": Composing({1: parse_pbtxt(IO)})})
+
+    assert ENSEMBLE == loaded.to_json(OLDEST)
+
+
+def test_a_newer_release_has_newer_fields() -> None:
+    """In newer releases an ensemble says how many requests may be under way."""
+    config = parse_pbtxt(ensemble(step()))
+
+    assert 0 == config.to_dict()["ensemble_scheduling"]["max_inflight_requests"]
+    assert ["step"] == list(config.to_dict(OLDEST)["ensemble_scheduling"])

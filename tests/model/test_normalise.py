@@ -111,3 +111,19 @@ def test_normalising_twice_changes_nothing() -> None:
     once = normal("max_batch_size: 4 dynamic_batching {} instance_group [{}, {}]")
 
     assert once == normalise(once, model_name="m")
+
+
+def test_an_ensemble_is_left_without_instances_and_optimization() -> None:
+    """Triton refuses both there, so it writes none; no backend is deduced."""
+    config = normal(
+        "platform: 'ensemble' ensemble_scheduling { step { model_name: 'c' } }"
+    )
+    message = config.message
+
+    assert ("", "", []) == (
+        config.backend,
+        config.default_model_filename,
+        config.instance_names(),
+    )
+    assert not message.HasField("optimization")
+    assert 1 == message.version_policy.latest.num_versions

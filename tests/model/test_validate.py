@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from blsnb.errors import ModelConfigError, NotYetError
+from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig, parse_pbtxt
 from blsnb.model.normalise import normalise
 from blsnb.model.validate import (
@@ -92,14 +92,6 @@ def test_gpus_that_exist_are_accepted_and_listed() -> None:
             normal(f"{PLAIN} instance_group {{ kind: KIND_GPU gpus: 2 }}", 2),
             gpu_count=2,
         )
-
-
-def test_an_ensemble_is_not_yet_there() -> None:
-    """An ensemble is told apart from an invalid configuration."""
-    config = parse_pbtxt("name: 'e' platform: 'ensemble' ensemble_scheduling { }")
-
-    with pytest.raises(NotYetError, match="'e' is an ensemble"):
-        validate_poll(normalise(config, model_name="e", has_model_py=False))
 
 
 def test_instances_are_refused_before_the_model_completes_its_configuration() -> None:

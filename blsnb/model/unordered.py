@@ -1,4 +1,4 @@
-"""The order in which Triton visits the inputs of a request: that of its hash table.
+"""The order in which C++ visits the entries of a hash table, where Triton does.
 
 Error texts list names in this order, and of two faults it decides which is found.
 """
