@@ -1,0 +1,93 @@
+"""What a request of a sequence must say, in Triton's words."""
+
+from __future__ import annotations
+
+import itertools
+
+SequenceId = int | str
+"""A correlation id; 0 and ``""`` are none."""
+
+START = 1
+END = 2
+
+EXPIRED = "timeout of the corresponding sequence has been expired"
+EXPIRED_CODE = "UNAVAILABLE"
+
+
+class SequenceRefused(Exception):
+    """A request is no part of any sequence.
+
+    Parameters
+    ----------
+    message
+        Triton's text, to the letter.
+    code
+        Triton's name of the code.
+    """
+
+    def __init__(self, message: str, code: str = "INVALID_ARG") -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+
+
+class SequenceNumbers:
+    """Gives requests of an iterative model that are in no sequence one of their own.
+
+    References
+    ----------
+    core: src/sequence_utils.h, IterativeSequencer::SetupSequenceRequest
+    """
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+
+    def place(self, sequence: SequenceId, flags: int) -> tuple[SequenceId, int]:
+        """Return the correlation id and the flags that a new request goes by.
+
+        One that names its sequence keeps both: it must say START itself.
+        """
+        if sequence:
+            return sequence, flags
+        return next(self._numbers), START
+
+
+def check_alone(model: str, sequence: SequenceId, batch_size: int) -> None:
+    """Refuse what no sequence can take, whatever runs.
+
+    Raises
+    ------
+    SequenceRefused
+        The request is a batch, or has no correlation id.
+
+    References
+    ----------
+    core: src/sequence_batch_scheduler.cc, SequenceBatchScheduler::Enqueue
+    """
+    if batch_size > 1:
+        raise SequenceRefused(
+            f"inference request to model '{model}' must specify batch-size 1 due to "
+            "requirements of sequence batcher"
+        )
+    if not sequence:
+        raise SequenceRefused(
+            f"inference request to model '{model}' must specify a non-zero or "
+            "non-empty correlation ID"
+        )
+
+
+def no_start(model: str, sequence: SequenceId) -> SequenceRefused:
+    """Return the refusal of a request whose sequence is not there."""
+    return SequenceRefused(
+        f"inference request for sequence {sequence} to model '{model}' must specify "
+        "the START flag on the first request of the sequence"
+    )
+
+
+def conflict(model: str, sequence: SequenceId) -> str:
+    """Return what Triton logs of a START in the middle of a sequence."""
+    return (
+        f"sequence {sequence} for model '{model}' has a conflict. The previous "
+        "sequence did not end before this sequence start. Previous sequence will be "
+        "terminated early."
+    )

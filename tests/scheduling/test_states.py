@@ -1,0 +1,119 @@
+import numpy as np
+import pytest
+
+from blsnb.errors import ModelConfigError
+from blsnb.scheduling.states import States
+
+from .playing import config_of
+
+FILES = {
+    "numbers": np.arange(4, dtype=np.int32).tobytes(),
+    "short": b"12345",
+    "texts": b"\x02\0\0\0ab\x01\0\0\0c",
+}
+
+
+def read(name):
+    if name not in FILES:
+        raise FileNotFoundError(
+            2, "No such file or directory", f"/m/initial_state/{name}"
+        )
+    return FILES[name]
+
+
+def state(data_type="INT32", dims="2", initial="", number=""):
+    return (
+        f'state {{ input_name: "SI{number}" output_name: "SO{number}" '
+        f"data_type: TYPE_{data_type} dims: [ {dims} ] {initial} }}"
+    )
+
+
+def from_file(name, dims="2", data_type="INT32"):
+    return (
+        f'initial_state {{ name: "i" data_type: TYPE_{data_type} dims: [ {dims} ] '
+        f'data_file: "{name}" }}'
+    )
+
+
+def states(*texts, batch=4):
+    return States(config_of(f"direct {{}} {' '.join(texts)}", batch=batch), read)
+
+
+def test_a_state_starts_with_zeros():
+    """In the shape of the state; a dimension that varies is 1."""
+    (array,) = states(state("FP32", "-1, 2")).of().values()
+
+    assert ("float32", (1, 1, 2)) == (array.dtype.name, array.shape)
+    assert not array.any()
+
+
+def test_a_model_that_does_not_batch_has_states_without_batch_dimension():
+    """As its inputs."""
+    assert (2,) == states(state(), batch=0).of()["SI"].shape
+
+
+def test_texts_start_empty():
+    """As on the real server."""
+    assert [[b"", b""]] == states(state("STRING")).of()["SI"].tolist()
+
+
+def test_a_file_gives_the_first_elements():
+    """More than are needed are left alone."""
+    assert [[0, 1]] == states(state(initial=from_file("numbers"))).of()["SI"].tolist()
+    texts = states(state("STRING", "2", from_file("texts", data_type="STRING"))).of()
+    assert [[b"ab", b"c"]] == texts["SI"].tolist()
+
+
+def test_zero_data_is_zeros():
+    """Asked for in so many words."""
+    zero = (
+        'initial_state { name: "z" data_type: TYPE_INT32 dims: [ 2 ] zero_data: true }'
+    )
+    assert [[0, 0]] == states(state(initial=zero)).of()["SI"].tolist()
+
+
+def test_a_short_file_is_refused_in_tritons_words():
+    """Its text lacks a space."""
+    with pytest.raises(ModelConfigError) as refused:
+        states(state(dims="-1", initial=from_file("short", dims="3")))
+
+    assert "create" == refused.value.stage
+    assert "INVALID_ARG" == refused.value.code
+    assert (
+        "initial_state setting expects 12 bytes, but the data provided from shortonly "
+        "has 5 bytes."
+    ) == refused.value.message
+
+
+def test_a_missing_file_is_refused_in_tritons_words():
+    """With the path that the reader tried."""
+    with pytest.raises(ModelConfigError) as refused:
+        states(state(initial=from_file("none")))
+
+    assert "INTERNAL" == refused.value.code
+    assert (
+        "failed to open text file for read /m/initial_state/none: No such file or "
+        "directory"
+    ) == refused.value.message
+
+
+def test_each_request_gets_arrays_of_its_own():
+    """What a model writes into one is gone with the request."""
+    one = states(state())
+    one.of()["SI"][:] = 7
+
+    assert not one.of()["SI"].any()
+
+
+def test_outputs_of_states_are_known_so_that_nobody_gets_them():
+    """Of two states with one output Triton keeps the first."""
+    double = state(number="2").replace("SO2", "SO1")
+    found = states(state(number="1"), double, state(number="3"))
+
+    assert {"SO1", "SO3"} == found.outputs
+    assert {"SI1", "SI3"} == found.of().keys()
+
+
+def test_a_model_without_states_gets_no_inputs():
+    """Nor loses outputs."""
+    assert ({}, frozenset()) == (states().of(), states().outputs)
