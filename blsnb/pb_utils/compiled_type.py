@@ -82,3 +82,12 @@ class Compiled(metaclass=CompiledType):
             slot for c in type(self).__mro__ for slot in getattr(c, "__slots__", ())
         ]
         return any(hasattr(self, s) for s in slots if s.startswith("_") and s[1] != "_")
+
+
+def pass_for_base(cls: CompiledType) -> None:
+    """Let a class pass for the one that all compiled classes derive from."""
+    cls.__module__, cls.__qualname__ = "pybind11_builtins", "pybind11_object"
+    rename_type(cls, "pybind11_builtins.pybind11_object")
+
+
+pass_for_base(Compiled)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from blsnb.pb_utils.compiled_type import MODULE, CompiledType
+from blsnb.pb_utils.compiled_type import MODULE, CompiledType, pass_for_base
 from blsnb.pb_utils.signature import INT32, compiled, integer
 
 
@@ -52,6 +52,9 @@ class CompiledEnum(metaclass=CompiledType):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _member, (_ENUMS.index(type(self)), self._value)
+
+
+pass_for_base(CompiledEnum)
 
 
 def _member(number: int, value: int) -> CompiledEnum:

@@ -320,6 +320,7 @@ repr(GPU), repr(CPU)
 """
 
 MODULE = r"""
+pb_utils.Tensor.__mro__, type(CPU).__mro__, pb_utils.TritonError.__bases__
 pb_utils.get_model_dir(1)
 pb_utils.get_model_dir(a=1)
 pb_utils.get_model_dir.__name__
