@@ -151,8 +151,6 @@ class DynamicBatcher(Generic[T]):
 
     def _wakes(self) -> bool:
         """Whether a new request wakes the batcher, by what Triton knows then."""
-        if self._asleep is Asleep.A_START:
-            return True
         enough = self._queued_size >= self._next_preferred
         return self._has_slot and (bool(self._rules.equal.names) or enough)
 

@@ -50,9 +50,9 @@ class PriorityQueue(Generic[T]):
 
     @property
     def has_timeouts(self) -> bool:
-        """Whether somebody who waits may be refused."""
+        """Whether somebody who waits may be too late one day."""
         return any(
-            policy.timeout_us and not policy.delays and len(self._levels[level])
+            policy.timeout_us and len(self._levels[level])
             for level, policy in self._policies.items()
         )
 

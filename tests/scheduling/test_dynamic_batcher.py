@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
+
+from blsnb.scheduling.dynamic_batcher import DynamicBatcher
 
 from .virtual_server import Ask, asks, model, run
 
@@ -217,13 +223,57 @@ def test_who_left_a_batch_formed_ahead_is_executed():
     assert [] == outcome.cancelled
 
 
+def test_who_left_behind_a_frozen_batch_is_told_at_once():
+    """The next look is when the next request comes, though none can join the batch."""
+    other = {"shape": (3,)}
+    requests = [
+        BUSY,
+        Ask(1, 60),
+        Ask(2, 70, leaves_ms=75, **other),
+        Ask(3, 80, **other),
+    ]
+    outcome = run(model(), requests)
+
+    assert [(80, 2)] == outcome.cancelled
+    assert [[0], [1], [3]] == outcome.groups
+
+
+def test_a_late_look_takes_as_many_as_the_model_does():
+    """With priorities nothing is formed ahead, and all are late."""
+    delay = "max_queue_delay_microseconds: 100000 preferred_batch_size: [2]"
+    config = model(f"{delay} priority_levels: 1 default_priority_level: 1", largest=4)
+    outcome = run(config, [BUSY._replace(size=2), *burst(5)])
+
+    assert [(0, [0]), (500, [1, 2, 3, 4]), (510, [5])] == outcome.calls
+
+
+def _recorded() -> list[dict[str, Any]]:
+    return json.loads((Path(__file__).parent / "recorded_groupings.json").read_text())[
+        "cases"
+    ]
+
+
+@pytest.mark.parametrize("case", _recorded())
+def test_a_real_server_grouped_the_same(case):
+    """With nothing but preferred sizes and delays, where what it does is certain.
+
+    An execution there takes a few milliseconds more than the model sleeps.
+    """
+    config = model(
+        case["dynamic_batching"],
+        dims=case["dims"],
+        largest=case["max_batch_size"],
+        optional=case["optional"],
+    )
+    requests = [
+        Ask(n, at_ms, size, (length,), extra, executes_ms=sleeps_ms + 3)
+        for n, (at_ms, size, length, extra, sleeps_ms) in enumerate(case["requests"])
+    ]
+
+    assert [names for _, names in case["calls"]] == run(config, requests).groups
+
+
 def test_the_order_of_answers_is_the_configurations():
     """The batcher does not send answers."""
-    assert not _batcher(model()).preserve_ordering
-    assert _batcher(model("preserve_ordering: true")).preserve_ordering
-
-
-def _batcher(config):
-    from blsnb.scheduling.dynamic_batcher import DynamicBatcher
-
-    return DynamicBatcher(config)
+    assert not DynamicBatcher(model()).preserve_ordering
+    assert DynamicBatcher(model("preserve_ordering: true")).preserve_ordering

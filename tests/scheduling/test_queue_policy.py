@@ -89,6 +89,21 @@ def test_a_timeout_is_noticed_at_the_poll_of_a_busy_instance(first_ms, second_ms
     assert [(1000, 1), (1000, 2)] == outcome.rejected
 
 
+def test_the_poll_of_a_busy_instance_refuses_only_where_the_policy_does():
+    """Who is to be delayed is delayed when the queue is walked."""
+    late = policy(timeout_action="DELAY", default_timeout_microseconds=200_000)
+    own = (
+        "priority_queue_policy { key: 1 "
+        "value { default_timeout_microseconds: 200000 } }"
+    )
+    busy = BUSY._replace(executes_ms=2000)
+    requests = [busy, Ask(1, 60, priority=1), Ask(2, 70), Ask(3, 1900)]
+    outcome = run(model(f"{LEVELS} {late} {own}"), requests)
+
+    assert [(1000, 1)] == outcome.rejected
+    assert [[0], [3, 2]] == outcome.groups
+
+
 def test_a_timeout_ends_the_wait_for_a_delay():
     """Triton answers the first only after it has waited for the second."""
     delay = "max_queue_delay_microseconds: 600000"
