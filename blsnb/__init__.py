@@ -9,6 +9,7 @@ from blsnb.errors import (
     InferenceError,
     ModelConfigError,
     ModelLoadError,
+    TraceFileError,
     WouldHang,
 )
 from blsnb.options import options
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
         load_ipython_extension,
         unload_ipython_extension,
     )
-    from blsnb.run import Response, Run
+    from blsnb.run import Response, Run, load_trace
 
 __all__ = [
     "TRITON_RELEASE",
@@ -33,10 +34,12 @@ __all__ = [
     "Response",
     "Run",
     "Server",
+    "TraceFileError",
     "WouldHang",
     "async_infer",
     "infer",
     "load_ipython_extension",
+    "load_trace",
     "options",
     "server",
     "stream",
@@ -50,6 +53,7 @@ _HOMES = {
     "async_infer": "blsnb.magics.default",
     "infer": "blsnb.magics.default",
     "load_ipython_extension": "blsnb.magics.extension",
+    "load_trace": "blsnb.run",
     "server": "blsnb.magics.default",
     "stream": "blsnb.magics.default",
     "unload_ipython_extension": "blsnb.magics.extension",

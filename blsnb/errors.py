@@ -12,6 +12,7 @@
     ├── ServerClosedError     the server was closed
     ├── RepositoryError       a folder or file of a model repository cannot be used
     ├── TraceError            a recorded value is asked for that is not there
+    ├── TraceFileError        a file is no Triton trace
     └── NotYetError           part of Triton that this release does not have yet
 """
 
@@ -148,6 +149,10 @@ class RepositoryError(BlsnbError):
 
 class TraceError(BlsnbError):
     """A recorded value is asked for that the trace does not hold (any more)."""
+
+
+class TraceFileError(BlsnbError):
+    """A file holds no trace of a Triton server, or more than can be read."""
 
 
 class NotYetError(BlsnbError):

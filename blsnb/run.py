@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from blsnb.errors import NotYetError
+from blsnb.errors import NotYetError, TraceError
 from blsnb.options import options
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.recorder import RunRecord
@@ -56,10 +56,14 @@ class Response:
         ------
         KeyError
             The response has no such output; the text names those it has.
+        TraceError
+            It was read from a file that does not hold its value.
         """
         if name not in self._refs:
             known = ", ".join(self._refs) or "no outputs"
             raise KeyError(f"no output {name!r}; the response has {known}")
+        if self._refs[name].evicted:
+            raise TraceError(f"the trace file does not hold the value of {name!r}")
         if name not in self._arrays:
             self._arrays[name] = self._refs[name].view().copy()
         return self._arrays[name]
@@ -122,7 +126,7 @@ class Run:
         wall = (trace.end_ns - trace.start_ns) / 1e6
         failed = f", {trace.error_count} failed" if trace.error_count else ""
         return (
-            f"<Run {self.model_name}: {wall:.3g} ms, "
+            f"<{type(self).__name__} {self.model_name}: {wall:.3g} ms, "
             f"{_counted(trace.call_count, 'call')}, "
             f"{_counted(len(trace.models), 'model')}{failed}>"
         )
@@ -189,6 +193,26 @@ class Run:
         path.write_text(document.page(self.trace), encoding="utf-8")
         return path
 
+    def export_trace(self, path: str | Path, format: str = "triton") -> Path:
+        """Write the run's trace for other programs.
+
+        Parameters
+        ----------
+        format
+            ``"triton"``: the JSON that a Triton server writes, which `load_trace`
+            reads; ``"perfetto"``: the JSON that ui.perfetto.dev opens.
+
+        Raises
+        ------
+        ValueError
+            There is no such format.
+        OSError
+            The file cannot be written.
+        """
+        from blsnb.trace import export
+
+        return export.write_traces([self.trace], path, format)
+
     def plot(self) -> Any:
         """Return a matplotlib figure of the timeline."""
         from blsnb.views import figure
@@ -214,3 +238,58 @@ class Run:
             Always, in this release.
         """
         raise NotYetError("replaying a call comes with a later release")
+
+
+class ImportedRun(Run):
+    """A run that another server traced: read from a file, and looked at as any other.
+
+    Parameters
+    ----------
+    trace
+        What the file says of it.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        record = RunRecord(trace.run_id)
+        record.ended = True
+        root = trace.spans[trace.roots[0]]
+        answers = [response.outputs for response in root.responses]
+        answers = answers or ([root.outputs] if root.outputs else [])
+        responses = [
+            Response(outputs, None, number == len(answers), {})
+            for number, outputs in enumerate(answers, 1)
+        ]
+        super().__init__(trace.title, record, responses, root.error or None)
+        self._trace = trace
+
+    @property
+    def trace(self) -> Trace:
+        """The calls of this run, as values."""
+        return self._trace
+
+
+def load_trace(path: str | Path) -> list[Run]:
+    """Read a trace file that a Triton server wrote with ``--trace-config``.
+
+    Parameters
+    ----------
+    path
+        The file; or, of ``trace.json.0``, ``trace.json.1`` and so on, the name
+        without the number.
+
+    Returns
+    -------
+    list of Run
+        One for each request from outside, in the order in which they started. What
+        could not be read is left out, and each run says so.
+
+    Raises
+    ------
+    TraceFileError
+        Nothing in it is an event of a Triton trace, or it is larger than a gibibyte.
+    OSError
+        It cannot be opened.
+    """
+    from blsnb.trace import triton_import
+
+    return [ImportedRun(trace) for trace in triton_import.read_traces(path)]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from cells import CONFIG, DOUBLE, calling, cell
 
-from blsnb import InferenceError, Run, Server
-from blsnb.errors import NotYetError
+from blsnb import InferenceError, Run, Server, load_trace
+from blsnb.errors import NotYetError, TraceError
 from blsnb.run import Response
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import freeze
 
+RECORDED = Path(__file__).parent / "trace" / "golden" / "triton_2.51.0.json"
 X = {"X": np.array([1, 2], np.float32)}
 
 
@@ -133,3 +136,46 @@ def test_a_response_without_outputs_says_so():
     """Instead of a list of nothing."""
     with pytest.raises(KeyError, match="has no outputs"):
         Response((), None, True, {})["Y"]
+
+
+def test_a_run_leaves_as_a_trace_file_and_comes_back(run, tmp_path):
+    """Triton's own format: who was called with what, and when."""
+    path = run.export_trace(tmp_path / "run.json")
+    [imported] = load_trace(path)
+
+    assert repr(imported).startswith("<ImportedRun outer: ")
+    assert run["Y"].tolist() == imported["Y"].tolist()
+    assert [span.events for span in run.trace.spans] == [
+        span.events for span in imported.trace.spans
+    ]
+    assert imported is imported.keep()
+    assert "run.json" in imported.save(tmp_path / "run.html").read_text()
+
+
+def test_an_imported_run_has_the_responses_of_a_stream():
+    """And of a rejected request the reason that is known: none."""
+    runs = {run.trace.request_id: run for run in load_trace(RECORDED)}
+
+    stream = runs["s1"].responses
+    assert [[1, 2], [2, 3], [3, 4]] == [each["Y"].tolist() for each in stream]
+    assert [False, False, True] == [each.final for each in stream]
+    assert {} == runs["nar2"].outputs
+    assert "it was rejected" in runs["nar2"].error
+
+
+def test_a_value_that_a_file_does_not_hold_is_an_error():
+    """Other outputs of the same response can be read."""
+    runs = {run.trace.request_id: run for run in load_trace(RECORDED)}
+
+    assert [[1, 2], [255, 0]] == runs["types"]["UINT8"].tolist()
+    with pytest.raises(TraceError, match="does not hold the value of 'FP16'"):
+        runs["types"]["FP16"]
+
+
+def test_a_run_leaves_for_perfetto(run, tmp_path):
+    """Any other format is refused."""
+    path = run.export_trace(tmp_path / "run.json", format="perfetto")
+
+    assert path.read_text().startswith('{"displayTimeUnit":"ns","traceEvents":[')
+    with pytest.raises(ValueError, match="format must be"):
+        run.export_trace(path, format="xml")

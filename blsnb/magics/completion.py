@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.completer import SimpleCompletion, context_matcher
 
-from blsnb.magics import default, flags
+from blsnb.magics import default, flags, traces
 from blsnb.magics.operate import SUBCOMMANDS
 
 if TYPE_CHECKING:
@@ -61,9 +61,21 @@ def _subcommand(before: list[str]) -> Iterable[str]:
             return [*(_names() if not rest else ()), "--json"]
         case ["export", _, *_]:
             return [*_names(), "--force"]
+        case ["trace", *rest]:
+            return _trace(rest)
         case [subcommand] if subcommand in _OF_MODELS:
             return _names()
     return ()
+
+
+def _trace(before: list[str]) -> Iterable[str]:
+    if before[-1:] == ["--format"]:
+        return traces.FORMATS
+    if before[-1:] == ["--output"]:
+        return ()
+    server = default.started()
+    runs = [] if before or server is None else [record.id for record in server.runs]
+    return [*runs, "--format", "--output"]
 
 
 def _option(before: list[str], fragment: str) -> tuple[str, Iterable[str]]:

@@ -17,7 +17,7 @@ from IPython.core.magic import (
 from IPython.display import display
 
 from blsnb.errors import NotYetError
-from blsnb.magics import card, default, line
+from blsnb.magics import card, default, line, traces
 
 _MOST_LOG_LINES = 200
 _ANY = 1000
@@ -60,7 +60,7 @@ SUBCOMMANDS = {
     "export": Subcommand(
         "PATH [NAME ...] [--force]", "write a model repository for Triton", "_export"
     ),
-    "trace": Subcommand("[NAME]", "show recorded runs"),
+    "trace": Subcommand(traces.USAGE, traces.SUMMARY, "_trace"),
     "bench": Subcommand("NAME", "measure a model under load"),
 }
 
@@ -197,6 +197,9 @@ class OperateMagics(Magics):
         force = "--force" in options
         exported = default.server().export_repository(path, names, force=force)
         display(card.exported(exported), raw=True)
+
+    def _trace(self, text: str, namespace: Mapping[str, Any]) -> Any:
+        return traces.trace(line.words(text, namespace), namespace)
 
     def _help(self, text: str, namespace: Mapping[str, Any]) -> None:
         if not text:

@@ -149,13 +149,14 @@ def still(trace: Trace, state: wire.State | None = None) -> str:
     facts = ", ".join([heading(trace), *summary(trace, columns)])
     picture = base64.b64encode(snapshot(trace, state).encode()).decode()
     rows = "".join(map(_table_row, call_graph(trace, columns).boxes))
-    folded = "".join(f"<p>{_text(note)}</p>" for note in folded_note(trace))
+    notes = [*folded_note(trace), *trace.remarks]
+    said = "".join(f"<p>{_text(note)}</p>" for note in notes)
     return (
         f'<img alt="{_text(facts)}" style="max-width:100%" '
         f'src="data:image/svg+xml;base64,{picture}">'
         "<details><summary>Models</summary><table><thead><tr><th>model</th>"
         "<th>calls</th><th>own time</th><th>errors</th></tr></thead>"
-        f"<tbody>{rows}</tbody></table>{folded}</details>"
+        f"<tbody>{rows}</tbody></table>{said}</details>"
     )
 
 

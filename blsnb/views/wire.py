@@ -118,6 +118,7 @@ def assemble(
     placed = _place(columns, spans, numbered, names, buffer)
     if rows is not None:
         placed["row"] = buffer.add_column(np.array(rows, np.int32), "i4")
+    notes = [*trace.remarks, *notes]
     header = _header(trace, state) | _texts(trace, numbered, spans, notes)
     header["sources"] = _sources(trace, spans)
     header |= {"instances": names.listed(), "columns": placed, "ui": {"height": height}}
@@ -175,6 +176,8 @@ def _header(trace: Trace, state: State | None) -> Header:
     if trace.folded:
         # The rows are not all: what the page would count must be told.
         run |= {"calls": trace.call_count, "errors": trace.error_count}
+    if trace.file:
+        run["file"] = sendable(trace.file, _TEXT)
     return {
         "format": FORMAT,
         "run": run,
@@ -188,7 +191,8 @@ def _header(trace: Trace, state: State | None) -> Header:
 def _model(model: ModelInfo) -> Header:
     known: Header = {
         "name": sendable(model.name, _TEXT),
-        "version": model.version,
+        # A file need not tell it.
+        "version": "" if model.version < 0 else model.version,
         "backend": model.backend,
         "device": model.device,
         "kind": model.kind,

@@ -163,7 +163,10 @@ export class Inspector {
     const model = header.models[calls.model[call]];
     const chips: [string, string?][] = [[time(trace.duration[call])]];
     if (model.kind === "span") chips.push(["span"]);
-    else chips.push([model.backend], [model.device], [`v${model.version}`]);
+    else {
+      const version = model.version === "" ? "" : `v${model.version}`;
+      chips.push([model.backend], [model.device], [version]);
+    }
     chips.push(
       [header.instances[calls.instance[call]] ?? ""],
       [header.request_ids[call] ? `request ${header.request_ids[call]}` : ""],

@@ -185,6 +185,8 @@ export class TensorList {
   }
 
   #absent({ evicted, byte_size }: TensorEntry): string {
+    const { file } = this.#session.trace.header.run;
+    if (evicted && file) return `${file} does not hold its values.`;
     if (evicted) return "Its values were not kept: the trace budget was spent.";
     if (byte_size === 0) return "It has no elements.";
     return this.#session.kernel

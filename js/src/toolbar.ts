@@ -66,7 +66,8 @@ export class Toolbar {
   }
 
   draw(trace: Trace): void {
-    const { title, request_id, state, calls = trace.n, errors = trace.errors } = trace.header.run;
+    const { run } = trace.header;
+    const { title, request_id, state, calls = trace.n, errors = trace.errors } = run;
     const shown =
       state === "running"
         ? "running"
@@ -89,6 +90,7 @@ export class Toolbar {
     if (errors) facts.push(figure(count(errors), plural(errors, "error"), "failed"));
     if (shown === "running" || shown === "cancelled")
       facts.push(h("span", { class: shown }, shown));
+    if (run.file) facts.push(h("span", { class: "file" }, `from ${run.file}`));
     this.#facts.replaceChildren(...facts);
   }
 

@@ -95,6 +95,8 @@ export interface Run {
   /** Of all calls, where some are only counted and have no rows. */
   calls?: number;
   errors?: number;
+  /** What it was read from, if it was not seen here. */
+  file?: string;
 }
 
 export interface Header {

@@ -38,6 +38,8 @@ def texts(completer, text):
         ("%triton stats d", [("d", "double")]),
         ("%triton stats double --j", [("--j", "--json")]),
         ("%triton help un", [("un", "unload")]),
+        ("%triton trace --o", [("--o", "--output")]),
+        ("%triton trace x --format p", [("p", "perfetto")]),
         ("%%triton_model dou", [("dou", "double")]),
         ("%%triton_model m --ma", [("--ma", "--max-batch-size")]),
         ("%triton_model m --dec", [("--dec", "--decoupled")]),

@@ -25,8 +25,8 @@ def test_every_subcommand_of_the_design_is_there():
 
     assert sorted(designed.split()) == sorted(SUBCOMMANDS)
     later = [name for name, sub in SUBCOMMANDS.items() if not sub.method]
-    assert ["trace", "bench"] == later
-    assert 2 == help_text().count("(comes with a later release)")
+    assert ["bench"] == later
+    assert 1 == help_text().count("(comes with a later release)")
 
 
 def test_the_help_is_the_docstring(notebook):
@@ -52,7 +52,7 @@ def test_an_unknown_subcommand_is_named(notebook, line):
     assert ran.error is not None
 
 
-@pytest.mark.parametrize("name", ["trace", "bench"])
+@pytest.mark.parametrize("name", ["bench"])
 def test_what_comes_later_says_so(notebook, name):
     """Instead of a half-truth."""
     ran = notebook.run(f"%triton {name} x")

@@ -1815,6 +1815,8 @@ var TensorList = class {
     return h("div", { class: "detail" }, parts);
   }
   #absent({ evicted, byte_size }) {
+    const { file } = this.#session.trace.header.run;
+    if (evicted && file) return `${file} does not hold its values.`;
     if (evicted) return "Its values were not kept: the trace budget was spent.";
     if (byte_size === 0) return "It has no elements.";
     return this.#session.kernel ? "Nothing to preview." : "Its values are not embedded in this document.";
@@ -2015,7 +2017,10 @@ ${facts} ${run.state}`;
     const model = header.models[calls.model[call]];
     const chips = [[time(trace.duration[call])]];
     if (model.kind === "span") chips.push(["span"]);
-    else chips.push([model.backend], [model.device], [`v${model.version}`]);
+    else {
+      const version = model.version === "" ? "" : `v${model.version}`;
+      chips.push([model.backend], [model.device], [version]);
+    }
     chips.push(
       [header.instances[calls.instance[call]] ?? ""],
       [header.request_ids[call] ? `request ${header.request_ids[call]}` : ""]
@@ -3378,7 +3383,8 @@ var Toolbar = class {
     );
   }
   draw(trace) {
-    const { title, request_id, state, calls = trace.n, errors = trace.errors } = trace.header.run;
+    const { run } = trace.header;
+    const { title, request_id, state, calls = trace.n, errors = trace.errors } = run;
     const shown = state === "running" ? "running" : state === "cancelled" ? "cancelled" : errors ? "error" : "done";
     this.#state.className = `state ${shown}`;
     this.#state.setAttribute("aria-label", shown);
@@ -3394,6 +3400,7 @@ var Toolbar = class {
     if (errors) facts.push(figure(count(errors), plural(errors, "error"), "failed"));
     if (shown === "running" || shown === "cancelled")
       facts.push(h("span", { class: shown }, shown));
+    if (run.file) facts.push(h("span", { class: "file" }, `from ${run.file}`));
     this.#facts.replaceChildren(...facts);
   }
   press(critical) {

@@ -1,0 +1,146 @@
+"""``%triton trace``: runs listed, shown, read from files, written to files."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.error import UsageError
+from IPython.display import display
+
+from blsnb.magics import card, default
+from blsnb.magics.display import bundle, collapsed
+from blsnb.magics.flags import Flags, HelpAsked
+
+if TYPE_CHECKING:
+    from blsnb.trace.recorder import RunRecord
+    from blsnb.trace.spans import Trace
+
+USAGE = "[RUN | FILE] [--format triton|perfetto] [--output FILE]"
+SUMMARY = "list recorded runs, show one, read a Triton trace file, or write one"
+FORMATS = ("triton", "perfetto")
+_HEAD = ("run", "model", "request", "calls", "errors", "ms")
+_MOST = 12
+
+
+def trace_flags() -> Flags:
+    """Return the parser of ``%triton trace``."""
+    flags = Flags("%triton trace", SUMMARY)
+    add = flags.add_argument
+    add(
+        "what",
+        nargs="?",
+        metavar="RUN | FILE",
+        help="a variable that holds a run, or a list of them; the name that a run has "
+        "in the list; or a trace file of a Triton server. Nothing: the list",
+    )
+    add("--format", choices=FORMATS, default="triton", help="what to write (triton)")
+    add("--output", metavar="FILE", type=Path, help="where to write it")
+    return flags
+
+
+def trace(words: Sequence[str], namespace: Mapping[str, Any]) -> Any:
+    """Do what the words say; return the run if they name a single one.
+
+    Raises
+    ------
+    UsageError
+        They are wrong, or name nothing.
+    """
+    from blsnb.run import Run
+
+    try:
+        given = trace_flags().parse(words)
+    except HelpAsked:
+        return None
+    if given.what is None:
+        _list(given)
+        return None
+    found = _found(given.what, namespace)
+    if given.output is not None:
+        _write(found, given)
+    elif len(found) == 1 and isinstance(found[0], Run):
+        return found[0]
+    else:
+        _show(_traces(found))
+    return None
+
+
+def _list(given: argparse.Namespace) -> None:
+    if given.output is not None:
+        raise UsageError("%triton trace: which run? Name one before --output")
+    server = default.started()
+    records = [] if server is None else server.runs
+    rows = [_row(record) for record in records if record.calls]
+    if rows:
+        display(card.grid(_HEAD, rows), raw=True)
+    else:
+        print("No run has been recorded.")
+
+
+def _row(record: RunRecord) -> tuple[str, ...]:
+    root = record.calls[0]
+    trace = _trace_of(record)
+    wall_ns = trace.end_ns - trace.start_ns
+    return (
+        record.id,
+        root.model.name,
+        root.request_id,
+        f"{trace.call_count:,}",
+        f"{trace.error_count:,}",
+        f"{wall_ns / 1e6:,.3f}",
+    )
+
+
+def _trace_of(record: RunRecord) -> Trace:
+    from blsnb.run import take_trace
+
+    return take_trace(record)
+
+
+def _found(what: str, namespace: Mapping[str, Any]) -> list[Any]:
+    """Return the runs that a word names, or the trace of one that is recorded."""
+    from blsnb.run import Run, load_trace
+
+    value = namespace.get(what)
+    runs = value if isinstance(value, list | tuple) else [value]
+    if runs and all(isinstance(run, Run) for run in runs):
+        return list(runs)
+    server = default.started()
+    for record in [] if server is None else server.runs:
+        if record.id == what:
+            return [_trace_of(record)]
+    try:
+        return load_trace(what)
+    except OSError as error:
+        raise UsageError(
+            f"{what!r} is no variable that holds a run, no run of the list that "
+            f"%triton trace shows, and no file that can be read: {error.strerror}"
+        ) from error
+
+
+def _traces(found: Sequence[Any]) -> list[Trace]:
+    return [getattr(each, "trace", each) for each in found]
+
+
+def _write(found: Sequence[Any], given: argparse.Namespace) -> None:
+    from blsnb.trace.export import write_traces
+
+    try:
+        path = write_traces(_traces(found), given.output, given.format)
+    except OSError as error:
+        raise UsageError(f"{given.output} cannot be written: {error}") from error
+    opens = "https://ui.perfetto.dev opens it" if given.format == "perfetto" else ""
+    opens = opens or "blsnb.load_trace() reads it"
+    print(f"{path}: {path.stat().st_size:,} bytes; {opens}.")
+
+
+def _show(traces: Sequence[Trace]) -> None:
+    show = bundle if len(traces) == 1 else collapsed
+    for each in traces[:_MOST]:
+        display(show(each), raw=True)
+    left_out = len(traces) - _MOST
+    if left_out > 0:
+        print(f"… {left_out:,} more; blsnb.load_trace() returns them all.")

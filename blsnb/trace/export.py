@@ -1,0 +1,48 @@
+"""Traces written to files for other programs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from blsnb.trace.perfetto import perfetto_json
+from blsnb.trace.spans import Trace
+from blsnb.trace.triton_json import triton_json
+
+FORMATS: dict[str, Callable[[Iterable[Trace]], Iterator[str]]] = {
+    "triton": triton_json,
+    "perfetto": perfetto_json,
+}
+
+
+def write_traces(
+    traces: Iterable[Trace], path: str | os.PathLike[str], format: str = "triton"
+) -> Path:
+    """Write traces to a file, which is there only once it is whole.
+
+    Parameters
+    ----------
+    format
+        ``"triton"``: what a Triton server writes with ``--trace-config``;
+        ``"perfetto"``: what ui.perfetto.dev opens.
+
+    Raises
+    ------
+    ValueError
+        There is no such format.
+    OSError
+        The file cannot be written; what stood there before still does.
+    """
+    if format not in FORMATS:
+        known = " or ".join(map(repr, FORMATS))
+        raise ValueError(f"format must be {known}, not {format!r}")
+    path = Path(path)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(FORMATS[format](traces))
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+    return path

@@ -1,0 +1,197 @@
+"""From traces to the JSON that ui.perfetto.dev and chrome://tracing open."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from blsnb.tensors.ref import TensorRef
+from blsnb.trace.spans import Span, Trace
+
+_MOST_TEXT = 4096
+_FLOW = "call"
+
+Event = dict[str, Any]
+
+
+def perfetto_json(traces: Iterable[Trace]) -> Iterator[str]:
+    """Yield the text of a file in the Trace Event Format, piece by piece.
+
+    Each run is a process and each instance a track, which shows what it computes;
+    calls that overlap there have tracks beside it. Waiting in a queue is on tracks
+    of its own. Arrows lead from callers to the calls that they made.
+
+    References
+    ----------
+    perfetto: docs/getting-started/other-formats.md, "Chrome JSON format"
+    """
+    between = '{"displayTimeUnit":"ns","traceEvents":['
+    flows = itertools.count(1)
+    for process, trace in enumerate(traces, 1):
+        for event in _Process(process, trace, flows).events():
+            yield between + json.dumps(event, separators=(",", ":"))
+            between = ","
+    yield (between if between != "," else "") + "]}"
+
+
+class _Process:
+    """The events of one run.
+
+    Parameters
+    ----------
+    number
+        Its own among the runs of the file.
+    flows
+        Gives each arrow of the file a number.
+    """
+
+    def __init__(self, number: int, trace: Trace, flows: Iterator[int]) -> None:
+        self._number = number
+        self._trace = trace
+        self._flows = flows
+        self._start_ns = trace.start_ns
+        self._tracks = _tracks(trace)
+        named = sorted(set(self._tracks))
+        self._threads = {track: at for at, track in enumerate(named, 1)}
+
+    def events(self) -> Iterator[Event]:
+        """Yield all events: names first, then each call's."""
+        yield self._name("process_name", 0, _cut(self._trace.title or "no calls"))
+        for (name, lane), thread in self._threads.items():
+            beside = f" ({lane + 1})" if lane else ""
+            yield self._name("thread_name", thread, _cut(name) + beside)
+        for span in self._trace.spans:
+            yield from self._call(span)
+
+    def _name(self, what: str, thread: int, name: str) -> Event:
+        return self._event("M", what, thread, args={"name": name})
+
+    def _event(self, phase: str, name: str, thread: int, **fields: Any) -> Event:
+        return {
+            "ph": phase,
+            "name": name,
+            "pid": self._number,
+            "tid": thread,
+            **fields,
+        }
+
+    def _call(self, span: Span) -> Iterator[Event]:
+        thread = self._threads[self._tracks[span.index]]
+        name = _cut(self._trace.models[span.model].name)
+        start_ns, end_ns = computing(span, self._trace)
+        yield self._complete(name, thread, start_ns, end_ns, self._arguments(span))
+        for phase, begins_ns, ends_ns in _phases(span):
+            yield self._complete(phase, thread, begins_ns, ends_ns)
+        for response in span.responses:
+            at = min(max(response.ns, start_ns), end_ns)
+            yield self._event("i", "response", thread, ts=self._us(at), s="t")
+        yield from self._queue(span, name, thread)
+        if span.parent >= 0:
+            yield from self._arrow(self._trace.spans[span.parent], span)
+
+    def _complete(
+        self,
+        name: str,
+        thread: int,
+        start_ns: int,
+        end_ns: int,
+        args: Event | None = None,
+    ) -> Event:
+        # From ends that are rounded alike, so that what lies inside stays inside.
+        start, end = self._us(start_ns), self._us(end_ns)
+        fields: Event = {"cat": "triton", "ts": start, "dur": round(end - start, 3)}
+        if args:
+            fields["args"] = args
+        return self._event("X", name, thread, **fields)
+
+    def _queue(self, span: Span, name: str, thread: int) -> Iterator[Event]:
+        if not 0 < span.queue_start_ns <= span.compute_start_ns:
+            return
+        title = f"{name} queue"
+        known = {"cat": "queue", "id": f"{self._number}.{span.index}"}
+        for phase, ns in (("b", span.queue_start_ns), ("e", span.compute_start_ns)):
+            yield self._event(phase, title, thread, ts=self._us(ns), **known)
+
+    def _arrow(self, caller: Span, span: Span) -> Iterator[Event]:
+        """Yield both ends of an arrow; each must lie inside of its call."""
+        number = next(self._flows)
+        first_ns, last_ns = computing(caller, self._trace)
+        left_ns = min(max(span.request_start_ns, first_ns), last_ns)
+        came_ns, _ = computing(span, self._trace)
+        for phase, end, ns in (("s", caller, left_ns), ("f", span, came_ns)):
+            thread = self._threads[self._tracks[end.index]]
+            fields: Event = {"cat": _FLOW, "id": number, "ts": self._us(ns)}
+            if phase == "f":
+                fields["bp"] = "e"
+            yield self._event(phase, _FLOW, thread, **fields)
+
+    def _arguments(self, span: Span) -> Event:
+        model = self._trace.models[span.model]
+        outputs = [*span.outputs, *(r for each in span.responses for r in each.outputs)]
+        known: Event = {
+            "version": model.version,
+            "request_id": _cut(span.request_id),
+            "line": span.line,
+            "batch": span.batch,
+            "error": _cut(span.error),
+            "inputs": _shapes(span.inputs),
+            "outputs": _shapes(outputs),
+        }
+        return {name: value for name, value in known.items() if value}
+
+    def _us(self, ns: int) -> float:
+        return (ns - self._start_ns) / 1000
+
+
+def computing(span: Span, trace: Trace) -> tuple[int, int]:
+    """Return from when to when a call is on its instance, or under way without one."""
+    end_ns = span.request_end_ns or max(trace.taken_ns, span.request_start_ns)
+    if not span.compute_start_ns:
+        return span.request_start_ns, max(span.request_start_ns, end_ns)
+    return span.compute_start_ns, max(
+        span.compute_start_ns, span.compute_end_ns or end_ns
+    )
+
+
+def _phases(span: Span) -> Iterator[tuple[str, int, int]]:
+    """Yield the phases of a call that computed to its end."""
+    times = (
+        span.compute_start_ns,
+        span.compute_input_end_ns,
+        span.compute_output_start_ns,
+        span.compute_end_ns,
+    )
+    if all(times) and list(times) == sorted(times):
+        names = ("compute_input", "compute_infer", "compute_output")
+        yield from zip(names, times, times[1:], strict=False)
+
+
+def _tracks(trace: Trace) -> list[tuple[str, int]]:
+    """Return each call's track: its instance, and a lane where it overlaps no other."""
+    free: dict[str, list[tuple[int, int]]] = {}
+    tracks = [("", 0)] * len(trace.spans)
+    for span in sorted(trace.spans, key=lambda span: computing(span, trace)):
+        name = span.instance or trace.models[span.model].name
+        start_ns, end_ns = computing(span, trace)
+        lanes = free.setdefault(name, [])
+        if lanes and lanes[0][0] <= start_ns:
+            _, lane = heapq.heappop(lanes)
+        else:
+            lane = len(lanes)
+        heapq.heappush(lanes, (end_ns, lane))
+        tracks[span.index] = name, lane
+    return tracks
+
+
+def _shapes(refs: Iterable[TensorRef]) -> dict[str, str]:
+    return {
+        _cut(ref.name): f"{ref.dtype.datatype}[{','.join(map(str, ref.shape))}]"
+        for ref in refs
+    }
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MOST_TEXT else text[: _MOST_TEXT - 1] + "…"

@@ -1,0 +1,123 @@
+"""Specification of %triton trace."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import blsnb
+from blsnb import TraceFileError
+from blsnb.magics import default, traces
+from blsnb.trace.export import FORMATS
+
+from .models import DOUBLE
+
+RECORDED = Path(__file__).parents[1] / "trace" / "golden"
+EXAMPLE = RECORDED / "bls_trace_example.json"
+
+
+@pytest.fixture
+def asked(notebook):
+    """A notebook in which a model has answered."""
+    notebook.run(DOUBLE)
+    notebook.run("import blsnb")
+    notebook.run("run = blsnb.infer('double', {'X': [2.0]}, request_id='mine')")
+    return notebook
+
+
+def test_recorded_runs_are_a_table(asked):
+    """Each has a name, by which it is shown."""
+    [shown] = asked.run("%triton trace").outputs
+    head, row = shown["text/plain"].splitlines()
+    [ran] = asked.run(f"%triton trace {row.split()[0]}").texts
+
+    assert ["run", "model", "request", "calls", "errors", "ms"] == head.split()
+    assert ["double", "mine", "1", "0"] == row.split()[1:5]
+    assert ran.startswith("double · request mine: ")
+
+
+def test_without_runs_that_is_said(notebook):
+    """An empty table would say nothing."""
+    assert "No run has been recorded.\n" == notebook.run("%triton trace").stdout
+
+
+def test_a_variable_is_shown(asked):
+    """As if it were the last line of the cell."""
+    ran = asked.run("%triton trace run")
+
+    assert ran.value is asked.shell.user_ns["run"]
+    assert "text/html" in ran.outputs[0]
+
+
+def test_a_file_of_a_server_is_shown_and_is_a_run(notebook):
+    """The same view; it says where it was read."""
+    ran = notebook.run(f"imported = %triton trace {EXAMPLE}\nimported")
+
+    assert "Read from bls_trace_example.json" in ran.texts[0]
+    assert [2.0, 3.0, 4.0] == ran.value["Y"].tolist()
+
+
+def test_several_requests_of_a_file_are_folded_to_their_titles(notebook):
+    """The first ones; how many there are is said."""
+    ran = notebook.run(f"%triton trace {RECORDED / 'triton_2.51.0.json'}")
+
+    assert 12 == len(ran.outputs)
+    assert all("<details><summary>" in each["text/html"] for each in ran.outputs)
+    assert "… 6 more; blsnb.load_trace() returns them all.\n" == ran.stdout
+
+
+@pytest.mark.parametrize("runs", ["run", "[run, run]"])
+def test_a_run_is_written_for_triton(asked, tmp_path, runs):
+    """What is written can be read again."""
+    asked.run(f"runs = {runs}")
+    ran = asked.run(f"%triton trace runs --output {tmp_path / 'a b.json'}")
+    assert "UsageError" in ran.stderr
+    ran = asked.run(f"%triton trace runs --output '{tmp_path / 'a b.json'}'")
+
+    assert "blsnb.load_trace() reads it." in ran.stdout
+    found = blsnb.load_trace(tmp_path / "a b.json")
+    assert ["mine"] * (1 + runs.count(",")) == [r.trace.request_id for r in found]
+
+
+def test_a_run_is_written_for_perfetto(asked, tmp_path):
+    """And who opens it is said."""
+    file = tmp_path / "run.json"
+    ran = asked.run(f"%triton trace run --format perfetto --output {file}")
+
+    assert "https://ui.perfetto.dev opens it." in ran.stdout
+    assert "traceEvents" in json.loads(file.read_text())
+
+
+def test_the_formats_are_those_that_can_be_written():
+    """Named twice, since a parser must not import what writes."""
+    assert traces.FORMATS == tuple(FORMATS)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("nowhere", "'nowhere' is no variable that holds a run, no run of the list"),
+        ("--output x.json", "which run? Name one before --output"),
+        ("a b", "unrecognized arguments: b"),
+        ("a --format xml", "invalid choice: 'xml'"),
+        ("run --output /nowhere/x.json", "/nowhere/x.json cannot be written"),
+    ],
+)
+def test_what_is_wrong_is_said(asked, line, said):
+    """In one line, without a traceback."""
+    assert said in asked.run(f"%triton trace {line}").stderr
+
+
+def test_a_file_that_is_no_trace_is_an_error_of_ours(notebook, tmp_path):
+    """It names the file."""
+    (tmp_path / "x.json").write_text("{}")
+    ran = notebook.run(f"%triton trace {tmp_path / 'x.json'}")
+
+    assert isinstance(ran.error, TraceFileError)
+
+
+def test_help_is_the_parsers(notebook):
+    """Behind other words, too."""
+    assert "--format {triton,perfetto}" in notebook.run("%triton trace x --help").stdout
+    assert "%triton trace" in notebook.run("%triton trace --help").stdout
+    assert default.started() is None

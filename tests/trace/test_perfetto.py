@@ -1,0 +1,151 @@
+"""Runs that leave for ui.perfetto.dev, in the Trace Event Format."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import defaultdict
+
+import pytest
+from hypothesis import given, settings
+from trace_files import EXAMPLE, traces
+from views import samples
+
+from blsnb.trace.perfetto import perfetto_json
+from blsnb.trace.spans import Trace
+from blsnb.trace.triton_import import read_traces
+
+FIELDS = {
+    "M": {"args"},
+    "X": {"cat", "ts", "dur"},
+    "b": {"cat", "ts", "id"},
+    "e": {"cat", "ts", "id"},
+    "s": {"cat", "ts", "id"},
+    "f": {"cat", "ts", "id", "bp"},
+    "i": {"ts", "s"},
+}
+"""Of each kind of event, the fields it must have beside those that all have."""
+
+
+def events_of(*runs: Trace) -> list[dict]:
+    read = json.loads("".join(perfetto_json(runs)))
+    assert {"displayTimeUnit", "traceEvents"} == read.keys()
+    return read["traceEvents"]
+
+
+def check(events: list[dict]) -> None:
+    """Assert what the format asks of all events together."""
+    slices, flows, waits = defaultdict(list), defaultdict(list), defaultdict(list)
+    for event in events:
+        fields = event.keys() - {"ph", "name", "pid", "tid", "args"}
+        assert FIELDS[event["ph"]] - {"args"} == fields
+        assert isinstance(event["name"], str)
+        if event["ph"] == "X":
+            assert event["ts"] >= 0
+            assert event["dur"] >= 0
+            slices[event["pid"], event["tid"]].append(event)
+        elif event["ph"] in "sf":
+            flows[event["id"]].append(event)
+        elif event["ph"] in "be":
+            waits[event["id"]].append(event)
+    for pair in (*flows.values(), *waits.values()):
+        assert len(pair) == 2
+    for track in slices.values():
+        check_nesting(track)
+    for flow in flows.values():
+        for end in flow:
+            inside = [covers(e, end["ts"]) for e in slices[end["pid"], end["tid"]]]
+            assert any(inside)
+
+
+def check_nesting(track: list[dict]) -> None:
+    """Slices of one track are one after the other, or one inside the other."""
+    calls = [event for event in track if not event["name"].startswith("compute_")]
+    calls.sort(key=lambda event: (event["ts"], event["dur"]))
+    for earlier, later in itertools.pairwise(calls):
+        assert earlier["ts"] + earlier["dur"] <= later["ts"] + 1e-3
+    for phase in track:
+        end = phase["ts"] + phase["dur"]
+        assert any(covers(c, phase["ts"]) and covers(c, end) for c in calls)
+
+
+def covers(event: dict, ts: float) -> bool:
+    return event["ts"] - 1e-3 <= ts <= event["ts"] + event["dur"] + 1e-3
+
+
+def named(events: list[dict], kind: str) -> dict[tuple[int, int], str]:
+    return {
+        (event["pid"], event["tid"]): event["args"]["name"]
+        for event in events
+        if event["name"] == kind
+    }
+
+
+def test_each_instance_has_a_track():
+    """Calls of one that overlap, as in a stream, have a track beside it."""
+    events = events_of(samples.invoice_run())
+
+    tracks = sorted(named(events, "thread_name").values())
+    assert "crop_recognizer_0_0" in tracks
+    assert "invoice_pipeline_0_0" in tracks
+    assert len(tracks) == len(set(tracks))
+    assert ["invoice_pipeline"] == list(named(events, "process_name").values())
+
+
+def test_a_call_says_what_went_in_and_out():
+    """Shapes and types, no values; its error, too."""
+    events = events_of(samples.invoice_run())
+    [root] = [e for e in events if e["ph"] == "X" and e["name"] == "invoice_pipeline"]
+
+    assert {"IMAGE": "UINT8[1,224,168,3]", "PROMPT": "BYTES[1]"} == (
+        root["args"]["inputs"]
+    )
+    assert "7f3a" == root["args"]["request_id"]
+    errors = [e["args"]["error"] for e in events if "error" in e.get("args", {})]
+    assert 3 == len(errors)
+
+
+def test_arrows_lead_from_callers_to_calls():
+    """One for each call that a model made."""
+    run = samples.invoice_run()
+    events = events_of(run)
+    tracks = named(events, "thread_name")
+
+    arrows = defaultdict(dict)
+    for event in events:
+        if event["ph"] in "sf":
+            arrows[event["id"]][event["ph"]] = tracks[event["pid"], event["tid"]]
+    assert len(run.spans) - 1 == len(arrows)
+    assert {"s": "rerank_0_0", "f": "embedder_0_0"} in arrows.values()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        samples.invoice_run,
+        samples.running_run,
+        samples.hostile_run,
+        lambda: samples.batch_run(1000),
+        lambda: read_traces(EXAMPLE)[0],
+    ],
+)
+def test_events_have_the_fields_that_the_format_asks_for(make):
+    """And slices of a track do not cross."""
+    check(events_of(make()))
+
+
+@settings(deadline=None)
+@given(traces())
+def test_so_have_those_of_any_run(trace):
+    """Whatever times its calls have."""
+    check(events_of(trace))
+
+
+def test_several_runs_are_processes_of_one_file():
+    """Each with tracks of its own, and arrows that do not mix."""
+    [example] = read_traces(EXAMPLE)
+    events = events_of(samples.invoice_run(), example)
+
+    check(events)
+    assert {1, 2} == {event["pid"] for event in events}
+    assert [] == events_of()
