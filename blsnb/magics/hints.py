@@ -44,11 +44,32 @@ def _not_an_array(found: re.Match[str], namespace: Mapping[str, Any]) -> str:
     )
 
 
+def _no_exception(found: re.Match[str], namespace: Mapping[str, Any]) -> str:
+    return (
+        "TritonError is a value, not an exception: return pb_utils.InferenceResponse("
+        "error=pb_utils.TritonError(...)) for this request, or raise "
+        "pb_utils.TritonModelException(...) to fail all of the batch."
+    )
+
+
+def _no_tensor(found: re.Match[str], namespace: Mapping[str, Any]) -> str:
+    return (
+        "get_input_tensor_by_name() and get_output_tensor_by_name() return None where "
+        "there is no tensor of that name. Compare the name with the configuration; and "
+        "ask a BLS response has_error() first: a failed one has no outputs."
+    )
+
+
 _HINTS: tuple[tuple[re.Pattern[str], _Hint], ...] = (
     (re.compile(r"NameError: name '(?P<name>\w+)' is not defined"), _notebook_name),
     (re.compile(r"has no attribute 'TritonPythonModel'"), _no_model_class),
     (re.compile(r"-> \d+ +[%!]\w"), _magic_line),
     (re.compile(r"Tensor\(arg0: str, arg1: numpy\.ndarray\)\n"), _not_an_array),
+    (
+        re.compile(r"raise .*TritonError\([\s\S]*must derive from BaseException"),
+        _no_exception,
+    ),
+    (re.compile(r"'NoneType' object has no attribute 'as_numpy'"), _no_tensor),
 )
 
 

@@ -240,6 +240,23 @@ def test_a_cell_without_the_class_says_its_name(notebook):
     assert "define class TritonPythonModel with a method execute" in ran.report
 
 
+def test_an_error_that_is_raised_gets_a_note(notebook):
+    """TritonError is a value; Python's own words do not say of what."""
+    raising = "raise pb_utils.TritonError('no')"
+    notebook.run(DOUBLE.replace("answers = []", raising))
+    ran = notebook.run(infer("double"))
+
+    assert "TritonError is a value, not an exception" in ran.report
+
+
+def test_a_tensor_that_is_not_there_gets_a_note(notebook):
+    """A wrong name is no error by itself, only what comes of it."""
+    notebook.run(DOUBLE.replace('request, "X"', 'request, "x"'))
+    ran = notebook.run(infer("double"))
+
+    assert "return None where there is no tensor of that name" in ran.report
+
+
 def test_a_malformed_configuration_is_shown_at_the_cells_line(notebook):
     """Line of the cell, line and column of the file, and the line itself."""
     ran = notebook.run("%%triton_config double\nmax_batch_size: 4\nfoo: 3\n")
