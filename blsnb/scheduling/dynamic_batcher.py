@@ -151,6 +151,8 @@ class DynamicBatcher(Generic[T]):
 
     def _wakes(self) -> bool:
         """Whether a new request wakes the batcher, by what Triton knows then."""
+        # Triton keeps the next size when all whom it expected have left, so that one
+        # may wait for up to half a second while an instance is idle.
         enough = self._queued_size >= self._next_preferred
         return self._has_slot and (bool(self._rules.equal.names) or enough)
 

@@ -117,7 +117,7 @@ def level_of(ask: Ask) -> int:
 def test_nobody_waits_for_longer_than_the_delay_while_an_instance_is_idle(
     settings, requests
 ):
-    """Without timeouts: after one, Triton itself may sleep on."""
+    """Where none is too late and none leaves: after that, Triton itself sleeps on."""
     config, delay_ms = settings
     outcome = run(config, requests)
     busy = [

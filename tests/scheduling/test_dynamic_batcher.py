@@ -238,6 +238,14 @@ def test_who_left_behind_a_frozen_batch_is_told_at_once():
     assert [[0], [1], [3]] == outcome.groups
 
 
+def test_after_all_have_left_a_fixed_shape_may_wait_for_the_next_poll():
+    """Though its delay is over and an instance idle, as the real server showed it."""
+    requests = [Ask(0, 0, leaves_ms=50), Ask(1, 300)]
+    config = model("max_queue_delay_microseconds: 200000", dims=2)
+
+    assert [(700, [1])] == run(config, requests).calls
+
+
 def test_a_late_look_takes_as_many_as_the_model_does():
     """With priorities nothing is formed ahead, and all are late."""
     delay = "max_queue_delay_microseconds: 100000 preferred_batch_size: [2]"

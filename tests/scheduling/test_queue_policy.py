@@ -133,6 +133,22 @@ def test_delayed_requests_go_behind_those_in_time():
     assert [(0, [0]), (300, [3, 4]), (310, [1, 2])] == outcome.calls
 
 
+def test_a_delayed_request_is_executed_though_nobody_wants_it():
+    """Only those in time are asked, as the real server showed it."""
+    late = policy(timeout_action="DELAY", default_timeout_microseconds=50_000)
+    times = {"executes_ms": 200}
+    requests = [
+        BUSY._replace(executes_ms=300),
+        Ask(1, 30, **times),
+        Ask(2, 60, leaves_ms=350, **times),
+        Ask(3, 70),
+    ]
+    outcome = run(model(late, largest=1), requests)
+
+    assert [(0, [0]), (300, [1]), (500, [2]), (700, [3])] == outcome.calls
+    assert [] == outcome.cancelled
+
+
 def test_a_delayed_request_stays_before_the_next_level():
     """It goes behind those of its own level only."""
     late = policy(timeout_action="DELAY", default_timeout_microseconds=100_000)
