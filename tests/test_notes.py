@@ -80,6 +80,18 @@ def test_a_call_without_a_trace_is_noted_once_in_a_run(noted):
     assert note.startswith(f"The call of callee in line {line} is made without trace=")
 
 
+def test_a_call_whose_line_is_not_known_is_noted_without_one(noted):
+    """A pool's thread calls `exec` itself: no line of the model does."""
+    run = noted(
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "with ThreadPoolExecutor(1) as pool:\n"
+        '    answer = pool.submit(ask("callee", request).exec).result()\n'
+        "return [answer]"
+    )
+
+    assert run.notes[0].startswith("The call of callee is made without trace=")
+
+
 def test_a_call_with_a_trace_needs_no_note(noted):
     """It is as Triton wants it."""
     assert [] == noted(f"return [{TRACED}.exec()]").notes

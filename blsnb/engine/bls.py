@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from blsnb.engine.failure import is_ours
-from blsnb.engine.inflight import Execution, Inflight, current_execution
+from blsnb.engine.inflight import Execution, Inflight, call_in, current_execution
 from blsnb.engine.root import RootRequest, Unwind
 from blsnb.engine.streaming import Readable, Single
 from blsnb.engine.validation import RequestError
@@ -209,7 +209,7 @@ class InstanceBackend:
         """Note, once in a run, a call that Triton's trace would not show."""
         self._noted_root = parent.root
         parent.note(
-            f"The call of {model_name} in line {line} is made without "
+            f"{call_in(model_name, line)} is made without "
             "trace=request.trace(): Triton's own trace would not show it."
         )
 

@@ -148,6 +148,11 @@ class Inflight:
         return self
 
 
+def call_in(model_name: str, line: int) -> str:
+    """Return what a note calls a BLS call; its line is 0 where nothing tells it."""
+    return f"The call of {model_name}{f' in line {line}' if line else ''}"
+
+
 current_execution: ContextVar[Execution | None] = ContextVar(
     "blsnb_execution", default=None
 )
@@ -199,8 +204,8 @@ class Execution:
         for response, model_name, line in self.watched or ():
             if is_unasked(response):
                 self.inflight.note(
-                    f"The call of {model_name} in line {line} failed, and nobody asked "
-                    "its response has_error(): a failed BLS call does not raise."
+                    f"{call_in(model_name, line)} failed, and nobody asked its "
+                    "response has_error(): a failed BLS call does not raise."
                 )
 
     @property
