@@ -54,9 +54,18 @@ class States:
             for state in states.values()
         }
 
-    def of(self) -> dict[str, NDArray[Any]]:
-        """Return a request's state tensors by name, as arrays of the caller's own."""
-        return {name: array.copy() for name, array in self._initial.items()}
+    def of(self, ready: bool = True) -> dict[str, NDArray[Any]]:
+        """Return a request's state tensors by name, as arrays of the caller's own.
+
+        Parameters
+        ----------
+        ready
+            False for a null request, which has no state: empty texts, and numbers
+            that mean nothing.
+        """
+        if ready:
+            return {name: array.copy() for name, array in self._initial.items()}
+        return {name: _nothing(array) for name, array in self._initial.items()}
 
 
 def _initial(
@@ -103,6 +112,11 @@ def _data(initial: Any, dtype: DType, read: Callable[[str], bytes]) -> bytes:
             advice=f"The file in {FOLDER} holds the elements' bytes, one by one.",
         )
     return found
+
+
+def _nothing(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a state of the same shape and type without content."""
+    return np.full_like(array, b"" if array.dtype == object else 0)
 
 
 def _texts(data: bytes, shape: list[int]) -> NDArray[Any]:

@@ -41,7 +41,7 @@ def states(*texts, batch=4):
 
 def test_a_state_starts_with_zeros():
     """In the shape of the state; a dimension that varies is 1."""
-    (array,) = states(state("FP32", "-1, 2")).of().values()
+    (array,) = states(state("FP32", "-1, 2")).of(True).values()
 
     assert ("float32", (1, 1, 2)) == (array.dtype.name, array.shape)
     assert not array.any()
@@ -49,18 +49,22 @@ def test_a_state_starts_with_zeros():
 
 def test_a_model_that_does_not_batch_has_states_without_batch_dimension():
     """As its inputs."""
-    assert (2,) == states(state(), batch=0).of()["SI"].shape
+    assert (2,) == states(state(), batch=0).of(True)["SI"].shape
 
 
 def test_texts_start_empty():
     """As on the real server."""
-    assert [[b"", b""]] == states(state("STRING")).of()["SI"].tolist()
+    assert [[b"", b""]] == states(state("STRING")).of(True)["SI"].tolist()
 
 
 def test_a_file_gives_the_first_elements():
     """More than are needed are left alone."""
-    assert [[0, 1]] == states(state(initial=from_file("numbers"))).of()["SI"].tolist()
-    texts = states(state("STRING", "2", from_file("texts", data_type="STRING"))).of()
+    assert [[0, 1]] == states(state(initial=from_file("numbers"))).of(True)[
+        "SI"
+    ].tolist()
+    texts = states(state("STRING", "2", from_file("texts", data_type="STRING"))).of(
+        True
+    )
     assert [[b"ab", b"c"]] == texts["SI"].tolist()
 
 
@@ -69,7 +73,7 @@ def test_zero_data_is_zeros():
     zero = (
         'initial_state { name: "z" data_type: TYPE_INT32 dims: [ 2 ] zero_data: true }'
     )
-    assert [[0, 0]] == states(state(initial=zero)).of()["SI"].tolist()
+    assert [[0, 0]] == states(state(initial=zero)).of(True)["SI"].tolist()
 
 
 def test_a_short_file_is_refused_in_tritons_words():
@@ -100,9 +104,21 @@ def test_a_missing_file_is_refused_in_tritons_words():
 def test_each_request_gets_arrays_of_its_own():
     """What a model writes into one is gone with the request."""
     one = states(state())
-    one.of()["SI"][:] = 7
+    one.of(True)["SI"][:] = 7
 
-    assert not one.of()["SI"].any()
+    assert not one.of(True)["SI"].any()
+
+
+@pytest.mark.parametrize(
+    ("data_type", "file", "nothing"),
+    [("INT32", "numbers", [[0, 0]]), ("STRING", "texts", [[b"", b""]])],
+)
+def test_a_null_request_has_no_initial_state(data_type, file, nothing):
+    """Numbers are whatever Triton's memory held; zeros here."""
+    one = states(state(data_type, initial=from_file(file, data_type=data_type)))
+
+    assert nothing == one.of(False)["SI"].tolist()
+    assert nothing != one.of(True)["SI"].tolist()
 
 
 def test_outputs_of_states_are_known_so_that_nobody_gets_them():
@@ -111,9 +127,9 @@ def test_outputs_of_states_are_known_so_that_nobody_gets_them():
     found = states(state(number="1"), double, state(number="3"))
 
     assert {"SO1", "SO3"} == found.outputs
-    assert {"SI1", "SI3"} == found.of().keys()
+    assert {"SI1", "SI3"} == found.of(True).keys()
 
 
 def test_a_model_without_states_gets_no_inputs():
     """Nor loses outputs."""
-    assert ({}, frozenset()) == (states().of(), states().outputs)
+    assert ({}, frozenset()) == (states().of(True), states().outputs)
