@@ -25,35 +25,32 @@ class PriorityQueue(Generic[T]):
     def __init__(self, batching: Any) -> None:
         self._most = int(batching.priority_levels)
         self._default = int(batching.default_priority_level)
-        default = QueuePolicy.of(batching.default_queue_policy)
-        levels = range(1, self._most + 1) if self._most else (0,)
-        own = {
-            int(level): QueuePolicy.of(policy)
-            for level, policy in batching.priority_queue_policy.items()
+        self._default_policy = QueuePolicy.of(batching.default_queue_policy)
+        policies = batching.priority_queue_policy.items() if self._most else ()
+        self._policies = {
+            int(level): QueuePolicy.of(policy) for level, policy in policies
         }
-        self._policies = {level: own.get(level, default) for level in levels}
-        self._levels = {
-            level: PolicyQueue[T](policy) for level, policy in self._policies.items()
-        }
+        # Only those on which somebody waits: there may be billions of levels.
+        self._levels: dict[int, PolicyQueue[T]] = {}
 
     def __len__(self) -> int:
         return sum(map(len, self._levels.values()))
 
     def __iter__(self) -> Iterator[Waiting[T]]:
-        for queue in self._levels.values():
+        for queue in self._in_order():
             yield from queue
 
     @property
     def waits_for_all(self) -> bool:
         """Whether there are neither levels nor a policy: first come, first served."""
-        return not self._most and self._policies[0].waits_for_all
+        return not self._most and self._default_policy.waits_for_all
 
     @property
     def has_timeouts(self) -> bool:
         """Whether somebody who waits may be too late one day."""
         return any(
-            policy.timeout_us and len(self._levels[level])
-            for level, policy in self._policies.items()
+            self._policy(level).timeout_us and len(queue)
+            for level, queue in self._levels.items()
         )
 
     def level_of(self, priority: int) -> int:
@@ -75,14 +72,17 @@ class PriorityQueue(Generic[T]):
         QueueFull
             As many wait on this level as its policy allows.
         """
-        self._levels[self.level_of(queued.priority)].add(queued, now_ns)
+        level = self.level_of(queued.priority)
+        if level not in self._levels:
+            self._levels[level] = PolicyQueue(self._policy(level))
+        self._levels[level].add(queued, now_ns)
 
     def walk(self, now_ns: int, skipped: Skipped[T]) -> Iterator[Waiting[T]]:
         """Yield who is due, in order; the policy meets each just before it is yielded.
 
         So who stands behind the place where a caller stops is not looked at.
         """
-        for queue in self._levels.values():
+        for queue in self._in_order():
             index = 0
             while (waiting := queue.at(index, now_ns, skipped)) is not None:
                 yield waiting
@@ -90,12 +90,16 @@ class PriorityQueue(Generic[T]):
 
     def take(self, count: int) -> list[Queued[T]]:
         """Remove the first so many, in order."""
-        return [self._first().take() for _ in range(count)]
+        taken = [self._first().take() for _ in range(count)]
+        self._levels = {
+            level: queue for level, queue in self._levels.items() if len(queue)
+        }
+        return taken
 
     def reject_expired(self, now_ns: int) -> Skipped[T]:
         """Remove all that may be refused and are too late."""
         skipped = Skipped[T]()
-        for queue in self._levels.values():
+        for queue in self._in_order():
             queue.reject_expired(now_ns, skipped)
         return skipped
 
@@ -103,5 +107,11 @@ class PriorityQueue(Generic[T]):
         """Remove one request; False if it is not here."""
         return any(queue.remove(queued) for queue in self._levels.values())
 
+    def _policy(self, level: int) -> QueuePolicy:
+        return self._policies.get(level, self._default_policy)
+
+    def _in_order(self) -> list[PolicyQueue[T]]:
+        return [self._levels[level] for level in sorted(self._levels)]
+
     def _first(self) -> PolicyQueue[T]:
-        return next(queue for queue in self._levels.values() if len(queue))
+        return next(queue for queue in self._in_order() if len(queue))

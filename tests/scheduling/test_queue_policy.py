@@ -37,6 +37,14 @@ def test_the_highest_level_leaves_first():
     assert [(0, [0]), (500, [4, 3, 5, 6, 1, 2])] == outcome.calls
 
 
+def test_a_model_may_have_more_levels_than_memory_holds():
+    """Only those on which somebody waits are kept."""
+    settings = f"priority_levels: {2**63} default_priority_level: {2**62}"
+    outcome = run(model(settings), with_priorities(0, 2**62 - 1, 2**63))
+
+    assert [[0], [2, 1, 3]] == outcome.groups
+
+
 def test_with_priorities_nothing_is_formed_ahead():
     """Else the two lowest, which came first, would have left first."""
     config = model(f"{LEVELS} preferred_batch_size: [2]")
