@@ -145,13 +145,18 @@ class Catalog:
         return not served.says_ready or not served.unready()
 
     def index(self, name: str) -> list[dict[str, str]]:
-        """Return the rows of a model in Triton's repository index."""
-        rows = [
+        """Return the rows of a model in Triton's repository index.
+
+        A model that was not taken up has one; one that was, and has no version that
+        could be loaded, has none.
+        """
+        if name not in self._states:
+            return [{"name": name}]
+        return [
             {"name": name, "version": str(number), "state": state}
             | ({"reason": reason} if reason else {})
             for number, (state, reason) in sorted(self.states(name).items())
         ]
-        return rows or [{"name": name}]
 
     def statistics(
         self, name: str | None = None, version: int = -1

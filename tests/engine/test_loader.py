@@ -7,7 +7,7 @@ import pytest
 import stage
 from cells import CONFIG, DOUBLE, LIFE, TRIPLE, cell
 
-from blsnb.errors import InferenceError
+from blsnb.errors import InferenceError, ModelLoadError
 
 X = {"X": np.array([1, 2], np.float32)}
 
@@ -192,3 +192,15 @@ def test_a_model_without_execute_is_ready_and_fails(server):
 
     with pytest.raises(InferenceError, match="does not implement `execute` method"):
         server.infer("model", X)
+
+
+def test_a_model_without_versions_has_no_row_in_the_index(server):
+    """As on Triton, once its load was tried; before that it has its name alone."""
+    folder = server.repository.private_root / "m"
+    folder.mkdir()
+    (folder / "config.pbtxt").write_text('backend: "python"')
+    assert [{"name": "m"}] == server.index()
+
+    with pytest.raises(ModelLoadError, match="at least one version must be available"):
+        server.load("m")
+    assert [] == server.index()

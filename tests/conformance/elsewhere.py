@@ -1,0 +1,229 @@
+"""Servers of a test's own: other arguments, repositories that it writes itself."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import shutil
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+import grpc
+from tritonclient.grpc import service_pb2 as pb
+
+from blsnb import InferenceError, ModelLoadError, Server
+
+from .blsnb_target import GRPC_CODES
+from .targets import Failure, Target
+from .triton_env import installed
+from .triton_server import ServerDiedError, TritonServer
+
+CALL_S = 20.0
+WAIT_S = 30.0
+PAUSE_S = 0.05
+MODEL = """
+import numpy as np
+import triton_python_backend_utils as pb_utils
+class TritonPythonModel:
+    def initialize(self, args):
+        {initialize}
+    def execute(self, requests):
+        y = pb_utils.Tensor("Y", np.array([{answer}], np.int32))
+        return [pb_utils.InferenceResponse([y]) for _ in requests]
+"""
+CONFIG = 'backend: "python" output { name: "Y" data_type: TYPE_INT32 dims: [ 1 ] }'
+
+
+def put(
+    folder: Path,
+    name: str,
+    answer: int = 1,
+    *,
+    version: str = "1",
+    initialize: str = "pass",
+    config: str = CONFIG,
+) -> None:
+    """Write a model that answers with a number."""
+    path = folder / name / version
+    path.mkdir(parents=True, exist_ok=True)
+    source = MODEL.format(answer=answer, initialize=initialize)
+    (path / "model.py").write_text(source)
+    (folder / name / "config.pbtxt").write_text(config)
+
+
+class Elsewhere(Protocol):
+    """What such a server may be asked."""
+
+    def load(self, name: str) -> Failure | None:
+        """Load a model."""
+
+    def unload(self, name: str) -> Failure | None:
+        """Unload a model."""
+
+    def index(self) -> list[dict[str, str]]:
+        """Return the rows of the index."""
+
+    def infer(self, name: str) -> int | Failure:
+        """Return what a model answers."""
+
+
+class _Triton:
+    """A real server."""
+
+    def __init__(self, server: TritonServer, folder: Path) -> None:
+        self._server = server
+        self._folder = folder
+
+    def load(self, name: str) -> Failure | None:
+        request = pb.RepositoryModelLoadRequest(model_name=name)
+        return self._ask(self._server.stub.RepositoryModelLoad, request)
+
+    def unload(self, name: str) -> Failure | None:
+        request = pb.RepositoryModelUnloadRequest(model_name=name)
+        failure = self._ask(self._server.stub.RepositoryModelUnload, request)
+        wait_until(lambda: "UNLOADING" not in str(self.index()))
+        return failure
+
+    def _ask(self, call: Any, request: Any) -> Failure | None:
+        try:
+            call(request, timeout=CALL_S)
+        except grpc.RpcError as error:
+            return self._failure(error)
+        return None
+
+    def _failure(self, error: Any) -> Failure:
+        text = (error.details() or "").replace(str(self._folder), "<folder>")
+        return Failure(error.code().name, text)
+
+    def index(self) -> list[dict[str, str]]:
+        url = f"http://127.0.0.1:{self._server.http_port}/v2/repository/index"
+        request = urllib.request.Request(url, data=b"", method="POST")
+        with urllib.request.urlopen(request, timeout=CALL_S) as reply:
+            text = reply.read().decode().replace(str(self._folder), "<folder>")
+        return json.loads(text)
+
+    def infer(self, name: str) -> int | Failure:
+        request = pb.ModelInferRequest(model_name=name)
+        try:
+            reply = self._server.stub.ModelInfer(request, timeout=CALL_S)
+        except grpc.RpcError as error:
+            return self._failure(error)
+        return int.from_bytes(reply.raw_output_contents[0], "little")
+
+
+class _Blsnb:
+    """One of ours."""
+
+    def __init__(self, server: Server, folder: Path) -> None:
+        self._server = server
+        self._folder = folder
+
+    def load(self, name: str) -> Failure | None:
+        return self._ask(self._server.load, name)
+
+    def unload(self, name: str) -> Failure | None:
+        return self._ask(self._server.unload, name)
+
+    def _ask(self, call: Any, name: str) -> Failure | None:
+        try:
+            call(name)
+        except ModelLoadError as error:
+            return self._failure(error)
+        return None
+
+    def _failure(self, error: Any) -> Failure:
+        text = error.message.replace(str(self._folder), "<folder>")
+        return Failure(GRPC_CODES.get(error.code, error.code), text)
+
+    def index(self) -> list[dict[str, str]]:
+        text = json.dumps(self._server.index())
+        return json.loads(text.replace(str(self._folder), "<folder>"))
+
+    def infer(self, name: str) -> int | Failure:
+        try:
+            return int(self._server.infer(name, {})["Y"][0])
+        except InferenceError as error:
+            return self._failure(error)
+
+
+def wait_until(holds: Any) -> None:
+    """Wait until something holds, but not for ever: then the answers tell."""
+    deadline = time.monotonic() + WAIT_S
+    while not holds() and time.monotonic() < deadline:
+        time.sleep(PAUSE_S)
+
+
+@contextlib.contextmanager
+def elsewhere(
+    target: Target,
+    folder: Path,
+    repositories: tuple[str, ...] = ("models",),
+    *,
+    mode: str = "explicit",
+    startup: tuple[str, ...] = (),
+    exit_on_error: bool = True,
+) -> Iterator[Elsewhere]:
+    """Run a server of the target's kind on repositories in a folder.
+
+    Raises
+    ------
+    ServerDiedError, ModelLoadError, ValueError
+        It does not start: see `why`.
+    """
+    paths = [folder / name for name in repositories]
+    for path in paths:
+        path.mkdir(exist_ok=True)
+    if target.name == "blsnb":
+        with Server(
+            model_repository=paths,
+            model_control_mode=mode,
+            startup_models=startup,
+            exit_on_error=exit_on_error,
+            repository_poll_s=PAUSE_S,
+            triton_release="24.10",
+        ) as ours:
+            yield _Blsnb(ours, folder)
+        return
+    arguments = [
+        *(f"--model-repository={path}" for path in paths[1:]),
+        f"--model-control-mode={mode}",
+        *(f"--load-model={name}" for name in startup),
+        f"--exit-on-error={str(exit_on_error).lower()}",
+        # With broken models it would never say that it is ready.
+        "--strict-readiness=false",
+        *(["--repository-poll-secs=1"] if mode == "poll" else []),
+    ]
+    env = installed()
+    assert env is not None
+    server = TritonServer(env, paths[0], folder / "log", arguments)
+    try:
+        yield _Triton(server, folder)
+    finally:
+        server.close()
+
+
+_CODES = {"INTERNAL": "Internal", "INVALID_ARG": "Invalid argument"}
+
+
+def why(target: Target, folder: Path, **settings: Any) -> str:
+    """Return why a server does not start, in the words with which Triton ends."""
+    try:
+        with elsewhere(target, folder, **settings):
+            return "it runs"
+    except ServerDiedError as error:
+        found = re.search(r"error: creating server: (.*)\Z", str(error), re.DOTALL)
+        text = found[1] if found else str(error)
+    except ModelLoadError as error:
+        text = f"{_CODES[error.code]} - {error.message}"
+    except ValueError as error:
+        text = f"Invalid argument - {error}"
+    return text.strip().replace(str(folder), "<folder>")
+
+
+def remove(path: Path) -> None:
+    """Remove a model's folder."""
+    shutil.rmtree(path)

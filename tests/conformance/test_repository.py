@@ -1,0 +1,190 @@
+"""Repositories on disk: rivals, folders' names, control modes, what the index says."""
+
+from __future__ import annotations
+
+import pytest
+
+from .elsewhere import CONFIG, elsewhere, put, remove, wait_until, why
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """A fresh folder for each server."""
+    return lambda: tmp_path_factory.mktemp("elsewhere")
+
+
+def test_a_name_in_two_repositories(agree, folders):
+    """Is served from neither, until one is gone; what serves already goes on."""
+
+    def case(target):
+        folder = folders()
+        a, b = folder / "a", folder / "b"
+        for place, name, answer in (
+            (a, "m", 1),
+            (b, "m", 2),
+            (a, "x", 3),
+            (b, "y", 4),
+        ):
+            put(place, name, answer)
+        # A repository that is given twice is one.
+        with elsewhere(target, folder, ("a", "b", "a")) as server:
+            seen = [server.index(), server.load("m"), server.index()]
+            seen += [server.load("x"), server.infer("x"), server.infer("m")]
+            seen += [server.unload("m")]
+            put(b, "x", 5)
+            seen += [server.index(), server.load("x"), server.infer("x")]
+            seen += [server.unload("x"), server.infer("x"), server.index()]
+            remove(b / "m")
+            seen += [server.load("m"), server.infer("m"), server.index()]
+        return seen
+
+    agree(case)
+
+
+POLICY = f"{CONFIG} version_policy {{ specific {{ versions: [ 2, 1, 7 ] }} }}"
+
+
+def test_folders_and_what_they_stand_for(agree, folders):
+    """Names of versions, models without any, files, links, what is no model."""
+
+    def case(target):
+        folder = folders()
+        models, built = folder / "models", folder / "built"
+        for name, versions in {
+            "prefix": ["3abc", "3", "2"],
+            "zero": ["0"],
+            "leading": ["01"],
+            "lost": ["-4", "1"],
+            "big": ["9223372036854775807"],
+            "many": ["1", "2", "10"],
+            "policy": ["1", "2", "10"],
+            "0.digits": ["1"],
+        }.items():
+            for version in versions:
+                config = POLICY if name == "policy" else CONFIG
+                put(models, name, version=version, config=config)
+        put(built, "linked")
+        put(built, "version")
+        (models / "linked").symlink_to(built / "linked")
+        (models / "version").mkdir()
+        (models / "version" / "7").symlink_to(built / "version" / "1")
+        (models / "version" / "config.pbtxt").write_text(CONFIG)
+        (models / "file").write_text("")
+        (models / "empty").mkdir()
+        (models / "bare").mkdir()
+        (models / "bare" / "config.pbtxt").write_text(CONFIG)
+        with elsewhere(target, folder) as server:
+            before = server.index()
+            names = [row["name"] for row in before]
+            answers = [
+                (name, server.load(name)) for name in (*names, "file", "nowhere", "")
+            ]
+            after = server.index()
+            return [before, answers, after, [server.infer(name) for name in names]]
+
+    agree(case)
+
+
+def test_a_name_that_is_a_path(agree, folders):
+    """Leads out of the repository there; newer releases refuse it, as blsnb does."""
+
+    def case(target):
+        folder = folders()
+        put(folder / "built", "m")
+        with elsewhere(target, folder) as server:
+            return [server.load("../built/m"), server.index()]
+
+    text = "failed to load '../built/m', failed to poll from model repository"
+
+    def ours(known, seen):
+        assert [None, []] == known
+        assert [["INTERNAL", text], []] == seen
+
+    agree(case, deviates="a name is a folder's name and no path", ours=ours)
+
+
+def test_polling_follows_the_folders(agree, folders):
+    """Added, changed, broken, mended, gone; nobody may load or unload."""
+
+    def case(target):
+        folder = folders()
+        models = folder / "models"
+        put(models, "m", 1)
+        put(models, "gone", 9)
+        with elsewhere(target, folder, mode="poll") as server:
+            seen = [server.index()]
+            seen += [server.load("m"), server.unload("m"), server.unload("nowhere")]
+            put(models, "n", 2)
+            wait_until(lambda: server.infer("n") == 2)
+            put(models, "m", 3)
+            wait_until(lambda: server.infer("m") == 3)
+            seen += [server.index(), server.infer("n"), server.infer("m")]
+            put(models, "n", 4, initialize="raise ValueError('no')")
+            put(models, "m", 5, config="max_batch_size: {")
+            # What comes after it in the same look or a later one is there in the end.
+            put(models, "o", 6)
+            wait_until(lambda: server.infer("o") == 6)
+            seen += [server.index(), server.infer("n"), server.infer("m")]
+            put(models, "m", 7)
+            wait_until(lambda: server.infer("m") == 7)
+            remove(models / "gone")
+            wait_until(lambda: not isinstance(server.infer("gone"), int))
+            seen += [server.index(), server.infer("m"), server.infer("gone")]
+        return seen
+
+    agree(case)
+
+
+BROKEN = {"bad": {"initialize": "raise ValueError('no')"}, "odd": {"config": "{"}}
+STARTS = {
+    "all, one fails": {"mode": "none"},
+    "named, it fails": {"startup": ("bad",)},
+    "named, it is no configuration": {"startup": ("odd",)},
+    "named, it is unknown": {"startup": ("nowhere",)},
+    "a wildcard among names": {"startup": ("*", "m")},
+}
+
+
+@pytest.mark.parametrize("settings", STARTS.values(), ids=STARTS)
+def test_why_a_server_does_not_start(agree, folders, settings):
+    """Its last words."""
+
+    def case(target):
+        folder = folders()
+        put(folder / "models", "m")
+        for name, how in BROKEN.items():
+            put(folder / "models", name, **how)
+        return why(target, folder, **settings)
+
+    agree(case)
+
+
+def test_without_control_nobody_loads(agree, folders):
+    """The models of the start serve; of a broken one the index has the reason."""
+
+    def case(target):
+        folder = folders()
+        put(folder / "models", "m")
+        put(folder / "models", "odd", **BROKEN["odd"])
+        with elsewhere(target, folder, mode="none", exit_on_error=False) as server:
+            seen = [server.index(), server.infer("m"), server.infer("odd")]
+            put(folder / "models", "n")
+            seen += [server.load("m"), server.load("n"), server.unload("m")]
+            return [*seen, server.index()]
+
+    agree(case)
+
+
+def test_a_broken_model_of_the_start_is_in_the_index(agree, folders):
+    """With the reason, where its load got so far."""
+
+    def case(target):
+        folder = folders()
+        put(folder / "models", "m")
+        put(folder / "models", "bad", **BROKEN["bad"])
+        settings = {"startup": ("m", "bad", "m"), "exit_on_error": False}
+        with elsewhere(target, folder, **settings) as server:
+            wait_until(lambda: "LOADING" not in str(server.index()))
+            return [server.index(), server.infer("bad"), server.load("bad")]
+
+    agree(case)
