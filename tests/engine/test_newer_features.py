@@ -1,0 +1,168 @@
+"""What Triton got after 24.10: response parameters, cancel(), a model's is_ready()."""
+
+from __future__ import annotations
+
+import pytest
+import stage
+from cells import CONFIG, DOUBLE, FINAL, cell
+
+from blsnb.engine import readiness
+from blsnb.errors import InferenceError
+
+X = {"X": [1.0]}
+DECOUPLED = f"{CONFIG} model_transaction_policy {{ decoupled: true }}"
+GIVEN = {"a": 1, "b": True, "c": "é"}
+WITH_PARAMETERS = cell(
+    f"return [pb_utils.InferenceResponse([], parameters={GIVEN!r})]",
+)
+ASK = 'ask("callee", request, trace=request.trace())'
+
+
+def define(server, callee, caller="", config=CONFIG):
+    """Define a model, and another one that asks it."""
+    server.define("callee", callee, config=config)
+    if caller:
+        server.define("m", cell(caller), config=CONFIG)
+
+
+def test_parameters_of_a_response_reach_the_client(server):
+    """As plain values."""
+    define(server, WITH_PARAMETERS)
+
+    assert [GIVEN] == [r.parameters for r in server.infer("callee", X).responses]
+
+
+def test_parameters_of_every_response_of_a_stream_reach_the_client(server):
+    """Each response has its own."""
+    send = "sender.send(pb_utils.InferenceResponse([], parameters={'n': %d}))\n"
+    lines = f"sender = request.get_response_sender()\n{send % 0}{send % 1}"
+    define(server, cell(f"{lines}sender.send(flags={FINAL})"), config=DECOUPLED)
+
+    seen = [response.parameters for response in server.stream("callee", X)]
+    assert [{"n": 0}, {"n": 1}, {}] == seen
+
+
+def test_parameters_of_a_response_reach_a_caller_as_text(server):
+    """JSON, as those of a request; none are an empty object."""
+    caller = f"""
+    answer = {ASK}.exec()
+    stage.seen.append([answer.parameters(), reply(x_of(request)).parameters()])
+    return [reply(x_of(request))]
+    """
+    define(server, WITH_PARAMETERS, caller)
+    server.infer("m", X)
+
+    assert [['{"a":1,"b":true,"c":"é"}', "{}"]] == stage.seen
+
+
+@pytest.mark.parametrize(
+    ("parameters", "text"),
+    [
+        ("[1]", "Expect N8pybind114dictE, got <class 'list'>"),
+        ("{1: 1}", "Expect parameters keys to have type str, found type <class 'int'>"),
+        (
+            '{"a": 1.5}',
+            "Expect parameters values to have type bool/int/str, found type "
+            "<class 'float'>",
+        ),
+        ('{"a": 2**63}', "Unsupported value type on parameters"),
+    ],
+)
+def test_parameters_that_a_response_cannot_have(server, parameters, text):
+    """Refused where they are given; too large a number where it is sent."""
+    source = f"return [pb_utils.InferenceResponse([], parameters={parameters})]"
+    define(server, cell(source))
+
+    with pytest.raises(InferenceError) as failed:
+        server.infer("callee", X)
+
+    assert text in failed.value.message
+
+
+ENDLESS = """
+sender = request.get_response_sender()
+while not sender.is_cancelled():
+    sender.send(reply(x_of(request)))
+stage.events["stopped"].set()
+sender.send(flags=%s)
+""" % (FINAL,)  # noqa: UP031 (the lines have braces)
+
+
+def test_a_caller_cancels_a_stream(server):
+    """The model that sends it is told; saying so twice does no harm."""
+    caller = f"""
+    responses = {ASK}.exec(decoupled=True)
+    next(responses)
+    stage.seen.append([responses.cancel(), responses.cancel()])
+    stage.events["stopped"].wait(10)
+    *_, last = responses
+    stage.seen.append(len(last.output_tensors()))
+    return [reply(x_of(request))]
+    """
+    define(server, cell(ENDLESS), caller, config=DECOUPLED)
+    server.infer("m", X)
+
+    assert [[None, None], 0] == stage.seen
+
+
+def test_cancelling_what_has_ended_changes_nothing(server):
+    """Its responses can be read again."""
+    caller = f"""
+    responses = {ASK}.exec(decoupled=True)
+    before = len(list(responses))
+    responses.cancel()
+    stage.seen.append([before, len(list(responses))])
+    return [reply(x_of(request))]
+    """
+    define(server, DOUBLE, caller)
+    server.infer("m", X)
+
+    assert [[1, 1]] == stage.seen
+
+
+def says(line, asynchronous=False):
+    """Return a model with an `is_ready` of this line."""
+    kind = "async def" if asynchronous else "def"
+    return cell(
+        "return [reply(x_of(request))]",
+        methods=f"\n{kind} is_ready(self):\n    {line}\n\n",
+    )
+
+
+READY = {
+    "yes": ("return True", True),
+    "no": ("return False", False),
+    "no bool": ("return 1", False),
+    "nothing": ("pass", False),
+    "an error": ("raise ValueError('no')", False),
+}
+ASKED = f"""
+answer = {ASK}.exec()
+told = answer.error().message() if answer.has_error() else "an answer"
+stage.seen.append([pb_utils.is_model_ready("callee"), told])
+return [reply(x_of(request))]
+"""
+REFUSED = (
+    "Model callee - Error when running inference: Failed for execute the inference "
+    "request. Model 'callee' is not ready."
+)
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["plain", "asynchronous"])
+@pytest.mark.parametrize(("line", "expected"), READY.values(), ids=READY)
+def test_a_model_has_a_word_on_its_readiness(server, line, expected, asynchronous):
+    """Other models do not get it while it is not ready; clients do."""
+    define(server, says(line, asynchronous), ASKED)
+    server.infer("m", X)
+
+    assert [[expected, "an answer" if expected else REFUSED]] == stage.seen
+    assert [1.0] == server.infer("callee", X)["Y"].tolist()
+
+
+def test_a_model_that_does_not_say_is_not_ready(server, monkeypatch):
+    """Triton waits five seconds for its word."""
+    monkeypatch.setattr(readiness, "_PATIENCE_S", 0.01)
+    define(server, says("stage.sleep()"), ASKED)
+    server.infer("m", X)
+
+    assert [[False, REFUSED]] == stage.seen
