@@ -217,23 +217,48 @@ Node = dict[str, Any]
 def call_trees(depth: int) -> st.SearchStrategy[Node]:
     """A call as JSON: what it answers, what it calls, and what it does with errors.
 
-    Decoupled calls have no place here yet: ``how`` names the ways to call.
+    ``how`` names the ways to call, ``many`` says whether any number of responses is
+    expected.
     """
     return st.fixed_dictionaries(
         {
-            "number": st.integers(0, 1000),
-            "ends": st.sampled_from(["answer"] * 4 + ["error", "raise"]),
-            "code": st.sampled_from(CODES),
+            **_call(depth),
             "how": st.sampled_from(["exec", "async_exec", "gather", "exec in async"]),
-            "on_error": st.sampled_from(["skip", "pass", "wrap", "raise"]),
-            "calls": _calls(depth),
+            "many": st.booleans(),
+        }
+    )
+
+
+def _call(depth: int) -> dict[str, st.SearchStrategy[Any]]:
+    return {
+        "number": st.integers(0, 1000),
+        "ends": st.sampled_from(["answer"] * 4 + ["error", "raise"]),
+        "code": st.sampled_from(CODES),
+        "on_error": st.sampled_from(["skip", "pass", "wrap", "raise"]),
+        "calls": _calls(depth),
+    }
+
+
+def _streams(depth: int) -> st.SearchStrategy[Node]:
+    """A decoupled call: what it sends first, and how its last response comes.
+
+    It is not asynchronous: one that raises would never be answered.
+    """
+    return st.fixed_dictionaries(
+        {
+            **_call(depth),
+            "how": st.just("exec"),
+            "many": st.just(True),
+            "sends": st.lists(st.sampled_from(["value", "value", "error"]), max_size=3),
+            "flag": st.sampled_from(["with the last", "alone", "instead of the last"]),
         }
     )
 
 
 def _calls(depth: int) -> st.SearchStrategy[list[Node]]:
-    missing = st.just({"missing": True})
+    missing = st.fixed_dictionaries({"missing": st.just(True), "many": st.booleans()})
     if depth == 0:
         return st.lists(missing, max_size=1)
     deeper = st.deferred(lambda: call_trees(depth - 1))
-    return st.lists(st.one_of(deeper, deeper, deeper, missing), max_size=3)
+    streams = st.deferred(lambda: _streams(depth - 1))
+    return st.lists(st.one_of(deeper, deeper, streams, streams, missing), max_size=3)

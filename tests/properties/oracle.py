@@ -9,12 +9,13 @@ from pathlib import Path
 from strategies import Node
 
 LEVELS = 4
-"""A model per level: one instance cannot wait for itself."""
+"""A model per level, and a decoupled one: one instance cannot wait for itself."""
 NOBODY = "nobody"
 CONFIG = """
 input { name: "TREE" data_type: TYPE_STRING dims: [ 1 ] }
 output { name: "SUM" data_type: TYPE_INT64 dims: [ 1 ] }
 """
+DECOUPLED = "model_transaction_policy { decoupled: true }"
 SOURCE = """
 import asyncio
 import json
@@ -24,39 +25,74 @@ import triton_python_backend_utils as pb_utils
 
 
 def ask(level, node):
-    missing = node.get("missing", False)
+    name = "stream" if "sends" in node else "level"
     text = np.array([json.dumps(node).encode()], np.object_)
     return pb_utils.InferenceRequest(
-        model_name="nobody" if missing else f"level{level + 1}",
+        model_name="nobody" if "missing" in node else f"{name}{level + 1}",
         inputs=[pb_utils.Tensor("TREE", text)],
         requested_output_names=["SUM"],
     )
 
 
+def added(total, number):
+    # The order matters.
+    return (3 * total + number) % 1_000_003
+
+
+def listed(answer):
+    if isinstance(answer, pb_utils.InferenceResponse):
+        return [answer]
+    items = list(answer)
+    assert len(items) == len(list(answer))
+    return items
+
+
 class TritonPythonModel:
     def initialize(self, args):
-        self.level = int(args["model_name"].removeprefix("level"))
+        self.level = int(args["model_name"][-1])
 
     def execute(self, requests):
         tensor = pb_utils.get_input_tensor_by_name(requests[0], "TREE")
         node = json.loads(tensor.as_numpy()[0])
+        if "sends" in node:
+            sender = requests[0].get_response_sender()
+            return self.stream(node, sender)  # in the one that streams
         if node["how"] != "exec":
             return self.gathered(node)
-        answers = [ask(self.level, child).exec() for child in node["calls"]]
-        end, value = self.end(node, answers)
+        end, value = self.end(node, self.answers(node))
         if end == "raise":
             raise ValueError(value)  # in execute
         return [value]
 
+    def stream(self, node, sender):
+        for number, kind in enumerate(node["sends"], node["number"]):
+            if kind == "error":
+                sender.send(self.failure(f"item {number}", node["code"]))
+            else:
+                sender.send(self.sum(number))
+        end, value = self.end(node, self.answers(node))
+        if end == "raise":
+            raise ValueError(value)  # in stream
+        if node["flag"] == "with the last":
+            sender.send(value, pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+            return
+        if node["flag"] == "alone":
+            sender.send(value)
+        sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+
+    def answers(self, node):
+        calls = [(ask(self.level, child), child["many"]) for child in node["calls"]]
+        return [question.exec(decoupled=many) for question, many in calls]
+
     async def gathered(self, node):
-        questions = [ask(self.level, child) for child in node["calls"]]
+        calls = [(ask(self.level, child), child["many"]) for child in node["calls"]]
         if node["how"] == "gather":
-            tasks = [question.async_exec() for question in questions]
+            tasks = [question.async_exec(decoupled=many) for question, many in calls]
             answers = await asyncio.gather(*tasks)
         elif node["how"] == "async_exec":
-            answers = [await question.async_exec() for question in questions]
+            answers = [await q.async_exec(decoupled=many) for q, many in calls]
         else:
-            answers = [question.exec() for question in questions]
+            answers = self.answers(node)
         end, value = self.end(node, answers)
         if end == "raise":
             raise ValueError(value)  # in the coroutine
@@ -64,10 +100,10 @@ class TritonPythonModel:
 
     def end(self, node, answers):
         total = node["number"]
-        for answer in answers:
+        for answer in [each for answer in answers for each in listed(answer)]:
             if not answer.has_error():
-                tensor = pb_utils.get_output_tensor_by_name(answer, "SUM")
-                total += int(tensor.as_numpy()[0])
+                for tensor in answer.output_tensors():
+                    total = added(total, int(tensor.as_numpy()[0]))
             elif node["on_error"] == "pass":
                 return "answer", answer
             elif node["on_error"] == "wrap":
@@ -78,8 +114,11 @@ class TritonPythonModel:
             return "raise", f"boom {total}"
         if node["ends"] == "error":
             return "answer", self.failure(f"no {total}", node["code"])
+        return "answer", self.sum(total)
+
+    def sum(self, total):
         array = np.array([total], np.int64)
-        return "answer", pb_utils.InferenceResponse([pb_utils.Tensor("SUM", array)])
+        return pb_utils.InferenceResponse([pb_utils.Tensor("SUM", array)])
 
     def failure(self, text, code="INTERNAL"):
         error = pb_utils.TritonError(text, getattr(pb_utils.TritonError, code))
@@ -87,24 +126,45 @@ class TritonPythonModel:
 """
 
 
+def added(total: int, number: int) -> int:
+    """Return what a model makes of a number that it was answered."""
+    return (3 * total + number) % 1_000_003
+
+
+@dataclass
+class Item:
+    """What one response holds: a number, an error, or nothing."""
+
+    total: int | None = None
+    error: str = ""
+    code: str = ""
+
+
 @dataclass
 class Expected:
     """What a call comes to, and what its trace shows."""
 
     model: str
-    total: int = 0
-    error: str = ""
-    code: str = ""
+    items: list[Item] = field(default_factory=list)
+    """Its responses, the last one last."""
     raised: bool = False
     """Whether ``execute`` failed, which alone counts as a failure."""
     asynchronous: bool = False
     """Whether it was made by ``async_exec``."""
     calls: list[Expected] = field(default_factory=list)
 
+    @property
+    def answer(self) -> Item:
+        """The only response, of a call that is not decoupled."""
+        (item,) = self.items
+        return item
+
     def shape(self) -> tuple[object, ...]:
         """Return the call and those below it, siblings in any order."""
         below = sorted((call.shape() for call in self.calls), key=repr)
-        return self.model, self.error, self.asynchronous, below
+        sent = len(self.items) if self.model.startswith("stream") else 0
+        error = next((item.error for item in self.items if item.error), "")
+        return self.model, error, sent, self.asynchronous, below
 
     def executions(self) -> Counter[tuple[str, bool]]:
         """Return how often each model was executed, and failed."""
@@ -128,7 +188,7 @@ class Oracle:
         lines = SOURCE.splitlines()
         self._line = {
             place: next(n for n, line in enumerate(lines, 1) if f"# in {place}" in line)
-            for place in ("execute", "the coroutine")
+            for place in ("execute", "the coroutine", "stream", "the one that streams")
         }
 
     def run(self, node: Node, level: int = 0) -> Expected:
@@ -138,43 +198,56 @@ class Oracle:
                 f"Model {NOBODY} - Error when running inference: "
                 f"Request for unknown model: '{NOBODY}' is not found"
             )
-            return Expected(NOBODY, error=text, code="INTERNAL")
-        expected = Expected(f"level{level}")
+            return Expected(NOBODY, [Item(error=text, code="INTERNAL")])
+        expected = Expected(f"{'stream' if 'sends' in node else 'level'}{level}")
         for child in node["calls"]:
             call = self.run(child, level + 1)
             call.asynchronous = node["how"] in ("gather", "async_exec")
             expected.calls.append(call)
-        self._end(node, expected)
+        for number, kind in enumerate(node.get("sends", ()), node["number"]):
+            failed = Item(error=f"item {number}", code=node["code"])
+            expected.items.append(failed if kind == "error" else Item(number))
+        last = self._end(node, expected)
+        flag = "with the last" if expected.raised else node.get("flag", "")
+        if flag != "instead of the last":
+            expected.items.append(last)
+        if flag in ("alone", "instead of the last"):
+            expected.items.append(Item())
         return expected
 
-    def _end(self, node: Node, expected: Expected) -> None:
-        expected.total = node["number"]
-        for call in expected.calls:
-            if not call.error:
-                expected.total += call.total
+    def _end(self, node: Node, expected: Expected) -> Item:
+        total = node["number"]
+        for item in [item for call in expected.calls for item in call.items]:
+            if item.total is not None:
+                total = added(total, item.total)
+            elif not item.error:
+                continue
             elif node["on_error"] == "pass":
-                expected.error, expected.code = call.error, call.code
-                return
+                return item
             elif node["on_error"] == "wrap":
-                expected.error, expected.code = call.error, "INTERNAL"
-                return
+                return Item(error=item.error, code="INTERNAL")
             elif node["on_error"] == "raise":
-                self._raise(node, expected, call.error)
-                return
+                return self._raise(node, expected, item.error)
         if node["ends"] == "raise":
-            self._raise(node, expected, f"boom {expected.total}")
-        elif node["ends"] == "error":
-            expected.error, expected.code = f"no {expected.total}", node["code"]
+            return self._raise(node, expected, f"boom {total}")
+        if node["ends"] == "error":
+            return Item(error=f"no {total}", code=node["code"])
+        return Item(total)
 
-    def _raise(self, node: Node, expected: Expected, text: str) -> None:
+    def _raise(self, node: Node, expected: Expected, text: str) -> Item:
         name, place = expected.model, "execute"
         function = "execute"
         if node["how"] != "exec":
             place, function = "the coroutine", "gathered"
+        if "sends" in node:
+            place = function = "stream"
         file = self._folder / name / "1" / "model.py"
         expected.raised = True
-        expected.code = "INTERNAL"
-        expected.error = (
+        lines = f"  {file}({self._line[place]}): {function}\n"
+        if "sends" in node:
+            lines += f"  {file}({self._line['the one that streams']}): execute\n"
+        error = (
             f"Failed to process the request(s) for model '{name}_0', message: "
-            f"ValueError: {text}\n\nAt:\n  {file}({self._line[place]}): {function}\n"
+            f"ValueError: {text}\n\nAt:\n{lines}"
         )
+        return Item(error=error, code="INTERNAL")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import threading
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -20,7 +22,7 @@ from blsnb.views.callgraph import call_graph
 from blsnb.views.columns import columns_of
 from blsnb.views.tree import tree
 
-from .oracle import CONFIG, LEVELS, NOBODY, SOURCE, Oracle
+from .oracle import CONFIG, DECOUPLED, LEVELS, NOBODY, SOURCE, Oracle
 
 TREES = call_trees(LEVELS - 1)
 PROPERTY = settings(max_examples=120, deadline=None)
@@ -40,6 +42,14 @@ def without_loop(text: str) -> str:
     return re.sub(r"  \S*/lib/python3\.\d+/\S+\(\d+\): \w+\n", "", text)
 
 
+def eventually(is_so: Callable[[], bool]) -> None:
+    """Wait until something is so, which another thread is about to do."""
+    end = time.monotonic() + 10
+    while not is_so():
+        assert time.monotonic() < end
+        threading.Event().wait(0.001)
+
+
 class Trees:
     """Runs trees of calls on models that stand ready."""
 
@@ -47,15 +57,19 @@ class Trees:
         self.server = server
         for level in range(LEVELS):
             server.define(f"level{level}", SOURCE, config=CONFIG)
+            server.define(f"stream{level}", SOURCE, config=f"{DECOUPLED}\n{CONFIG}")
         self.oracle = Oracle(server.repository.private_root)
 
     def run(self, node: Node) -> tuple[Run, InferenceError | None]:
         """Run a tree; a failure comes with the run to look at."""
         text = np.array([json.dumps(node).encode()], np.object_)
         try:
-            return self.server.infer("level0", {"TREE": text}), None
+            run, failure = self.server.infer("level0", {"TREE": text}), None
         except InferenceError as error:
-            return error.run, error
+            run, failure = error.run, error
+        # A stream has ended when its execute returns: its caller need not wait.
+        eventually(lambda: not run.trace.running)
+        return run, failure
 
 
 @pytest.fixture
@@ -73,12 +87,13 @@ def test_a_tree_of_calls_comes_to_what_plain_python_says(trees):
         expected = trees.oracle.run(node)
         run, error = trees.run(node)
 
-        if expected.error:
-            assert expected.error == without_loop(error.message)
-            assert expected.code == error.code
+        answer = expected.answer
+        if answer.error:
+            assert answer.error == without_loop(error.message)
+            assert answer.code == error.code
             assert {} == run.outputs
         else:
-            assert expected.total == run["SUM"][0]
+            assert answer.total == run["SUM"][0]
 
     check()
 
@@ -105,7 +120,7 @@ def _shape(trace: Trace, span: Span) -> tuple[object, ...]:
     if model == NOBODY:
         # A refusal is recorded in the words of the server, without BLS's prefix.
         error = f"Model {model} - Error when running inference: {error}"
-    return model, error, asynchronous, sorted(below, key=repr)
+    return model, error, span.response_count, asynchronous, sorted(below, key=repr)
 
 
 def test_every_call_lies_within_its_caller_and_has_an_end(trees):
@@ -126,7 +141,10 @@ def test_every_call_lies_within_its_caller_and_has_an_end(trees):
             if span.parent >= 0:
                 caller = trace.spans[span.parent]
                 assert caller.request_start_ns <= span.request_start_ns
-                assert span.request_end_ns <= caller.request_end_ns
+                # Its caller has all responses of a stream before it has ended.
+                ends = [response.ns for response in span.responses]
+                ends = ends or [span.request_end_ns]
+                assert ends[-1] <= caller.request_end_ns
 
     check()
 
@@ -172,13 +190,20 @@ def test_statistics_count_what_the_traces_show(trees):
         trace = trees.run(node)[0].trace
         seen.update(trace.models[s.model].name for s in trace.spans if s.execution)
 
-        rows = trees.server.statistics()["model_stats"]
-        for row in rows:
-            name, counts = row["name"], row["inference_stats"]
-            failed, succeeded = expected[name, True], expected[name, False]
-            assert seen[name] == row["execution_count"] == failed + succeeded
-            assert (succeeded, failed) == tuple(
-                counts[kind]["count"] for kind in ("success", "fail")
-            )
+        assert seen == Counter(name for name, _ in expected.elements())
+        # A stream is counted a moment after its end.
+        eventually(lambda: expected == counted(trees.server))
 
     check()
+
+
+def counted(server: Server) -> Counter[tuple[str, bool]]:
+    """Return how often each model was executed, and failed, by its statistics."""
+    found: Counter[tuple[str, bool]] = Counter()
+    for row in server.statistics()["model_stats"]:
+        counts = row["inference_stats"]
+        succeeded, failed = counts["success"]["count"], counts["fail"]["count"]
+        assert row["execution_count"] == succeeded + failed
+        found[row["name"], False] = succeeded
+        found[row["name"], True] = failed
+    return +found
