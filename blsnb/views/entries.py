@@ -137,5 +137,7 @@ def _histogram(histogram: Histogram | None) -> Entry | None:
 
 
 def _number(value: float | None) -> float | None:
-    """Round to eight digits, more than a reader can use."""
+    """Round to eight digits, more than a reader can use; true is 1."""
+    if isinstance(value, bool):
+        return int(value)
     return value if value is None or isinstance(value, int) else float(f"{value:.8g}")

@@ -1,11 +1,13 @@
 """Specification of a finished run's document in a page that has nothing else."""
 
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 from views import samples
 
+from blsnb.trace.triton_import import read_traces
 from blsnb.views import document
 from blsnb.views.format import TIMES
 
@@ -13,6 +15,7 @@ from .view import View
 
 pytestmark = pytest.mark.browser
 
+RECORDED = Path(__file__).parents[1] / "trace" / "golden" / "triton_2.51.0.json"
 RUN = samples.invoice_run()
 MODELS = [model.name for model in RUN.models]
 
@@ -243,6 +246,23 @@ def test_the_theme_follows_the_reader_at_once(show, page):
 
     expect(frame).to_have_attribute("data-theme", "dark")
     assert "rgb(17, 19, 23)" == frame.evaluate(background)
+
+
+def test_a_run_of_a_file_reads_as_one_of_its_own(show, page):
+    """Its title and a note say where it was read; what the file lacks is said."""
+    runs = {run.request_id: run for run in read_traces(RECORDED)}
+    view = show(runs["types"])
+
+    expect(view.element).to_contain_text("from triton_2.51.0.json")
+    expect(view.inspector).to_contain_text("Read from triton_2.51.0.json, a trace file")
+    expect(view.inspector).to_contain_text("TRACEGRPC_SEND_START")
+    view.tensor("FP16").first.click()
+    expect(view.inspector).to_contain_text(
+        "triton_2.51.0.json does not hold its values."
+    )
+    view = show(runs["e2"])
+    expect(view.rows).to_have_text(["ensnote", "child", "bls", "child", "child"])
+    expect(view.inspector).to_contain_text("in child calls1.46 ms")
 
 
 def test_ten_thousand_calls_are_scrolled_with_few_elements(show):

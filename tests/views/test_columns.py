@@ -65,3 +65,20 @@ def test_columns_of_some_rows_are_those_rows():
 
     assert whole.start_us[[3, 1]].tolist() == part.start_us.tolist()
     assert np.array_equal(whole.phases[:, [3, 1]], part.phases, equal_nan=True)
+
+
+def test_the_queue_of_an_ensemble_ends_with_its_first_step():
+    """It computes nothing itself, and does not wait while its steps do."""
+    script = Script()
+    script.model("ensemble", "ensemble")
+    script.model("step")
+    whole = script.call(None, "ensemble", 0, 0, 0, 1000, 0)
+    script.call(whole, "step", 300, 0, 0, 100, 0)
+    script.call(whole, "step", 100, 0, 0, 100, 0)
+    whole.compute_start_ns = whole.compute_input_end_ns = 0
+    whole.compute_output_start_ns = whole.compute_end_ns = 0
+    columns = columns_of(script.trace())
+
+    assert "[2.0, 98.0, nan, 905.0, nan, nan]" == str(columns.phases[:, 0].tolist())
+    alone = columns_of(script.trace(), [0])
+    assert columns.phases[:, 0].tolist()[3] == alone.phases[:, 0].tolist()[3]

@@ -4,6 +4,7 @@ import base64
 import gzip
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -168,3 +169,12 @@ def test_the_view_comes_with_the_package_and_can_be_mounted():
 
     assert re.search(r"export\s*\{[^}]*\bmount\b[^}]*\}|export function mount", code)
     assert "default" in code
+
+
+def test_a_run_of_a_file_says_so_to_readers_without_scripts():
+    """Below the picture, with what else there is to say about the file."""
+    read = replace(invoice_run(), file="a.json", remarks=("Read from <a>.", "Cut off."))
+    still = document.still(read)
+
+    assert "<p>Read from &lt;a&gt;.</p><p>Cut off.</p></details>" in still
+    assert "Cut off" not in document.still(invoice_run())

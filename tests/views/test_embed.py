@@ -124,3 +124,16 @@ def test_strings_count_against_the_budget():
     found, buffer = embedded(script.trace())
 
     assert len(buffer) + len(json.dumps(found)) <= embed.BUDGET * 1.05
+
+
+def test_bounds_of_booleans_are_numbers():
+    """A page has no other way to show them."""
+    script = Script()
+    script.model("m")
+    call = script.call(None, "m", 0, 0, 0, 1, 0)
+    call.inputs = (tensor("X", "BOOL", [True, False]),)
+    rows, _ = embedded(script.trace())
+
+    [entry] = rows["0"]
+    bounds = [entry["stats"]["min"], entry["stats"]["max"], entry["histogram"]["high"]]
+    assert "[0, 1, 1]" == json.dumps(bounds)

@@ -1,0 +1,339 @@
+"""Trace files that are cut off, damaged, or made to be a nuisance."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from trace_files import EXAMPLE, GOLDEN, RECORDED, known
+
+from blsnb import TraceFileError, views
+from blsnb.trace import triton_calls
+from blsnb.trace.export import write_traces
+from blsnb.trace.spans import Trace
+from blsnb.trace.triton_events import EventReader
+from blsnb.trace.triton_import import read_traces
+from blsnb.views.tree import tree
+
+PIECES = sorted(GOLDEN.glob(f"{RECORDED.name}.*"))
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Read a text as a file."""
+
+    def read(text: str | bytes) -> list[Trace]:
+        path = tmp_path / "trace.json"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return read_traces(path)
+
+    return read
+
+
+def file_of(*events: dict) -> str:
+    return json.dumps(events, separators=(",", ":"))
+
+
+def about(id_: int, parent: int | None = None, name: str = "m") -> dict:
+    event = {"id": id_, "model_name": name, "model_version": 1}
+    return event if parent is None else event | {"parent_id": parent}
+
+
+def stamp(id_: int, name: str, ns: int) -> dict:
+    return {"id": id_, "timestamps": [{"name": name, "ns": ns}]}
+
+
+def whole(id_: int, parent: int | None = None, at: int = 10) -> list[dict]:
+    """The least that a request's events may be."""
+    start, end = stamp(id_, "REQUEST_START", at), stamp(id_, "REQUEST_END", at + 5)
+    return [about(id_, parent), start, end]
+
+
+def notes_of(trace: Trace) -> list[tuple[str, ...]]:
+    return [span.notes for span in trace.spans]
+
+
+def test_events_come_in_any_order(read):
+    """Pieces of several requests mixed."""
+    events = json.loads(EXAMPLE.read_text())
+    random.Random(1).shuffle(events)
+
+    [trace], [real] = read(file_of(*events)), read_traces(EXAMPLE)
+    mixed, sorted_ = known(trace), known(real)
+    assert [each[:4] for each in sorted_] == [each[:4] for each in mixed]
+
+
+def test_a_file_cut_off_says_where_it_ends(read):
+    """What came before is shown, and what is missing is said at each call."""
+    text = EXAMPLE.read_text()
+    at = text.index('{"id":1,"activity"')
+    [trace] = read(text[: at + 30])
+
+    assert len(trace.spans) == 3
+    said = f"trace.json: 30 bytes from byte {at:,} on, to its end, could not be read."
+    assert said == trace.remarks[-1]
+    assert triton_calls.NO_END in trace.spans[0].notes
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "\0\0\0",
+        "}}}",
+        '{"id":',
+        "\ud800".encode("utf-8", "surrogatepass"),
+        '{"id":7,"timestamps":[{"name":"X","ns":1}}]',
+    ],
+)
+def test_damage_in_the_middle_costs_what_it_covers(read, damage):
+    """Its place is said in bytes, and all other events are read."""
+    text = EXAMPLE.read_bytes()
+    at = text.index(b'{"id":2,"activity"')
+    damage = damage if isinstance(damage, bytes) else damage.encode()
+    [trace] = read(text[:at] + damage + b"," + text[at:])
+
+    [real] = read_traces(EXAMPLE)
+    assert known(real) == known(trace)
+    assert f"from byte {at:,} on" in str(trace.remarks)
+
+
+def test_many_damages_are_counted(read):
+    """Only the first are told one by one."""
+    events = [json.dumps(event) for event in whole(1)]
+    [trace] = read("[" + ",%,".join([*events, *events]) + "]")
+
+    assert "trace.json: 2 more such places." == trace.remarks[-1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        "no JSON",
+        '{"traceEvents":[{"ph":"X","name":"a","ts":1}]}',
+        '[{"id":"1","model_name":"m"}]',
+        '[{"id":true,"timestamps":[{"name":"REQUEST_START","ns":1}]}]',
+        '[{"id":-1,"timestamps":[{"name":"REQUEST_START","ns":1}]}]',
+        "\0" * 1000,
+        b"\x89PNG\r\n\x1a\n",
+        "[" * 100_000,
+        '[{"id":' + "9" * 10_000,
+    ],
+    ids=lambda text: str(text[:20]),
+)
+def test_what_is_no_trace_is_an_error_of_ours(read, text):
+    """It names the file."""
+    with pytest.raises(TraceFileError, match=r"trace\.json is no trace of a Triton"):
+        read(text)
+
+
+def test_a_file_that_is_not_there_is_pythons_own_error(tmp_path):
+    """As anywhere."""
+    with pytest.raises(FileNotFoundError):
+        read_traces(tmp_path / "trace.json")
+
+
+def test_a_file_that_is_too_large_is_refused(read, monkeypatch):
+    """And what to do is said."""
+    monkeypatch.setattr("blsnb.trace.triton_import._MOST_BYTES", 1 << 20)
+
+    with pytest.raises(TraceFileError, match=r"larger than 1 MiB.*log-frequency"):
+        read(" " * ((1 << 20) + 1))
+
+
+def test_a_caller_that_is_not_in_the_file_has_a_place(read):
+    """Its calls belong together all the same."""
+    [trace] = read(file_of(*whole(2, parent=1, at=10), *whole(3, parent=1, at=30)))
+
+    assert "model not in the file" == trace.title
+    assert [-1, 0, 0] == [span.parent for span in trace.spans]
+    assert (10, 35) == (trace.start_ns, trace.end_ns)
+    assert [(triton_calls.NO_METADATA,), (), ()] == notes_of(trace)
+
+
+@pytest.mark.parametrize("parents", [[1], [2, 1], [2, 3, 1], [2, 3, 2]])
+def test_a_circle_of_callers_is_cut(read, parents):
+    """Whoever is cut off is a request from outside."""
+    events = [each for id_, up in enumerate(parents, 1) for each in whole(id_, up)]
+    traces = read(file_of(*events))
+
+    assert len(parents) == sum(len(trace.spans) for trace in traces)
+    assert 1 == str(traces).count(triton_calls.CIRCLE)
+
+
+def test_a_request_without_an_end_ends_with_what_it_called(read):
+    """A server that was killed writes no more."""
+    events = [about(1), stamp(1, "REQUEST_START", 5), *whole(2, parent=1, at=10)]
+    [trace] = read(file_of(*events))
+
+    assert 15 == trace.spans[0].request_end_ns
+    assert not trace.running
+    assert (triton_calls.NO_END,) == trace.spans[0].notes
+
+
+def test_a_file_without_timestamps_still_shows_who_called_whom(read):
+    """A server may trace tensors only."""
+    [trace] = read(file_of(about(1), about(2, 1), about(3, 2)))
+
+    assert [-1, 0, 1] == [span.parent for span in trace.spans]
+    assert [(triton_calls.NO_TIMES,)] * 3 == notes_of(trace)
+
+
+def test_a_long_run_is_folded(read):
+    """As a run of one's own is."""
+    calls = [each for id_ in range(2, 12_002) for each in whole(id_, 1, at=id_)]
+    [trace] = read(file_of(*whole(1), *calls))
+
+    assert 12_001 == trace.call_count
+    assert len(trace.spans) < 10_300
+
+
+def test_more_models_than_can_be_numbered_are_one(read):
+    """A file may name any."""
+    calls = [about(id_, 1, name=f"m{id_}") for id_ in range(2, 10_102)]
+    [trace] = read(file_of(*whole(1), *calls))
+
+    assert 10_001 >= len(trace.models)
+    assert "further models" in {model.name for model in trace.models}
+
+
+HOSTILE_TENSORS = {
+    "a shape that fits no memory": ("1000000000000,1000000000", "FP32", "1"),
+    "a shape that fits no number": ("9" * 19 + "," + "9" * 19, "FP32", "1"),
+    "an empty shape": ("", "FP32", "7"),
+    "a type of its own": ("1", "COMPLEX", "1"),
+    "not even": ("0,0,0", "UINT8", "abc"),
+}
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "data"), HOSTILE_TENSORS.values(), ids=HOSTILE_TENSORS
+)
+def test_a_tensor_may_claim_what_it_likes(read, shape, dtype, data):
+    """Nothing of that size is made, and it can be shown."""
+    tensor = {"name": "X", "data": data, "shape": shape, "dtype": dtype}
+    event = {"id": 1, "activity": "TENSOR_QUEUE_INPUT", "tensor": tensor}
+    [trace] = read(file_of(*whole(1), event))
+
+    [ref] = trace.spans[0].inputs
+    assert dtype == ref.dtype.datatype
+    assert "text/html" in views.mimebundle(trace)
+
+
+DEEP = [each for id_ in range(1, 5000) for each in whole(id_, id_ - 1 or None, at=id_)]
+
+
+def test_a_chain_of_calls_may_be_deeper_than_pythons_own(read):
+    """Nothing here calls itself."""
+    [trace] = read(file_of(*DEEP))
+
+    assert 4999 == len(trace.spans)
+    assert "text/html" in views.mimebundle(trace)
+
+
+SLOW = {
+    "events without an end": '{"id":1,"model_name":"' * 30_000,
+    "objects in objects": '{"id":1,"a":' * 60_000,
+    "lists that never end": '{"id":[' * 1500 + "1," * 300_000,
+    "tensors without an end": (
+        '{"id":1,"activity":"A","tensor":{"name":"","data":"' * 15_000
+    ),
+    "boundaries only": '},{"id":' * 80_000,
+    "values full of ends": (
+        '{"id":1,"activity":"A","tensor":{"name":"","data":"'
+        + '","shape":"1","dtype":"A"},{"id":' * 20_000
+    ),
+    "spaces": "{" + " " * 500_000 + '{"id"' * 3,
+    "a long number": '[{"id":1,"timestamps":[{"name":"X","ns":' + "1" * 500_000,
+}
+
+
+@pytest.mark.parametrize("text", SLOW.values(), ids=SLOW)
+def test_no_text_takes_for_ever(text):
+    """Half a megabyte that is made to be slow is read, or given up, in seconds."""
+    began = time.monotonic()
+    list(EventReader(text))
+
+    took_s = time.monotonic() - began
+    assert took_s < 5
+
+
+# Fuzzing ----------------------------------------------------------------------
+
+SEEDS = [EXAMPLE.read_bytes(), *(piece.read_bytes() for piece in PIECES)]
+SPLICES = [
+    *(bytes([each]) for each in b'\\"{}[],:\0\xff 0-'),
+    b'{"id":1,',
+    b'"}]',
+    b'"parent_id":1',
+    b"99999999999999999999",
+    b"1e999",
+    b"null",
+]
+
+
+@st.composite
+def broken_files(draw: st.DrawFn) -> bytes:
+    """A real file after a few accidents."""
+    data = draw(st.sampled_from(SEEDS))
+    for _ in range(draw(st.integers(1, 6))):
+        at = draw(st.integers(0, len(data)))
+        upto = at + draw(st.integers(0, 40))
+        match draw(st.sampled_from(["cut", "drop", "splice", "repeat", "swap"])):
+            case "cut":
+                data = data[:at]
+            case "drop":
+                data = data[:at] + data[upto:]
+            case "splice":
+                data = data[:at] + draw(st.sampled_from(SPLICES)) + data[at:]
+            case "repeat":
+                data = data[:upto] + data[at:]
+            case "swap":
+                data = data[:at] + draw(st.binary(max_size=8)) + data[upto:]
+    return data
+
+
+def judge(data: bytes, folder) -> None:
+    """Read a file and show what is in it; only an error of ours may be raised."""
+    path = folder / "fuzzed.json"
+    path.write_bytes(data)
+    try:
+        traces = read_traces(path)
+    except TraceFileError:
+        return
+    assert traces
+    for trace in traces:
+        views.wire.encode(trace)
+        tree(trace)
+        assert not trace.running
+    again = read_traces(write_traces(traces, path))
+    assert [len(trace.spans) for trace in traces] == [len(t.spans) for t in again]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """One for all examples."""
+    return tmp_path_factory.mktemp("fuzz")
+
+
+@settings(max_examples=500, deadline=None)
+@given(broken_files())
+@example(b'[{"id":1,"timestamps":[{"name":"REQUEST_START","ns":0}]}]')
+def test_a_broken_file_is_read_as_far_as_it_goes(folder, data):
+    """Whatever it says can be shown, and written again."""
+    judge(data, folder)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@settings(max_examples=20_000, deadline=None)
+@given(broken_files())
+def test_twenty_thousand_broken_files(folder, data):
+    """The same, for minutes."""
+    judge(data, folder)
