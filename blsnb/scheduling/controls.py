@@ -83,10 +83,9 @@ def _controls(config: ModelConfig) -> Iterator[tuple[str, str, Any]]:
 
 
 def _values(control: Any) -> NDArray[Any]:
-    for field, dtype in _FALSE_TRUE.items():
-        if pair := getattr(control, field):
-            return np.array(list(pair), dtype)
-    raise ValueError("a control without values is refused with the configuration")
+    # A control without values is refused with the configuration.
+    field = next(field for field in _FALSE_TRUE if getattr(control, field))
+    return np.array(list(getattr(control, field)), _FALSE_TRUE[field])
 
 
 def _corrid(correlation_id: SequenceId, data_type: str) -> NDArray[Any]:

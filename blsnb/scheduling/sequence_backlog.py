@@ -33,6 +33,10 @@ class WaitingSequence(Generic[T]):
             expires_ns = now_ns + turn.queued.timeout_us * US
             self.expires_ns = min(self.expires_ns or expires_ns, expires_ns)
 
+    def expired(self, now_ns: int) -> bool:
+        """Whether its time is over."""
+        return self.expires_ns is not None and self.expires_ns <= now_ns
+
     @property
     def cancelled(self) -> bool:
         """Whether any of its requests was given up: then all of them are."""
@@ -52,9 +56,11 @@ class Backlog(Generic[T]):
         self._waiting: deque[WaitingSequence[T]] = deque()
         # Those that have not ended: an id may wait once more behind its own end.
         self._open: dict[SequenceId, WaitingSequence[T]] = {}
+        self._timed: set[WaitingSequence[T]] = set()
+        self._count = 0
 
     def __len__(self) -> int:
-        return sum(len(waiting.turns) for waiting in self._waiting)
+        return self._count
 
     def __contains__(self, sequence: SequenceId) -> bool:
         return sequence in self._open
@@ -70,6 +76,9 @@ class Backlog(Generic[T]):
             self._open[turn.sequence] = waiting
             self._waiting.append(waiting)
         waiting.add(turn, now_ns)
+        self._count += 1
+        if waiting.expires_ns is not None:
+            self._timed.add(waiting)
         if turn.ends:
             del self._open[turn.sequence]
 
@@ -83,11 +92,9 @@ class Backlog(Generic[T]):
 
     def expired(self, now_ns: int) -> list[Turn[T]]:
         """Remove the sequences whose time is over, and return their requests."""
-        over = [
-            waiting
-            for waiting in self._waiting
-            if waiting.expires_ns is not None and waiting.expires_ns <= now_ns
-        ]
+        if (self.expires_ns or now_ns + 1) > now_ns:
+            return []
+        over = [waiting for waiting in self._waiting if waiting.expired(now_ns)]
         for waiting in over:
             self._drop(waiting)
         return [turn for waiting in over for turn in waiting.turns]
@@ -96,6 +103,7 @@ class Backlog(Generic[T]):
         """Forget a request; False if it does not wait here."""
         for waiting in self._waiting:
             if take_out(waiting.turns, queued):
+                self._count -= 1
                 if not waiting.turns:
                     self._drop(waiting)
                 return True
@@ -104,7 +112,7 @@ class Backlog(Generic[T]):
     @property
     def expires_ns(self) -> int | None:
         """When the next sequence gives up."""
-        ends = (waiting.expires_ns for waiting in self._waiting)
+        ends = (waiting.expires_ns for waiting in self._timed)
         return min((end for end in ends if end is not None), default=None)
 
     def _drop(self, waiting: WaitingSequence[T]) -> None:
@@ -112,6 +120,8 @@ class Backlog(Generic[T]):
         self._close(waiting)
 
     def _close(self, waiting: WaitingSequence[T]) -> None:
+        self._timed.discard(waiting)
+        self._count -= len(waiting.turns)
         # Behind a sequence that ended, another of its id may wait.
         if self._open.get(waiting.sequence) is waiting:
             del self._open[waiting.sequence]

@@ -11,10 +11,11 @@ from blsnb.scheduling.forming_batch import MOST_LEFT_OUT
 from blsnb.scheduling.policy_queue import US
 from blsnb.scheduling.queued import Queued, T
 from blsnb.scheduling.sequence_direct import DirectInstance, DirectRules
+from blsnb.scheduling.sequence_instance import Instance, LeftOut, Look
 from blsnb.scheduling.sequence_oldest import OldestInstance
 from blsnb.scheduling.sequence_places import Places
 from blsnb.scheduling.sequence_rules import SequenceId, check_alone
-from blsnb.scheduling.sequence_turns import Instance, LeftOut, Look, Turn
+from blsnb.scheduling.sequence_turns import Turn
 
 _MOST_NAMED = 8
 

@@ -13,19 +13,16 @@ from blsnb.model.config import ModelConfig
 from blsnb.scheduling.equal_inputs import EqualInputs
 from blsnb.scheduling.policy_queue import US
 from blsnb.scheduling.queued import Queued, T
-from blsnb.scheduling.sequence_places import Places
-from blsnb.scheduling.sequence_rules import SequenceId
-from blsnb.scheduling.sequence_slots import Slot
-from blsnb.scheduling.sequence_turns import (
+from blsnb.scheduling.sequence_instance import (
     ONE_AT_A_TIME,
     InstanceBatch,
     LeftOut,
-    Line,
     Look,
-    Turn,
-    requests,
-    take_out,
 )
+from blsnb.scheduling.sequence_places import Places
+from blsnb.scheduling.sequence_rules import SequenceId
+from blsnb.scheduling.sequence_slots import Slot
+from blsnb.scheduling.sequence_turns import Line, Turn, requests, take_out
 
 
 @dataclass(frozen=True, slots=True)

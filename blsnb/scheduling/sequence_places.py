@@ -44,10 +44,6 @@ class Places(Generic[T]):
         self.backlog: Backlog[T] = Backlog()
         self._cancelled: list[Queued[T]] = []
 
-    def slot_of(self, sequence: SequenceId) -> Slot | None:
-        """Return the slot of a sequence that goes on, if it has one."""
-        return self._slots.get(sequence)
-
     @property
     def holders(self) -> Iterator[SequenceId]:
         """The sequences that have a slot and go on."""

@@ -189,13 +189,15 @@ def test_a_removed_request_is_not_executed(strategy):
     stage.send(1, "a2", 1)
     stage.send(2, "a3", 1, end=True)
     stage.send(3, "b1", 2, start=True, end=True)
-    stage.send(4, "c1", 3, start=True, end=True)
+    stage.send(4, "c1", 3, start=True)
+    stage.send(5, "c2", 3, end=True)
     stage.play(50)
-    assert 4 == len(stage.batcher)
+    assert 5 == len(stage.batcher)
 
-    removed = [stage.batcher.remove(stage.queued[name]) for name in ("a2", "b1", "b1")]
+    gone = ("a2", "b1", "b1", "c2")
+    removed = [stage.batcher.remove(stage.queued[name]) for name in gone]
     stage.play()
-    assert [True, True, False] == removed
+    assert [True, True, False, True] == removed
     assert not stage.batcher.remove(stage.queued["a1"])
     assert ["0: a1", "0: a3", "0: c1"] == stage.groups()
     assert 0 == len(stage.batcher)
