@@ -15,6 +15,7 @@ from blsnb.engine.failure import describe, notes_of
 from blsnb.engine.inflight import Execution, current_execution
 from blsnb.engine.readiness import unready
 from blsnb.engine.root import RootRequest, Unwind, boundary
+from blsnb.engine.shared_state import SharedState, note_of_changes, snapshot
 from blsnb.engine.threads import Abandoned, InstanceThreads
 from blsnb.engine.world import World
 from blsnb.pb_utils.backend import Backend
@@ -86,8 +87,9 @@ class ModelInstance:
         self._thread_id = 0
         """Of the thread that ran ``initialize``."""
         self._thread_noted = False
-        self._owed_note = ""
+        self._owed_notes: list[str] = []
         """What the next run is told of the model."""
+        self._state_before: SharedState | None = snapshot()
         self.model: Any = None
         self.ready_hook: Callable[[], Any] | None = None
         """The model's own ``is_ready``, if it has one."""
@@ -147,8 +149,15 @@ class ModelInstance:
             The constructor or the hook raises.
         """
         self._hook(lambda: self._initialize(args))
+        self._compare_state()
         self.ready = True
         self._load_root = None
+
+    def _compare_state(self) -> None:
+        before, self._state_before = self._state_before, None
+        if before is not None:
+            note = note_of_changes(self.name, before, snapshot())
+            self._owed_notes += [note] if note else []
 
     def _initialize(self, args: dict[str, str]) -> None:
         assert self.module is not None
@@ -160,7 +169,7 @@ class ModelInstance:
         if has("is_ready", self._release):
             self.ready_hook = ready_hook
         elif ready_hook is not None:
-            self._owed_note = too_new("is_ready")
+            self._owed_notes.append(too_new("is_ready"))
         if hook is not None:
             result = hook(args)
             if inspect.iscoroutine(result):
@@ -214,9 +223,8 @@ class ModelInstance:
             execution.thread_id = threading.get_ident()
             if execution.thread_id != self._thread_id and not self._thread_noted:
                 self._note_thread(execution)
-            if self._owed_note:
-                execution.inflight.note(self._owed_note)
-                self._owed_note = ""
+            if self._owed_notes:
+                self._note_owed(execution)
         if root.ended is not None:
             raise Unwind
         try:
@@ -227,6 +235,11 @@ class ModelInstance:
             if root.ended_by(error):
                 raise Unwind from error
             raise ExecuteFailed(describe(error, _HOOK_BOUNDARY), error) from error
+
+    def _note_owed(self, execution: Execution) -> None:
+        for note in self._owed_notes:
+            execution.inflight.note(note)
+        self._owed_notes = []
 
     def _note_thread(self, execution: Execution) -> None:
         """Note an ``execute`` on another thread than ``initialize`` ran on."""

@@ -6,7 +6,6 @@ import pytest
 from cells import CONFIG, FINAL, cell
 
 from blsnb import InferenceError, ModelLoadError, Server, WouldHang
-from blsnb.pb_utils.releases import FEATURES
 
 DECOUPLED = f"{CONFIG} model_transaction_policy {{ decoupled: true }}"
 USES = {
@@ -136,10 +135,3 @@ def test_no_note_on_a_release_that_has_it(server):
     run = server.infer("m", {"X": [0.0]})
 
     assert [] == [note for note in run.notes if "triton_release" in note]
-
-
-def test_every_feature_that_a_source_can_name_is_tried_here():
-    """A new row with a name needs a case."""
-    named = [feature for feature in FEATURES if FEATURES[feature].name]
-
-    assert ["response_parameters", "iterator_cancel", "is_ready"] == named

@@ -1,0 +1,82 @@
+"""A model that changes what all share is told so: on Triton it has that alone."""
+
+from __future__ import annotations
+
+import locale
+import os
+import random
+import signal
+import sys
+
+import numpy as np
+import pytest
+from cells import CONFIG, cell, instances
+
+X = {"X": [1.0]}
+BODY = "return [reply(x_of(request))]"
+CHANGES = {
+    "the environment": ("os.environ['BLSNB_TEST'] = '1'", "os.environ (BLSNB_TEST)"),
+    "the folder": ("os.chdir('/')", "the current folder"),
+    "the locale": ("locale.setlocale(locale.LC_ALL, 'C.UTF-8')", "the locale"),
+    "random": ("random.seed(1)", "the state of random"),
+    "numpy": ("np.random.seed(1)", "the state of numpy.random"),
+    "signals": ("signal.signal(signal.SIGTERM, signal.SIG_IGN)", "signal handlers"),
+    "recursion": ("sys.setrecursionlimit(1234)", "the recursion limit"),
+}
+IMPORTS = "import locale, os, random, signal, sys\n"
+
+
+@pytest.fixture(autouse=True)
+def state():
+    """Put back what models change."""
+    folder, language = os.getcwd(), locale.setlocale(locale.LC_ALL)
+    states = random.getstate(), np.random.get_state()
+    handler, limit = signal.getsignal(signal.SIGTERM), sys.getrecursionlimit()
+    locale.setlocale(locale.LC_ALL, "C")
+    yield
+    os.environ.pop("BLSNB_TEST", None)
+    os.chdir(folder)
+    locale.setlocale(locale.LC_ALL, language)
+    random.setstate(states[0])
+    np.random.set_state(states[1])
+    signal.signal(signal.SIGTERM, handler)
+    sys.setrecursionlimit(limit)
+
+
+def in_initialize(line):
+    """Return a model that does this in `initialize`."""
+    return cell(BODY, methods=f"\ndef initialize(self, args):\n    {line}\n\n")
+
+
+@pytest.mark.parametrize(("line", "what"), CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("where", ["import", "initialize"])
+def test_a_change_is_noted_in_the_first_run(server, line, what, where):
+    """Whether the file does it or a hook; once."""
+    source = IMPORTS + in_initialize(line)
+    if where == "import":
+        source = f"{IMPORTS}import numpy as np\n{line}\n{cell(BODY)}"
+    server.define("m", source, config=CONFIG)
+
+    (note,) = server.infer("m", X).notes
+    assert note.startswith(f"Loading m_0 changed {what}. Here that is shared")
+    assert [] == server.infer("m", X).notes
+
+
+def test_many_changes_are_one_note(server):
+    """Of many variables the first names."""
+    line = "os.environ.update({f'BLSNB_{n}': '' for n in range(9)}); random.seed(1)"
+    server.define("m", IMPORTS + in_initialize(line), config=CONFIG)
+    for n in range(9):
+        del os.environ[f"BLSNB_{n}"]
+
+    (note,) = server.infer("m", X).notes
+    names = ", ".join(f"BLSNB_{n}" for n in range(5))
+    assert f"os.environ ({names}, …); the state of random. " in note
+
+
+def test_a_model_that_changes_nothing_needs_no_note(server):
+    """Nor does one whose instances each use their own generators."""
+    line = "self.random = np.random.default_rng(1), random.Random(1)"
+    server.define("m", IMPORTS + in_initialize(line), config=instances(2))
+
+    assert [] == server.infer("m", X).notes
