@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import weakref
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from model.ensembles import DECOUPLED, IO, ensemble, ins, model, optional, outs, step
 
 from blsnb.scheduling.ensemble_calls import EnsembleError, Sequence
+from blsnb.scheduling.ensemble_run import EnsembleRun
 
 from .ensembles import Player, held, plan, plan_of
 
@@ -74,6 +77,31 @@ def test_what_is_not_wanted_is_not_called() -> None:
 
     assert [1] == player.steps
     assert [{"Y2": "1.Y(X=x)"}, "final"] == player.answers
+
+
+def test_the_flag_may_follow_an_answer() -> None:
+    """Then nothing is missing, though nothing came with it."""
+    player = Player(plan(step("a")))
+    player.take("a", {"Y": 1}, final=False)
+    player.take("a")
+
+    assert [{"Y": 1}, "final"] == player.answers
+
+
+def test_a_tensor_is_forgotten_by_its_last_user() -> None:
+    """What nobody needs any more does not stay in memory until the request ends."""
+
+    class Large:
+        pass
+
+    value = Large()
+    alive = weakref.ref(value)
+    run = EnsembleRun(plan(*CHAIN), {"X": held(value)}, {"Y"})
+    (call,) = run.start().calls
+    del value
+    assert alive() is not None
+    del call
+    assert alive() is None
 
 
 @pytest.mark.parametrize("outputs", [{"Y1"}, {"Y2"}])
@@ -237,6 +265,17 @@ def test_batches_are_counted_by_what_a_step_was_given() -> None:
 
     assert [(2, 2)] == shapes(player)
     assert [(2, 1)] == [each.shape for each in progress.response.outputs]
+
+
+def test_a_single_tensor_passes_through_a_model_with_batches() -> None:
+    """A batch of one on the way in, stripped on the way out."""
+    player = Player(
+        plan(step("a"), models={"a": model(IO, BATCH)}), {"X": held("x", 3)}
+    )
+    progress = player.run.take(player.waiting.pop(), {"Y": held("y", 1, 3)})
+
+    assert [(1, 3)] == shapes(player)
+    assert [(3,)] == [each.shape for each in progress.response.outputs]
 
 
 # Sequences -------------------------------------------------------------------
