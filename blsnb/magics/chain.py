@@ -9,6 +9,7 @@ from typing import NamedTuple
 from blsnb.trace.spans import Span, Trace
 
 _AT = re.compile(r"^ +(?P<file>\S.*)\((?P<line>\d+)\): (?P<function>.+)$", re.MULTILINE)
+_OWES = re.compile(r"execute\(\) of \S+ \(line (?P<line>\d+) of its source\)")
 _PREFIX = re.compile(r"Failed to process the request\(s\) for model '[^']*', message: ")
 
 
@@ -67,8 +68,9 @@ def _first_line(span: Span) -> str:
 
 
 def _place(error: str, model: str) -> tuple[str, int]:
-    """Read the model's own innermost frame from Triton's text."""
+    """Read the model's innermost frame from Triton's text, or what owes an answer."""
     for match in _AT.finditer(error):
         if Path(match["file"]).parent.parent.name == model:
             return match["file"], int(match["line"])
-    return "", 0
+    owes = _OWES.search(error)
+    return "", int(owes["line"]) if owes else 0

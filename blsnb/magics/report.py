@@ -161,19 +161,23 @@ class Report:
     def _chain(self, error: BlsnbError) -> Iterator[str]:
         run = getattr(error, "run", None)
         links = [] if run is None else chain.failed_chain(run.trace)
-        if len(links) < 2:
+        if len(links) > 1:
+            yield from self._links(links)
+        began = next((link for link in reversed(links) if link.line), None)
+        if began is None:
             return
+        # The place of a caller, or of a model alone, is shown with what it raised.
+        if not _causes(error) or (len(links) > 1 and not began.calls):
+            after = f", in model {began.model}"
+            yield from self._place(began.filename, began.line, after, began.source)
+
+    def _links(self, links: list[chain.Link]) -> Iterator[str]:
         yield f"Models: {' → '.join(link.model for link in links)}"
         for link in links:
             what = f"calls {link.calls}" if link.calls else "fails"
             why = f": {link.error}" if link.error else ""
             yield f"  {link.model} {what}{self._where(link)}{why}"
         yield ""
-        began = next((link for link in reversed(links) if link.line), None)
-        # The place of a caller is shown with what it raised.
-        if began is not None and (not began.calls or not _causes(error)):
-            after = f", in model {began.model}"
-            yield from self._place(began.filename, began.line, after, began.source)
 
     def _where(self, link: chain.Link) -> str:
         if not link.line:

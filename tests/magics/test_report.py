@@ -147,6 +147,19 @@ def test_a_hang_is_shown_at_the_call_that_would_wait(notebook):
     assert "Give 'outer' more instances" in ran.report
 
 
+@pytest.mark.parametrize("model", ["double", "outer"])
+def test_an_execute_that_owes_an_answer_is_shown(notebook, model):
+    """In its cell, also if another model waits for it."""
+    notebook.run(DOUBLE.replace("return answers", "del answers"))
+    notebook.run(OUTER)
+    ran = notebook.run(infer(model))
+
+    assert isinstance(ran.error, WouldHang)
+    where = f"cell {notebook.cell(ago=2)} line 6 (model.py:5), in model double"
+    assert where in ran.report
+    assert "----> 6     def execute(self, requests):" in ran.report
+
+
 def test_the_line_where_a_chain_began_is_shown(notebook):
     """Its exception has become a text on the way, its line has not."""
     notebook.run(FAILING)
