@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -19,15 +18,14 @@ from blsnb.engine.validation import RequestError
 from blsnb.engine.version import ServedVersion
 from blsnb.errors import (
     InferenceError,
-    ModelLoadError,
-    RepositoryError,
     ServerClosedError,
 )
+from blsnb.exchange import Exchange
 from blsnb.inference import Inference, OutsideRequest
 from blsnb.model.config import ModelConfig
 from blsnb.release import parse_release
 from blsnb.repository.directory import CONFIG_FILE
-from blsnb.repository.repository import ModelRepository, Roots, models_in
+from blsnb.repository.repository import ModelRepository, Roots
 from blsnb.repository.status import ModelStatus, ambiguous_row, status_of
 from blsnb.repository.undo import FileContent
 from blsnb.response_stream import Stream
@@ -36,12 +34,10 @@ from blsnb.trace.events import Origin
 from blsnb.trace.recorder import Recorder, RunRecord, parse_level
 
 if TYPE_CHECKING:
-    from blsnb.repository.export import Exported
-
-_HIDDEN = "a model of this name was defined here and hides the one that was imported"
+    pass
 
 
-class Server:
+class Server(Exchange):
     """A Triton server in this process: models, requests, traces.
 
     Parameters
@@ -276,124 +272,6 @@ class Server:
         self._check_open()
         self._engine.control.unload(name)
         self._changed_files.unwatch(name)
-
-    def watch(self, name: str) -> None:
-        """Load a model anew whenever a file of its folder is saved.
-
-        It ends with `unwatch`, `unload` and `close`. A load that fails leaves what
-        serves, and is logged; the next save tries again.
-
-        Raises
-        ------
-        InferenceError
-            The model does not serve; the text is Triton's.
-        """
-        self._check_open()
-        self._served(name, -1)
-        self._changed_files.watch(name)
-
-    def unwatch(self, name: str) -> None:
-        """Watch a model no more; one that was not watched is no error."""
-        self._changed_files.unwatch(name)
-
-    @property
-    def watched(self) -> list[str]:
-        """Names of the models that are watched, sorted."""
-        return self._changed_files.watched()
-
-    def load_changed(self) -> dict[str, ModelLoadError | None]:
-        """Load the models of the private folder whose sources were changed since.
-
-        That is done before each cell of a notebook. Sources are Python files and
-        configurations; the same change is tried once.
-
-        Returns
-        -------
-        dict
-            The models, each with the error if it did not load; then what served
-            before still does.
-        """
-        self._check_open()
-        ours = sorted(models_in(self.repository.private_root))
-        with self._changes:
-            return self._changed_files.load_changed(ours)
-
-    def import_repository(
-        self, path: str | Path, names: Sequence[str] | None = None
-    ) -> list[ModelStatus]:
-        """Load the models of a repository on disk, where they are.
-
-        The folder is read from now on, and never written. A model that does not load
-        is no error: its status says why, and the others are loaded all the same.
-
-        Parameters
-        ----------
-        names
-            Which models to load; all of the folder if None.
-
-        Raises
-        ------
-        RepositoryError
-            The folder is none, or has no model of such a name.
-        """
-        self._check_open()
-        folder = self.repository.add(path)
-        there = sorted(models_in(folder))
-        if unknown := sorted({*(names or ())} - {*there}):
-            raise RepositoryError(
-                f"{folder} has no model {', '.join(map(repr, unknown))}; "
-                f"it has: {', '.join(there) or 'none'}"
-            )
-        chosen = there if names is None else dict.fromkeys(names)
-        return [self._imported(name, folder) for name in chosen]
-
-    def _imported(self, name: str, folder: Path) -> ModelStatus:
-        """Load a model of a folder and return its status, with what went wrong."""
-        directory = self.repository.directory(name)
-        if directory is not None and directory.path.parent != folder:
-            return replace(self.model(name), reason=_HIDDEN)
-        try:
-            return self.load(name)
-        except ModelLoadError as error:
-            return replace(self.model(name), reason=error.reason or error.message)
-
-    def export_repository(
-        self,
-        path: str | Path,
-        names: Sequence[str] | None = None,
-        *,
-        force: bool = False,
-    ) -> Exported:
-        """Write models as a repository that Triton loads, byte for byte.
-
-        Beside them are a ``requirements.txt`` of what they import, and a
-        ``README.md`` with the commands that serve them. Each model is written whole
-        or stays as it was; one from an earlier export is replaced.
-
-        Parameters
-        ----------
-        names
-            Which models; all of them if None.
-        force
-            Whether files may be overwritten that no export wrote, or that were
-            changed since.
-
-        Returns
-        -------
-        Exported
-            The models, and notes on what is different there.
-
-        Raises
-        ------
-        RepositoryError
-            A model is unknown or not complete, such a file is in the way, or a file
-            cannot be read or written.
-        """
-        from blsnb.repository.export import Export, exportable
-
-        chosen, left_out = exportable(self.repository, names)
-        export = Export(Path(path).expanduser(), self._engine.release, force=force)
-        return export.write(chosen, left_out)
 
     def models(self) -> list[ModelStatus]:
         """Return the status of every model of the repository, sorted by name."""

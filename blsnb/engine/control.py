@@ -13,6 +13,7 @@ from blsnb.engine.override_folders import OverrideFolders
 from blsnb.engine.root import RootRequest, Unwind
 from blsnb.errors import ModelConfigError, ModelLoadError, WouldHang
 from blsnb.model.config import ModelConfig, parse_json
+from blsnb.model.lint import advised
 from blsnb.repository.directory import Files, ModelDirectory, newest_ns
 from blsnb.repository.repository import ModelRepository
 
@@ -148,8 +149,10 @@ class ModelControl:
         before = self._engine.catalog.versions(name).values()
         try:
             self._engine.load(directory, root)
-        except BaseException:
+        except BaseException as error:
             self._folders.discard(directory.path)
+            if isinstance(error, ModelLoadError):
+                error.advice = _with_findings(error.advice, directory)
             raise
         self.seconds[name] = time.perf_counter() - start
         self._files[name] = found
@@ -211,6 +214,16 @@ class ModelControl:
     def close(self) -> None:
         """Remove what overrides wrote."""
         self._folders.close()
+
+
+def _with_findings(advice: str, directory: ModelDirectory) -> str:
+    """Return advice, and what is odd in the configuration that did not load."""
+    try:
+        found = advised(directory.config())
+    except ModelConfigError:
+        # It could not be read, which the advice is about.
+        found = ""
+    return "\n".join(filter(None, (advice, found)))
 
 
 def _refuse_circle(name: str, root: RootRequest | None) -> None:

@@ -100,6 +100,7 @@ def _warnings(status: ModelStatus, failure: str) -> list[str]:
         lines.append(f"⚠ {failure}: the previous version goes on serving")
     if status.reason:
         lines.append(f"⚠ {status.reason.strip()}")
+    lines += [f"⚠ {finding}" for finding in status.findings]
     if status.state == "not loaded":
         lines.append(
             "its files are kept; it is loaded once it has a model.py "

@@ -35,7 +35,11 @@ class Subcommand(NamedTuple):
 
 SUBCOMMANDS = {
     "models": Subcommand("", "list the models and how they stand", "_models"),
-    "config": Subcommand("NAME", "print a model's completed configuration", "_config"),
+    "config": Subcommand(
+        "NAME [--from-run [RUN ...]]",
+        "print a model's completed configuration, or one that fits recorded tensors",
+        "_config",
+    ),
     "load": Subcommand(
         "NAME [--watch]",
         "load a model, or load it anew; --watch: again whenever it is saved",
@@ -116,8 +120,15 @@ class OperateMagics(Magics):
             print("There are no models yet; a %%triton_model cell makes one.")
 
     def _config(self, text: str, namespace: Mapping[str, Any]) -> None:
-        [name] = _arguments("config", text, namespace, 1, 1)
-        print(default.server().config_text(name))
+        name, *rest = _arguments("config", text, namespace, 1, _ANY)
+        match rest:
+            case []:
+                print(default.server().config_text(name))
+            case ["--from-run", *words]:
+                runs = [_run(word, namespace) for word in words]
+                print(default.server().implied_config(name, *runs).text())
+            case _:
+                raise _wrong("config")
 
     def _load(self, text: str, namespace: Mapping[str, Any]) -> Any:
         words = _arguments("load", text, namespace, 1, 2)
@@ -219,6 +230,16 @@ def _arguments(
     if not least <= len(words) <= most:
         raise _wrong(subcommand)
     return words
+
+
+def _run(word: str, namespace: Mapping[str, Any]) -> Any:
+    """Return the run that a variable holds."""
+    from blsnb.run import Run
+
+    run = namespace.get(word)
+    if not isinstance(run, Run):
+        raise UsageError(f"{word!r} is no variable that holds a run")
+    return run
 
 
 def _wrong(subcommand: str) -> UsageError:

@@ -10,6 +10,7 @@ from typing import Any
 from blsnb.errors import ModelConfigError
 from blsnb.model import json_form, text
 from blsnb.model.schema import data_type_name, new_message, schema
+from blsnb.model.text_hints import hint
 from blsnb.pb_utils.releases import NEWEST, Release, has
 from blsnb.tensors.dtypes import BY_DATA_TYPE, Shape
 
@@ -192,12 +193,13 @@ def parse_pbtxt(source: str, *, path: str = "config.pbtxt") -> ModelConfig:
     try:
         text.parse(source, message)
     except text.TextFormatError as error:
+        place = f"Error parsing text-format inference.ModelConfig: {error}"
+        advice = (place, error.excerpt, hint(error.message))
         raise ModelConfigError(
             f"failed to read text proto from {path}",
             stage="poll",
             code="INTERNAL",
-            advice="Error parsing text-format inference.ModelConfig: "
-            f"{error}\n{error.excerpt}",
+            advice="\n".join(filter(None, advice)),
         ) from error
     return ModelConfig.of(message)
 

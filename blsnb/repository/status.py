@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from blsnb.model.config import ModelConfig
+from blsnb.model.lint import findings
 from blsnb.model.tensor_spec import format_tensor_spec
 
 AMBIGUOUS = "model appears in two or more repositories"
@@ -35,6 +36,8 @@ class ModelStatus:
         Number of instances of each version.
     load_s
         Seconds that the last load took; 0 if it was not loaded.
+    findings
+        What a reviewer would ask about the configuration.
     """
 
     name: str
@@ -46,6 +49,7 @@ class ModelStatus:
     max_batch_size: int
     instance_count: int
     load_s: float
+    findings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         versions = ",".join(map(str, self.versions)) or "-"
@@ -84,4 +88,5 @@ def status_of(
         config.max_batch_size if config else 0,
         len(config.instance_names()) if config else 0,
         load_s,
+        tuple(findings(config)) if config else (),
     )

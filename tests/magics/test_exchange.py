@@ -101,3 +101,37 @@ def test_a_model_is_watched(double):
 
     double.run("%triton unload double")
     assert [] == default.server().watched
+
+
+def test_a_configuration_is_written_from_a_run(double):
+    """From the newest, or from those that variables hold."""
+    double.run("one = %triton infer double X=[1.0]")
+    double.run("two = %triton infer double X=[1.0,2.0]")
+
+    newest = double.run("%triton config double --from-run").stdout
+    assert newest.startswith("# Of one call")
+    assert "dims: 2" in newest
+    assert "dims: -1" in double.run("%triton config double --from-run one two").stdout
+    ran = double.run("%triton config double --from-run nothing")
+    assert "'nothing' is no variable that holds a run" in ran.stderr
+
+
+def test_what_is_odd_in_a_configuration_is_on_the_card(double):
+    """It loads all the same."""
+    cell = "%%triton_config double\ndynamic_batching {}\n"
+    tensors = "".join(
+        f'{field} {{ name: "{name}" data_type: TYPE_FP32 dims: [ -1 ] }}\n'
+        for field, name in (("input", "X"), ("output", "Y"))
+    )
+    [card] = double.run(cell + tensors).texts
+
+    assert "READY" in card
+    assert "⚠ dynamic_batching does nothing while max_batch_size is 0" in card
+
+
+def test_what_is_odd_comes_with_an_error_too(double):
+    """Beside what Triton says."""
+    ran = double.run("%%triton_config double\ninstance_group { kind: KIND_GPU }")
+
+    assert "has kind KIND_GPU but no GPUs are available" in str(ran.error)
+    assert "KIND_GPU needs a GPU, and there is none here" in str(ran.error)

@@ -65,7 +65,8 @@ def test_what_comes_later_says_so(notebook, name):
     ("line", "usage"),
     [
         ("models x", "%triton models"),
-        ("config", "%triton config NAME"),
+        ("config", "%triton config NAME [--from-run [RUN ...]]"),
+        ("config a b", "%triton config NAME [--from-run [RUN ...]]"),
         ("load a b", "%triton load NAME [--watch]"),
         ("stats a b", "%triton stats [NAME] [--json | --metrics]"),
         ("stats --jsno", "%triton stats [NAME] [--json | --metrics]"),

@@ -1,0 +1,96 @@
+"""A configuration written from what a run's tensors were."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cells import DOUBLE, calling, cell
+
+from blsnb import InferenceError, ModelConfigError
+from blsnb.errors import RepositoryError
+
+LOOSE = """
+input { name: "X" data_type: TYPE_FP32 dims: [ -1, -1 ] }
+output { name: "Y" data_type: TYPE_FP32 dims: [ -1, -1 ] }
+"""
+COMPLETING = """
+@staticmethod
+def auto_complete_config(config):
+    config.set_max_batch_size(4)
+    for add, name in ((config.add_input, "X"), (config.add_output, "Y")):
+        add({"name": name, "data_type": "TYPE_FP32", "dims": [-1]})
+    return config
+
+"""
+
+
+def x(*shape):
+    """An input of a shape."""
+    return {"X": np.zeros(shape, np.float32)}
+
+
+def dims(implied):
+    """The dims of its tensors."""
+    tensors = (*implied.config.inputs, *implied.config.outputs)
+    return [list(each.dims) for each in tensors]
+
+
+def test_the_newest_run_tells(server):
+    """If none is named; several tell what varied."""
+    server.define("m", DOUBLE, config=LOOSE)
+    first = server.infer("m", x(2, 3))
+    second = server.infer("m", x(2, 5))
+
+    assert [[2, 5], [2, 5]] == dims(server.implied_config("m"))
+    assert [[2, 3], [2, 3]] == dims(server.implied_config("m", first))
+    assert [[2, -1], [2, -1]] == dims(server.implied_config("m", first, second))
+
+
+def test_calls_of_other_models_are_left_out(server):
+    """A run may have many calls of many models."""
+    server.define("m", DOUBLE, config=LOOSE)
+    server.define("caller", calling("m"), config=LOOSE)
+    server.infer("caller", x(2, 3))
+    server.define("other", DOUBLE, config=LOOSE)
+    server.infer("other", x(7, 7))
+
+    assert [[2, 3], [2, 3]] == dims(server.implied_config("m"))
+
+
+def test_a_model_that_nobody_configured_refuses_and_tells(server):
+    """The refused request shows what it should have declared."""
+    server.define("m", cell("return [reply(np.zeros(3, np.int8))]"), config="")
+    with pytest.raises(InferenceError):
+        server.infer("m", x(2))
+
+    assert [[2]] == dims(server.implied_config("m"))
+
+
+def test_what_the_model_completes_itself_tells_the_batch(server):
+    """Its config.pbtxt need not."""
+    server.define("m", cell("return [reply(x_of(request))]", methods=COMPLETING))
+    server.infer("m", x(3, 5))
+    implied = server.implied_config("m")
+
+    assert [[5], [5]] == dims(implied)
+    assert 4 == implied.config.max_batch_size
+
+
+def test_the_text_makes_the_model_strict(server):
+    """It can be loaded, and refuses what was not seen."""
+    server.define("m", DOUBLE, config=LOOSE)
+    server.infer("m", x(2, 3))
+    server.define("m", DOUBLE, config=server.implied_config("m").text())
+
+    server.infer("m", x(2, 3))
+    with pytest.raises(InferenceError, match=r"Expected \[2,3\], got \[2,4\]"):
+        server.infer("m", x(2, 4))
+
+
+def test_without_a_run_there_is_nothing_to_tell(server):
+    """Nor without the model."""
+    server.define("m", DOUBLE, config=LOOSE)
+    with pytest.raises(ModelConfigError, match="no tensor was seen"):
+        server.implied_config("m")
+    with pytest.raises(RepositoryError, match="model not found in any"):
+        server.implied_config("nowhere")
