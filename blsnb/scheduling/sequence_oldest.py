@@ -63,8 +63,8 @@ class OldestInstance(Generic[T]):
     def done(self, members: Iterable[Queued[T]], now_ns: int) -> None:
         """Let the next request of each sequence go to the batcher.
 
-        Triton's batcher sees each as it comes, while the instance is still busy: what
-        it has formed ahead grows by one after the other.
+        The batcher sees each as it comes, while the instance is still busy, so that it
+        can join what is formed ahead. On Triton two threads race for this.
         """
         for queued in members:
             self._next(self._slots.pop(queued), now_ns)

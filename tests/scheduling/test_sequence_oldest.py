@@ -75,7 +75,7 @@ def test_without_delay_what_came_meanwhile_runs_together():
 
 
 def test_the_next_of_an_executed_sequence_joins_what_was_formed_ahead():
-    """Triton's threads race for it; on the real server it mostly does."""
+    """Triton's threads race for it: on the real server it does every other time."""
     stage = Stage(oldest(4))
     starts(stage, 0, 1, takes=100)
     starts(stage, 20, 2, 3, 4)
