@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from blsnb.engine.root import RootRequest, TooLate
+from blsnb.engine.root import RootRequest, TooLate, check_time
 from blsnb.engine.streaming import Left, Readable
 from blsnb.engine.validation import RequestError
 from blsnb.engine.waiter import Waiter
@@ -69,6 +69,8 @@ class Apart:
             raise Left
         if self._refusal is not None:
             raise self._refusal
+        # A model may know of the deadline before its client wakes up.
+        check_time(until_ns)
         return self._response
 
     def cancel(self) -> None:

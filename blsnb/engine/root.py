@@ -157,14 +157,26 @@ class RootRequest:
         self.check()
 
 
+def check_time(until_ns: int) -> None:
+    """Raise `TooLate` where what came is too late for who waited until then."""
+    if until_ns and time.monotonic_ns() > until_ns:
+        raise TooLate
+
+
+def seconds_until(until_ns: int) -> float:
+    """Return how long it is until a time, as a wait takes it; 0 for a time past."""
+    left_s = (until_ns - time.monotonic_ns()) / 1e9
+    return min(max(0.0, left_s), threading.TIMEOUT_MAX)
+
+
 def _woken(waiter: Waiter, seconds: float | None, until_ns: int) -> bool:
     __tracebackhide__ = True
     if not until_ns:
         return waiter.wait(seconds)
-    left_s = max(0.0, (until_ns - time.monotonic_ns()) / 1e9)
+    left_s = seconds_until(until_ns)
     if seconds is not None and seconds < left_s:
         return waiter.wait(seconds)
-    if not waiter.wait(min(left_s, threading.TIMEOUT_MAX)):
+    if not waiter.wait(left_s):
         raise TooLate
     return True
 

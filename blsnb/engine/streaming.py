@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from blsnb.engine import hang
 from blsnb.engine.inflight import Inflight, current_execution
-from blsnb.engine.root import RootRequest, TooLate
+from blsnb.engine.root import RootRequest, check_time, seconds_until
 from blsnb.engine.waiter import Waiter
 from blsnb.errors import WouldHang
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
@@ -261,7 +261,7 @@ class StreamInflight(Inflight):
             with self._lock:
                 self._forget(number)
                 if self._unread:
-                    _check_time(until_ns)
+                    check_time(until_ns)
                     return self._unread[0]
                 if self.final and not self._left:
                     return None
@@ -283,14 +283,10 @@ class StreamInflight(Inflight):
     def _wait(self, waiter: Waiter, until_ns: int) -> None:
         __tracebackhide__ = True
         if self._executed and not self._collected:
-            if not until_ns and waiter.wait(_COLLECT_AFTER_S):
+            left_s = seconds_until(until_ns) if until_ns else _COLLECT_AFTER_S
+            if waiter.wait(min(left_s, _COLLECT_AFTER_S)):
                 return
             self._collected = True
             # A request in a circle of references is held by nobody.
             gc.collect()
         self.root.wait(waiter, lambda s: hang.notice(self, s), until_ns)
-
-
-def _check_time(until_ns: int) -> None:
-    if until_ns and time.monotonic_ns() > until_ns:
-        raise TooLate

@@ -12,6 +12,7 @@ import pytest
 import stage
 from cells import CONFIG, cell
 
+from blsnb.engine.reader import Apart
 from blsnb.engine.root import RootRequest, TooLate
 from blsnb.engine.streaming import StreamInflight
 from blsnb.errors import InferenceError, WouldHang
@@ -171,6 +172,17 @@ def test_what_was_not_read_by_the_deadline_is_lost():
         sent().get(0, long_ago)
 
 
+def test_an_answer_after_the_deadline_is_too_late():
+    """Also if it came before its client woke up: the model knows the time, too."""
+    long_ago = 1
+    answered = Apart(RootRequest(RunRecord(""), 60))
+    answered.answer(ResponseMessage())
+
+    assert answered.get(0).error is None
+    with pytest.raises(TooLate):
+        answered.get(0, long_ago)
+
+
 def test_responses_are_numbered_however_many_were_read():
     """What lies before the one asked for is forgotten."""
     inflight = sent(*range(100))
@@ -204,6 +216,17 @@ def test_cancelling_wakes_who_reads(server):
     server.define("silent", cell(f"{FIRST}stage.sleep()\n{FLAG}"), config=DECOUPLED)
     stream = server.stream("silent", X)
     next(stream)
+    timer = threading.Timer(0.02, stream.cancel)
+    timer.start()
+
+    assert CANCELLED == told(failure(lambda: next(stream)))
+    timer.join()
+
+
+def test_cancelling_wakes_who_reads_the_only_answer(server):
+    """Of a model that is not decoupled: with a deadline it can be left."""
+    server.define("silent", cell("stage.sleep()\nreturn [None]"), config=CONFIG)
+    stream = server.stream("silent", X, client_timeout_s=60)
     timer = threading.Timer(0.02, stream.cancel)
     timer.start()
 
@@ -288,6 +311,23 @@ def test_a_stream_that_nobody_answers_has_an_end_when_it_is_dropped(server):
 
     assert not run.trace.running
     assert (CallFlag.CANCELLED | CallFlag.DECOUPLED) == flags_of(run)
+
+
+def test_a_stream_that_nobody_reads_has_an_end_when_it_would_hang(server):
+    """It asks itself with its only instance, after its client has left."""
+    asks = 'next(ask("model", request).exec(decoupled=True))'
+    source = cell(f"{FIRST}stage.sleep('left')\n{asks}\n{FLAG}")
+    server.define("model", source, config=DECOUPLED)
+    run = dropped(server.stream("model", X))
+    (record,) = server.runs
+    ended = threading.Event()
+    server.recorder.observe(lambda run, call: call is None and ended.set())
+
+    stage.events["left"].set()
+    assert ended.wait(10)
+    assert record.ended
+    assert not run.trace.running
+    assert "every instance of model 'model'" in run.trace.spans[0].error
 
 
 def test_a_call_that_nobody_reads_or_answers_has_an_end(server):
