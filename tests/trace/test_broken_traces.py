@@ -167,6 +167,61 @@ def test_a_circle_of_callers_is_cut(read, parents):
     assert 1 == str(traces).count(triton_calls.CIRCLE)
 
 
+def test_a_caller_comes_first_though_its_clock_says_otherwise(read):
+    """A row is never above that of its caller."""
+    [trace] = read(file_of(*whole(1, at=50), *whole(2, parent=1, at=10)))
+
+    assert [-1, 0] == [span.parent for span in trace.spans]
+    assert 10 == trace.start_ns
+
+
+def test_what_was_said_first_holds(read):
+    """A file that says a thing twice is not taken at its last word."""
+    again = [about(1, name="other"), stamp(1, "REQUEST_END", 99)]
+    [trace] = read(file_of(*whole(1), *again))
+
+    assert ("m", 15) == (trace.title, trace.end_ns)
+    assert ("REQUEST_END", 99) == (
+        trace.spans[0].logs[0].text,
+        trace.spans[0].logs[0].ns,
+    )
+
+
+def test_waiting_for_a_request_is_not_its_end(read):
+    """A connection waits for the next one."""
+    waits = stamp(1, "GRPC_WAITREAD_END", 100)
+    [trace] = read(file_of(about(1), stamp(1, "REQUEST_START", 5), waits))
+
+    assert (5, 5) == (trace.start_ns, trace.end_ns)
+
+
+def test_a_value_may_be_a_trace_itself(read):
+    """Copied as it is, it looks like events of the file."""
+    inside = '[{"id":1,"x":1},{"id":2,"model_name":"no","model_version":1}]'
+    value = (
+        '{"id":1,"activity":"TENSOR_QUEUE_INPUT","tensor":{"name":"X",'
+        f'"data":"\\"{inside}\\"","shape":"1","dtype":"BYTES"}}}}'
+    )
+    [trace] = read(f"[{value},{file_of(*whole(1))[1:]}")
+
+    [ref] = trace.spans[0].inputs
+    assert [inside.encode()] == ref.view().tolist()
+    assert 1 == len(trace.remarks)
+
+
+def test_pieces_are_read_in_the_order_of_their_numbers(tmp_path):
+    """2 comes before 10."""
+    for number in (10, 2, 0):
+        path = tmp_path / f"trace.json.{number}"
+        path.write_text(f"?{file_of(*whole(number + 1))}")
+    (tmp_path / "trace.json.old").write_text("?")
+    remarks = str(read_traces(tmp_path / "trace.json")[0].remarks)
+
+    places = [remarks.index(f"trace.json.{number}:") for number in (0, 2, 10)]
+    assert sorted(places) == places
+    assert "trace.json.old" not in remarks
+
+
 def test_a_request_without_an_end_ends_with_what_it_called(read):
     """A server that was killed writes no more."""
     events = [about(1), stamp(1, "REQUEST_START", 5), *whole(2, parent=1, at=10)]
@@ -244,6 +299,7 @@ SLOW = {
     "tensors without an end": (
         '{"id":1,"activity":"A","tensor":{"name":"","data":"' * 15_000
     ),
+    "a boundary far behind": '{"id":x' * 150_000 + '},{"id":',
     "boundaries only": '},{"id":' * 80_000,
     "values full of ends": (
         '{"id":1,"activity":"A","tensor":{"name":"","data":"'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections import defaultdict
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -139,6 +140,16 @@ def test_events_have_the_fields_that_the_format_asks_for(make):
 def test_so_have_those_of_any_run(trace):
     """Whatever times its calls have."""
     check(events_of(trace))
+
+
+def test_times_in_a_wrong_order_are_no_phases():
+    """A file may say anything."""
+    [run] = read_traces(EXAMPLE)
+    root = replace(run.spans[0], compute_input_end_ns=run.spans[0].compute_end_ns + 1)
+    events = events_of(replace(run, spans=(root, *run.spans[1:])))
+
+    check(events)
+    assert 6 == sum(event["name"].startswith("compute_") for event in events)
 
 
 def test_several_runs_are_processes_of_one_file():

@@ -12,7 +12,7 @@ from trace_files import EXAMPLE, known, refs, traces, value_of
 from views import samples
 
 from blsnb.tensors.dtypes import BY_DATATYPE
-from blsnb.tensors.ref import freeze
+from blsnb.tensors.ref import TensorRef, freeze
 from blsnb.trace import triton_values
 from blsnb.trace.export import write_traces
 from blsnb.trace.spans import Trace
@@ -150,6 +150,16 @@ def test_any_value_comes_back(ref):
 
     assert value_of(ref) == value_of(read)
     assert ref.dtype.datatype == "BYTES" or ref.byte_size == read.byte_size
+
+
+def test_short_floats_come_back_to_the_nearest():
+    """Six digits are a little below some of them, and a little above others."""
+    bits = np.arange(0x0080, 0x7F00, 7, np.uint16)
+    ref = TensorRef("X", BY_DATATYPE["BF16"], bits.shape, bits.tobytes())
+    data, _ = triton_values.written(ref)
+
+    read = triton_values.read("X", "BF16", ref.shape, json.loads(data))
+    assert ref.data == read.data
 
 
 UNREADABLE = {
