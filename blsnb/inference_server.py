@@ -13,9 +13,9 @@ from blsnb.engine.control import ConfigOverride
 from blsnb.engine.control_mode import ControlMode, parse_control_mode
 from blsnb.engine.engine import Engine
 from blsnb.engine.model_log import ModelLog
+from blsnb.engine.served import Served
 from blsnb.engine.startup import load_startup_models
 from blsnb.engine.validation import RequestError
-from blsnb.engine.version import ServedVersion
 from blsnb.errors import (
     InferenceError,
     ServerClosedError,
@@ -71,6 +71,8 @@ class Server(Exchange):
         Seconds after which a wait that may be legal is reported.
     log_verbose
         From 1 on, ``log_verbose`` lines of models are shown.
+    cache_bytes
+        Size of the response cache, for models that enable it; 0 for none.
     exit_timeout_s
         Seconds that requests on their way have when the server is closed.
 
@@ -99,6 +101,7 @@ class Server(Exchange):
         keep_runs: int = 50,
         hang_notice_s: float = 10.0,
         log_verbose: int = 0,
+        cache_bytes: int = 0,
         exit_timeout_s: float = 30.0,
     ) -> None:
         named = _listed(startup_models)
@@ -114,6 +117,7 @@ class Server(Exchange):
             release,
             hang_notice_s,
             self.log.write,
+            cache_bytes,
         )
         self._inference = Inference(self._engine)
         self._closed = False
@@ -316,7 +320,7 @@ class Server(Exchange):
         """
         return self._served(name, version).config.to_pbtxt()
 
-    def _served(self, name: str, version: int) -> ServedVersion:
+    def _served(self, name: str, version: int) -> Served:
         try:
             return self._engine.catalog.find(name, version)
         except RequestError as error:

@@ -191,9 +191,13 @@ class InstanceBackend:
             parent = named or execution.inflight
             if mark is None and parent.root is not self._noted_root:
                 self._note_untraced(parent, message.model_name, line)
-            if own and parent.root.ended is not None:
-                raise Unwind
-            return Caller(parent.root, parent, execution if own else None, line)
+            if own:
+                execution.root.check()
+            waits = execution if own else None
+            if parent.root.ended is not None and parent.root is not execution.root:
+                # Of several clients this one left; the batch goes on.
+                return Caller(self._router.background_root(), None, waits, line)
+            return Caller(parent.root, parent, waits, line)
         if named is not None:
             return Caller(named.root, named, None, line)
         return Caller(self._router.background_root(), None, None, line)
@@ -229,9 +233,7 @@ class InstanceBackend:
 
     def _refusal(self, message: RequestMessage, error: RequestError) -> ResponseMessage:
         name = message.model_name
-        return ResponseMessage(
-            error=f"Model {name} - Error when running inference: {reason}"
-        )
+        return not_submitted(name, self._router.unready_text(name, error.message))
 
     def as_released(self, response: ResponseMessage) -> ResponseMessage:
         """Return a response of BLS as the imitated release gives it back."""
@@ -247,7 +249,10 @@ class InstanceBackend:
         except RequestError as error:
             return self._refusal(message, error)
         except Unwind:
-            if caller.execution is not None or caller.flags & CallFlag.ASYNC:
+            execution = caller.execution
+            if execution is not None:
+                execution.root.check()
+            elif caller.flags & CallFlag.ASYNC:
                 raise
             # A thread of the model's own goes on after a request that has ended.
             reason = caller.root.ended
@@ -350,6 +355,13 @@ class BlsResponses:
     def cancel(self) -> None:
         """Say that no more are wanted."""
         self._responses.cancel()
+
+
+def not_submitted(name: str, reason: str) -> ResponseMessage:
+    """Return what a model reads of its request that was not taken up."""
+    return ResponseMessage(
+        error=f"Model {name} - Error when running inference: {reason}"
+    )
 
 
 def _keep_line(call: Call, level: str, text: str) -> None:

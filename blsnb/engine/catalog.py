@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
+from blsnb.engine.served import Served
 from blsnb.engine.validation import RequestError
-from blsnb.engine.version import ServedVersion
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.backend import Refusal
 
@@ -25,8 +25,8 @@ class Catalog:
     """The versions in service, by model and number."""
 
     def __init__(self) -> None:
-        self._served: dict[str, dict[int, ServedVersion]] = {}
-        self._newest: dict[str, ServedVersion] = {}
+        self._served: dict[str, dict[int, Served]] = {}
+        self._newest: dict[str, Served] = {}
         """What a request gets that names no version."""
         self._states: dict[str, dict[int, VersionState]] = {}
 
@@ -34,11 +34,11 @@ class Catalog:
         """Return the names of the models that serve."""
         return sorted(self._served)
 
-    def versions(self, name: str) -> dict[int, ServedVersion]:
+    def versions(self, name: str) -> dict[int, Served]:
         """Return the versions of a model that serve, by number."""
         return dict(self._served.get(name, {}))
 
-    def all_versions(self) -> list[ServedVersion]:
+    def all_versions(self) -> list[Served]:
         """Return every version that serves."""
         return [
             version
@@ -50,7 +50,7 @@ class Catalog:
         """Return the state of each version of a model."""
         return dict(self._states.get(name, {}))
 
-    def put(self, name: str, versions: dict[int, ServedVersion]) -> list[ServedVersion]:
+    def put(self, name: str, versions: dict[int, Served]) -> list[Served]:
         """Let versions serve, and return those whose place they take."""
         old = self._served.get(name, {})
         self._served[name] = versions
@@ -67,7 +67,7 @@ class Catalog:
             state = VersionState(_UNAVAILABLE, reason)
             self._states[name] = dict.fromkeys(numbers, state)
 
-    def remove(self, name: str) -> list[ServedVersion]:
+    def remove(self, name: str) -> list[Served]:
         """Stop a model's service and return what served."""
         versions = self._served.pop(name, {})
         self._newest.pop(name, None)
@@ -87,7 +87,7 @@ class Catalog:
         except RequestError:
             return None
 
-    def find(self, name: str, version: int = -1) -> ServedVersion:
+    def find(self, name: str, version: int = -1) -> Served:
         """Return the version of a model that a request for it gets.
 
         Raises

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeVar, cast
 
 from blsnb.engine import own_metrics
+from blsnb.engine.alarm import Alarm
 from blsnb.engine.bls import Caller
 from blsnb.engine.catalog import Catalog
 from blsnb.engine.control import ModelControl
@@ -17,12 +18,14 @@ from blsnb.engine.load_lock import LoadLock
 from blsnb.engine.loader import Loader
 from blsnb.engine.metrics import MetricRegistry
 from blsnb.engine.reader import TOO_LATE, Reader
+from blsnb.engine.response_cache import ResponseCache
 from blsnb.engine.root import RootRequest, TooLate, Unwind, interruptible
 from blsnb.engine.routes import Routes
+from blsnb.engine.schedulers import Schedulers
+from blsnb.engine.served import Served
 from blsnb.engine.streaming import Single
 from blsnb.engine.threads import Abandoned
 from blsnb.engine.validation import RequestError
-from blsnb.engine.version import ServedVersion
 from blsnb.engine.workers import Workers
 from blsnb.errors import ModelLoadError, ServerClosedError, WouldHang
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
@@ -60,6 +63,8 @@ class Engine:
         After this long a wait is reported.
     log
         Takes model, level, text, file and line of a model's log.
+    cache_bytes
+        Size of the response cache; 0 for none.
     """
 
     def __init__(
@@ -69,6 +74,7 @@ class Engine:
         release: tuple[int, int],
         hang_notice_s: float,
         log: LogWriter,
+        cache_bytes: int = 0,
     ) -> None:
         self.recorder = recorder
         self.bls_codes_kept = has("bls_error_codes", release)
@@ -81,9 +87,16 @@ class Engine:
         self.metrics = MetricRegistry(own_metrics.NAMES)
         self._roots: weakref.WeakSet[RootRequest] = weakref.WeakSet()
         """Requests from outside that may still be on their way."""
-        self.loader = Loader(self, threading.Lock(), log)
-        self.load_lock = LoadLock()
         self._workers = Workers(_MOST_STREAMS, "blsnb stream")
+        self._alarm = Alarm()
+        self.loader = Loader(
+            self,
+            threading.Lock(),
+            log,
+            Schedulers(self._alarm, self._workers, hang_notice_s),
+            ResponseCache(cache_bytes) if cache_bytes else None,
+        )
+        self.load_lock = LoadLock()
         routes = Routes(
             self.catalog, recorder, self._workers, self.bls_codes_kept, self._end
         )
@@ -124,12 +137,10 @@ class Engine:
             for version in self.catalog.put(name, versions):
                 version.retire()
 
-    def _load_interruptibly(
-        self, directory: ModelDirectory
-    ) -> dict[int, ServedVersion]:
+    def _load_interruptibly(self, directory: ModelDirectory) -> dict[int, Served]:
         """Load, and let Ctrl-C in a hook be the user's, not the model's failure."""
         root = RootRequest(RunRecord(""), self._hang_notice_s)
-        versions: dict[int, ServedVersion] = {}
+        versions: dict[int, Served] = {}
         try:
             with interruptible(root, self._models_dirs):
                 versions = self.loader.load(directory, root)
@@ -144,9 +155,9 @@ class Engine:
 
     def _load_within(
         self, root: RootRequest, directory: ModelDirectory
-    ) -> dict[int, ServedVersion]:
+    ) -> dict[int, Served]:
         """Load for a hook of another model: what ends its request ends this, too."""
-        versions: dict[int, ServedVersion] = {}
+        versions: dict[int, Served] = {}
         try:
             versions = self.loader.load(directory, root)
         except (ModelLoadError, Abandoned):
@@ -281,7 +292,7 @@ class Engine:
     def _leave_behind(self, root: RootRequest) -> None:
         """Let fresh instances take over from those that still run for a request."""
         for version in self.catalog.all_versions():
-            version.pool.leave_behind(root)
+            version.leave_behind(root)
 
     def _answer(self, message: RequestMessage, root: RootRequest) -> Answer:
         __tracebackhide__ = True
@@ -356,6 +367,7 @@ class Engine:
             for name in self.catalog.names():
                 self.unload(name)
             self.control.close()
+            self._alarm.close()
             self._workers.shutdown(cancel_futures=True)
 
 

@@ -18,6 +18,7 @@ from blsnb.engine.root import RootRequest, Unwind
 from blsnb.engine.threads import Abandoned
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.request import InferenceRequest, receive_request, release_flags
+from blsnb.tensors.ref import TensorRef
 
 _now = time.monotonic_ns
 _execution_numbers = itertools.count(1)
@@ -101,7 +102,8 @@ class Executor:
             call.execution = execution.number
             call.batch = len(inflights)
             call.compute_start_ns = start
-        inflights[0].execution_size = total
+        leader = next(inflight for inflight in inflights if not inflight.filler)
+        leader.execution_size = total
         requests = [self._receive(instance, inflight) for inflight in inflights]
         ready = _now()
         for inflight in inflights:
@@ -113,6 +115,8 @@ class Executor:
         inputs = message.inputs
         if self._reshapes.any:
             inputs = self._reshapes.inward(inputs)
+        if inflight.extra:
+            inputs = _extended(inputs, inflight.extra)
         return receive_request(
             instance.request_class,
             message,
@@ -164,6 +168,14 @@ class Executor:
     def outward(self, outputs: Any) -> Any:
         """Return a response's outputs in the shapes that callers see."""
         return self._reshapes.outward(outputs) if self._reshapes.any else outputs
+
+
+def _extended(
+    inputs: tuple[TensorRef, ...], extra: tuple[TensorRef, ...]
+) -> tuple[TensorRef, ...]:
+    """Return inputs with those of the scheduler, which win over the client's."""
+    names = {ref.name for ref in extra}
+    return (*(ref for ref in inputs if ref.name not in names), *extra)
 
 
 def _computed(inflights: list[Inflight]) -> None:

@@ -7,10 +7,12 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from blsnb.engine.root import RootRequest
+from blsnb.engine.turns import Turn
 from blsnb.engine.waiter import Waiter
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.pb_utils.request import RELEASE_ALL, RESCHEDULE
 from blsnb.pb_utils.response import InferenceResponse, is_unasked
+from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import Call
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ class Inflight:
         "dropped",
         "execution",
         "execution_size",
+        "extra",
         "failed",
         "final",
         "message",
@@ -39,11 +42,14 @@ class Inflight:
         "requested",
         "response",
         "root",
+        "turn",
         "waiter",
         "waiting_for",
     )
 
     decoupled = False
+    filler = False
+    """Whether nobody sent it: it only keeps a place in a batch."""
 
     def __init__(self, message: RequestMessage, root: RootRequest, call: Call) -> None:
         self.release_flags = RELEASE_ALL
@@ -63,6 +69,8 @@ class Inflight:
         """What runs it; None before and after."""
         self.execution_size = 0
         """Batch size of the ``execute`` that it was the first of; else 0."""
+        self.extra: tuple[TensorRef, ...] = ()
+        """What its scheduler gives the model besides its inputs."""
         self.waiting_for: InstancePool | None = None
         """Whose free instance it waits for."""
         self.response: ResponseMessage | None = None
@@ -70,6 +78,8 @@ class Inflight:
         self.failed = False
         """Whether ``execute`` failed; an error that a model returns does not count."""
         self.waiter: Waiter | None = None
+        self.turn: Turn | None = None
+        """When its answer may leave, where a model answers in order."""
 
     @property
     def again(self) -> bool:
@@ -198,6 +208,18 @@ class Execution:
         """The BLS request that the thread of ``execute`` waits for."""
         self.watched: list[tuple[InferenceResponse, str, int]] | None = None
         """Error responses it got, each with the model asked and the line."""
+
+    def is_left_by(self, root: RootRequest) -> bool:
+        """Whether it served a request from outside that ended, and serves no other.
+
+        With the last of them its own life ends.
+        """
+        roots = [inflight.root for inflight in self.inflights]
+        if root not in roots or any(other.ended is None for other in roots):
+            return False
+        assert root.ended is not None
+        self.root.end(root.ended)
+        return True
 
     def note_unasked(self) -> None:
         """Note the errors that nobody has asked for."""

@@ -9,7 +9,10 @@ from blsnb.engine.failure import notes_of
 from blsnb.engine.instance import HookFailed
 from blsnb.engine.maker import InstanceMaker, ModelLogWriter, read_source
 from blsnb.engine.pool import InstancePool
+from blsnb.engine.response_cache import ResponseCache
 from blsnb.engine.root import RootRequest
+from blsnb.engine.schedulers import Schedulers
+from blsnb.engine.served import Served
 from blsnb.engine.version import ServedVersion
 from blsnb.errors import ModelConfigError, ModelLoadError
 from blsnb.model.config import ModelConfig
@@ -54,20 +57,31 @@ class Loader:
         One lock for the waits of all models.
     log
         Takes model, level, text, file and line of a model's log.
+    schedulers
+        Make the scheduler of each version.
+    cache
+        The server's response cache, if it has one.
     """
 
     def __init__(
-        self, router: Router, pool_lock: threading.Lock, log: ModelLogWriter
+        self,
+        router: Router,
+        pool_lock: threading.Lock,
+        log: ModelLogWriter,
+        schedulers: Schedulers,
+        cache: ResponseCache | None,
     ) -> None:
         self._router = router
         self._pool_lock = pool_lock
         self._log = log
+        self._schedulers = schedulers
+        self._cache = cache
         self.origins = Origins()
         """The cell that a source came from, by its text."""
 
     def load(
         self, directory: ModelDirectory, root: RootRequest
-    ) -> dict[int, ServedVersion]:
+    ) -> dict[int, Served]:
         """Make every version of a model that its policy asks for.
 
         Parameters
@@ -88,7 +102,7 @@ class Loader:
                 f"model '{directory.name}'"
             )
             raise _load_failed(directory.name, f"{reason}\n", reason)
-        loaded: dict[int, ServedVersion] = {}
+        loaded: dict[int, Served] = {}
         try:
             for number in numbers:
                 loaded[number] = self._load_version(directory, config, number, root)
@@ -128,7 +142,8 @@ class Loader:
         except (HookFailed, ModelConfigError) as error:
             raise _create_failed(directory.name, number, error) from error
         pool = InstancePool(instances, self._pool_lock, maker.renew)
-        return ServedVersion(maker.config, self._info(maker, number), pool)
+        info = self._info(maker, number)
+        return ServedVersion(maker.config, info, pool, self._schedulers, self._cache)
 
     def _info(self, maker: InstanceMaker, number: int) -> ModelInfo:
         config = maker.config

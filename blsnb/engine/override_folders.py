@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
-from blsnb.engine.version import ServedVersion
+from blsnb.engine.served import Served
 from blsnb.model.config import ModelConfig
 from blsnb.repository.directory import CONFIG_FILE
 
@@ -21,7 +21,7 @@ class OverrideFolders:
         self._written: set[Path] = set()
         self._used: dict[str, Path] = {}
         """By the model that serves from it."""
-        self._left: list[tuple[Path, list[ServedVersion]]] = []
+        self._left: list[tuple[Path, list[Served]]] = []
 
     def write(self, config: ModelConfig, files: Mapping[str, bytes]) -> Path:
         """Write a folder of a model and return its path.
@@ -57,7 +57,7 @@ class OverrideFolders:
         if folder in self._written:
             self._used[name] = folder
 
-    def leave(self, name: str, versions: Iterable[ServedVersion]) -> None:
+    def leave(self, name: str, versions: Iterable[Served]) -> None:
         """Note that a model does not serve from its folder any more.
 
         Parameters
@@ -69,7 +69,7 @@ class OverrideFolders:
         if folder is not None:
             self._left.append((folder, list(versions)))
         for gone, left in list(self._left):
-            if not any(map(_runs, left)):
+            if not any(version.is_running for version in left):
                 self._left.remove((gone, left))
                 self.discard(gone)
 
@@ -83,10 +83,6 @@ class OverrideFolders:
         """Remove all folders."""
         for folder in list(self._written):
             self.discard(folder)
-
-
-def _runs(version: ServedVersion) -> bool:
-    return any(instance.ready for instance in version.pool.instances)
 
 
 def _inside(folder: Path, key: str) -> Path:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from blsnb.engine.metrics import Fixed, Row
-from blsnb.engine.version import ServedVersion
+from blsnb.engine.served import Served
 
 _REASONS = ("OTHER", "BACKEND", "CANCELED", "REJECTED")
 
@@ -82,7 +82,7 @@ NAMES = {
 """Names and kinds."""
 
 
-def own_metrics(versions: Iterable[ServedVersion]) -> Iterator[Fixed]:
+def own_metrics(versions: Iterable[Served]) -> Iterator[Fixed]:
     """Return the families with what the counters of the versions say now.
 
     References
@@ -105,7 +105,7 @@ def own_metrics(versions: Iterable[ServedVersion]) -> Iterator[Fixed]:
 class _Version:
     """The counters of one version, read once."""
 
-    def __init__(self, version: ServedVersion) -> None:
+    def __init__(self, version: Served) -> None:
         info = version.info
         self.name, self.number = info.name, str(info.version)
         self.labels = (("model", self.name), ("version", self.number))

@@ -28,7 +28,7 @@ _now = time.monotonic_ns
 class Seat:
     """The place of one request from its arrival until it was executed."""
 
-    __slots__ = ("executed", "failure", "inflight", "lead", "queued", "waiter")
+    __slots__ = ("executed", "failure", "inflight", "lead", "left", "queued", "waiter")
 
     def __init__(self, inflight: Inflight) -> None:
         self.inflight = inflight
@@ -38,6 +38,8 @@ class Seat:
         """Woken when it is to lead a batch, or when it was executed or refused."""
         self.lead: Callable[[], None] | None = None
         """Executes the batch of which it is the first."""
+        self.left = False
+        """Whether its caller has gone, and nobody waits here."""
         self.executed: Executed | ResponseMessage | None = None
         self.failure: BaseException | None = None
         """Why the batch was not executed."""
@@ -190,6 +192,7 @@ class QueueScheduler:
     def _leave(self, seat: Seat) -> None:
         """Take a request out whose caller goes."""
         with self._advancing():
+            seat.left = True
             self._queue.remove(seat)
             lead, seat.lead = seat.lead, None
         if lead is not None:
@@ -228,7 +231,7 @@ class QueueScheduler:
         first = start.seats[0]
         waiter = first.waiter
         roots = {seat.inflight.root for seat in start.seats}
-        if len(roots) == 1:
+        if len(roots) == 1 and not first.left:
             first.lead = lambda: self._execute(start)
             waiter.wake()
             return

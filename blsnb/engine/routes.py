@@ -7,15 +7,15 @@ import functools
 import time
 from collections.abc import Callable
 
-from blsnb.engine.bls import Caller
+from blsnb.engine.bls import Caller, not_submitted
 from blsnb.engine.catalog import Catalog
 from blsnb.engine.inflight import Inflight
 from blsnb.engine.pool import Retired
 from blsnb.engine.reader import Apart
 from blsnb.engine.root import RootRequest, Unwind
+from blsnb.engine.served import Served
 from blsnb.engine.streaming import Readable, Single, StreamInflight
 from blsnb.engine.validation import RequestError
-from blsnb.engine.version import ServedVersion
 from blsnb.engine.workers import Workers
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.trace.events import Call, CallFlag, ModelInfo
@@ -118,19 +118,17 @@ class Routes:
         call.flags |= CallFlag.DECOUPLED
         self._recorder.log_responses(caller.root.record, call)
         inflight = StreamInflight(message, caller.root, call)
-        certain = caller.execution is not None
         if caller.execution is not None:
             # Until its first response the caller's thread waits.
             caller.execution.blocked_on = inflight
         context = contextvars.copy_context()
-        self._workers.submit(context.run, self._stream, served, inflight, certain)
+        self._workers.submit(context.run, self._stream, served, inflight, caller)
         return inflight
 
-    def _stream(
-        self, served: ServedVersion, inflight: StreamInflight, certain: bool
-    ) -> None:
+    def _stream(self, served: Served, inflight: StreamInflight, caller: Caller) -> None:
         """Run a decoupled request on a worker's thread."""
         message = inflight.message
+        certain = caller.execution is not None
         try:
             while True:
                 inflight.then(functools.partial(self._stream_ended, served, inflight))
@@ -144,7 +142,7 @@ class Routes:
                     )
                     served.validator.check(message)
         except RequestError as error:
-            inflight.abandon(ResponseMessage(error=error.message, code=error.code))
+            inflight.abandon(self._refusal(message, caller, error))
         except Exception as error:
             # Its reader would wait for ever for what no thread will send.
             inflight.abandon(ResponseMessage(error=repr(error), cause=error))
@@ -154,7 +152,16 @@ class Routes:
             if inflight.call.parent is None:
                 self._root_ended(inflight.root)
 
-    def _stream_ended(self, served: ServedVersion, inflight: StreamInflight) -> None:
+    def _refusal(
+        self, message: RequestMessage, caller: Caller, error: RequestError
+    ) -> ResponseMessage:
+        """Return a late refusal, worded for who asked: a client or a model."""
+        if caller.outside:
+            return ResponseMessage(error=error.message, code=error.code)
+        name = message.model_name
+        return not_submitted(name, self.unready_text(name, error.message))
+
+    def _stream_ended(self, served: Served, inflight: StreamInflight) -> None:
         call, record = inflight.call, inflight.root.record
         served.ended(inflight)
         if inflight.failure is not None:
@@ -167,7 +174,7 @@ class Routes:
 
     def _admit(
         self, message: RequestMessage, caller: Caller, many: bool = False
-    ) -> ServedVersion:
+    ) -> Served:
         try:
             served = self._catalog.find(message.model_name, message.model_version)
             if served.says_ready and not caller.outside and served.unready():
@@ -181,9 +188,7 @@ class Routes:
             raise
         return served
 
-    def _opened(
-        self, served: ServedVersion, message: RequestMessage, caller: Caller
-    ) -> Call:
+    def _opened(self, served: Served, message: RequestMessage, caller: Caller) -> Call:
         parent = None if caller.parent is None else caller.parent.call
         call = self._recorder.open(caller.root.record, served.info, parent)
         call.request_start_ns = _now()
@@ -193,7 +198,7 @@ class Routes:
         return call
 
     def _run_on(
-        self, served: ServedVersion, message: RequestMessage, caller: Caller
+        self, served: Served, message: RequestMessage, caller: Caller
     ) -> ResponseMessage:
         __tracebackhide__ = True
         root = caller.root
@@ -206,6 +211,10 @@ class Routes:
             response = served.run(inflight, certain=execution is not None)
         except Retired:
             self._recorder.drop(root.record, call)
+            raise
+        except RequestError as error:
+            _fill_refusal(call, message, caller, error)
+            self._recorder.close(root.record, call, message.inputs, ())
             raise
         finally:
             if execution is not None:

@@ -136,7 +136,7 @@ class SequenceQueue:
         """Add the control and state tensors that the model gets besides its inputs."""
         message = inflight.message
         extra = self._controls.of(message.flags, message.correlation_id, ready)
-        inflight.extra = _refs({**extra, **self._states.of()})
+        inflight.extra = _refs({**extra, **self._states.of(ready)})
 
     def _null(self, like: Inflight) -> Inflight:
         """Return a request of no one, with inputs of the same types and shapes."""
@@ -147,31 +147,37 @@ class SequenceQueue:
         return null
 
     def remove(self, seat: Seat) -> None:
-        """Forget a request whose caller has left."""
-        assert seat.queued is not None
-        self._batcher.remove(seat.queued)
+        """Let the batcher see that a caller has left: its sequence goes with it."""
 
     def done(self, start: Start, now_ns: int) -> list[Seat]:
         """Let the sequences go on; return the requests that come back."""
-        again = [seat for seat in start.seats if seat.inflight.again]
-        for seat in start.seats:
-            if seat in again:
-                self._come_back(seat, now_ns)
-            elif self._numbers is not None:
-                self._batcher.end(seat.inflight.message.correlation_id, now_ns)
+        again = [seat for seat in start.seats if self._comes_back(seat, now_ns)]
+        if self._numbers is not None:
+            for seat in start.seats:
+                if seat not in again:
+                    self._batcher.end(seat.inflight.message.correlation_id, now_ns)
         self._batcher.done(start.batch, now_ns)
         return again
 
-    def _come_back(self, seat: Seat, now_ns: int) -> None:
-        """Count a run that asked for another: each is a request, as on Triton."""
+    def _comes_back(self, seat: Seat, now_ns: int) -> bool:
+        """Let a request wait once more, if its model asked for that and it may."""
         inflight = seat.inflight
+        if not inflight.again:
+            return False
+        message = inflight.message
+        inflight.message = message.in_sequence(message.correlation_id, 0)
+        try:
+            self._put(seat, now_ns)
+        except SequenceRefused as refused:
+            inflight.drop(refused.message)
+            self._warn(f"Failed to release request: {refused.message}")
+            return False
+        # Each run counts as a request, as on Triton.
         inflight.release_flags = RELEASE_ALL
         inflight.call.request_end_ns = now_ns
         inflight.count_in(self._statistics)
         inflight.call.request_end_ns = 0
-        message = inflight.message
-        inflight.message = message.in_sequence(message.correlation_id, 0)
-        self._put(seat, now_ns)
+        return True
 
 
 def _refs(tensors: Mapping[str, NDArray[Any]]) -> tuple[TensorRef, ...]:

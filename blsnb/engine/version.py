@@ -13,27 +13,21 @@ from blsnb.engine.inflight import Inflight
 from blsnb.engine.instance import HookFailed
 from blsnb.engine.outputs import OutputNotes
 from blsnb.engine.pool import InstancePool
-from blsnb.engine.response_cache import Kept, ResponseCache, cache_key
-from blsnb.engine.root import Unwind
+from blsnb.engine.response_cache import ResponseCache
+from blsnb.engine.root import RootRequest, Unwind
 from blsnb.engine.schedulers import Schedulers
-from blsnb.engine.statistics import ModelStatistics
+from blsnb.engine.served import Served
 from blsnb.engine.streaming import StreamInflight
-from blsnb.engine.validation import RequestValidator
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.message import ResponseMessage
-from blsnb.trace.events import CallFlag, ModelInfo
+from blsnb.trace.events import ModelInfo
 
 _now = time.monotonic_ns
 _COLLECT_AFTER_S = 0.2
-_STALE = (
-    "This answer is one that the response cache kept before the model was loaded anew: "
-    "Triton's cache does not notice a reload either. Ask with another input, or start "
-    "a new server."
-)
 
 
-class ServedVersion:
-    """One version of a model that answers requests.
+class ServedVersion(Served):
+    """One version of a model that has instances.
 
     Parameters
     ----------
@@ -57,17 +51,11 @@ class ServedVersion:
         schedulers: Schedulers,
         cache: ResponseCache | None = None,
     ) -> None:
-        self.config = config
-        self.info = info
+        super().__init__(config, info, cache)
         self.pool = pool
-        self.validator = RequestValidator(config)
-        self.statistics = ModelStatistics(info.name, info.version)
-        self.decoupled = config.decoupled
-        self._cache = cache if config.message.response_cache.enable else None
         self._executor = Executor(config, pool)
         self._scheduler = schedulers.make(config, pool, self._executor, self.statistics)
         self.says_ready = any(i.ready_hook is not None for i in pool.instances)
-        """Whether the model has a word on its readiness."""
         self._output_notes = OutputNotes(config)
 
     def unready(self) -> str:
@@ -80,53 +68,15 @@ class ServedVersion:
         """Number of requests that wait to be executed."""
         return self._scheduler.waiting_count
 
-    def run(self, inflight: Inflight, certain: bool) -> ResponseMessage:
-        """Run a request until its final response.
-
-        Parameters
-        ----------
-        certain
-            Whether this blocks the thread of an ``execute``.
-
-        Raises
-        ------
-        Unwind
-            The whole request has ended.
-        """
+    def _run(self, inflight: Inflight, certain: bool) -> ResponseMessage:
         __tracebackhide__ = True
         try:
-            if self._cache is not None:
-                return self._run_cached(self._cache, inflight, certain)
-            return self._run(inflight, certain)
+            return self._executed(inflight, certain)
         finally:
             if inflight.turn is not None:
                 inflight.turn.end()
 
-    def _run_cached(
-        self, cache: ResponseCache, inflight: Inflight, certain: bool
-    ) -> ResponseMessage:
-        """Answer from the cache; else run the request, and keep what it answers."""
-        call = inflight.call
-        call.queue_start_ns = start = _now()
-        key = cache_key(self.info.name, self.info.version, inflight.message.inputs)
-        kept = cache.find(key)
-        look_up_ns = _now() - start
-        if kept is not None:
-            call.flags |= CallFlag.CACHE_HIT
-            if kept.load is not self.statistics:
-                inflight.note(_STALE)
-            call.request_end_ns = _now()
-            self.statistics.hit(call, look_up_ns)
-            return ResponseMessage(kept.outputs)
-        response = self._run(inflight, certain)
-        if call.compute_start_ns:
-            start = _now()
-            # An error is kept as an answer without outputs, as on Triton.
-            cache.keep(key, Kept(response.outputs, self.statistics))
-            self.statistics.miss(look_up_ns + _now() - start)
-        return response
-
-    def _run(self, inflight: Inflight, certain: bool) -> ResponseMessage:
+    def _executed(self, inflight: Inflight, certain: bool) -> ResponseMessage:
         __tracebackhide__ = True
         inflight.call.queue_start_ns = _now()
         try:
@@ -211,6 +161,19 @@ class ServedVersion:
         if not inflight.final:
             inflight.root.end(hang.unanswered(inflight, where))
             inflight.wake()
+
+    def was_rejected(self, inflight: Inflight) -> bool:
+        """Whether a request never came to an instance."""
+        return not inflight.call.compute_start_ns
+
+    @property
+    def is_running(self) -> bool:
+        """Whether an instance is not finalized yet."""
+        return any(instance.ready for instance in self.pool.instances)
+
+    def leave_behind(self, root: RootRequest) -> None:
+        """Let fresh instances take over from those that run for an ended request."""
+        self.pool.leave_behind(root)
 
     def retire(self) -> None:
         """Finalize the instances, each when it is free."""

@@ -94,6 +94,7 @@ class Call:
 
     __slots__ = (
         "batch",
+        "batching",
         "compute_end_ns",
         "compute_input_end_ns",
         "compute_output_start_ns",
@@ -131,6 +132,9 @@ class Call:
         self.execution = 0
         """Number of the ``execute`` that ran it; calls of a batch share it."""
         self.batch = 0
+        """How many requests its ``execute`` was for."""
+        self.batching: list[str] | None = None
+        """Why it was executed with these others, and not with those before it."""
         self.request_start_ns = 0
         self.queue_start_ns = 0
         self.compute_start_ns = 0

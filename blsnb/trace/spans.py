@@ -37,6 +37,8 @@ class Span:
     line: int
     execution: int
     batch: int
+    batching: tuple[str, ...]
+    """Why it was executed with others, or without: of a batching model only."""
     request_start_ns: int
     queue_start_ns: int
     compute_start_ns: int
@@ -201,6 +203,7 @@ def _span(
         line=call.line,
         execution=call.execution,
         batch=call.batch,
+        batching=tuple(call.batching or ()),
         request_start_ns=call.request_start_ns,
         queue_start_ns=call.queue_start_ns,
         compute_start_ns=call.compute_start_ns,

@@ -1,0 +1,141 @@
+"""Served: one version of a model or of an ensemble, which answers requests."""
+
+from __future__ import annotations
+
+import abc
+import time
+
+from blsnb.engine.inflight import Inflight
+from blsnb.engine.response_cache import Kept, ResponseCache, cache_key
+from blsnb.engine.root import RootRequest
+from blsnb.engine.statistics import ModelStatistics
+from blsnb.engine.streaming import StreamInflight
+from blsnb.engine.validation import RequestValidator
+from blsnb.model.config import ModelConfig
+from blsnb.pb_utils.message import ResponseMessage
+from blsnb.trace.events import CallFlag, ModelInfo
+
+_now = time.monotonic_ns
+_STALE = (
+    "This answer is one that the response cache kept before the model was loaded anew: "
+    "Triton's cache does not notice a reload either. Ask with another input, or start "
+    "a new server."
+)
+
+
+class Served(abc.ABC):
+    """What runs requests, whatever is behind it.
+
+    Parameters
+    ----------
+    config
+        Normalised and completed.
+    info
+        How the trace names it.
+    cache
+        The server's response cache; None if it has none.
+    """
+
+    says_ready = False
+    """Whether the model has a word on its readiness."""
+
+    def __init__(
+        self, config: ModelConfig, info: ModelInfo, cache: ResponseCache | None
+    ) -> None:
+        self.config = config
+        self.info = info
+        self.decoupled = config.decoupled
+        self.validator = RequestValidator(config)
+        self.statistics = ModelStatistics(info.name, info.version)
+        self._cache = cache if config.message.response_cache.enable else None
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.info.name} {self.info.version}>"
+
+    def unready(self) -> str:
+        """Return why the model says that it cannot serve; nothing if it can."""
+        return ""
+
+    @property
+    def waiting_count(self) -> int:
+        """Number of requests that wait to be executed."""
+        return 0
+
+    @property
+    def is_running(self) -> bool:
+        """Whether something of it is still there after it was retired."""
+        return False
+
+    def run(self, inflight: Inflight, certain: bool) -> ResponseMessage:
+        """Run a request until its final response.
+
+        Parameters
+        ----------
+        certain
+            Whether this blocks the thread of an ``execute``.
+
+        Raises
+        ------
+        RequestError
+            It is refused before it is executed.
+        Retired
+            Another version serves now, or none.
+        Unwind
+            The whole request has ended.
+        """
+        __tracebackhide__ = True
+        if self._cache is None:
+            return self._run(inflight, certain)
+        return self._run_cached(self._cache, inflight, certain)
+
+    @abc.abstractmethod
+    def _run(self, inflight: Inflight, certain: bool) -> ResponseMessage: ...
+
+    def _run_cached(
+        self, cache: ResponseCache, inflight: Inflight, certain: bool
+    ) -> ResponseMessage:
+        """Answer from the cache; else run the request, and keep what it answers."""
+        call = inflight.call
+        call.queue_start_ns = start = _now()
+        key = cache_key(self.info.name, self.info.version, inflight.message.inputs)
+        kept = cache.find(key)
+        look_up_ns = _now() - start
+        if kept is not None:
+            call.flags |= CallFlag.CACHE_HIT
+            if kept.load is not self.statistics:
+                inflight.note(_STALE)
+            call.request_end_ns = _now()
+            self.statistics.hit(call, look_up_ns)
+            return ResponseMessage(kept.outputs)
+        response = self._run(inflight, certain)
+        if not self.was_rejected(inflight):
+            start = _now()
+            # An error is kept as an answer without outputs, as on Triton.
+            cache.keep(key, Kept(response.outputs, self.statistics))
+            self.statistics.miss(look_up_ns + _now() - start)
+        return response
+
+    def was_rejected(self, inflight: Inflight) -> bool:
+        """Whether a request was answered without being executed."""
+        return False
+
+    @abc.abstractmethod
+    def stream(self, inflight: StreamInflight, certain: bool) -> None:
+        """Run a decoupled request; its responses come when they come.
+
+        Parameters
+        ----------
+        certain
+            Whether the thread of another ``execute`` waits for the first response.
+        """
+
+    @abc.abstractmethod
+    def ended(self, inflight: Inflight) -> None:
+        """Count a request whose final response was sent."""
+
+    def leave_behind(self, root: RootRequest) -> None:  # noqa: B027 - not for all
+        """Let others take over from what still runs for a request that has ended."""
+
+    @abc.abstractmethod
+    def retire(self) -> None:
+        """End it when the requests that are on their way are done."""
