@@ -258,6 +258,30 @@ def test_more_models_than_can_be_numbered_are_one(read):
     assert "further models" in {model.name for model in trace.models}
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"shape": "-1"},
+        {"shape": [1]},
+        {"shape": "1," * 70},
+        {"shape": "1" * 30},
+        {"shape": "\u0661"},
+        {"data": 1},
+        {"name": None},
+        {"dtype": {}},
+    ],
+    ids=str,
+)
+def test_a_tensor_that_makes_no_sense_is_left_out(read, change):
+    """And said to be."""
+    tensor = {"name": "X", "data": "1", "shape": "1", "dtype": "FP32"} | change
+    event = {"id": 1, "activity": "TENSOR_QUEUE_INPUT", "tensor": tensor}
+    [trace] = read(file_of(event, *whole(1)))
+
+    assert () == trace.spans[0].inputs
+    assert "from byte 1 on could not be read" in trace.remarks[-1]
+
+
 HOSTILE_TENSORS = {
     "a shape that fits no memory": ("1000000000000,1000000000", "FP32", "1"),
     "a shape that fits no number": ("9" * 19 + "," + "9" * 19, "FP32", "1"),

@@ -191,6 +191,23 @@ def test_a_value_that_is_not_there_is_absent(datatype, shape, text):
     assert (None, shape, datatype) == (ref.data, ref.shape, ref.dtype.datatype)
 
 
+@pytest.mark.parametrize("text", ["a", '"', '"a', '"a","b"', '"a",1', "1", '"a","b'])
+@pytest.mark.parametrize("triton", [True, False])
+def test_strings_that_are_not_as_many_as_they_should_be_are_absent(text, triton):
+    """In a file of Triton's, where quotes are escaped once, and in one of ours."""
+    verbatim = text.replace('"', r"\"") if triton else None
+    ref = triton_values.read("X", "BYTES", (1,), text, verbatim)
+
+    assert ref.data is None
+
+
+def test_a_quote_in_a_string_that_another_program_wrote_anew_is_a_quote():
+    """It knows nothing of the strings inside of the string."""
+    ref = triton_values.read("X", "BYTES", (2,), '"a"b","c"')
+
+    assert [b'a"b', b"c"] == ref.view().tolist()
+
+
 def test_a_string_is_read_as_it_stands():
     """Triton writes a backslash for a backslash."""
     ref = triton_values.read("X", "BYTES", (2,), "", r"\"C:\new\",\"a\\b\"")
