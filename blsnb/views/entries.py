@@ -136,7 +136,7 @@ def _histogram(histogram: Histogram | None) -> Entry | None:
     }
 
 
-def _number(value: float | None) -> float | None:
+def _number(value: float | bool | None) -> float | None:
     """Round to eight digits, more than a reader can use; true is 1."""
     if isinstance(value, bool):
         return int(value)
