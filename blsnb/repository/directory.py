@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -66,7 +67,7 @@ class ModelDirectory:
         """Where the configuration is, if there is one."""
         if self.config_name:
             other = self.path / "configs" / f"{self.config_name}.pbtxt"
-            if other.exists():
+            if os.path.exists(other):
                 return other
         return self.path / CONFIG_FILE
 
@@ -96,9 +97,12 @@ class ModelDirectory:
             return self.override
         file = self.config_file
         try:
+            if not file.exists():
+                return ModelConfig()
+            if not file.is_file() and not file.is_dir():
+                # To open a pipe could take for ever.
+                raise OSError(errno.EINVAL, "Not a file")
             text = file.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            return ModelConfig()
         except OSError as error:
             raise _unreadable(file, error) from error
         except UnicodeDecodeError as error:
@@ -123,7 +127,7 @@ class ModelDirectory:
     def has_model_file(self) -> bool:
         """Whether a version holds ``model.py``, which tells the backend."""
         return any(
-            (self.version_dir(number) / "model.py").is_file()
+            os.path.isfile(self.version_dir(number) / "model.py")
             for number in self.versions
         )
 

@@ -232,9 +232,9 @@ def _why_not(repository: ModelRepository, name: str) -> str:
     if directory is None:
         known = ", ".join(repository.names()) or "none"
         return f"there is no such model; there are: {known}"
-    if not directory.versions and not directory.config_file.is_file():
+    if not directory.versions and not os.path.isfile(directory.config_file):
         return "the folder has neither a version nor a configuration"
-    if not directory.has_model_file() and not directory.config_file.is_file():
+    if not directory.has_model_file() and not os.path.isfile(directory.config_file):
         return "it has no model.py yet"
     return ""
 
@@ -258,7 +258,7 @@ def _parameters_of_ours(name: str, parameters: Mapping[str, str]) -> list[str]:
 
 
 def _unconfigured(directory: ModelDirectory) -> list[str]:
-    if directory.config_file.is_file() or directory.config() != ModelConfig():
+    if os.path.isfile(directory.config_file) or directory.config() != ModelConfig():
         return []
     return [
         f"{directory.name}: there is no config.pbtxt; auto_complete_config must give "

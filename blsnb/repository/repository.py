@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import os.path
 import re
 import shutil
 import tempfile
@@ -17,6 +18,8 @@ from blsnb.repository.undo import FileContent, Undo, inside, write
 Roots = str | Path | Sequence[str | Path] | None
 _NAME = re.compile(r"[^./\\\0][^/\\\0]*")
 """A folder's name; hidden folders are no models."""
+_SURROGATES = re.compile("[\ud800-\udfff]")
+"""What Python makes of bytes that are no UTF-8."""
 
 
 class ModelRepository:
@@ -105,9 +108,9 @@ class ModelRepository:
         return ModelDirectory(roots[0] / name, config_name=self._config_name)
 
     def _roots_of(self, name: str) -> list[Path]:
-        if not _NAME.fullmatch(name):
+        if not _is_name(name):
             return []
-        return [root for root in self.folders if (root / name).is_dir()]
+        return [root for root in self.folders if os.path.isdir(root / name)]
 
     def why_none(self, name: str) -> tuple[str, str]:
         """Return what Triton logs about a model that has no folder, and advice."""
@@ -121,10 +124,12 @@ class ModelRepository:
         return reason, self._advice_for(name)
 
     def _advice_for(self, name: str) -> str:
-        if not _NAME.fullmatch(name):
-            return "A model is named like its folder: no path, no leading dot."
+        if not _is_name(name):
+            return (
+                "A model is named like its folder: UTF-8 text, no path, no leading dot."
+            )
         for root in self.folders:
-            if not root.is_dir():
+            if not os.path.isdir(root):
                 return f"The model repository {root} is gone."
             if (root / name).is_symlink():
                 return f"{root / name} is a link that leads to no folder."
@@ -139,7 +144,7 @@ class ModelRepository:
         RepositoryError
             The name cannot be a folder's.
         """
-        if not _NAME.fullmatch(name):
+        if not _is_name(name):
             raise RepositoryError(
                 f"{name!r} cannot name a model: it must be a folder's name"
             )
@@ -196,7 +201,7 @@ def _listed(roots: Roots) -> Sequence[str | Path]:
 
 
 def _folder(root: str | Path) -> Path:
-    if not isinstance(root, str | Path) or not Path(root).expanduser().is_dir():
+    if not isinstance(root, str | Path) or not os.path.isdir(Path(root).expanduser()):
         raise RepositoryError(f"{str(root)!r} is no folder of models")
     return Path(root).expanduser().resolve()
 
@@ -206,4 +211,12 @@ def models_in(root: Path) -> list[str]:
 
     A root that is gone has none; what was loaded from it serves on.
     """
-    return [entry.name for entry in folders_in(root) if entry.name[0] != "."]
+    return [entry.name for entry in folders_in(root) if _is_name(entry.name)]
+
+
+def _is_name(name: str) -> bool:
+    """Whether a folder of this name is a model: hidden ones are none.
+
+    Nor is one whose name is no text, which no configuration could hold.
+    """
+    return bool(_NAME.fullmatch(name)) and not _SURROGATES.search(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 import shutil
 import tempfile
 from pathlib import Path, PurePosixPath
@@ -52,7 +53,9 @@ class Undo:
         for folder in reversed(missing):
             self._made.append(folder)
             folder.mkdir()
-        kept = self._folder / str(len(self._moved)) if path.exists() else None
+        # A link that leads nowhere is there, too: to write it would be to follow it.
+        there = os.path.lexists(path)
+        kept = self._folder / str(len(self._moved)) if there else None
         # Noted first: Ctrl-C may come between any two steps.
         self._moved.append((path, kept))
         if kept is not None:
@@ -61,9 +64,9 @@ class Undo:
     def restore(self) -> None:
         """Put everything back as it was."""
         for path, kept in reversed(self._moved):
-            if kept is None or kept.exists():
+            if kept is None or os.path.lexists(kept):
                 path.unlink(missing_ok=True)
-            if kept is not None and kept.exists():
+            if kept is not None and os.path.lexists(kept):
                 kept.rename(path)
         for folder in reversed(self._made):
             shutil.rmtree(folder, ignore_errors=True)
@@ -86,7 +89,7 @@ def write(undo: Undo, path: Path, content: FileContent | None) -> None:
             raise RepositoryError(f"there is no file {content}")
         if _same_file(content, path):
             return
-    elif content is None and not path.exists():
+    elif content is None and not os.path.lexists(path):
         return
     undo.move_away(path)
     if isinstance(content, Path):

@@ -159,6 +159,26 @@ def test_nothing_is_written_through_a_link_of_the_model(repository, tmp_path):
     assert {} == tree(outside)
 
 
+def test_a_link_that_leads_nowhere_is_replaced_too(repository, tmp_path):
+    """Nothing comes to be where it leads; if the change fails, it is back."""
+    directory = change(repository, {"1/model.py": ""})
+    link = directory.path / "1" / "x"
+    link.symlink_to(tmp_path / "new")
+
+    with (
+        pytest.raises(ZeroDivisionError),
+        repository.changing("mine", {"1/x": "x"}),
+    ):
+        raise ZeroDivisionError
+    assert link.is_symlink()
+
+    change(repository, {"1/x": "x"})
+    assert b"x" == tree(directory.path)["1/x"]
+    change(repository, {"1/x": None})
+    assert not link.exists()
+    assert not (tmp_path / "new").exists()
+
+
 def test_a_link_in_the_place_of_a_file_is_replaced(repository, tmp_path):
     """What it leads to stays as it was."""
     directory = change(repository, {"1/model.py": ""})

@@ -1,0 +1,331 @@
+"""Repositories as bad as they come: a clear error each, and nothing lost."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cells import CONFIG, DOUBLE, touch
+
+from blsnb import ModelLoadError, Server
+from blsnb.errors import RepositoryError
+from blsnb.repository import directory
+
+X = {"X": np.array([1, 2], np.float32)}
+NOBODY = 65534
+
+
+def put(folder: Path, name: str = "m") -> Path:
+    """Write a good model to disk and return its file."""
+    model = folder / name / "1" / "model.py"
+    model.parent.mkdir(parents=True)
+    model.write_text(DOUBLE)
+    (folder / name / "config.pbtxt").write_text(CONFIG)
+    return model
+
+
+def spoil(path: Path, how: str) -> None:
+    """Put something else in the place of a file."""
+    path.unlink()
+    match how:
+        case "missing":
+            return
+        case "folder":
+            path.mkdir()
+        case "pipe":
+            os.mkfifo(path)
+        case "link to nowhere":
+            path.symlink_to("nowhere")
+        case "link in a circle":
+            path.symlink_to(path.name)
+        case "zero bytes":
+            path.write_bytes(b"\0\0")
+        case "no text":
+            path.write_bytes(b"\xff\xfe")
+        case "empty":
+            path.write_text("")
+        case "half":
+            path.write_text(DOUBLE[: len(DOUBLE) // 2] + "\n    (")
+
+
+BACKEND = "Could not determine backend for model 'm'"
+MODELS = {
+    "missing": BACKEND,
+    "folder": BACKEND,
+    "pipe": BACKEND,
+    "link to nowhere": BACKEND,
+    "link in a circle": BACKEND,
+    "zero bytes": "Internal: SyntaxError: source code string cannot contain null bytes",
+    "no text": "Internal: SyntaxError: ",
+    "empty": "module '1.model' has no attribute 'TritonPythonModel'",
+    "half": "Internal: SyntaxError: ",
+}
+CONFIGS = {
+    "folder": "failed to open text file for read .*config.pbtxt: Is a directory",
+    "pipe": "failed to open text file for read .*config.pbtxt: Not a file",
+    "zero bytes": "failed to read text proto from .*config.pbtxt",
+    "no text": "failed to read text proto from .*config.pbtxt",
+    "half": "failed to read text proto from .*config.pbtxt",
+}
+
+
+@pytest.mark.parametrize(("how", "reason"), MODELS.items(), ids=MODELS)
+def test_a_model_file_that_is_none(tmp_path, how, reason):
+    """Its load fails with the reason; it loads once it is mended."""
+    model = put(tmp_path)
+    spoil(model, how)
+    with Server(model_repository=tmp_path) as server:
+        with pytest.raises(ModelLoadError, match=reason):
+            server.load("m")
+        remove(model)
+        model.write_text(DOUBLE)
+        assert "READY" == server.load("m").state
+
+
+@pytest.mark.parametrize(("how", "reason"), CONFIGS.items(), ids=CONFIGS)
+def test_a_configuration_that_is_none(tmp_path, how, reason):
+    """Triton's one text for the client, with the reason; it loads once mended."""
+    config = put(tmp_path).parents[1] / "config.pbtxt"
+    spoil(config, how)
+    with Server(model_repository=tmp_path) as server:
+        with pytest.raises(ModelLoadError, match=reason) as caught:
+            server.load("m")
+        assert caught.value.message.endswith("failed to poll from model repository")
+        remove(config)
+        config.write_text(CONFIG)
+        assert "READY" == server.load("m").state
+
+
+@pytest.mark.parametrize("name", ["1/model.py", "config.pbtxt"])
+@pytest.mark.parametrize("how", ["zero bytes", "no text", "half"])
+def test_what_served_goes_on(tmp_path, name, how):
+    """A file that is broken later ends no service."""
+    folder = put(tmp_path).parents[1]
+    with Server(model_repository=tmp_path, startup_models="m") as server:
+        spoil(folder / name, how)
+        touch(server, "m")
+        with pytest.raises(ModelLoadError):
+            server.load("m")
+        assert [2, 4] == server.infer("m", X)["Y"].tolist()
+        assert "READY" == server.index()[0]["state"]
+
+
+def remove(path: Path) -> None:
+    """Remove whatever is there."""
+    shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def nobody() -> Iterator[None]:
+    """Have no rights, also where the tests run as root."""
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+
+
+@pytest.fixture
+def public() -> Iterator[Path]:
+    """A folder that nobody may enter, which those of tests do not let them."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def test_a_configuration_that_may_not_be_read(public):
+    """It is named; Triton's text."""
+    config = put(public).parents[1] / "config.pbtxt"
+    config.chmod(0)
+    with (
+        Server(model_repository=public) as server,
+        nobody(),
+        pytest.raises(ModelLoadError) as caught,
+    ):
+        server.load("m")
+    text = f"failed to open text file for read {config}: Permission denied"
+    assert text == caught.value.reason
+
+
+def test_a_model_file_that_may_not_be_read(public):
+    """What was loaded before serves on."""
+    model = put(public)
+    with Server(model_repository=public, startup_models="m") as server:
+        touch(server, "m")
+        model.chmod(0)
+        with nobody(), pytest.raises(ModelLoadError, match="Permission denied"):
+            server.load("m")
+        assert [2, 4] == server.infer("m", X)["Y"].tolist()
+
+
+def test_a_folder_that_may_not_be_entered(public):
+    """It has no versions that anybody could see; others are not hurt by it."""
+    folder = put(public).parents[1]
+    put(public, "other")
+    folder.chmod(0)
+    with Server(model_repository=public, startup_models="other") as server:
+        with nobody():
+            assert ["m", "other"] == server.repository.names()
+            with pytest.raises(ModelLoadError, match="'m'"):
+                server.load("m")
+        assert [2, 4] == server.infer("other", X)["Y"].tolist()
+    folder.chmod(0o755)
+
+
+def test_an_export_that_may_not_be_written(public):
+    """The folder is named, and nothing is written."""
+    put(public / "models")
+    (public / "out").mkdir(mode=0o555)
+    with (
+        Server(model_repository=public / "models") as server,
+        nobody(),
+        pytest.raises(RepositoryError, match=r"Permission denied.* As before: m\."),
+    ):
+        server.export_repository(public / "out")
+    assert [] == list((public / "out").iterdir())
+
+
+OUTSIDE = ["../other", "..", ".", "", "/etc", "m/1", "a\0b", "\udcff", ".hidden"]
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_a_name_that_leads_elsewhere(server, tmp_path, name):
+    """Is no model's, for whatever it is given; nothing is written or loaded."""
+    before = set(server.repository.private_root.parent.iterdir())
+    with pytest.raises(ModelLoadError, match="failed to poll from model repository"):
+        server.load(name)
+    for write in (
+        lambda: server.define(name, DOUBLE),
+        lambda: server.change(name, {"config.pbtxt": ""}),
+    ):
+        with pytest.raises(RepositoryError, match="cannot name a model"):
+            write()
+    with pytest.raises(RepositoryError, match="there is no such model"):
+        server.export_repository(tmp_path / "out", [name])
+    with pytest.raises(RepositoryError, match="has no model"):
+        server.import_repository(tmp_path, [name])
+    server.unload(name)
+
+    assert before == set(server.repository.private_root.parent.iterdir())
+    assert [] == list(server.repository.private_root.iterdir())
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_a_folder_whose_name_is_no_text(tmp_path):
+    """It is no model: no configuration could hold its name."""
+    put(tmp_path)
+    os.mkdir(os.fsencode(tmp_path) + b"/\xff\xfe")
+    with Server(model_repository=tmp_path, startup_models="*") as server:
+        assert ["m"] == [model.name for model in server.models()]
+
+
+def test_a_link_out_of_the_repository_is_read_and_never_written(server, tmp_path):
+    """As on Triton it is loaded; a cell of that name becomes a model of its own."""
+    model = put(tmp_path / "elsewhere")
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "m").symlink_to(tmp_path / "elsewhere" / "m")
+    (status,) = server.import_repository(tmp_path / "models")
+    assert "READY" == status.state
+
+    server.change("m", {"config.pbtxt": f"{CONFIG}\n# mine", "1/more.py": ""})
+    assert [2, 4] == server.infer("m", X)["Y"].tolist()
+    assert DOUBLE == model.read_text()
+    assert ["model.py"] == [path.name for path in model.parent.iterdir()]
+    assert CONFIG == (model.parents[1] / "config.pbtxt").read_text()
+
+
+class Counting:
+    """Counts how many folders are listed."""
+
+    def __init__(self, monkeypatch) -> None:
+        self.count = 0
+        real = os.scandir
+
+        def scandir(path):
+            self.count += 1
+            return real(path)
+
+        monkeypatch.setattr(directory.os, "scandir", scandir)
+
+    def of(self, work) -> int:
+        self.count = 0
+        work()
+        return self.count
+
+
+def crowd(folder: Path, count: int) -> Path:
+    """A repository with that many models, one of which is good."""
+    put(folder)
+    for number in range(count - 1):
+        (folder / f"n{number}").mkdir()
+    return folder
+
+
+def test_ten_thousand_models_are_not_looked_into(tmp_path, monkeypatch):
+    """Starting, loading one and listing all take as many looks as with ten."""
+    counts = []
+    for size in (10, 10_000):
+        folder = crowd(tmp_path / str(size), size)
+        counting = Counting(monkeypatch)
+        looks = []
+        servers = []
+        looks.append(
+            counting.of(
+                lambda f=folder, s=servers: s.append(Server(model_repository=f))
+            )
+        )
+        with servers[0] as server:
+            looks.append(counting.of(lambda s=server: s.load("m")))
+            looks.append(counting.of(lambda s=server: s.index()))
+            looks.append(counting.of(lambda s=server: s.models()))
+            assert size == len(server.models())
+            assert [2, 4] == server.infer("m", X)["Y"].tolist()
+        counts.append(looks)
+        monkeypatch.undo()
+
+    assert counts[0] == counts[1]
+    assert max(counts[0]) <= 8
+
+
+def fastest(work) -> float:
+    """Seconds of the fastest of a few times."""
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def test_listing_takes_ten_times_as_long_for_ten_times_as_many(tmp_path):
+    """And not a hundred times."""
+    seconds = []
+    for size in (1_000, 10_000):
+        folder = crowd(tmp_path / str(size), size)
+        with Server(model_repository=folder) as server:
+            seconds.append(
+                (fastest(server.index), fastest(server.models), fastest(lambda: server))
+            )
+    small, large = seconds
+    assert all(many < 40 * few + 0.05 for few, many in zip(small, large, strict=True))
+
+
+def test_a_name_that_is_nearly_one_of_ten_thousand(tmp_path):
+    """The error still comes at once, with what may be meant."""
+    folder = crowd(tmp_path, 10_000)
+    with Server(model_repository=folder) as server:
+        start = time.perf_counter()
+        with pytest.raises(ModelLoadError, match=r"Is it one of these\? n9998"):
+            server.load("n9998_")
+        assert time.perf_counter() - start < 5
