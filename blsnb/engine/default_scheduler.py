@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from typing import NamedTuple, NoReturn, Protocol
 
 from blsnb.engine import hang
 from blsnb.engine.executor import Executor, Held
 from blsnb.engine.inflight import Inflight
 from blsnb.engine.instance import ModelInstance
-from blsnb.engine.iterations import Iterations
 from blsnb.engine.pool import Deadlock, InstancePool
 from blsnb.engine.root import Unwind
-from blsnb.engine.statistics import ModelStatistics
 from blsnb.pb_utils.message import ResponseMessage
-from blsnb.pb_utils.request import RELEASE_ALL
-
-_now = time.monotonic_ns
 
 
 class Executed(NamedTuple):
@@ -58,47 +52,18 @@ class Scheduler(Protocol):
 
 
 class DefaultScheduler:
-    """Executes each request alone, as Triton does where no batcher is configured.
+    """Executes each request alone, as Triton does where no batcher is configured."""
 
-    Parameters
-    ----------
-    iterative
-        Whether a request may come back until it is answered.
-    """
-
-    def __init__(
-        self,
-        pool: InstancePool,
-        executor: Executor,
-        statistics: ModelStatistics,
-        iterative: bool,
-    ) -> None:
+    def __init__(self, pool: InstancePool, executor: Executor) -> None:
         self._pool = pool
         self._executor = executor
-        self._statistics = statistics
-        self._iterations = Iterations() if iterative else None
 
     def run(self, inflight: Inflight, certain: bool) -> Executed:
-        """Have a request executed; again as long as the model wants it back."""
+        """Have a request executed as soon as an instance is free."""
         __tracebackhide__ = True
-        if self._iterations is not None:
-            inflight.message = self._iterations.first(inflight.message)
-        while True:
-            instance = take(self._pool, inflight, certain)
-            (request,) = self._executor.execute(instance, [inflight])
-            if not inflight.again:
-                return Executed(instance, request)
-            inflight.root.check()
-            self._come_back(inflight)
-
-    def _come_back(self, inflight: Inflight) -> None:
-        """Count a run that asked for another: each is a request, as on Triton."""
-        assert self._iterations is not None
-        inflight.release_flags = RELEASE_ALL
-        inflight.call.request_end_ns = _now()
-        inflight.count_in(self._statistics)
-        inflight.call.request_end_ns = 0
-        inflight.message = self._iterations.next(inflight.message)
+        instance = take(self._pool, inflight, certain)
+        (request,) = self._executor.execute(instance, [inflight])
+        return Executed(instance, request)
 
     @property
     def waiting_count(self) -> int:

@@ -11,7 +11,6 @@ from blsnb.engine import hang
 from blsnb.engine.answers import fail_all, failed, take_results
 from blsnb.engine.inflight import Execution, Inflight
 from blsnb.engine.instance import ExecuteFailed, ModelInstance
-from blsnb.engine.iterations import END, must_start
 from blsnb.engine.pool import InstancePool
 from blsnb.engine.reshape import Reshapes
 from blsnb.engine.root import RootRequest, Unwind
@@ -146,18 +145,9 @@ class Executor:
         # Now, since who passes an error on has looked at it.
         execution.note_unasked()
         for inflight in inflights:
-            if inflight.again:
-                self._check_again(instance, inflight)
-
-    def _check_again(self, instance: ModelInstance, inflight: Inflight) -> None:
-        """Drop a request that was to come back, where it cannot."""
-        if not self._iterative:
-            inflight.drop(hang.RESCHEDULED)
-        elif inflight.message.flags & END:
-            inflight.drop(must_start(inflight.message))
-        if inflight.dropped:
-            text = f"Failed to release request: {inflight.dropped}"
-            instance.backend.log("ERROR", text)
+            if inflight.again and not self._iterative:
+                inflight.drop(hang.RESCHEDULED)
+                instance.backend.log("ERROR", hang.not_released(inflight))
 
     def _leave(self, execution: Execution) -> None:
         execution.instance.execution = None

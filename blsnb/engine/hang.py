@@ -7,6 +7,7 @@ import logging
 from blsnb.engine import deadlock
 from blsnb.engine.inflight import Inflight
 from blsnb.errors import WouldHang
+from blsnb.scheduling.sequence_rules import END
 
 RESCHEDULED = (
     "Request is released with TRITONSERVER_REQUEST_RELEASE_RESCHEDULE, while the model "
@@ -49,16 +50,23 @@ def deadlocked(lines: list[str], model: str, count: int) -> WouldHang:
 def rescheduled(inflight: Inflight) -> WouldHang:
     """Return the error of a request that was to come back where it cannot."""
     name = inflight.message.model_name
-    advice = "Send the request without the END flag (sequence_end)."
+    advice = "Raise max_sequence_idle_microseconds: a run took longer than that."
+    if inflight.message.flags & END:
+        advice = "Send the request without the END flag (sequence_end)."
     if inflight.dropped == RESCHEDULED:
         advice = "Configure it: sequence_batching { iterative_sequence: true }."
     return WouldHang(
         f"Triton would wait here for ever: model '{name}' asked for its request to "
         "come back, and nothing that could still answer it holds it. Triton drops the "
-        f"request and logs: Failed to release request: {inflight.dropped}",
+        f"request and logs: {not_released(inflight)}",
         code="UNAVAILABLE",
         advice=advice,
     )
+
+
+def not_released(inflight: Inflight) -> str:
+    """Return what Triton logs of a request that was to come back and cannot."""
+    return f"Failed to release request: {inflight.dropped}"
 
 
 def notice(inflight: Inflight, seconds: float) -> None:

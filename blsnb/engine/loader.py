@@ -6,7 +6,7 @@ import threading
 
 from blsnb.engine.bls import Router
 from blsnb.engine.failure import notes_of
-from blsnb.engine.instance import HookFailed
+from blsnb.engine.instance import HookFailed, ModelInstance
 from blsnb.engine.maker import InstanceMaker, ModelLogWriter, read_source
 from blsnb.engine.pool import InstancePool
 from blsnb.engine.response_cache import ResponseCache
@@ -18,7 +18,6 @@ from blsnb.errors import ModelConfigError, ModelLoadError
 from blsnb.model.config import ModelConfig
 from blsnb.model.normalise import normalise
 from blsnb.model.validate import validate_poll
-from blsnb.pb_utils.backend import not_yet
 from blsnb.pb_utils.releases import has
 from blsnb.repository.directory import ModelDirectory
 from blsnb.trace.events import ModelInfo, Origin
@@ -79,9 +78,7 @@ class Loader:
         self.origins = Origins()
         """The cell that a source came from, by its text."""
 
-    def load(
-        self, directory: ModelDirectory, root: RootRequest
-    ) -> dict[int, Served]:
+    def load(self, directory: ModelDirectory, root: RootRequest) -> dict[int, Served]:
         """Make every version of a model that its policy asks for.
 
         Parameters
@@ -123,8 +120,6 @@ class Loader:
             validate_poll(config)
         except ModelConfigError as error:
             raise poll_failed(directory.name, error.message, error.advice) from error
-        if config.scheduling == "sequence_batching" and not config.iterative:
-            raise not_yet("sequence_batching")
         return config
 
     def _load_version(
@@ -139,11 +134,22 @@ class Loader:
             if has("checked_stub_names", self._router.release):
                 _check_stub_names(config)
             instances = maker.make_all(root)
+            return self._served(maker, number, instances)
         except (HookFailed, ModelConfigError) as error:
             raise _create_failed(directory.name, number, error) from error
+
+    def _served(
+        self, maker: InstanceMaker, number: int, instances: list[ModelInstance]
+    ) -> ServedVersion:
         pool = InstancePool(instances, self._pool_lock, maker.renew)
         info = self._info(maker, number)
-        return ServedVersion(maker.config, info, pool, self._schedulers, self._cache)
+        try:
+            return ServedVersion(
+                maker.config, info, pool, self._schedulers, self._cache
+            )
+        except ModelConfigError:
+            pool.retire()
+            raise
 
     def _info(self, maker: InstanceMaker, number: int) -> ModelInfo:
         config = maker.config

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
+
 from blsnb.engine.alarm import Alarm
 from blsnb.engine.default_scheduler import DefaultScheduler, Scheduler
 from blsnb.engine.dynamic_queue import DynamicQueue
 from blsnb.engine.executor import Executor
 from blsnb.engine.pool import InstancePool
-from blsnb.engine.queue_scheduler import QueueScheduler
+from blsnb.engine.queue_scheduler import Queue, QueueScheduler
+from blsnb.engine.sequence_queue import SequenceQueue
 from blsnb.engine.statistics import ModelStatistics
 from blsnb.engine.workers import Workers
 from blsnb.model.config import ModelConfig
+from blsnb.scheduling.states import FOLDER
 
 
 class Schedulers:
@@ -38,14 +43,33 @@ class Schedulers:
         executor: Executor,
         statistics: ModelStatistics,
     ) -> Scheduler:
-        """Return the scheduler of one model version."""
+        """Return the scheduler of one model version.
+
+        Raises
+        ------
+        ModelConfigError
+            At stage ``create``: a sequence's initial state cannot be read.
+        """
+        queue: Queue | None = None
         if config.scheduling == "dynamic_batching":
+            queue = DynamicQueue(config, pool)
+        elif config.scheduling == "sequence_batching":
+            read = partial(_initial_state, pool)
+            log = pool.instances[0].backend.log
+            queue = SequenceQueue(config, pool, statistics, read, log)
+        if queue is not None:
             return QueueScheduler(
-                DynamicQueue(config, pool),
+                queue,
                 pool,
                 executor,
                 self._alarm,
                 self._workers,
                 self._hang_notice_s,
             )
-        return DefaultScheduler(pool, executor, statistics, config.iterative)
+        return DefaultScheduler(pool, executor)
+
+
+def _initial_state(pool: InstancePool, name: str) -> bytes:
+    """Read a file of the model's folder that a sequence begins with."""
+    model_dir = Path(pool.instances[0].model_file).parents[1]
+    return (model_dir / FOLDER / name).read_bytes()

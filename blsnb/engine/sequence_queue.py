@@ -7,6 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from blsnb.engine import hang
 from blsnb.engine.dynamic_queue import Arrivals, say_why
 from blsnb.engine.inflight import Inflight
 from blsnb.engine.pool import InstancePool
@@ -45,8 +46,8 @@ class SequenceQueue:
     ----------
     read
         Returns the bytes of a file with an initial state.
-    warn
-        Takes what Triton writes to its log.
+    log
+        Takes the level and the text of what Triton writes to its log.
 
     Raises
     ------
@@ -66,7 +67,7 @@ class SequenceQueue:
         pool: InstancePool,
         statistics: ModelStatistics,
         read: Callable[[str], bytes],
-        warn: Callable[[str], None],
+        log: Callable[[str, str], None],
     ) -> None:
         self._batcher: SequenceBatcher[Seat] = SequenceBatcher(
             config, len(pool.instances)
@@ -77,7 +78,7 @@ class SequenceQueue:
         self._numbers = SequenceNumbers() if config.iterative else None
         self._pool = pool
         self._statistics = statistics
-        self._warn = warn
+        self._log = log
 
     def __len__(self) -> int:
         """Return how many wait."""
@@ -107,7 +108,7 @@ class SequenceQueue:
             self._arrivals.of(seat), message.correlation_id, message.flags, now_ns
         )
         if warning:
-            self._warn(warning)
+            self._log("WARNING", warning)
 
     def decide(self, now_ns: int) -> Moves:
         """Say what to do now."""
@@ -170,7 +171,8 @@ class SequenceQueue:
             self._put(seat, now_ns)
         except SequenceRefused as refused:
             inflight.drop(refused.message)
-            self._warn(f"Failed to release request: {refused.message}")
+            inflight.message = message
+            self._log("ERROR", hang.not_released(inflight))
             return False
         # Each run counts as a request, as on Triton.
         inflight.release_flags = RELEASE_ALL

@@ -6,7 +6,6 @@ import math
 import operator
 from typing import NamedTuple
 
-from blsnb.engine.iterations import START, must_start
 from blsnb.model.config import ModelConfig, TensorSpec
 from blsnb.model.unordered import hash_order
 from blsnb.pb_utils.message import RequestMessage
@@ -63,8 +62,7 @@ class RequestValidator:
 
     References
     ----------
-    core: src/infer_request.cc, InferenceRequest::Normalize;
-    src/sequence_batch_scheduler.cc, SequenceBatchScheduler::Enqueue
+    core: src/infer_request.cc, InferenceRequest::Normalize
     """
 
     def __init__(self, config: ModelConfig) -> None:
@@ -76,7 +74,6 @@ class RequestValidator:
         }
         self._outputs = frozenset(spec.name for spec in config.outputs)
         self._optional = sum(spec.optional for spec in config.inputs)
-        self._iterative = config.iterative
         self._right: set[tuple[object, ...]] = set()
 
     def check(self, message: RequestMessage) -> None:
@@ -85,26 +82,8 @@ class RequestValidator:
         Raises
         ------
         RequestError
-            An input or a requested output is not what the configuration says, or
-            an iterative sequence cannot begin with the request.
+            An input or a requested output is not what the configuration says.
         """
-        self._check_tensors(message)
-        if self._iterative:
-            self._check_sequence(message)
-
-    def _check_sequence(self, message: RequestMessage) -> None:
-        if self._max_batch_size and any(ref.shape[0] > 1 for ref in message.inputs):
-            raise RequestError(
-                f"inference request to model '{self._model}' must specify batch-size 1 "
-                "due to requirements of sequence batcher"
-            )
-        if message.correlation_id and not message.flags & START:
-            raise RequestError(
-                must_start(message),
-                advice="Give it the START flag (sequence_start), or no correlation id.",
-            )
-
-    def _check_tensors(self, message: RequestMessage) -> None:
         if message.raw:
             self._check(message)
             return

@@ -7,7 +7,7 @@ import platform
 import re
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -21,11 +21,13 @@ from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.tensors.dtypes import BY_DATATYPE, DType
 from blsnb.tensors.ref import TensorRef
 
-from .targets import PATIENCE_S, REPOSITORIES, Answer, Failure, Request, T, Value
+from .targets import PATIENCE_S, REPOSITORIES, Answer, Failure, Request, Value
 
 OWN = re.escape(str(Path(blsnb.pb_utils.__file__).parent)) + r"/\w+\.py"
 INVALID = DType("TYPE_INVALID", "<invalid>", 0, None, 0)
 EMPTY_FINAL = "triton_enable_empty_final_response"
+LEFT = ("DEADLINE_EXCEEDED", "CANCELLED")
+"""What the client says itself, when it has left."""
 GRPC_CODES = {"INVALID_ARG": "INVALID_ARGUMENT", "UNSUPPORTED": "UNIMPLEMENTED"}
 
 
@@ -66,7 +68,7 @@ class BlsnbTarget:
             return self._failure(error.code, error.message)
         return None
 
-    def unload(self, model: str) -> None:
+    def unload(self, model: str, wait: bool = True) -> None:
         """Unload a model."""
         self.server.unload(model)
         self._loaded.pop(model, None)
@@ -95,6 +97,12 @@ class BlsnbTarget:
         with ThreadPoolExecutor(len(requests)) as pool:
             return list(pool.map(self.infer, requests))
 
+    def apart(self, requests: Sequence[Request], *models: str) -> list[Answer]:
+        """Send the requests one after another: blsnb does not die of it."""
+        for request in requests:
+            self.load(request.model)
+        return list(map(self.infer, requests))
+
     def stream(self, request: Request, cancel_after: int = 0) -> list[Answer]:
         """Run a request as gRPC's stream end point would.
 
@@ -112,11 +120,18 @@ class BlsnbTarget:
                 if len(answers) == cancel_after != 0:
                     reader.cancel()
         except RequestError as error:
-            refused = Failure("", self.normalised(error.message))
-            answers.append(Answer(error=refused))
+            answers.append(self._refused(error.message))
         except InferenceError as error:
-            answers.append(Answer(error=self._hung(error)))
+            failure = self._hung(error)
+            here = failure.code in (*LEFT, "WouldHang")
+            answers.append(
+                Answer(error=failure) if here else self._refused(error.message)
+            )
         return answers
+
+    def _refused(self, message: str) -> Answer:
+        """Return a refusal as a stream has it: with the text alone."""
+        return Answer(error=Failure("", self.normalised(message)))
 
     def stream_together(self, requests: Sequence[Request]) -> list[list[Answer]]:
         """Send all requests, each on a stream of its own."""
@@ -135,10 +150,6 @@ class BlsnbTarget:
         if isinstance(error, WouldHang):
             return Failure("WouldHang", self.normalised(error.message))
         return self._failure(error.code, error.message)
-
-    def surviving(self, work: Callable[[], T]) -> T:
-        """Do work: blsnb does not die of it."""
-        return work()
 
     def metrics(self) -> str:
         """Return the metrics page."""
