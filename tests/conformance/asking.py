@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,21 @@ def run(target: Target, code: str, *models: str) -> list[Any]:
     models
         Further models of `tests/repositories` that the text calls.
     """
-    answer = ask_repl(target, code, *models)
+    return shown(target, ask_repl(target, code, *models))
+
+
+def apart(
+    target: Target, codes: Mapping[str, str], *models: str
+) -> dict[str, list[Any]]:
+    """Run texts that a server may die of; return what each showed."""
+    requests = [Request("repl", [("CODE", texts(code))]) for code in codes.values()]
+    answers = target.apart(requests, *models)
+    pairs = zip(codes, answers, strict=True)
+    return {name: shown(target, answer) for name, answer in pairs}
+
+
+def shown(target: Target, answer: Answer) -> list[Any]:
+    """Return what the model `repl` showed, decoded."""
     if answer.error is not None:
         return ["error", *answer.error]
     return json.loads(target.normalised(decoded(answer.outputs["OUT"])))

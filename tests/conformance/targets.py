@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
-T = TypeVar("T")
 REPOSITORIES = Path(__file__).parents[1] / "repositories"
 PATIENCE_S = 30.0
 
@@ -101,8 +100,8 @@ class Target(Protocol):
     def load(self, model: str) -> Failure | None:
         """Load a model folder of `REPOSITORIES`; nothing happens if it is loaded."""
 
-    def unload(self, model: str) -> None:
-        """Unload a model and wait until it is gone."""
+    def unload(self, model: str, wait: bool = True) -> None:
+        """Unload a model; and wait until its processes are gone."""
 
     def config(self, model: str) -> str:
         """Return the JSON text of a loaded model's normalised configuration."""
@@ -112,6 +111,12 @@ class Target(Protocol):
 
     def infer_together(self, requests: Sequence[Request]) -> list[Answer]:
         """Send all requests at once and wait for all answers, in order."""
+
+    def apart(self, requests: Sequence[Request], *models: str) -> list[Answer]:
+        """Send requests, in order, to a server that has these models' folders.
+
+        It may die of them: after it has refused something that a model asked for.
+        """
 
     def stream(self, request: Request, cancel_after: int = 0) -> list[Answer]:
         """Send one request on a stream and collect all responses to it.
@@ -123,9 +128,6 @@ class Target(Protocol):
 
     def stream_together(self, requests: Sequence[Request]) -> list[list[Answer]]:
         """Send all requests, each on a stream of its own, without waiting."""
-
-    def surviving(self, work: Callable[[], T]) -> T:
-        """Return what work gives; if the server dies of it, try on a fresh one."""
 
     def metrics(self) -> str:
         """Return the text of the server's metrics page."""
