@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from blsnb.engine.control import ModelControl
     from blsnb.engine.instance import ModelInstance
     from blsnb.engine.metrics import MetricRegistry
+    from blsnb.trace.recorder import Recorder
 
 _MOST_LINES = 1000
 """So many lines of one call are kept in the trace."""
@@ -85,6 +86,8 @@ class Router(Protocol):
     """Triton's release to agree with."""
     bls_codes_kept: bool
     """Whether a failed call keeps the code of its target (25.04 and later)."""
+    recorder: Recorder
+    """Where everything that happens is recorded."""
 
     def route(self, message: RequestMessage, caller: Caller) -> ResponseMessage:
         """Run a request on the model that it names."""

@@ -54,7 +54,10 @@ def rescheduled(inflight: Inflight) -> WouldHang:
     if inflight.message.flags & END:
         advice = "Send the request without the END flag (sequence_end)."
     if inflight.dropped == RESCHEDULED:
-        advice = "Configure it: sequence_batching { iterative_sequence: true }."
+        advice = (
+            "Configure it: sequence_batching { iterative_sequence: true }. A request "
+            "of a warm-up never comes back: answer it in one run."
+        )
     return WouldHang(
         f"Triton would wait here for ever: model '{name}' asked for its request to "
         "come back, and nothing that could still answer it holds it. Triton drops the "

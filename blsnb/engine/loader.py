@@ -14,6 +14,7 @@ from blsnb.engine.root import RootRequest
 from blsnb.engine.schedulers import Schedulers
 from blsnb.engine.served import Served
 from blsnb.engine.version import ServedVersion
+from blsnb.engine.warmup import WarmUp
 from blsnb.errors import ModelConfigError, ModelLoadError
 from blsnb.model.config import ModelConfig
 from blsnb.model.normalise import normalise
@@ -134,7 +135,9 @@ class Loader:
             if has("checked_stub_names", self._router.release):
                 _check_stub_names(config)
             instances = maker.make_all(root)
-            return self._served(maker, number, instances)
+            version = self._served(maker, number, instances)
+            self._warm_up(version, root)
+            return version
         except (HookFailed, ModelConfigError) as error:
             raise _create_failed(directory.name, number, error) from error
 
@@ -149,6 +152,13 @@ class Loader:
             )
         except ModelConfigError:
             pool.retire()
+            raise
+
+    def _warm_up(self, version: ServedVersion, root: RootRequest) -> None:
+        try:
+            WarmUp(version, root, self._router.recorder).run()
+        except BaseException:
+            version.retire()
             raise
 
     def _info(self, maker: InstanceMaker, number: int) -> ModelInfo:

@@ -10,7 +10,7 @@ from blsnb.engine import hang
 from blsnb.engine.answers import failed
 from blsnb.engine.executor import Executor, Held
 from blsnb.engine.inflight import Inflight
-from blsnb.engine.instance import HookFailed
+from blsnb.engine.instance import HookFailed, ModelInstance
 from blsnb.engine.outputs import OutputNotes
 from blsnb.engine.pool import InstancePool
 from blsnb.engine.response_cache import ResponseCache
@@ -121,6 +121,47 @@ class ServedVersion(Served):
                 return
             instance, request = executed
             inflight.executed(request, instance.execute_place)
+
+    def execute_on(
+        self, instance: ModelInstance, inflights: list[Inflight]
+    ) -> list[Held]:
+        """Let a free instance execute requests that pass no scheduler.
+
+        Raises
+        ------
+        Unwind
+            The request that they are part of has ended.
+        """
+        __tracebackhide__ = True
+        self.pool.claim(self.pool.instances.index(instance))
+        return self._executor.execute(instance, inflights)
+
+    def wait_for_all(
+        self, inflight: Inflight, request: Held, where: str
+    ) -> list[ResponseMessage]:
+        """Return all responses to such a request, and count it.
+
+        Parameters
+        ----------
+        where
+            Where ``execute`` stands, for a reader.
+
+        Raises
+        ------
+        Unwind
+            The request has ended; also because nothing answers it any more.
+        """
+        responses: list[ResponseMessage] = []
+        if isinstance(inflight, StreamInflight):
+            inflight.executed(request, where)
+            while (response := inflight.get(len(responses))) is not None:
+                responses.append(response)
+        else:
+            if not inflight.final:
+                self._wait_for_sender(inflight, request, where)
+            responses += [inflight.response] if inflight.response else []
+        self.ended(inflight)
+        return responses
 
     def ended(self, inflight: Inflight) -> None:
         """Count a request whose final response was sent."""
