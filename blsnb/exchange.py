@@ -168,7 +168,9 @@ class Exchange(ABC):
 
         chosen, left_out = exportable(self.repository, names)
         export = Export(Path(path).expanduser(), self._engine.release, force=force)
-        return export.write(chosen, left_out)
+        is_overridden = self._engine.control.is_overridden
+        others = [each.name for each in chosen if is_overridden(each.name)]
+        return export.write(chosen, [*left_out, *map(_override_note, others)])
 
     def implied_config(self, name: str, *runs: Run) -> Implied:
         """Return a configuration that fits the tensors of a model in recorded runs.
@@ -213,6 +215,13 @@ class Exchange(ABC):
         if served is not None:
             message.max_batch_size = served.max_batch_size
         return ModelConfig.of(message)
+
+
+def _override_note(name: str) -> str:
+    return (
+        f"{name}: it serves with a configuration or files that were given with its "
+        "load; what its folder holds was exported"
+    )
 
 
 def _calls(name: str) -> Callable[[RunRecord], bool]:

@@ -195,6 +195,21 @@ def test_what_was_exported_is_imported_and_answers_the_same(server, tmp_path):
     assert tree(tmp_path / "out") == tree(tmp_path / "again")
 
 
+@pytest.mark.parametrize("files", [None, {"file:1/model.py": TRIPLE}])
+def test_an_override_is_not_exported(server, tmp_path, files):
+    """What the folder holds is, and that is said until it serves again."""
+    server.define("m", DOUBLE, config=CONFIG)
+    override = {"backend": "python"}
+    server.load("m", config=override, files=files)
+    (note,) = server.export_repository(tmp_path / "out").notes
+
+    assert note.startswith("m: it serves with a configuration or files that were given")
+    assert DOUBLE == (tmp_path / "out" / "m" / "1" / "model.py").read_text()
+    server.unload("m")
+    server.load("m")
+    assert () == server.export_repository(tmp_path / "out").notes
+
+
 NAMES = st.text("abcXYZ019_-. ä", min_size=1, max_size=6).filter(
     lambda name: not name.startswith(".")
 )

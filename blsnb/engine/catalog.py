@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from blsnb.engine.served import Served
@@ -55,10 +56,10 @@ class Catalog:
         old = self._served.get(name, {})
         self._served[name] = versions
         self._newest[name] = versions[max(versions)]
-        self._states[name] = {
-            number: VersionState(_UNAVAILABLE, "unloaded")
-            for number in old.keys() - versions.keys()
-        } | {number: VersionState(_READY) for number in versions}
+        gone = dict.fromkeys(old, VersionState(_UNAVAILABLE, "unloaded"))
+        ready = dict.fromkeys(versions, VersionState(_READY))
+        # Triton tells of every version that it ever took up.
+        self._states[name] = self.states(name) | gone | ready
         return list(old.values())
 
     def fail(self, name: str, numbers: list[int], reason: str) -> None:
@@ -66,6 +67,29 @@ class Catalog:
         if not self._served.get(name):
             state = VersionState(_UNAVAILABLE, reason)
             self._states[name] = dict.fromkeys(numbers, state)
+
+    def put_failures(
+        self,
+        name: str,
+        before: Mapping[int, VersionState],
+        reasons: Mapping[int, str],
+    ) -> None:
+        """Keep what became of the versions of a load that failed.
+
+        Parameters
+        ----------
+        before
+            The states of the versions before it.
+        reasons
+            Why it failed, by version; ``"unloaded"`` for those that did not fail.
+        """
+        serving = self._served.get(name, {})
+        failed = {
+            number: VersionState(_UNAVAILABLE, reason)
+            for number, reason in reasons.items()
+            if number not in serving
+        }
+        self._states[name] = {**before, **failed}
 
     def remove(self, name: str) -> list[Served]:
         """Stop a model's service and return what served."""

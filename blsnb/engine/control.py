@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from blsnb.engine.control_mode import ControlMode
+from blsnb.engine.ensembles import Ensembles
 from blsnb.engine.loader import poll_failed
 from blsnb.engine.override_folders import OverrideFolders
 from blsnb.engine.root import RootRequest, Unwind
 from blsnb.errors import ModelConfigError, ModelLoadError, WouldHang
 from blsnb.model.config import ModelConfig, parse_json
 from blsnb.model.lint import advised
+from blsnb.model.normalise import normalise
 from blsnb.repository.directory import Files, ModelDirectory, newest_ns
 from blsnb.repository.repository import ModelRepository
 
 if TYPE_CHECKING:
     from blsnb.engine.engine import Engine
 
+_FAILED = re.compile(
+    r"version (\d+) is at UNAVAILABLE state: (.*?);(?=version \d+ is at|\n\Z)",
+    re.DOTALL,
+)
 ConfigOverride = str | Mapping[str, Any] | ModelConfig
 """JSON text, the same as a dict, or a configuration."""
 
@@ -46,9 +53,12 @@ class ModelControl:
         self._engine = engine
         self._repository = repository
         self._folders = OverrideFolders()
+        self.ensembles = Ensembles(engine, self)
         self.mode = ControlMode.EXPLICIT
         self._files: dict[str, Files] = {}
         """The files of what serves, as they were when it was loaded, by model."""
+        self._overridden: set[str] = set()
+        """Models that serve with what was given with the load."""
         self.seconds: dict[str, float] = {}
         """How long the last load of each model took."""
 
@@ -81,6 +91,13 @@ class ModelControl:
         self._check_explicit()
         self.bring_up(name, config, files, root=root)
 
+    def polled(self, name: str) -> ModelConfig | None:
+        """Return the configuration of a model in the repository, if it is right."""
+        try:
+            return self._engine.loader.poll(self._directory(name, None, None))
+        except ModelLoadError:
+            return None
+
     def _check_explicit(self) -> None:
         if self.mode is not ControlMode.EXPLICIT:
             raise ModelLoadError(
@@ -97,6 +114,7 @@ class ModelControl:
         *,
         always: bool = False,
         root: RootRequest | None = None,
+        asked: bool = True,
     ) -> bool:
         """Load a model, or load it anew if anything of it is new.
 
@@ -106,6 +124,8 @@ class ModelControl:
             As `load` takes them.
         always
             Whether a model whose files are as they were is loaded, too.
+        asked
+            Whether it is loaded for its own sake, not as a part of an ensemble.
 
         Returns
         -------
@@ -124,9 +144,12 @@ class ModelControl:
         with self._engine.load_lock.hold(name):
             directory = self._directory(name, config, files)
             found = directory.files()
+            if asked:
+                self.ensembles.ask(name)
             if not (always or config is not None or self._is_new(name, found)):
                 return False
             self._load(directory, found, root)
+            self.ensembles.renew(name, root)
             return True
 
     def files(self, name: str) -> Files:
@@ -146,18 +169,33 @@ class ModelControl:
         self, directory: ModelDirectory, found: Files, root: RootRequest | None
     ) -> None:
         name, start = directory.name, time.perf_counter()
-        before = self._engine.catalog.versions(name).values()
+        catalog = self._engine.catalog
+        before, states = catalog.versions(name).values(), catalog.states(name)
         try:
             self._engine.load(directory, root)
-        except BaseException as error:
+        except ModelLoadError as error:
+            if error.stage != "poll":
+                catalog.put_failures(name, states, _reasons(error, directory))
+            error.advice = _with_findings(error.advice, directory)
             self._folders.discard(directory.path)
-            if isinstance(error, ModelLoadError):
-                error.advice = _with_findings(error.advice, directory)
+            raise
+        except BaseException:
+            self._folders.discard(directory.path)
             raise
         self.seconds[name] = time.perf_counter() - start
         self._files[name] = found
+        self._note_override(directory)
         self._folders.leave(name, before)
         self._folders.use(name, directory.path)
+
+    def _note_override(self, directory: ModelDirectory) -> None:
+        given = directory.override is not None or self._folders.has(directory.path)
+        change = self._overridden.add if given else self._overridden.discard
+        change(directory.name)
+
+    def is_overridden(self, name: str) -> bool:
+        """Whether a model serves with something else than its folder holds."""
+        return name in self._overridden
 
     def _directory(
         self,
@@ -192,8 +230,14 @@ class ModelControl:
         except (OSError, ValueError) as error:
             raise poll_failed(name, str(error)) from error
 
-    def unload(self, name: str) -> None:
+    def unload(self, name: str, *, unload_dependents: bool = False) -> None:
         """Stop serving a model because a client or a model asks for it.
+
+        Parameters
+        ----------
+        unload_dependents
+            Whether the models of an ensemble go with it: those that nobody loaded
+            for their own sake, and no other ensemble has.
 
         Raises
         ------
@@ -201,19 +245,47 @@ class ModelControl:
             The mode does not allow it; the text is Triton's.
         """
         self._check_explicit()
+        models = self.ensembles.models_of(name)
         self.take_down(name)
+        if unload_dependents:
+            self.ensembles.drop_unused(models)
 
-    def take_down(self, name: str) -> None:
-        """Stop serving a model; requests in flight are finished first."""
+    def take_down(self, name: str, *, wanted: bool = False) -> None:
+        """Stop serving a model; requests in flight are finished first.
+
+        Parameters
+        ----------
+        wanted
+            Whether it is to come back as soon as it can.
+        """
         with self._engine.load_lock.hold(name):
+            if not wanted:
+                self.ensembles.forget(name)
+            self.ensembles.take_down(name)
             before = self._engine.catalog.versions(name).values()
             self._engine.unload(name)
             self._files.pop(name, None)
+            self._overridden.discard(name)
             self._folders.leave(name, before)
 
     def close(self) -> None:
         """Remove what overrides wrote."""
         self._folders.close()
+
+
+def _reasons(error: ModelLoadError, directory: ModelDirectory) -> dict[int, str]:
+    """Return what became of each version that was to be loaded.
+
+    One that fails takes those along that do not; its reason is in Triton's text.
+    """
+    failed = _FAILED.findall(error.message)
+    config = normalise(
+        directory.config(),
+        model_name=directory.name,
+        has_model_py=directory.has_model_file(),
+    )
+    unloaded = dict.fromkeys(directory.chosen_versions(config), "unloaded")
+    return unloaded | {int(number): reason for number, reason in failed}
 
 
 def _with_findings(advice: str, directory: ModelDirectory) -> str:

@@ -57,6 +57,10 @@ class OverrideFolders:
         if folder in self._written:
             self._used[name] = folder
 
+    def has(self, folder: Path) -> bool:
+        """Whether a folder was written here."""
+        return folder in self._written
+
     def leave(self, name: str, versions: Iterable[Served]) -> None:
         """Note that a model does not serve from its folder any more.
 

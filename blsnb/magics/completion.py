@@ -61,6 +61,10 @@ def _subcommand(before: list[str]) -> Iterable[str]:
             return [*(_names() if not rest else ()), "--json"]
         case ["export", _, *_]:
             return [*_names(), "--force"]
+        case ["load", _]:
+            return ["--watch"]
+        case ["config", _]:
+            return ["--from-run"]
         case ["trace", *rest]:
             return _trace(rest)
         case [subcommand] if subcommand in _OF_MODELS:

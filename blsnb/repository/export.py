@@ -103,6 +103,7 @@ class Export:
             raise self._failed(error, done, directories) from error
         said = [*notes, *(note for each in directories for note in export_notes(each))]
         said += release_notes(self._target / REQUIREMENTS, self._release)
+        said += self._other_folders(manifest)
         return Exported(self._target, tuple(done), tuple(said))
 
     def _refuse_foreign(
@@ -158,6 +159,14 @@ class Export:
             write_whole(self._target / name, text.encode("utf-8"))
             manifest.replace(name, {name: digest_of(self._target / name)})
         manifest.save(self._target)
+
+    def _other_folders(self, manifest: Manifest) -> list[str]:
+        """Return a note on each folder that no export wrote: also hidden ones count."""
+        there = {entry.name for entry in self._target.iterdir() if entry.is_dir()}
+        return [
+            f"{name}: this folder is there too, and Triton takes it for a model"
+            for name in sorted(there - manifest.models())
+        ]
 
     def _failed(
         self, error: OSError, done: list[str], directories: Sequence[ModelDirectory]

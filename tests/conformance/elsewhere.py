@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import shutil
 import time
@@ -53,6 +54,7 @@ def put(
     source = MODEL.format(answer=answer, initialize=initialize)
     (path / "model.py").write_text(source)
     (folder / name / "config.pbtxt").write_text(config)
+    make_newest(path / "model.py")
 
 
 class Elsewhere(Protocol):
@@ -67,8 +69,8 @@ class Elsewhere(Protocol):
     def index(self) -> list[dict[str, str]]:
         """Return the rows of the index."""
 
-    def infer(self, name: str) -> int | Failure:
-        """Return what a model answers."""
+    def infer(self, name: str, version: str = "") -> int | Failure:
+        """Return what a model, or a version of it, answers."""
 
 
 class _Triton:
@@ -80,7 +82,10 @@ class _Triton:
 
     def load(self, name: str) -> Failure | None:
         request = pb.RepositoryModelLoadRequest(model_name=name)
-        return self._ask(self._server.stub.RepositoryModelLoad, request)
+        failure = self._ask(self._server.stub.RepositoryModelLoad, request)
+        # What it replaced is unloaded in the background.
+        wait_until(lambda: "UNLOADING" not in str(self.index()))
+        return failure
 
     def unload(self, name: str) -> Failure | None:
         request = pb.RepositoryModelUnloadRequest(model_name=name)
@@ -106,13 +111,18 @@ class _Triton:
             text = reply.read().decode().replace(str(self._folder), "<folder>")
         return json.loads(text)
 
-    def infer(self, name: str) -> int | Failure:
-        request = pb.ModelInferRequest(model_name=name)
+    def infer(self, name: str, version: str = "") -> int | Failure:
+        request = pb.ModelInferRequest(model_name=name, model_version=version)
         try:
             reply = self._server.stub.ModelInfer(request, timeout=CALL_S)
         except grpc.RpcError as error:
             return self._failure(error)
         return int.from_bytes(reply.raw_output_contents[0], "little")
+
+    def counted(self, name: str) -> list[Any]:
+        url = f"http://127.0.0.1:{self._server.http_port}/v2/models/{name}/stats"
+        with urllib.request.urlopen(url, timeout=CALL_S) as reply:
+            return _counts(json.loads(reply.read()))
 
 
 class _Blsnb:
@@ -143,11 +153,25 @@ class _Blsnb:
         text = json.dumps(self._server.index())
         return json.loads(text.replace(str(self._folder), "<folder>"))
 
-    def infer(self, name: str) -> int | Failure:
+    def infer(self, name: str, version: str = "") -> int | Failure:
+        number = int(version) if version else None
         try:
-            return int(self._server.infer(name, {})["Y"][0])
+            return int(self._server.infer(name, {}, version=number)["Y"][0])
         except InferenceError as error:
             return self._failure(error)
+
+    def counted(self, name: str) -> list[Any]:
+        return _counts(self._server.statistics(name))
+
+
+def _counts(statistics: Any) -> list[Any]:
+    (row,) = statistics["model_stats"]
+    counts = {name: each["count"] for name, each in row["inference_stats"].items()}
+    batches = [
+        [each["batch_size"], each["compute_infer"]["count"]]
+        for each in row["batch_stats"]
+    ]
+    return [row["inference_count"], row["execution_count"], counts, batches]
 
 
 def wait_until(holds: Any) -> None:
@@ -225,5 +249,15 @@ def why(target: Target, folder: Path, **settings: Any) -> str:
 
 
 def remove(path: Path) -> None:
-    """Remove a model's folder."""
+    """Remove a folder."""
     shutil.rmtree(path)
+    make_newest(path.parent)
+
+
+def make_newest(path: Path) -> None:
+    """Make a file newer than all before it: clocks of file systems are coarse."""
+    _newest.append(max(time.time_ns(), _newest[-1] + 10_000_000))
+    os.utime(path, ns=(_newest[-1],) * 2)
+
+
+_newest = [0]

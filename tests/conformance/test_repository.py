@@ -4,7 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from .elsewhere import CONFIG, elsewhere, put, remove, wait_until, why
+from blsnb import Server
+
+from .elsewhere import CONFIG, MODEL, elsewhere, put, remove, wait_until, why
+
+CALLER = """
+import helper
+import numpy as np
+import triton_python_backend_utils as pb_utils
+
+class TritonPythonModel:
+    # ä, to the letter
+    def execute(self, requests):
+        call = pb_utils.InferenceRequest(
+            model_name="callee", requested_output_names=["Y"], inputs=[])
+        got = pb_utils.get_output_tensor_by_name(call.exec(), "Y").as_numpy()
+        y = pb_utils.Tensor("Y", got * np.int32(helper.FACTOR))
+        return [pb_utils.InferenceResponse([y]) for _ in requests]
+"""
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +54,24 @@ def test_a_name_in_two_repositories(agree, folders):
             remove(b / "m")
             seen += [server.load("m"), server.infer("m"), server.index()]
         return seen
+
+    agree(case)
+
+
+def test_what_was_exported_is_served(agree, folders):
+    """Written in cells, given away as a folder, loaded by the server."""
+
+    def case(target):
+        folder = folders()
+        callee = MODEL.format(answer=7, initialize="pass")
+        with Server(triton_release="24.10") as server:
+            server.define("callee", callee, config=CONFIG)
+            files = {"helper.py": "FACTOR = 3"}
+            server.define("caller", CALLER, config=CONFIG, files=files, version=2)
+            server.export_repository(folder / "out")
+        with elsewhere(target, folder, ("out",)) as server:
+            seen = [server.load("callee"), server.load("caller"), server.index()]
+            return [*seen, server.infer("caller")]
 
     agree(case)
 
@@ -101,6 +136,76 @@ def test_a_name_that_is_a_path(agree, folders):
         assert [["INTERNAL", text], []] == seen
 
     agree(case, deviates="a name is a folder's name and no path", ours=ours)
+
+
+ALL = f"{CONFIG} version_policy {{ all {{}} }}"
+TWO = f"{CONFIG} version_policy {{ latest {{ num_versions: 2 }} }}"
+LISTED = f"{CONFIG} version_policy {{ specific {{ versions: [ 1, 3 ] }} }}"
+
+
+def test_versions_come_and_go(agree, folders):
+    """A new one takes over; a broken one keeps the others out; a policy changes."""
+
+    def case(target):
+        folder = folders()
+        models = folder / "models"
+        put(models, "m", 1)
+        seen = []
+        with elsewhere(target, folder) as server:
+
+            def look(*versions):
+                seen.append([server.load("m"), server.index(), server.infer("m")])
+                seen.append([server.infer("m", version) for version in versions])
+
+            look("1", "2")
+            put(models, "m", 2, version="2")
+            look("1", "2")
+            put(models, "m", 3, version="3", config=ALL)
+            look("1", "2", "3")
+            put(models, "m", 4, version="4", initialize="raise ValueError('no')")
+            look("3", "4")
+            put(models, "m", 5, version="4", config=TWO)
+            look("2", "3", "4")
+            put(models, "m", 6, version="4", config=LISTED)
+            look("1", "2", "3", "4")
+            remove(models / "m" / "3")
+            look("1", "3")
+        return seen
+
+    agree(case)
+
+
+def test_a_broken_version_takes_the_others_along(agree, folders):
+    """The index tells which one it was; one that was not to be loaded has no row."""
+
+    def case(target):
+        folder = folders()
+        models = folder / "models"
+        for version in ("1", "2", "3"):
+            how = {"initialize": "raise ValueError('no')"} if version == "2" else {}
+            put(models, "all", version=version, config=ALL, **how)
+        put(models, "newest", version="1")
+        put(models, "newest", version="2", initialize="raise ValueError('no')")
+        with elsewhere(target, folder) as server:
+            return [server.load("all"), server.load("newest"), server.index()]
+
+    agree(case)
+
+
+def test_a_model_whose_folder_is_gone(agree, folders):
+    """Serves until it is unloaded, but is in no index."""
+
+    def case(target):
+        folder = folders()
+        models = folder / "models"
+        put(models, "m", 1)
+        with elsewhere(target, folder) as server:
+            seen = [server.load("m")]
+            remove(models / "m")
+            seen += [server.load("m"), server.index(), server.infer("m")]
+            return [*seen, server.unload("m"), server.infer("m"), server.index()]
+
+    agree(case)
 
 
 def test_polling_follows_the_folders(agree, folders):

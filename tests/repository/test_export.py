@@ -418,6 +418,18 @@ def test_a_numpy_that_the_release_does_not_take_is_said(
     assert said == len([note for note in notes if "take numpy<2 there" in note])
 
 
+def test_other_folders_are_said(repository, target):
+    """Triton takes each for a model, hidden ones too; the next export knows its own."""
+    export(repository, target, "a")
+    for name in (".ipynb_checkpoints", "theirs"):
+        (target / name).mkdir()
+    notes = export(repository, target, "b").notes
+
+    assert [".ipynb_checkpoints", "theirs"] == [
+        note.partition(":")[0] for note in notes if "takes it for a model" in note
+    ]
+
+
 def test_the_manifest_says_what_was_written(repository, target):
     """By path and digest, and nothing of this machine."""
     export(repository, target)
