@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import platform
 import re
+import shutil
+import tempfile
 import time
 import warnings
 from collections.abc import Sequence
@@ -46,13 +48,21 @@ AT_THE_END_POINT = {
 
 
 class BlsnbTarget:
-    """Answers of one blsnb server that reads the sample models where they are."""
+    """Answers of one blsnb server that reads the sample models where they are.
+
+    Models that a case writes itself go to `repository`.
+    """
 
     name = "blsnb"
     python = ".".join(platform.python_version_tuple()[:2])
 
-    def __init__(self) -> None:
-        self.server = Server(model_repository=REPOSITORIES, triton_release="24.10")
+    def __init__(self, cache_bytes: int = 0) -> None:
+        self.repository = Path(tempfile.mkdtemp(prefix="blsnb-written-")).resolve()
+        self.server = Server(
+            model_repository=[REPOSITORIES, self.repository],
+            triton_release="24.10",
+            cache_bytes=cache_bytes,
+        )
         self._loaded: dict[str, Failure | None] = {}
 
     def load(self, model: str) -> Failure | None:
@@ -69,8 +79,9 @@ class BlsnbTarget:
         return None
 
     def unload(self, model: str, wait: bool = True) -> None:
-        """Unload a model."""
+        """Unload a model, and remove it where a case wrote it."""
         self.server.unload(model)
+        shutil.rmtree(self.repository / model, ignore_errors=True)
         self._loaded.pop(model, None)
 
     def config(self, model: str) -> str:
@@ -157,13 +168,15 @@ class BlsnbTarget:
 
     def normalised(self, text: str) -> str:
         """Replace the path of the repository, and of our part of the Python file."""
-        text = text.replace(str(REPOSITORIES), "<repo>")
+        for repository in (REPOSITORIES, self.repository):
+            text = text.replace(str(repository), "<repo>")
         theirs = "<backend>/triton_python_backend_utils.py"
         return re.sub(OWN + r"(?:\(\d+\))?", theirs, text)
 
     def close(self) -> None:
         """Stop the server."""
         self.server.close()
+        shutil.rmtree(self.repository, ignore_errors=True)
 
     def _answer(self, response: ResponseMessage) -> Answer:
         if response.error is not None:

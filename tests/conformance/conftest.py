@@ -11,10 +11,12 @@ import pytest
 from .blsnb_target import AT_THE_END_POINT, BlsnbTarget
 from .covering import LEDGER, Deviation, Ledger, rows_of, summary
 from .reference import Case, Golden, Reference, plain, recording, required
+from .scripted import Scene
 from .targets import Target
-from .triton_env import installed
-from .triton_target import TritonTarget
+from .triton_env import TritonEnv, installed
+from .triton_target import MORTAL, TritonTarget
 
+CACHE_BYTES = 1 << 20
 TARGETS = [pytest.param("triton", marks=pytest.mark.triton_server), "blsnb"]
 
 
@@ -51,6 +53,43 @@ def blsnb() -> Iterator[Target]:
         yield target
     finally:
         target.close()
+
+
+@pytest.fixture(scope="session")
+def beside() -> Iterator[Callable[[Target], Target]]:
+    """Return the other server of a target's kind: it has a response cache.
+
+    Its models are complete, so that the real one loads them in no time.
+    """
+    made: dict[str, Target] = {}
+
+    def other(target: Target) -> Target:
+        if target.name not in made:
+            env = installed()
+            if target.name == "blsnb":
+                made[target.name] = BlsnbTarget(CACHE_BYTES)
+            else:
+                assert env is not None
+                made[target.name] = TritonTarget(env, [*MORTAL, *cache_of(env)])
+        return made[target.name]
+
+    try:
+        yield other
+    finally:
+        for each in made.values():
+            each.close()
+
+
+def cache_of(env: TritonEnv) -> list[str]:
+    """Return the arguments of a server with a response cache."""
+    folder = Path(env.server).parents[1] / "caches"
+    return [f"--cache-config=local,size={CACHE_BYTES}", f"--cache-directory={folder}"]
+
+
+@pytest.fixture
+def scene(beside: Callable[[Target], Target]) -> Callable[..., Scene]:
+    """Return what writes a model to that server, and asks it."""
+    return lambda target, *given, **more: Scene(beside(target), *given, **more)
 
 
 @pytest.fixture(params=TARGETS)

@@ -18,6 +18,7 @@ OBSERVABLE = "observable"
 NOT_YET = "not yet: "
 NO_ROW = "in no table"
 LIVE_SHARE = 0.95
+SHOWN = 3
 
 _Ids = str | Iterable[str]
 
@@ -133,8 +134,17 @@ def summary(ledger: Ledger) -> Iterator[str]:
             yield f"  deviates: {row} ({each.case}): {each.reason}"
             yield f"    Triton: {_short(each.triton)}"
             yield f"    blsnb:  {_short(each.blsnb)}"
-    if later:
-        yield f"  not yet: {', '.join(later)}"
+    yield from _reasons(status, later)
+
+
+def _reasons(status: Mapping[str, str], later: Iterable[str]) -> Iterator[str]:
+    """Yield why rows are not covered yet, and which."""
+    reasons: dict[str, list[str]] = {}
+    for row in later:
+        reasons.setdefault(status[row], []).append(row)
+    for reason, many in reasons.items():
+        more = f" and {len(many) - SHOWN} more" if len(many) > SHOWN else ""
+        yield f"  {reason}: {', '.join(many[:SHOWN])}{more}"
 
 
 def _short(value: Any) -> str:

@@ -1,7 +1,8 @@
 """Rewrite rows.json: python tests/conformance/rows.py FOLDER_OF_THE_SPECIFICATION.
 
-Every row of every table in §1 to §22 of its ``pb_utils.md`` has an id there. A row that
-is new begins as ``not yet``; what is said of the others stays as it is.
+Every row of every table in §1 to §22 of its ``pb_utils.md`` has an id there, and every
+one of its ``model_repository.md``, whose ids begin with an ``r``. A row that is new
+begins as ``not yet``; what is said of the others stays as it is.
 """
 
 from __future__ import annotations
@@ -11,12 +12,27 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 ROWS = Path(__file__).with_name("rows.json")
-LAST_SECTION = 22
+
+
+class Specification(NamedTuple):
+    """A file of the specification, and how the ids of its rows begin."""
+
+    file: str
+    prefix: str
+    last_section: int
+
+
+SPECIFICATIONS = (
+    Specification("pb_utils.md", "", 22),
+    Specification("model_repository.md", "r", 7),
+)
 _HEADING = re.compile(r"#{2,3} (\d+(?:\.\d+)?)")
 _RULE = re.compile(r"\|[-| :]+\|")
 _WORDS = 6
+_LONGEST = 65
 _LENGTH = 60
 
 
@@ -40,23 +56,25 @@ def cells(line: str) -> list[str]:
 
 def slug(cell: str) -> str:
     """Return the first words of a cell as part of an id."""
-    words = re.findall(r"[a-z0-9_]+", cell.lower())
+    words = re.findall(r"[a-z0-9_]+", cell.lower())[:_WORDS]
+    while len(words) > 1 and sum(map(len, words)) > _LONGEST:
+        words.pop()
     # A cell with a list of names has no better name than this.
-    return "names" if cell.count(", `") > _WORDS else "-".join(words[:_WORDS])
+    return "names" if cell.count(", `") > _WORDS else "-".join(words)
 
 
-def ids(text: str) -> dict[str, str]:
+def ids(text: str, prefix: str, last_section: int) -> dict[str, str]:
     """Return id and first words of every row."""
     found: dict[str, str] = {}
     for section, row in table_rows(text):
-        if int(section.split(".")[0]) > LAST_SECTION:
+        if int(section.split(".")[0]) > last_section:
             continue
         # A numbered row says what it is in a later cell.
         first = next(cell for cell in row if cell and not cell.isdigit())
-        name = f"{section}/{slug(first)}"
+        name = f"{prefix}{section}/{slug(first)}"
         number = 2
         while name in found:
-            name = f"{section}/{slug(first)}-{number}"
+            name = f"{prefix}{section}/{slug(first)}-{number}"
             number += 1
         found[name] = first if len(first) <= _LENGTH else f"{first[: _LENGTH - 1]}…"
     return found
@@ -67,9 +85,11 @@ def main(folder: str) -> None:
     old = json.loads(ROWS.read_text()) if ROWS.exists() else {}
     new = {"status": "not yet: nobody has looked at it"}
     lines = []
-    for name, row in ids((Path(folder) / "pb_utils.md").read_text()).items():
-        entry = {"row": row, "status": old.get(name, new)["status"]}
-        lines.append(f"{json.dumps(name)}: {json.dumps(entry, ensure_ascii=False)}")
+    for file, prefix, last in SPECIFICATIONS:
+        text = (Path(folder) / file).read_text()
+        for name, row in ids(text, prefix, last).items():
+            entry = {"row": row, "status": old.get(name, new)["status"]}
+            lines.append(f"{json.dumps(name)}: {json.dumps(entry, ensure_ascii=False)}")
     ROWS.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
