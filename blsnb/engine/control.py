@@ -282,7 +282,7 @@ def _reasons(error: ModelLoadError, directory: ModelDirectory) -> dict[int, str]
     config = normalise(
         directory.config(),
         model_name=directory.name,
-        has_model_py=directory.has_model_file(),
+        entries=directory.first_entries(),
     )
     unloaded = dict.fromkeys(directory.chosen_versions(config), "unloaded")
     return unloaded | {int(number): reason for number, reason in failed}

@@ -116,7 +116,7 @@ class Loader:
             config = normalise(
                 directory.config(),
                 model_name=directory.name,
-                has_model_py=directory.has_model_file(),
+                entries=directory.first_entries(),
             )
             validate_poll(config)
         except ModelConfigError as error:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from blsnb.errors import ModelConfigError
+from blsnb.model.backend_fields import Entries, tells_backend
 from blsnb.model.config import ModelConfig, parse_pbtxt
 
 CONFIG_FILE = "config.pbtxt"
@@ -125,11 +126,19 @@ class ModelDirectory:
         return newest_ns(self.files())
 
     def has_model_file(self) -> bool:
-        """Whether a version holds ``model.py``, which tells the backend."""
+        """Whether a version holds a file that tells the backend, as model.py does."""
         return any(
-            os.path.isfile(self.version_dir(number) / "model.py")
+            tells_backend(_entries(self.version_dir(number)))
             for number in self.versions
         )
+
+    def first_entries(self) -> Entries:
+        """Return what is in the folder that Triton takes for the first version's.
+
+        That is the one whose name sorts first, whatever it is.
+        """
+        folders = sorted(entry.path for entry in folders_in(self.path))
+        return _entries(Path(folders[0])) if folders else {}
 
     def chosen_versions(self, config: ModelConfig) -> list[int]:
         """Return the versions that the configuration's policy asks for, ascending."""
@@ -168,6 +177,15 @@ def folders_in(path: Path) -> list[os.DirEntry[str]]:
             return [entry for entry in entries if _is_folder(entry)]
     except OSError:
         return []
+
+
+def _entries(path: Path) -> Entries:
+    """Return what is in a folder, links followed; nothing if it cannot be read."""
+    try:
+        with os.scandir(path) as found:
+            return {entry.name: _is_folder(entry) for entry in found}
+    except OSError:
+        return {}
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

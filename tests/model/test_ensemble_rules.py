@@ -23,8 +23,8 @@ from .ensembles import DECOUPLED_OR_NOT, IO, Refused, ensemble, model, step
 
 def normal(name: str, text: str) -> ModelConfig:
     """Return a configuration as the poll stage leaves it."""
-    is_model = "'ensemble'" not in text
-    return normalise(parse_pbtxt(text), model_name=name, has_model_py=is_model)
+    entries = {} if "'ensemble'" in text else {"model.py": False}
+    return normalise(parse_pbtxt(text), model_name=name, entries=entries)
 
 
 def read(models: Mapping[str, str]) -> dict[str, ModelConfig]:

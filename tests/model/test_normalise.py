@@ -8,57 +8,10 @@ from blsnb.model.normalise import normalise
 
 
 def normal(text: str, name: str = "m", py: bool = True, gpus: int = 0) -> ModelConfig:
+    entries = {"model.py": False} if py else {}
     return normalise(
-        parse_pbtxt(text), model_name=name, has_model_py=py, gpu_count=gpus
+        parse_pbtxt(text), model_name=name, entries=entries, gpu_count=gpus
     )
-
-
-@pytest.mark.parametrize(
-    ("text", "backend", "filename"),
-    [
-        ("", "python", "model.py"),
-        ("backend: 'python'", "python", "model.py"),
-        ("default_model_filename: 'model.py'", "python", "model.py"),
-        ("backend: 'python' default_model_filename: 'a.py'", "python", "a.py"),
-        (
-            "backend: 'python' platform: 'tensorflow_graphdef'",
-            "python",
-            "model.graphdef",
-        ),
-        ("platform: 'onnxruntime_onnx'", "onnxruntime", ""),
-        ("platform: 'foo'", "", ""),
-    ],
-)
-def test_backend_and_entry_file_are_deduced(
-    text: str, backend: str, filename: str
-) -> None:
-    """A model.py, its name or a platform tell the backend."""
-    config = normal(text)
-
-    assert (backend, filename) == (config.backend, config.default_model_filename)
-
-
-def test_a_dotted_name_tells_the_backend() -> None:
-    """Without any content, Triton reads the backend out of the model's name."""
-    config = normal("", name="model.identity", py=False)
-
-    assert ("identity", "model.identity") == (
-        config.backend,
-        config.default_model_filename,
-    )
-
-
-def test_no_backend_is_an_error_of_the_poll_stage() -> None:
-    """Nothing recognisable has Triton's text."""
-    with pytest.raises(ModelConfigError) as caught:
-        normal("", py=False)
-
-    assert (
-        "Invalid model name: Could not determine backend for model 'm' with no backend "
-        "in model configuration. Expected model name of the form "
-        "'model.<backend_name>'." == caught.value.message
-    )
-    assert "poll" == caught.value.stage
 
 
 @pytest.mark.parametrize("written", ["other", "m "])
@@ -104,6 +57,22 @@ def test_an_automatic_group_uses_the_gpus_there_are(
 
     assert [kind] == sorted({instance.kind for instance in instances})
     assert devices == [instance.device_id for instance in instances]
+
+
+@pytest.mark.parametrize(
+    ("backend", "count"), [("python", 1), ("onnxruntime", 2), ("tensorflow", 2)]
+)
+def test_some_backends_have_two_instances_on_the_cpu(backend: str, count: int) -> None:
+    """Only by default, and only there."""
+    for group, gpus, expected in [
+        ("", 0, count),
+        ("instance_group { kind: KIND_CPU }", 0, count),
+        ("instance_group { count: 3 }", 0, 3),
+        ("instance_group { kind: KIND_MODEL }", 0, 1),
+        ("", 1, 1),
+    ]:
+        config = normal(f"backend: '{backend}' {group}", gpus=gpus)
+        assert expected == len(config.instance_names())
 
 
 def test_normalising_twice_changes_nothing() -> None:

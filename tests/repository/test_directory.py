@@ -75,11 +75,24 @@ def test_a_folder_that_is_not_there_has_no_versions(tmp_path):
 
 
 def test_a_model_file_in_any_version_tells_the_backend(folder):
-    """A folder without one is no Python model."""
+    """A folder without one is no model yet."""
     assert not folder.has_model_file()
     (folder.version_dir(2) / "model.py").write_text("")
 
     assert folder.has_model_file()
+
+
+def test_the_first_folder_by_name_is_looked_into(tmp_path):
+    """As on Triton 10 comes before 2, and a hidden folder before all."""
+    folder = ModelDirectory(tmp_path)
+    (folder.version_dir(10) / "model.onnx").mkdir(parents=True)
+    (folder.version_dir(2) / "model.py").mkdir(parents=True)
+
+    assert {"model.onnx": True} == folder.first_entries()
+
+    (folder.path / ".hidden").mkdir()
+
+    assert {} == folder.first_entries()
 
 
 @pytest.mark.parametrize(
@@ -94,7 +107,7 @@ def test_a_model_file_in_any_version_tells_the_backend(folder):
 )
 def test_the_policy_chooses_versions(folder, policy, chosen):
     """Only of those that are there."""
-    config = normalise(parse_pbtxt(policy), model_name="model", has_model_py=True)
+    config = normalise(parse_pbtxt(policy), model_name="model")
 
     assert chosen == folder.chosen_versions(config)
 
