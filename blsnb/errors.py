@@ -76,7 +76,8 @@ class ModelLoadError(BlsnbError):
     advice
         What to do about it.
     stage
-        Where it failed: ``"poll"`` before the model was taken up, else ``"create"``.
+        Where it failed: ``"poll"`` before the model was taken up, ``"dependency"``
+        before it was made, else ``"create"``.
     """
 
     def __init__(

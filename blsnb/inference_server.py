@@ -158,7 +158,7 @@ class Server(Exchange):
     def define(
         self,
         name: str,
-        source: str,
+        source: str | None,
         *,
         config: str | ModelConfig | None = None,
         version: int = 1,
@@ -169,7 +169,7 @@ class Server(Exchange):
         Parameters
         ----------
         source
-            The text of ``model.py``, to the letter.
+            The text of ``model.py``, to the letter; None for an ensemble.
         config
             The text of ``config.pbtxt``, or a configuration; None leaves the one
             that is there, or lets ``auto_complete_config`` give it.
@@ -184,7 +184,9 @@ class Server(Exchange):
         RepositoryError
             A name or a path is none.
         """
-        written: dict[str, FileContent | None] = {f"{version}/model.py": source}
+        written: dict[str, FileContent | None] = {}
+        if source is not None:
+            written[f"{version}/model.py"] = source
         if config is not None:
             text = config if isinstance(config, str) else config.to_pbtxt()
             written[CONFIG_FILE] = text
@@ -213,7 +215,7 @@ class Server(Exchange):
             try:
                 with self.repository.changing(name, files) as directory:
                     # A file may come before the model that it belongs to.
-                    if directory.has_model_file():
+                    if directory.has_model_file() or directory.is_ensemble():
                         self._engine.control.bring_up(name, always=True)
             except BaseException:
                 if self.repository.directory(name) is None:
@@ -270,11 +272,10 @@ class Server(Exchange):
         Parameters
         ----------
         unload_dependents
-            Whether models go, too, that were loaded only as parts of an ensemble;
-            this release has no ensembles.
+            Whether models go, too, that were loaded only as parts of an ensemble.
         """
         self._check_open()
-        self._engine.control.unload(name)
+        self._engine.control.unload(name, unload_dependents=unload_dependents)
         self._changed_files.unwatch(name)
 
     def models(self) -> list[ModelStatus]:

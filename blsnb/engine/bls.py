@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from blsnb.engine.caller import Caller
 from blsnb.engine.failure import is_ours
 from blsnb.engine.inflight import Execution, Inflight, call_in, current_execution
 from blsnb.engine.root import RootRequest, Unwind
@@ -38,45 +39,6 @@ if TYPE_CHECKING:
 
 _MOST_LINES = 1000
 """So many lines of one call are kept in the trace."""
-
-
-class Caller:
-    """Who makes a BLS request.
-
-    Parameters
-    ----------
-    root
-        The request from outside that it serves.
-    parent
-        The request below which it is drawn; None below none.
-    execution
-        The execution whose own thread waits for the answer; None if another
-        thread does, which ties up no instance.
-    line
-        Line of the model's source that makes the request; 0 if unknown.
-    flags
-        Bits of the call in the trace.
-    outside
-        Whether it is a client, not a model.
-    """
-
-    __slots__ = ("execution", "flags", "line", "outside", "parent", "root")
-
-    def __init__(
-        self,
-        root: RootRequest,
-        parent: Inflight | None,
-        execution: Execution | None,
-        line: int,
-        flags: int = 0,
-        outside: bool = False,
-    ) -> None:
-        self.root = root
-        self.parent = parent
-        self.execution = execution
-        self.line = line
-        self.flags = flags
-        self.outside = outside
 
 
 class Router(Protocol):
@@ -304,9 +266,9 @@ class InstanceBackend:
             raise Refusal(error.message) from error
 
     def unload_model(self, name: str, unload_dependents: bool) -> None:
-        """Stop serving a model; nothing depends on it before there are ensembles."""
+        """Stop serving a model, and what was loaded only for it if that is asked."""
         try:
-            self._router.control.unload(name)
+            self._router.control.unload(name, unload_dependents=unload_dependents)
         except ModelLoadError as error:
             raise Refusal(error.message) from error
 

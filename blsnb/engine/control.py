@@ -174,7 +174,7 @@ class ModelControl:
         try:
             self._engine.load(directory, root)
         except ModelLoadError as error:
-            if error.stage != "poll":
+            if error.stage == "create":
                 catalog.put_failures(name, states, _reasons(error, directory))
             error.advice = _with_findings(error.advice, directory)
             self._folders.discard(directory.path)

@@ -9,10 +9,11 @@ def is_deadlocked(waiting: Inflight) -> bool:
     """Whether a request waits for instances that all wait, in turn, for it.
 
     A request that waits is stuck if every instance of its model is executing
-    something that is stuck; an execution is stuck if its own thread waits for a
-    stuck request. What is already being asked about counts as stuck: only a
-    closed circle remains so. Threads of a model, event loops and senders may
-    always go on, so whoever waits through them is never called stuck.
+    something that is stuck, one of an ensemble if all its steps are; an execution
+    is stuck if its own thread waits for a stuck request. What is already being
+    asked about counts as stuck: only a closed circle remains so. Threads of a
+    model, event loops and senders may always go on, so whoever waits through them
+    is never called stuck.
     """
     return _is_stuck(waiting, set())
 
@@ -23,6 +24,8 @@ def _is_stuck(request: Inflight, asked: set[int]) -> bool:
     asked.add(id(request))
     if request.final:
         return False
+    if request.steps is not None and request.steps.active:
+        return all(_is_stuck(step, asked) for step in list(request.steps.active))
     if request.waiting_for is not None:
         instances = request.waiting_for.instances
         executions = [instance.execution for instance in instances]
@@ -44,6 +47,10 @@ def chain(waiting: Inflight) -> list[str]:
     while request is not None and id(request) not in seen:
         seen.add(id(request))
         model = request.message.model_name
+        if request.steps is not None and request.steps.active:
+            lines.append(f"{model} is an ensemble and waits for its step")
+            request = next(iter(request.steps.active))
+            continue
         pool = request.waiting_for
         if pool is not None:
             count = len(pool.instances)

@@ -10,9 +10,10 @@ from typing import NamedTuple, TypeVar, cast
 
 from blsnb.engine import own_metrics
 from blsnb.engine.alarm import Alarm
-from blsnb.engine.bls import Caller
+from blsnb.engine.caller import Caller
 from blsnb.engine.catalog import Catalog
 from blsnb.engine.control import ModelControl
+from blsnb.engine.ensemble_maker import EnsembleMaker
 from blsnb.engine.failure import end_at_the_reader
 from blsnb.engine.load_lock import LoadLock
 from blsnb.engine.loader import Loader
@@ -77,6 +78,7 @@ class Engine:
         cache_bytes: int = 0,
     ) -> None:
         self.recorder = recorder
+        self.log = log
         self.bls_codes_kept = has("bls_error_codes", release)
         self.release = release
         self._hang_notice_s = hang_notice_s
@@ -89,16 +91,25 @@ class Engine:
         """Requests from outside that may still be on their way."""
         self._workers = Workers(_MOST_STREAMS, "blsnb stream")
         self._alarm = Alarm()
+        self.load_lock = LoadLock()
+        routes = Routes(
+            self.catalog, recorder, self._workers, self.bls_codes_kept, self._end
+        )
+        cache = ResponseCache(cache_bytes) if cache_bytes else None
         self.loader = Loader(
             self,
             threading.Lock(),
             log,
             Schedulers(self._alarm, self._workers, hang_notice_s),
-            ResponseCache(cache_bytes) if cache_bytes else None,
-        )
-        self.load_lock = LoadLock()
-        routes = Routes(
-            self.catalog, recorder, self._workers, self.bls_codes_kept, self._end
+            EnsembleMaker(
+                self.control.ensembles,
+                self.catalog,
+                routes,
+                self._workers,
+                cache,
+                release,
+            ),
+            cache,
         )
         # The functions themselves: every BLS call goes this way.
         self.route = routes.route

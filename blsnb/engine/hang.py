@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 from blsnb.engine import deadlock
 from blsnb.engine.inflight import Inflight
 from blsnb.errors import WouldHang
+from blsnb.scheduling.ensemble_plan import PlannedStep
 from blsnb.scheduling.sequence_rules import END
 
 RESCHEDULED = (
@@ -64,6 +66,17 @@ def rescheduled(inflight: Inflight) -> WouldHang:
         f"request and logs: {not_released(inflight)}",
         code="UNAVAILABLE",
         advice=advice,
+    )
+
+
+def endless(name: str, steps: Sequence[PlannedStep]) -> WouldHang:
+    """Return the error of an ensemble that starts its steps again and again."""
+    models = ", ".join(f"'{step.model}' (step {step.index})" for step in steps)
+    return WouldHang(
+        f"Triton would never end this request: the ensemble '{name}' writes an input "
+        f"of its own, so that {models} starts again and again.",
+        code="UNAVAILABLE",
+        advice="Give that output_map a tensor name that no input of the ensemble has.",
     )
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from blsnb.engine.instance import ModelInstance
     from blsnb.engine.pool import InstancePool
     from blsnb.engine.statistics import ModelStatistics
+    from blsnb.engine.steps import Steps
 
 
 class Inflight:
@@ -42,6 +43,7 @@ class Inflight:
         "requested",
         "response",
         "root",
+        "steps",
         "turn",
         "waiter",
         "waiting_for",
@@ -78,6 +80,8 @@ class Inflight:
         self.failed = False
         """Whether ``execute`` failed; an error that a model returns does not count."""
         self.waiter: Waiter | None = None
+        self.steps: Steps | None = None
+        """What an ensemble's request waits for."""
         self.turn: Turn | None = None
         """When its answer may leave, where a model answers in order."""
 

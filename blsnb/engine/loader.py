@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 from blsnb.engine.bls import Router
+from blsnb.engine.ensemble_maker import EnsembleMaker
 from blsnb.engine.failure import notes_of
 from blsnb.engine.instance import HookFailed, ModelInstance
 from blsnb.engine.maker import InstanceMaker, ModelLogWriter, read_source
@@ -59,6 +60,8 @@ class Loader:
         Takes model, level, text, file and line of a model's log.
     schedulers
         Make the scheduler of each version.
+    ensembles
+        Makes what has no instances.
     cache
         The server's response cache, if it has one.
     """
@@ -69,12 +72,14 @@ class Loader:
         pool_lock: threading.Lock,
         log: ModelLogWriter,
         schedulers: Schedulers,
+        ensembles: EnsembleMaker,
         cache: ResponseCache | None,
     ) -> None:
         self._router = router
         self._pool_lock = pool_lock
         self._log = log
         self._schedulers = schedulers
+        self._ensembles = ensembles
         self._cache = cache
         self.origins = Origins()
         """The cell that a source came from, by its text."""
@@ -92,14 +97,18 @@ class Loader:
         ModelLoadError
             With the text of Triton's load call; nothing of the model is left.
         """
-        config = self._poll(directory)
+        config = self.poll(directory)
+        if config.is_ensemble:
+            config = self._ensembles.complete(config, root)
         numbers = directory.chosen_versions(config)
         if not numbers:
             reason = (
                 "at least one version must be available under the version policy of "
                 f"model '{directory.name}'"
             )
-            raise _load_failed(directory.name, f"{reason}\n", reason)
+            raise _load_failed(
+                directory.name, f"{reason}\n", reason, stage="dependency"
+            )
         loaded: dict[int, Served] = {}
         try:
             for number in numbers:
@@ -110,15 +119,21 @@ class Loader:
             raise
         return loaded
 
-    def _poll(self, directory: ModelDirectory) -> ModelConfig:
-        """Read and check the configuration, as Triton does before it loads."""
+    def poll(self, directory: ModelDirectory) -> ModelConfig:
+        """Read and check the configuration, as Triton does before it loads.
+
+        Raises
+        ------
+        ModelLoadError
+            At stage ``poll``.
+        """
         try:
             config = normalise(
                 directory.config(),
                 model_name=directory.name,
                 entries=directory.first_entries(),
             )
-            validate_poll(config)
+            validate_poll(config, release=self._router.release)
         except ModelConfigError as error:
             raise poll_failed(directory.name, error.message, error.advice) from error
         return config
@@ -129,9 +144,11 @@ class Loader:
         config: ModelConfig,
         number: int,
         root: RootRequest,
-    ) -> ServedVersion:
-        maker = InstanceMaker(directory, number, config, self._router, self._log)
+    ) -> Served:
         try:
+            if config.is_ensemble:
+                return self._ensembles.make(directory, config, number)
+            maker = InstanceMaker(directory, number, config, self._router, self._log)
             if has("checked_stub_names", self._router.release):
                 _check_stub_names(config)
             instances = maker.make_all(root)
@@ -211,10 +228,13 @@ def poll_failed(name: str, reason: str, advice: str = "") -> ModelLoadError:
 
 
 def _load_failed(
-    name: str, answer: str, reason: str, advice: str = ""
+    name: str, answer: str, reason: str, advice: str = "", stage: str = "create"
 ) -> ModelLoadError:
     return ModelLoadError(
-        f"load failed for model '{name}': {answer}", reason=reason, advice=advice
+        f"load failed for model '{name}': {answer}",
+        reason=reason,
+        advice=advice,
+        stage=stage,
     )
 
 

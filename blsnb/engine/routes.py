@@ -7,7 +7,8 @@ import functools
 import time
 from collections.abc import Callable
 
-from blsnb.engine.bls import Caller, not_submitted
+from blsnb.engine.bls import not_submitted
+from blsnb.engine.caller import Caller
 from blsnb.engine.catalog import Catalog
 from blsnb.engine.inflight import Inflight
 from blsnb.engine.pool import Retired
@@ -121,6 +122,8 @@ class Routes:
         if caller.execution is not None:
             # Until its first response the caller's thread waits.
             caller.execution.blocked_on = inflight
+        if caller.steps is not None:
+            caller.steps.begin(inflight)
         context = contextvars.copy_context()
         self._workers.submit(context.run, self._stream, served, inflight, caller)
         return inflight
@@ -128,12 +131,12 @@ class Routes:
     def _stream(self, served: Served, inflight: StreamInflight, caller: Caller) -> None:
         """Run a decoupled request on a worker's thread."""
         message = inflight.message
-        certain = caller.execution is not None
         try:
             while True:
-                inflight.then(functools.partial(self._stream_ended, served, inflight))
+                ended = functools.partial(self._stream_ended, served, inflight, caller)
+                inflight.then(ended)
                 try:
-                    served.stream(inflight, certain)
+                    served.stream(inflight, caller.blocks)
                     break
                 except Retired:
                     # Replaced between look-up and execution: ask its successor.
@@ -161,9 +164,13 @@ class Routes:
         name = message.model_name
         return not_submitted(name, self.unready_text(name, error.message))
 
-    def _stream_ended(self, served: Served, inflight: StreamInflight) -> None:
+    def _stream_ended(
+        self, served: Served, inflight: StreamInflight, caller: Caller
+    ) -> None:
         call, record = inflight.call, inflight.root.record
         served.ended(inflight)
+        if caller.steps is not None:
+            caller.steps.end(inflight)
         if inflight.failure is not None:
             call.flags |= CallFlag.ERROR
             call.error = inflight.failure.error or ""
@@ -171,6 +178,23 @@ class Routes:
         self._recorder.close(record, call, inflight.message.inputs, ())
         if call.parent is None:
             self._root_ended(inflight.root)
+
+    def check(self, message: RequestMessage) -> bool:
+        """Refuse a request that its model would refuse.
+
+        Returns
+        -------
+        bool
+            Whether the model is decoupled.
+
+        Raises
+        ------
+        RequestError
+            With Triton's text.
+        """
+        served = self._catalog.find(message.model_name, message.model_version)
+        served.validator.check(message)
+        return served.decoupled
 
     def _admit(
         self, message: RequestMessage, caller: Caller, many: bool = False
@@ -204,11 +228,13 @@ class Routes:
         root = caller.root
         call = self._opened(served, message, caller)
         inflight = Inflight(message, root, call)
-        execution = caller.execution
+        execution, steps = caller.execution, caller.steps
         if execution is not None:
             execution.blocked_on = inflight
+        if steps is not None:
+            steps.begin(inflight)
         try:
-            response = served.run(inflight, certain=execution is not None)
+            response = served.run(inflight, certain=caller.blocks)
         except Retired:
             self._recorder.drop(root.record, call)
             raise
@@ -219,6 +245,8 @@ class Routes:
         finally:
             if execution is not None:
                 execution.blocked_on = None
+            if steps is not None:
+                steps.end(inflight)
         if response.error is not None:
             call.flags |= CallFlag.ERROR
             call.error = response.error

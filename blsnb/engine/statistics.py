@@ -97,6 +97,27 @@ class ModelStatistics:
         self._success_ns += end - call.request_start_ns
         self._queue_ns += start - call.queue_start_ns
 
+    def add_steps(
+        self, call: Call, batch_size: int, failed: bool, phases: tuple[int, int, int]
+    ) -> None:
+        """Count a call of an ensemble that ended.
+
+        Parameters
+        ----------
+        phases
+            Nanoseconds of input, execution and output of all its steps together.
+        """
+        self._last_ns = call.request_end_ns
+        took_ns = call.request_end_ns - call.request_start_ns
+        if failed:
+            # Triton counts it for the step, and once more for the request.
+            self.rejections["OTHER"] += 2
+            self._fail_ns += 2 * took_ns
+            return
+        self._executed(batch_size).add(*phases)
+        self._inference_count += batch_size
+        self._success_ns += took_ns
+
     def reject(self, call: Call, reason: str) -> None:
         """Count a call that was answered with an error before it was executed.
 

@@ -128,7 +128,7 @@ class StreamInflight(Inflight):
     def _refuse(self) -> None:
         """Unwind ``execute`` itself, also where it is a coroutine of many."""
         execution = current_execution.get()
-        if execution is not None and execution.inflight is self:
+        if execution is not None and self in execution.inflights:
             self.root.check()
         super()._refuse()
 
@@ -179,6 +179,11 @@ class StreamInflight(Inflight):
                 self._watch = weakref.ref(held, lambda _: self._dropped(where))
                 # Who waits already now counts on circles of references, too.
                 self._wake_readers()
+        self._complete()
+
+    def over(self) -> None:
+        """Note that nothing of it runs any more, where the final flag was sent."""
+        self._executed = True
         self._complete()
 
     def _dropped(self, where: str) -> None:

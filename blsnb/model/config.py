@@ -126,6 +126,11 @@ class ModelConfig:
         return self._message.WhichOneof("scheduling_choice") or ""
 
     @property
+    def is_ensemble(self) -> bool:
+        """Whether its requests are answered by other models."""
+        return self.scheduling == "ensemble_scheduling"
+
+    @property
     def iterative(self) -> bool:
         """Whether a request may come back to the model until it is answered."""
         return bool(self._message.sequence_batching.iterative_sequence)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from blsnb.errors import ModelConfigError, NotYetError
+from blsnb.errors import ModelConfigError
 from blsnb.model.batching_rules import check_dynamic_batching, check_sequence_batching
 from blsnb.model.config import ModelConfig
 from blsnb.model.ensemble_rules import ENSEMBLE, check_ensemble
@@ -54,14 +54,8 @@ def validate_instances(config: ModelConfig, *, gpu_count: int = 0) -> None:
     ModelConfigError
         At stage ``create``: the backend is unknown, or an instance group does not
         fit the machine.
-    NotYetError
-        The model is an ensemble.
     """
     message = config.message
-    if message.platform == ENSEMBLE:
-        raise NotYetError(
-            f"model {message.name!r} is an ensemble; blsnb runs Python models only"
-        )
     _check_library(message)
     check_instance_groups(message, range(gpu_count))
 

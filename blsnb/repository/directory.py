@@ -125,6 +125,13 @@ class ModelDirectory:
         """Return when the folder, or anything in it, was changed last."""
         return newest_ns(self.files())
 
+    def is_ensemble(self) -> bool:
+        """Whether the configuration, as far as it can be read, is an ensemble's."""
+        try:
+            return self.config().is_ensemble
+        except ModelConfigError:
+            return False
+
     def has_model_file(self) -> bool:
         """Whether a version holds a file that tells the backend, as model.py does."""
         return any(

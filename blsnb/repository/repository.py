@@ -173,6 +173,9 @@ class ModelRepository:
             self._adopt(directory, undo)
             for relative, content in files.items():
                 write(undo, inside(directory.path, relative), content)
+            if directory.is_ensemble() and not directory.versions:
+                # It has no model file, and needs a version all the same.
+                undo.make(directory.version_dir(1))
             yield directory
         except BaseException:
             undo.restore()

@@ -47,6 +47,11 @@ class Undo:
         """Take a folder away again."""
         self._made.append(folder)
 
+    def make(self, folder: Path) -> None:
+        """Make a folder, to be taken away again."""
+        self._made.append(folder)
+        folder.mkdir()
+
     def move_away(self, path: Path) -> None:
         """Make room for a file, and for the folders above it."""
         missing = [p for p in path.parents if not p.exists()]

@@ -78,7 +78,9 @@ def test_an_answer_from_the_cache_is_a_success_but_no_inference(server):
     ]
 
 
-@pytest.mark.parametrize("number, why", [(-1, "negative"), (-2, "ValueError: boom")])
+@pytest.mark.parametrize(
+    ("number", "why"), [(-1, "negative"), (-2, "ValueError: boom")]
+)
 def test_an_error_is_kept_as_an_empty_success(server, number, why):
     """As on Triton: the first caller sees it, the next ones see no outputs."""
     with pytest.raises(InferenceError, match=why):

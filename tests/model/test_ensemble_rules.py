@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from blsnb.errors import ModelConfigError, NotYetError
+from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig, parse_pbtxt
 from blsnb.model.dependency_rules import (
     Composing,
@@ -13,7 +13,7 @@ from blsnb.model.dependency_rules import (
     validate_ensemble,
 )
 from blsnb.model.normalise import normalise
-from blsnb.model.validate import validate_create, validate_instances, validate_poll
+from blsnb.model.validate import validate_create, validate_poll
 from blsnb.release import OLDEST
 
 from .dependency_refusals import BOOMED, CIRCLE, CREATE, KNOWN_BEFORE, LOADED, MISSING
@@ -217,9 +217,3 @@ def test_a_field_newer_than_the_release_cannot_be_read() -> None:
         error.code,
     )
     assert "Triton has max_inflight_requests of an ensemble since" in error.advice
-
-
-def test_an_ensemble_runs_in_no_python_instance() -> None:
-    """What makes such instances says so."""
-    with pytest.raises(NotYetError, match="'m' is an ensemble"):
-        validate_instances(normal("m", ensemble(step())))

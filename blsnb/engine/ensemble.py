@@ -1,0 +1,167 @@
+"""ServedEnsemble: an ensemble that answers requests, by asking its steps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+from blsnb.engine import hang
+from blsnb.engine.ensemble_request import EnsembleRequest, StepRouter, seen_as
+from blsnb.engine.inflight import Inflight
+from blsnb.engine.pump import Pump
+from blsnb.engine.reshape import Reshapes
+from blsnb.engine.response_cache import ResponseCache
+from blsnb.engine.root import Unwind
+from blsnb.engine.served import Served
+from blsnb.engine.steps import Steps
+from blsnb.engine.streaming import StreamInflight
+from blsnb.engine.workers import Workers
+from blsnb.model.config import ModelConfig
+from blsnb.pb_utils.message import ResponseMessage
+from blsnb.scheduling.ensemble_calls import (
+    EnsembleResponse,
+    Held,
+    Progress,
+    Sequence,
+)
+from blsnb.scheduling.ensemble_plan import EnsemblePlan
+from blsnb.scheduling.ensemble_run import EnsembleRun
+from blsnb.scheduling.sequence_rules import END, START
+from blsnb.tensors.ref import TensorRef
+from blsnb.trace.events import ModelInfo
+
+_now = time.monotonic_ns
+
+
+class ServedEnsemble(Served):
+    """One version of an ensemble in service.
+
+    Parameters
+    ----------
+    config
+        With ``decoupled`` computed.
+    plan
+        Its steps, and what they need.
+    router
+        Runs the requests of the steps.
+    workers
+        Run steps side by side.
+    waits_with_errors
+        Whether an error is answered when no step runs any more, or at once.
+
+    References
+    ----------
+    core: src/ensemble_scheduler/ensemble_scheduler.cc
+    """
+
+    def __init__(
+        self,
+        config: ModelConfig,
+        info: ModelInfo,
+        plan: EnsemblePlan,
+        router: StepRouter,
+        workers: Workers,
+        waits_with_errors: bool,
+        cache: ResponseCache | None = None,
+    ) -> None:
+        super().__init__(config, info, cache)
+        self._plan = plan
+        self._router = router
+        self._workers = workers
+        self._waits_with_errors = waits_with_errors
+        self._reshapes = Reshapes(config)
+        self._batching = config.max_batch_size > 0
+        self._outputs = tuple(spec.name for spec in config.outputs)
+
+    def _run(self, inflight: Inflight, certain: bool) -> ResponseMessage:
+        __tracebackhide__ = True
+        answered: list[ResponseMessage] = []
+
+        def answer(progress: Progress[TensorRef]) -> None:
+            answered.extend(self._messages(progress))
+
+        self._drive(inflight, answer)
+        (response,) = answered or [ResponseMessage()]
+        inflight.failed = response.error is not None
+        self.ended(inflight)
+        return response
+
+    def stream(self, inflight: StreamInflight, certain: bool) -> None:
+        """Run a decoupled request; its responses come when they come."""
+
+        def answer(progress: Progress[TensorRef]) -> None:
+            inflight.failed = inflight.failed or progress.error is not None
+            for response in self._messages(progress):
+                inflight.send(response, progress.final)
+            if progress.final:
+                inflight.send(None, True)
+
+        try:
+            self._drive(inflight, answer)
+        except Unwind:
+            return
+        inflight.over()
+
+    def _drive(
+        self, inflight: Inflight, answer: Callable[[Progress[TensorRef]], None]
+    ) -> None:
+        """Ask all steps, and give the answers to a function."""
+        __tracebackhide__ = True
+        inflight.call.queue_start_ns = _now()
+        if self._plan.endless:
+            inflight.root.end(hang.endless(self.info.name, self._plan.endless))
+            raise Unwind
+        inflight.steps = Steps()
+        request = EnsembleRequest(self._router, inflight, inflight.steps)
+        run = self._begun(inflight, request)
+        Pump(run, request.ask, answer, inflight.root, self._workers).drive()
+
+    def _messages(self, progress: Progress[TensorRef]) -> Iterator[ResponseMessage]:
+        if progress.error is not None:
+            message, code = progress.error
+            yield ResponseMessage(error=message, code=code)
+        if progress.response is not None:
+            yield self._response(progress.response)
+
+    def _response(self, response: EnsembleResponse[TensorRef]) -> ResponseMessage:
+        outputs = tuple(map(seen_as, response.outputs))
+        if self._reshapes.any:
+            outputs = self._reshapes.outward(outputs)
+        return ResponseMessage(outputs, parameters=dict(response.parameters))
+
+    def _begun(
+        self, inflight: Inflight, request: EnsembleRequest
+    ) -> EnsembleRun[TensorRef]:
+        """Return the state of a request at its beginning."""
+        message = inflight.message
+        inputs = self._reshapes.inward(message.inputs)
+        if self._batching and inputs:
+            inflight.batch_size = inputs[0].shape[0]
+        return EnsembleRun(
+            self._plan,
+            {ref.name: Held(ref, ref.shape) for ref in inputs},
+            message.requested_outputs or self._outputs,
+            batch_size=inflight.batch_size if self._batching else 0,
+            prefix=f"[request id: {message.request_id or '<id_unknown>'}] ",
+            sequence=Sequence(
+                message.correlation_id,
+                bool(message.flags & START),
+                bool(message.flags & END),
+            ),
+            refuse=request.refuse,
+            waits_with_errors=self._waits_with_errors,
+        )
+
+    def ended(self, inflight: Inflight) -> None:
+        """Count a request whose final response was sent."""
+        inflight.call.request_end_ns = _now()
+        if inflight.steps is not None:
+            self.statistics.add_steps(
+                inflight.call,
+                inflight.batch_size,
+                inflight.failed,
+                inflight.steps.phases,
+            )
+
+    def retire(self) -> None:
+        """Do nothing: its models serve on."""

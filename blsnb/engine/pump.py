@@ -1,0 +1,101 @@
+"""Pump: drives one request of an ensemble through its steps, side by side."""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from blsnb.engine.root import RootRequest, Unwind
+from blsnb.engine.waiter import Waiter
+from blsnb.engine.workers import Workers
+from blsnb.scheduling.ensemble_calls import Progress, StepCall
+from blsnb.scheduling.ensemble_run import EnsembleRun
+from blsnb.tensors.ref import TensorRef
+
+Call = StepCall[TensorRef]
+Move = Callable[[], Progress[TensorRef]]
+
+
+class Pump:
+    """Runs the steps that are ready: one on this thread, the others on workers.
+
+    The responses of a decoupled step are taken one after the other, each with all
+    that follows from it, so that the answers keep their order.
+
+    Parameters
+    ----------
+    run
+        Says what follows from what.
+    ask
+        Makes the request of a step; yields a move of the run for each response.
+    answer
+        Takes what the ensemble answers; is called by one thread at a time.
+    root
+        The life of the request.
+    """
+
+    def __init__(
+        self,
+        run: EnsembleRun[TensorRef],
+        ask: Callable[[EnsembleRun[TensorRef], Call], Iterator[Move]],
+        answer: Callable[[Progress[TensorRef]], None],
+        root: RootRequest,
+        workers: Workers,
+    ) -> None:
+        self._run = run
+        self._ask = ask
+        self._answer = answer
+        self._root = root
+        self._workers = workers
+        self._lock = threading.Lock()
+        self._over = Waiter()
+
+    def drive(self) -> None:
+        """Run all steps; return when the ensemble has given its last answer.
+
+        Raises
+        ------
+        Unwind
+            The whole request has ended.
+        """
+        __tracebackhide__ = True
+        self._follow(self._moved(self._run.start))
+        self._root.wait(self._over)
+
+    def _follow(self, following: Call | None) -> None:
+        """Run a step, and on this thread one of those that follow from it."""
+        __tracebackhide__ = True
+        while following is not None:
+            call, following = following, None
+            if self._run.failed:
+                self._moved(partial(self._run.drop, call))
+                return
+            for move in self._ask(self._run, call):
+                # What follows from a response comes before the next one.
+                self._follow(following)
+                following = self._moved(move)
+
+    def _moved(self, move: Move) -> Call | None:
+        """Make a move, answer, start all but one of the steps that are ready."""
+        with self._lock:
+            progress = move()
+            self._answer(progress)
+        if progress.final:
+            self._over.wake()
+        for call in progress.calls[1:]:
+            context = contextvars.copy_context()
+            self._workers.submit(context.run, self._apart, call)
+        return progress.calls[0] if progress.calls else None
+
+    def _apart(self, call: Call) -> None:
+        """Run a step on a worker's thread."""
+        try:
+            self._follow(call)
+        except Unwind:
+            # Who waits for the whole request learns it from there.
+            return
+        except BaseException as error:
+            self._root.end(error)
+            raise

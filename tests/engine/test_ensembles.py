@@ -1,0 +1,309 @@
+"""Ensembles in service: their steps, their answers, and the models they stand on."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+import stage
+from cells import DOUBLE, FINAL, TRIPLE, cell
+
+from blsnb import InferenceError, ModelLoadError, Run, Server, WouldHang
+
+X = {"EX": np.array([1, 2], np.float32)}
+CHILD = """
+input { name: "X" data_type: TYPE_FP32 dims: [ -1 ] }
+output { name: "Y" data_type: TYPE_FP32 dims: [ -1 ] }
+"""
+
+
+def step(model: str, source: str, target: str) -> str:
+    """Return a step that makes one tensor of another."""
+    return f"""
+step {{
+  model_name: "{model}" model_version: -1
+  input_map {{ key: "X" value: "{source}" }}
+  output_map {{ key: "Y" value: "{target}" }}
+}}
+"""
+
+
+def ensemble(
+    *steps: str, outputs: str = "EY", inputs: str = "EX", top: str = ""
+) -> str:
+    """Return an ensemble of steps; names are separated by blanks."""
+    tensors = [
+        f'input {{ name: "{n}" data_type: TYPE_FP32 dims: [ -1 ] }}'
+        for n in inputs.split()
+    ]
+    tensors += [
+        f'output {{ name: "{n}" data_type: TYPE_FP32 dims: [ -1 ] }}'
+        for n in outputs.split()
+    ]
+    return "\n".join(
+        ['platform: "ensemble"', top, *tensors, "ensemble_scheduling {", *steps, "}"]
+    )
+
+
+CHAIN = ensemble(step("double", "EX", "MIDDLE"), step("triple", "MIDDLE", "EY"))
+
+
+@pytest.fixture
+def models(server):
+    """A server with two models that the ensembles are made of."""
+    server.define("double", DOUBLE, config=CHILD)
+    server.define("triple", TRIPLE, config=CHILD)
+    return server
+
+
+def define(server: Server, name: str, config: str) -> None:
+    """Define an ensemble."""
+    server.define(name, None, config=config)
+
+
+def test_steps_run_one_after_the_other(models):
+    """Each is a call below the ensemble's, and a request of its model."""
+    define(models, "chain", CHAIN)
+    run = models.infer("chain", X)
+
+    assert [6, 12] == run["EY"].tolist()
+    assert [("chain", -1), ("double", 0), ("triple", 0)] == [
+        (name, span.parent)
+        for name, span in zip(names(run), run.trace.spans, strict=True)
+    ]
+    for name in ("chain", "double", "triple"):
+        (row,) = models.statistics(name)["model_stats"]
+        assert (1, 1) == (row["inference_count"], row["execution_count"]), name
+
+
+def test_steps_that_need_nothing_of_each_other_run_side_by_side(server):
+    """Each waits until the other has begun."""
+    meets = cell('stage.barriers["both"].wait(10)\nreturn [reply(x_of(request) + 1)]')
+    stage.barriers["both"] = threading.Barrier(2)
+    server.define("left", meets, config=CHILD)
+    server.define("right", meets, config=CHILD)
+    both = ensemble(step("left", "EX", "L"), step("right", "EX", "R"), outputs="L R")
+    define(server, "both", both)
+    run = server.infer("both", X)
+
+    assert [[2, 3], [2, 3]] == [run["L"].tolist(), run["R"].tolist()]
+
+
+def test_steps_that_no_wanted_output_needs_are_skipped(models):
+    """Only what was asked for is made."""
+    both = ensemble(step("double", "EX", "L"), step("triple", "EX", "R"), outputs="L R")
+    define(models, "both", both)
+    run = models.infer("both", X, outputs=["R"])
+
+    assert {"R": [3, 6]} == {name: run[name].tolist() for name in run.outputs}
+    assert ["both", "triple"] == names(run)
+
+
+def test_a_failing_step_is_the_failure_of_the_ensemble(models):
+    """With a prefix, and the code of the step; nested ones nest it."""
+    refuses = cell(
+        """
+        error = pb_utils.TritonError("not there", pb_utils.TritonError.NOT_FOUND)
+        return [pb_utils.InferenceResponse(error=error)]
+        """
+    )
+    models.define("refuses", refuses, config=CHILD)
+    define(models, "inner", ensemble(step("refuses", "EX", "EY")))
+    outer = step("inner", "EX", "EY").replace('"X"', '"EX"').replace('"Y"', '"EY"')
+    define(models, "outer", ensemble(outer))
+
+    with pytest.raises(InferenceError) as raised:
+        models.infer("outer", X)
+
+    assert "in ensemble 'outer', in ensemble 'inner', not there" == raised.value.message
+    assert "NOT_FOUND" == raised.value.code
+    (row,) = models.statistics("inner")["model_stats"]
+    assert 2 == row["inference_stats"]["fail"]["count"]
+
+
+def test_a_step_that_would_not_be_taken_fails_the_ensemble(server):
+    """With the text of the check of any request."""
+    server.define("one", DOUBLE, config=CHILD.replace("[ -1 ]", "[ 1 ]", 1))
+    define(
+        server, "chain", ensemble(step("one", "EX", "EY")).replace("[ -1 ]", "[ -1 ]")
+    )
+
+    with pytest.raises(InferenceError) as raised:
+        server.infer("chain", X)
+
+    assert (
+        "in ensemble 'chain', [request id: <id_unknown>] unexpected shape for input "
+        "'X' for model 'one'. Expected [1], got [2]. "
+    ) == raised.value.message
+
+
+def test_a_decoupled_step_makes_the_ensemble_decoupled(models):
+    """Each of its responses goes through the steps behind it, in order."""
+    counts = cell(
+        f"""
+        sender = request.get_response_sender()
+        for number in (1, 2, 3):
+            sender.send(reply(x_of(request) * number))
+        sender.send(flags={FINAL})
+        """
+    )
+    models.define(
+        "counts",
+        counts,
+        config=CHILD + "model_transaction_policy { decoupled: true }",
+    )
+    define(
+        models, "stream", ensemble(step("counts", "EX", "M"), step("triple", "M", "EY"))
+    )
+
+    assert models.config("stream")["model_transaction_policy"] == {"decoupled": True}
+    answers = [
+        response["EY"].tolist()
+        for response in models.stream("stream", X)
+        if response.outputs
+    ]
+    assert [[3, 6], [6, 12], [9, 18]] == answers
+
+
+def test_an_ensemble_is_asked_by_bls(models):
+    """And its failure is a value there."""
+    define(models, "chain", CHAIN)
+    asks = cell(
+        """
+        inner = pb_utils.InferenceRequest(
+            model_name="chain",
+            inputs=[pb_utils.Tensor("EX", x_of(request))],
+            requested_output_names=["EY"],
+        )
+        answer = inner.exec()
+        return [reply(pb_utils.get_output_tensor_by_name(answer, "EY").as_numpy())]
+        """
+    )
+    models.define("asks", asks, config=CHILD)
+    run = models.infer("asks", {"X": X["EX"]})
+
+    assert [6, 12] == run["Y"].tolist()
+    assert [-1, 0, 1, 1] == [span.parent for span in run.trace.spans]
+
+
+def test_a_circle_through_an_ensemble_is_found(models):
+    """A model that asks an ensemble of which it is the only step."""
+    asks = cell(
+        """
+        inner = pb_utils.InferenceRequest(
+            model_name="circle",
+            inputs=[pb_utils.Tensor("EX", x_of(request))],
+            requested_output_names=["EY"],
+        )
+        return [reply(x_of(inner.exec()))]
+        """
+    )
+    models.define("asks", asks, config=CHILD)
+    define(models, "circle", ensemble(step("asks", "EX", "EY")))
+
+    with pytest.raises(WouldHang, match="circle is an ensemble and waits for its step"):
+        models.infer("circle", X)
+
+
+def test_a_load_brings_the_models_that_are_missing(tmp_path):
+    """And an unload with dependents takes those that nobody asked for."""
+    write(tmp_path)
+    with Server(model_repository=tmp_path) as server:
+        server.load("chain")
+        assert ["chain", "double", "triple"] == ready(server)
+        server.load("triple")
+        server.unload("chain", unload_dependents=True)
+        assert ["triple"] == ready(server)
+
+
+def test_an_ensemble_goes_and_comes_with_its_models(tmp_path):
+    """Unless it was unloaded for its own sake."""
+    write(tmp_path)
+    with Server(model_repository=tmp_path) as server:
+        server.load("chain")
+        server.unload("double")
+        assert ["triple"] == ready(server)
+        with pytest.raises(InferenceError, match="'chain' has no available versions"):
+            server.infer("chain", X)
+        server.load("double")
+        assert ["chain", "double", "triple"] == ready(server)
+        server.unload("chain")
+        server.unload("double")
+        server.load("double")
+        assert ["double", "triple"] == ready(server)
+
+
+def test_a_model_that_does_not_fit_any_more_takes_its_ensemble_down(models):
+    """Until it fits again; its own load succeeds."""
+    define(models, "chain", CHAIN)
+    models.define("double", DOUBLE, config=CHILD.replace("FP32", "INT32"))
+    assert ["double", "triple"] == ready(models)
+    models.define("double", DOUBLE, config=CHILD)
+
+    assert [6, 12] == models.infer("chain", X)["EY"].tolist()
+
+
+def test_a_model_that_fails_to_reload_leaves_its_ensemble_alone(models):
+    """The old one serves on, and so does the ensemble."""
+    define(models, "chain", CHAIN)
+    with pytest.raises(ModelLoadError):
+        models.define("double", "1 / 0", config=CHILD)
+
+    assert [6, 12] == models.infer("chain", X)["EY"].tolist()
+
+
+def test_what_is_wrong_below_is_told_above(models):
+    """Through two ensembles, in Triton's words."""
+    define(models, "chain", CHAIN)
+    outer = step("chain", "EX", "EY").replace('"X"', '"EX"').replace('"Y"', '"EY"')
+    define(models, "outer", ensemble(outer))
+    models.unload("double")
+    models.repository.directory("double").path.joinpath("1", "model.py").write_text(
+        "1/0"
+    )
+
+    with pytest.raises(ModelLoadError) as raised:
+        models.load("outer")
+
+    assert raised.value.message.startswith(
+        "load failed for model 'outer': ensemble 'outer' depends on 'chain' which is "
+        "not valid. Model 'chain' failed with error: ensemble 'chain' depends on "
+        "'double' which has no loaded version. Model 'double' loading failed with "
+        "error: version 1 is at UNAVAILABLE state: Internal: ZeroDivisionError:"
+    )
+
+
+def test_ensembles_answer_from_the_cache():
+    """No step is asked again."""
+    with Server(cache_bytes=1 << 20) as server:
+        server.define("double", DOUBLE, config=CHILD)
+        define(
+            server,
+            "one",
+            ensemble(step("double", "EX", "EY"), top="response_cache { enable: true }"),
+        )
+        runs = [server.infer("one", X) for _ in range(2)]
+
+    assert [2, 1] == [len(run.trace.spans) for run in runs]
+    assert [[2, 4]] * 2 == [run["EY"].tolist() for run in runs]
+
+
+def write(folder) -> None:
+    """Write a repository with an ensemble of two models."""
+    for name, source in (("double", DOUBLE), ("triple", TRIPLE)):
+        (folder / name / "1").mkdir(parents=True)
+        (folder / name / "1" / "model.py").write_text(source)
+        (folder / name / "config.pbtxt").write_text(CHILD)
+    (folder / "chain" / "1").mkdir(parents=True)
+    (folder / "chain" / "config.pbtxt").write_text(CHAIN)
+
+
+def names(run: Run) -> list[str]:
+    """Return which model each call of a run was made of."""
+    return [run.trace.models[span.model].name for span in run.trace.spans]
+
+
+def ready(server: Server) -> list[str]:
+    """Return the names of what serves."""
+    return [row["name"] for row in server.index() if row.get("state") == "READY"]
