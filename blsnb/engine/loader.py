@@ -8,7 +8,8 @@ from blsnb.engine.bls import Router
 from blsnb.engine.ensemble_maker import EnsembleMaker
 from blsnb.engine.failure import notes_of
 from blsnb.engine.instance import HookFailed, ModelInstance
-from blsnb.engine.maker import InstanceMaker, ModelLogWriter, read_source
+from blsnb.engine.maker import Maker, ModelLogWriter
+from blsnb.engine.makers import Makers
 from blsnb.engine.pool import InstancePool
 from blsnb.engine.response_cache import ResponseCache
 from blsnb.engine.root import RootRequest
@@ -77,7 +78,8 @@ class Loader:
     ) -> None:
         self._router = router
         self._pool_lock = pool_lock
-        self._log = log
+        self.makers = Makers(router, log)
+        """Choose what makes a model's instances."""
         self._schedulers = schedulers
         self._ensembles = ensembles
         self._cache = cache
@@ -148,7 +150,7 @@ class Loader:
         try:
             if config.is_ensemble:
                 return self._ensembles.make(directory, config, number)
-            maker = InstanceMaker(directory, number, config, self._router, self._log)
+            maker = self.makers.make(directory, number, config)
             if has("checked_stub_names", self._router.release):
                 _check_stub_names(config)
             instances = maker.make_all(root)
@@ -159,7 +161,7 @@ class Loader:
             raise _create_failed(directory.name, number, error) from error
 
     def _served(
-        self, maker: InstanceMaker, number: int, instances: list[ModelInstance]
+        self, maker: Maker, number: int, instances: list[ModelInstance]
     ) -> ServedVersion:
         pool = InstancePool(instances, self._pool_lock, maker.renew)
         info = self._info(maker, number)
@@ -178,16 +180,16 @@ class Loader:
             version.retire()
             raise
 
-    def _info(self, maker: InstanceMaker, number: int) -> ModelInfo:
+    def _info(self, maker: Maker, number: int) -> ModelInfo:
         config = maker.config
-        source = read_source(maker.model_file)
+        source = maker.source
         on_gpu = config.instance_names()[0].kind == "GPU"
         return ModelInfo(
             config.name,
             number,
             config.backend,
             "gpu:0" if on_gpu else "cpu",
-            "model",
+            maker.kind,
             source,
             self.origins.get(source),
         )
@@ -205,6 +207,8 @@ def _check_stub_names(config: ModelConfig) -> None:
     ----------
     python_backend: src/stub_launcher.cc, StubLauncher::Launch
     """
+    if config.backend != "python":
+        return
     names = (config.name, *(spec.name for spec in config.instance_names()))
     for name in names:
         if found := sorted(_SHELL_CHARACTERS.intersection(name)):

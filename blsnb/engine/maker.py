@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Protocol
 
 from blsnb.engine.bls import InstanceBackend, Router
 from blsnb.engine.instance import HookFailed, ModelInstance
@@ -21,8 +22,40 @@ _OWN_THREAD = ("BLSNB_THREAD", "instance")
 ModelLogWriter = Callable[[str, str, str, str, int], None]
 
 
+class Maker(Protocol):
+    """Makes the instances of one model version."""
+
+    config: ModelConfig
+    """Completed by `make_all`."""
+    model_file: Path
+    kind: str
+    """Of the model, as the trace names it."""
+
+    @property
+    def source(self) -> str:
+        """The text of its ``model.py``; empty if it has none."""
+
+    def make_all(self, root: RootRequest) -> list[ModelInstance]:
+        """Complete the configuration, and make every instance that it asks for.
+
+        Raises
+        ------
+        HookFailed, ModelConfigError
+            The model or its configuration is wrong; no instance is left.
+        """
+
+    def renew(self, old: ModelInstance) -> ModelInstance:
+        """Make an instance that takes over from another of the same name.
+
+        Raises
+        ------
+        HookFailed
+            The model does not load any more.
+        """
+
+
 class InstanceMaker:
-    """Makes instances from a version's folder.
+    """Makes instances of a Python model from a version's folder.
 
     Parameters
     ----------
@@ -45,11 +78,17 @@ class InstanceMaker:
         log: ModelLogWriter,
     ) -> None:
         self.config = config
+        self.kind = "model"
         self.model_file = directory.version_dir(number) / config.default_model_filename
         self._directory = directory
         self._number = number
         self._router = router
         self._log = log
+
+    @property
+    def source(self) -> str:
+        """The text of ``model.py``, whatever its bytes are."""
+        return self.model_file.read_text(encoding="utf-8", errors="replace")
 
     def make_all(self, root: RootRequest) -> list[ModelInstance]:
         """Complete the configuration, and make every instance that it asks for.
@@ -67,7 +106,7 @@ class InstanceMaker:
         HookFailed, ModelConfigError
             The model or its configuration is wrong; no instance is left.
         """
-        with _all_or_nothing() as made:
+        with all_or_nothing() as made:
             return self._make_all(made, root)
 
     def _make_all(
@@ -104,18 +143,12 @@ class InstanceMaker:
         made: list[ModelInstance],
         root: RootRequest | None = None,
     ) -> ModelInstance:
-        def bind(instance: ModelInstance) -> Backend:
-            return InstanceBackend(self._router, instance, write)
-
-        def write(level: str, text: str, filename: str, line: int) -> None:
-            self._log(self.config.name, level, text, filename, line)
-
         name, value = _OWN_THREAD
         own_thread = self.config.parameters.get(name) == value
         instance = ModelInstance(
             spec.name,
             self.model_file,
-            bind,
+            binder(self._router, self.config.name, self._log),
             self._router.release,
             own_thread,
             root,
@@ -139,7 +172,7 @@ class InstanceMaker:
             The model does not load any more.
         """
         specs = {spec.name: spec for spec in self.config.instance_names()}
-        with _all_or_nothing() as made:
+        with all_or_nothing() as made:
             fresh = self._imported(specs[old.name], made)
             fresh.initialize(self._args(specs[old.name]))
             return fresh
@@ -158,7 +191,7 @@ class InstanceMaker:
 
 
 @contextlib.contextmanager
-def _all_or_nothing() -> Iterator[list[ModelInstance]]:
+def all_or_nothing() -> Iterator[list[ModelInstance]]:
     """Give a list for what is made; if that fails, discard all of it."""
     made: list[ModelInstance] = []
     try:
@@ -171,6 +204,15 @@ def _all_or_nothing() -> Iterator[list[ModelInstance]]:
         raise
 
 
-def read_source(model_file: Path) -> str:
-    """Return a model's source for a reader, whatever its bytes are."""
-    return model_file.read_text(encoding="utf-8", errors="replace")
+def binder(
+    router: Router, model_name: str, log: ModelLogWriter
+) -> Callable[[ModelInstance], Backend]:
+    """Return what makes the backend of an instance, which writes the model's log."""
+
+    def bind(instance: ModelInstance) -> Backend:
+        return InstanceBackend(router, instance, write)
+
+    def write(level: str, text: str, filename: str, line: int) -> None:
+        log(model_name, level, text, filename, line)
+
+    return bind

@@ -49,6 +49,16 @@ class Reshapes:
         return TensorRef(ref.name, ref.dtype, batch + turned, ref.data, ref.device)
 
 
+def undone(config: ModelConfig) -> Reshapes:
+    """Return what turns a model's shapes back into those that clients see."""
+    message = config.message
+    for spec in (*message.input, *message.output):
+        if spec.HasField("reshape"):
+            outside, inside = list(spec.dims), list(spec.reshape.shape)
+            spec.dims[:], spec.reshape.shape[:] = inside, outside
+    return Reshapes(ModelConfig.of(message))
+
+
 def _table(specs: Sequence[TensorSpec]) -> dict[str, tuple[Shape, Shape]]:
     return {
         spec.name: (tuple(spec.dims), tuple(spec.reshape))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from blsnb.model.ensemble_rules import ENSEMBLE, check_ensemble
 from blsnb.model.instance_rules import check_instance_groups
 from blsnb.model.tensor_rules import check_tensors
 from blsnb.pb_utils.releases import NEWEST, Release, has, too_new
+
+_PYTHON = ("python",)
 
 
 def validate_poll(config: ModelConfig, *, release: Release = NEWEST) -> None:
@@ -46,8 +49,17 @@ def validate_poll(config: ModelConfig, *, release: Release = NEWEST) -> None:
     _refuse_cached_decoupled(message, "poll")
 
 
-def validate_instances(config: ModelConfig, *, gpu_count: int = 0) -> None:
+def validate_instances(
+    config: ModelConfig, *, gpu_count: int = 0, backends: Collection[str] = _PYTHON
+) -> None:
     """Refuse what Triton refuses before it runs ``auto_complete_config``.
+
+    Parameters
+    ----------
+    gpu_count
+        How many GPUs can be used.
+    backends
+        Names of the backends that are here.
 
     Raises
     ------
@@ -56,12 +68,17 @@ def validate_instances(config: ModelConfig, *, gpu_count: int = 0) -> None:
         fit the machine.
     """
     message = config.message
-    _check_library(message)
+    if message.backend not in backends:
+        raise missing_backend(message.backend)
     check_instance_groups(message, range(gpu_count))
 
 
 def validate_create(
-    config: ModelConfig, *, model_dir: Path | None = None, gpu_count: int = 0
+    config: ModelConfig,
+    *,
+    model_dir: Path | None = None,
+    gpu_count: int = 0,
+    backends: Collection[str] = _PYTHON,
 ) -> None:
     """Refuse what Triton refuses when it creates the model.
 
@@ -71,6 +88,8 @@ def validate_create(
         The model's folder, where label files lie; None leaves them unchecked.
     gpu_count
         How many GPUs can be used.
+    backends
+        Names of the backends that are here.
 
     Raises
     ------
@@ -86,7 +105,7 @@ def validate_create(
         # Whether it is decoupled is known only now.
         _refuse_cached_decoupled(message, "create")
     else:
-        validate_instances(config, gpu_count=gpu_count)
+        validate_instances(config, gpu_count=gpu_count, backends=backends)
     check_tensors(message)
     if model_dir is not None:
         _check_labels(message, model_dir)
@@ -130,14 +149,14 @@ def _refuse_cached_decoupled(message: Any, stage: str) -> None:
         )
 
 
-def _check_library(message: Any) -> None:
-    if message.backend != "python":
-        raise ModelConfigError(
-            f"unable to find backend library for backend '{message.backend}', try "
-            "specifying runtime on the model configuration.",
-            stage="create",
-            advice='blsnb runs Python models: write backend: "python".',
-        )
+def missing_backend(backend: str, advice: str = "") -> ModelConfigError:
+    """Return the error of a model whose backend is not here."""
+    return ModelConfigError(
+        f"unable to find backend library for backend '{backend}', try specifying "
+        "runtime on the model configuration.",
+        stage="create",
+        advice=advice,
+    )
 
 
 def _check_labels(message: Any, model_dir: Path) -> None:

@@ -394,6 +394,11 @@ def receive_request(
     return request
 
 
+def message_of(request: InferenceRequest) -> RequestMessage:
+    """Return a received request as a plain value."""
+    return request._message()
+
+
 def release_flags(request: InferenceRequest) -> int:
     """Return what a model said is to become of a request."""
     return request._release_flags

@@ -11,7 +11,8 @@ from blsnb.pb_utils.errors import TritonModelException
 from blsnb.pb_utils.response import InferenceResponse
 from blsnb.pb_utils.signature import UINT32, compiled, expect, integer
 
-_FINAL = 1
+FINAL = 1
+"""The flag of a response, or of none, after which there are no more."""
 
 
 def _refused(reason: str) -> TritonModelException:
@@ -69,11 +70,11 @@ class InferenceResponseSender(Compiled):
         message = None
         if response is not None:
             message = responses.send(response, self._requested)
-        reply.send(message, final=flags == _FINAL)
+        reply.send(message, final=flags == FINAL)
 
     def _check(self, response: InferenceResponse | None, flags: int) -> Reply:
         """Refuse what Triton refuses, in its order."""
-        if flags not in (0, _FINAL):
+        if flags not in (0, FINAL):
             raise _refused("Unsupported flag provided.")
         if flags == 0 and response is None:
             raise TritonModelException(

@@ -1,0 +1,1 @@
+"""Backends: what runs models that are no Python models, one file each."""

@@ -1,0 +1,158 @@
+"""Another backend is one file, found by its name; one that is not here is refused."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+import stage
+from cells import cell
+
+from blsnb.errors import InferenceError, ModelLoadError
+
+from .third_party import install
+
+ECHO = 'backend: "echo"'
+X = {"X": np.array([1, 2], np.float32)}
+
+
+@pytest.fixture
+def echo(tmp_path, monkeypatch):
+    """The backend ``echo`` is installed."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    install(tmp_path)
+    yield
+    sys.modules.pop("third_party_echo", None)
+
+
+def add(server, config=ECHO, name="leaf"):
+    """Load a model of the backend ``echo``."""
+    server.change(name, {"config.pbtxt": config, "1/model.echo": "anything"})
+    return server.load(name)
+
+
+@pytest.mark.parametrize("backend", ["tensorrt", "pytorch", "vllm"])
+def test_a_backend_that_is_not_here_is_refused_with_the_remedy(server, backend):
+    """Triton's text, and how to stand in for it; never a silent answer."""
+    server.change("m", {"config.pbtxt": f"backend: '{backend}'", "1/model": "x"})
+    with pytest.raises(ModelLoadError) as caught:
+        server.load("m")
+
+    assert (
+        "load failed for model 'm': version 1 is at UNAVAILABLE state: Invalid "
+        f"argument: unable to find backend library for backend '{backend}', try "
+        "specifying runtime on the model configuration.;\n" == caught.value.message
+    )
+    assert f"blsnb has no backend '{backend}'" in caught.value.advice
+    assert "%triton standin m --zeros" in caught.value.advice
+    assert "UNAVAILABLE" == server.model("m").state
+
+
+def test_a_backend_of_somebody_elses_runs_its_models(server, echo):
+    """It completes the configuration, makes instances, answers and is finalized."""
+    config = f"{ECHO} instance_group {{ count: 2 kind: KIND_CPU }}"
+    status = add(server, config)
+
+    assert ("X:FP32[-1]",) == status.inputs
+    assert {} == server.config("leaf")["parameters"]
+    run = server.infer("leaf", X)
+    server.unload("leaf")
+    assert [1, 2] == run["Y"].tolist()
+    assert {"by": "leaf_0_0"} == run.responses[0].parameters
+    assert [
+        "complete 1",
+        "made leaf_0_0",
+        "made leaf_0_1",
+        "executes 1",
+        "finalized leaf_0_1",
+        "finalized leaf_0_0",
+    ] == stage.seen
+
+
+def test_a_python_model_calls_it_and_the_call_is_in_the_trace(server, echo):
+    """It is a leaf of the call graph as any other model."""
+    add(server)
+    ask = """
+response = pb_utils.InferenceRequest(
+    model_name="leaf", inputs=request.inputs(), requested_output_names=["Y"]
+).exec()
+return [reply(pb_utils.get_output_tensor_by_name(response, "Y").as_numpy() * 2)]
+"""
+    io = "input { name: 'X' data_type: TYPE_FP32 dims: -1 }"
+    io += io.replace("input", "output").replace("X", "Y")
+    server.define("caller", cell(ask), config=io)
+
+    run = server.infer("caller", X)
+    caller, leaf = run.trace.spans
+
+    assert [2, 4] == run["Y"].tolist()
+    assert ("leaf_0", "echo", 0) == (
+        leaf.instance,
+        run.trace.models[leaf.model].backend,
+        leaf.parent,
+    )
+    assert caller.compute_start_ns < leaf.compute_start_ns <= leaf.compute_end_ns
+    assert ["X"] == [ref.name for ref in leaf.inputs]
+    assert 1 == server.statistics("leaf")["model_stats"][0]["inference_count"]
+
+
+def test_its_errors_are_its_own_words(server, echo):
+    """What it raises otherwise is a fault, told as that of a Python model is."""
+    add(server)
+    caught = []
+    for name in ("raise", "fault"):
+        with pytest.raises(InferenceError) as error:
+            server.infer("leaf", X, request_id=name)
+        caught.append((error.value.code, error.value.message.split("\n")[0]))
+
+    assert [
+        ("UNAVAILABLE", "echo fails"),
+        (
+            "INTERNAL",
+            "Failed to process the request(s) for model 'leaf_0', message: "
+            "ZeroDivisionError: division by zero",
+        ),
+    ] == caught
+    assert [1, 2] == server.infer("leaf", X)["Y"].tolist()
+
+
+def test_a_decoupled_model_may_answer_often(server, echo):
+    """The final flag comes after all, or with an error."""
+    add(server, f"{ECHO} model_transaction_policy {{ decoupled: true }}")
+
+    answers = list(server.stream("leaf", X))
+
+    assert [[1, 2], [1, 2]] == [answer["Y"].tolist() for answer in answers[:2]]
+    assert [{}] == [answer.outputs for answer in answers[2:]]
+    stream = server.stream("leaf", X, request_id="late")
+    first, last = stream
+    assert ([1, 2], "too much", True) == (first["Y"].tolist(), last.error, last.final)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "reason"),
+    [
+        ("refused", "Unsupported: echo cannot;\n"),
+        ("faulty", "Internal: ValueError: echo is faulty"),
+    ],
+)
+def test_what_it_cannot_load_fails_the_load(server, echo, parameter, reason):
+    """And no instance is left."""
+    config = f"{ECHO} parameters {{ key: '{parameter}' value {{}} }}"
+    with pytest.raises(ModelLoadError) as caught:
+        add(server, config)
+
+    assert reason in caught.value.message
+    assert ("Say nothing." in caught.value.advice) is (parameter == "refused")
+
+
+def test_a_backend_that_cannot_be_imported_says_so(server, tmp_path, monkeypatch):
+    """With the error of the import."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    install(tmp_path, "third_party_nowhere:Echo")
+    with pytest.raises(ModelLoadError) as caught:
+        add(server)
+
+    assert "unable to find backend library for backend 'echo'" in caught.value.message
+    assert "No module named 'third_party_nowhere'" in caught.value.advice
