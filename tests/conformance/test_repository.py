@@ -6,6 +6,7 @@ import pytest
 
 from blsnb import Server
 
+from .covering import rows
 from .elsewhere import CONFIG, MODEL, elsewhere, put, remove, wait_until, why
 
 CALLER = """
@@ -30,6 +31,12 @@ def folders(tmp_path_factory):
     return lambda: tmp_path_factory.mktemp("elsewhere")
 
 
+@rows(
+    "r1.1/several-repositories-the-same-directory-name",
+    "r1.4/load-of-a-not-loaded-model",
+    "r1.5/model-appears-in-two-or-more",
+    "r1.4/unload",
+)
 def test_a_name_in_two_repositories(agree, folders):
     """Is served from neither, until one is gone; what serves already goes on."""
 
@@ -79,6 +86,15 @@ def test_what_was_exported_is_served(agree, folders):
 POLICY = f"{CONFIG} version_policy {{ specific {{ versions: [ 2, 1, 7 ] }} }}"
 
 
+@rows(
+    "r1.1/only-sub-directories-of-the-repository",
+    "r1.1/model-name-directory-name-name-in",
+    "r1.1/model-names-may-contain-dots-digits",
+    "r1.1/version-directory-name-parsed-as-a",
+    "r1.1/no-usable-version-load-error-at",
+    "r1.4/load-of-unknown",
+    "r1.6/poll-stage-text-parse-normalize-structural",
+)
 def test_folders_and_what_they_stand_for(agree, folders):
     """Names of versions, models without any, files, links, what is no model."""
 
@@ -108,6 +124,7 @@ def test_folders_and_what_they_stand_for(agree, folders):
         (models / "empty").mkdir()
         (models / "bare").mkdir()
         (models / "bare" / "config.pbtxt").write_text(CONFIG)
+        put(models, "misnamed", config=f'name: "other" {CONFIG}')
         with elsewhere(target, folder) as server:
             before = server.index()
             names = [row["name"] for row in before]
@@ -120,6 +137,7 @@ def test_folders_and_what_they_stand_for(agree, folders):
     agree(case)
 
 
+@rows("r1.4/name-checks-newer-source-only")
 def test_a_name_that_is_a_path(agree, folders):
     """Leads out of the repository there; newer releases refuse it, as blsnb does."""
 
@@ -143,6 +161,14 @@ TWO = f"{CONFIG} version_policy {{ latest {{ num_versions: 2 }} }}"
 LISTED = f"{CONFIG} version_policy {{ specific {{ versions: [ 1, 3 ] }} }}"
 
 
+@rows(
+    "r1.2/absent",
+    "r1.2/latest-num_versions-n",
+    "r1.2/all",
+    "r1.2/specific-versions",
+    "r1.4/new-version-directory-under-latest-1",
+    "r1.5/unloaded",
+)
 def test_versions_come_and_go(agree, folders):
     """A new one takes over; a broken one keeps the others out; a policy changes."""
 
@@ -175,6 +201,10 @@ def test_versions_come_and_go(agree, folders):
     agree(case)
 
 
+@rows(
+    "r1.5/code-text-message-e-g-internal",
+    "r1.6/create-stage-auto-complete-i-o",
+)
 def test_a_broken_version_takes_the_others_along(agree, folders):
     """The index tells which one it was; one that was not to be loaded has no row."""
 
@@ -192,6 +222,47 @@ def test_a_broken_version_takes_the_others_along(agree, folders):
     agree(case)
 
 
+@rows(
+    "r1.4/reload-fails-initialize-raises",
+    "r1.4/reload-with-an-unparsable-invalid-config",
+    "r1.4/unload-of-an-unknown-or-already",
+    "r1.4/unload",
+    "r1.6/create-stage-auto-complete-i-o",
+)
+def test_a_reload_that_fails_loses_nothing(agree, folders):
+    """What serves goes on, and each answer tells its stage; then it is unloaded."""
+
+    def case(target):
+        folder = folders()
+        models = folder / "models"
+        put(models, "m", 1)
+        seen = []
+        with elsewhere(target, folder) as server:
+
+            def look(answer):
+                seen.append([answer, server.index(), server.infer("m")])
+
+            look(server.load("m"))
+            put(models, "m", 2, initialize="raise ValueError('no')")
+            look(server.load("m"))
+            look(server.load("m"))
+            put(models, "m", 3, config="max_batch_size: {")
+            look(server.load("m"))
+            put(models, "m", 4, config=f"{CONFIG} max_batch_size: -1")
+            look(server.load("m"))
+            put(models, "m", 5)
+            look(server.load("m"))
+            for name in ("m", "m", "nowhere"):
+                look(server.unload(name))
+            look(server.load("m"))
+        return seen
+
+    agree(case)
+
+
+@rows(
+    "r1.4/model-directory-removed-then-load",
+)
 def test_a_model_whose_folder_is_gone(agree, folders):
     """Serves until it is unloaded, but is in no index."""
 
@@ -208,6 +279,9 @@ def test_a_model_whose_folder_is_gone(agree, folders):
     agree(case)
 
 
+@rows(
+    "r1.3/poll-repository-poll-secs-default-15",
+)
 def test_polling_follows_the_folders(agree, folders):
     """Added, changed, broken, mended, gone; nobody may load or unload."""
 
@@ -264,6 +338,9 @@ def test_why_a_server_does_not_start(agree, folders, settings):
     agree(case)
 
 
+@rows(
+    "r1.3/none-default",
+)
 def test_without_control_nobody_loads(agree, folders):
     """The models of the start serve; of a broken one the index has the reason."""
 
@@ -280,6 +357,9 @@ def test_without_control_nobody_loads(agree, folders):
     agree(case)
 
 
+@rows(
+    "r1.3/explicit",
+)
 def test_a_broken_model_of_the_start_is_in_the_index(agree, folders):
     """With the reason, where its load got so far."""
 
