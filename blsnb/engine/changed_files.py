@@ -96,7 +96,8 @@ class ChangedFiles:
         for name in self._control.serving():
             if name not in names:
                 self._control.take_down(name)
-        for name in sorted(names - self._repository.ambiguous()):
+        for name in sorted(names):
+            # None for a name that two folders have: what serves goes on.
             directory = self._repository.directory(name)
             if directory is not None and not self._is_begun(name):
                 self._load(name, always=False)

@@ -179,6 +179,15 @@ def test_what_a_link_leads_to_is_looked_at_too(folder, tmp_path):
     assert 7 in folder.versions
 
 
+def test_many_links_in_circles_are_followed_once(folder):
+    """Else each way through them would be another one, without end."""
+    for number in range(20):
+        (folder.path / "1" / f"up{number}").symlink_to("..")
+
+    assert later(folder, folder.version_dir(2)) == folder.modified_ns()
+    assert 1 + len(folder.versions) < len(folder.files()) < 40
+
+
 @pytest.mark.parametrize("to", ["nowhere", "..", "loop"])
 def test_links_that_lead_nowhere_end(folder, to):
     """They, too, are in the folder, and tell no time of their own."""
