@@ -55,13 +55,13 @@ def spoil(path: Path, how: str) -> None:
             path.write_text(DOUBLE[: len(DOUBLE) // 2] + "\n    (")
 
 
-BACKEND = "Could not determine backend for model 'm'"
+NO_FILE = "Python model file not found in '.*/m/1/model.py'"
 MODELS = {
-    "missing": BACKEND,
-    "folder": BACKEND,
-    "pipe": BACKEND,
-    "link to nowhere": BACKEND,
-    "link in a circle": BACKEND,
+    "missing": "Could not determine backend for model 'm'",
+    "folder": NO_FILE,
+    "pipe": NO_FILE,
+    "link to nowhere": NO_FILE,
+    "link in a circle": NO_FILE,
     "zero bytes": "Internal: SyntaxError: source code string cannot contain null bytes",
     "no text": "Internal: SyntaxError: ",
     "empty": "module '1.model' has no attribute 'TritonPythonModel'",
