@@ -6,7 +6,7 @@ import threading
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from blsnb.engine.changed_files import ChangedFiles
 from blsnb.engine.control import ConfigOverride
@@ -16,12 +16,10 @@ from blsnb.engine.model_log import ModelLog
 from blsnb.engine.served import Served
 from blsnb.engine.startup import load_startup_models
 from blsnb.engine.validation import RequestError
-from blsnb.errors import (
-    InferenceError,
-    ServerClosedError,
-)
+from blsnb.errors import ServerClosedError
 from blsnb.exchange import Exchange
 from blsnb.inference import Inference, OutsideRequest
+from blsnb.measuring import Measuring, told
 from blsnb.model.config import ModelConfig
 from blsnb.release import parse_release
 from blsnb.repository.directory import CONFIG_FILE
@@ -33,11 +31,8 @@ from blsnb.run import Response, Run
 from blsnb.trace.events import Origin
 from blsnb.trace.recorder import Recorder, RunRecord, parse_level
 
-if TYPE_CHECKING:
-    pass
 
-
-class Server(Exchange):
+class Server(Exchange, Measuring):
     """A Triton server in this process: models, requests, traces.
 
     Parameters
@@ -325,30 +320,7 @@ class Server(Exchange):
         try:
             return self._engine.catalog.find(name, version)
         except RequestError as error:
-            raise _told(error) from None
-
-    def statistics(
-        self, name: str | None = None, *, version: int = -1
-    ) -> dict[str, Any]:
-        """Return Triton's statistics of one model, or of all that serve.
-
-        Raises
-        ------
-        InferenceError
-            The model does not serve; the text is Triton's.
-        """
-        try:
-            return {"model_stats": self._engine.catalog.statistics(name, version)}
-        except RequestError as error:
-            raise _told(error) from None
-
-    def metrics(self) -> str:
-        """Return Triton's metrics page: Prometheus' text format.
-
-        It has ``nv_inference_*`` of every model that serves, and what models count
-        themselves with ``pb_utils.MetricFamily``.
-        """
-        return self._engine.metrics_text()
+            raise told(error) from None
 
     @property
     def runs(self) -> list[RunRecord]:
@@ -485,11 +457,6 @@ class Server(Exchange):
 
 def _listed(names: Sequence[str] | str) -> Sequence[str]:
     return (names,) if isinstance(names, str) else tuple(names)
-
-
-def _told(error: RequestError) -> InferenceError:
-    """Return a refusal of the engine as its caller outside meets it."""
-    return InferenceError(error.message, error.code, advice=error.advice)
 
 
 def _bytes(content: FileContent) -> bytes:

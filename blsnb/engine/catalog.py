@@ -6,11 +6,13 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from blsnb.engine.batching import ModelBatching
 from blsnb.engine.served import Served
 from blsnb.engine.validation import RequestError
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.backend import Refusal
 
+_BATCHERS = ("dynamic_batching", "sequence_batching")
 _READY = "READY"
 _UNAVAILABLE = "UNAVAILABLE"
 
@@ -194,6 +196,21 @@ class Catalog:
         """
         if name is None:
             return [row for each in self.names() for row in self.statistics(each)]
+        return [each.statistics.as_dict() for each in self._counted(name, version)]
+
+    def batching(self, name: str, version: int = -1) -> ModelBatching:
+        """Return how a version's requests were batched; by default the newest's.
+
+        Raises
+        ------
+        RequestError
+            The model does not serve; the text is Triton's.
+        """
+        served = self._counted(name, version)[-1]
+        batcher = served.config.scheduling
+        return served.statistics.batched(batcher if batcher in _BATCHERS else "")
+
+    def _counted(self, name: str, version: int) -> list[Served]:
         served = self.versions(name)
         if not served:
             raise RequestError(f"requested model '{name}' is not available")
@@ -201,11 +218,7 @@ class Catalog:
             raise RequestError(
                 f"requested model version is not available for model '{name}'"
             )
-        return [
-            served[number].statistics.as_dict()
-            for number in sorted(served)
-            if version in (-1, number)
-        ]
+        return [served[n] for n in sorted(served) if version in (-1, n)]
 
 
 def _parse_version(text: str) -> int:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
+from blsnb.engine.executor import number_execution
 from blsnb.engine.pool import InstancePool
 from blsnb.engine.queue_scheduler import Moves, Seat, Start
 from blsnb.engine.reshape import Reshapes
+from blsnb.engine.statistics import ModelStatistics
 from blsnb.engine.validation import RequestError
 from blsnb.model.config import ModelConfig
 from blsnb.scheduling.batch import Batch
 from blsnb.scheduling.dynamic_batcher import DynamicBatcher
 from blsnb.scheduling.queued import Queued, QueueFull
-from blsnb.scheduling.sequence_batcher import SequenceBatch
 
 _TIMED_OUT = ("Request timeout expired", "UNAVAILABLE")
 _CANCELLED = ("", "CANCELLED")
@@ -49,10 +48,13 @@ class DynamicQueue:
     core: src/dynamic_batch_scheduler.cc
     """
 
-    def __init__(self, config: ModelConfig, pool: InstancePool) -> None:
+    def __init__(
+        self, config: ModelConfig, pool: InstancePool, statistics: ModelStatistics
+    ) -> None:
         self._batcher: DynamicBatcher[Seat] = DynamicBatcher(config)
         self._arrivals = Arrivals(config)
         self._pool = pool
+        self._counts = statistics.batching
         self.preserve_ordering = self._batcher.preserve_ordering
 
     def __len__(self) -> int:
@@ -83,10 +85,12 @@ class DynamicQueue:
         return Moves(starts, refused, decision.wake_ns)
 
     def _start(self, batch: Batch[Seat]) -> Start:
-        say_why(batch.members, batch)
-        seats = [queued.request for queued in batch.members]
+        members = list(batch.members)
+        number = number_execution()
+        self._counts.start(members, batch, number)
+        seats = [queued.request for queued in members]
         inflights = [seat.inflight for seat in seats]
-        return Start(inflights, seats, self._pool.claim(), batch)
+        return Start(inflights, seats, self._pool.claim(), batch, number)
 
     def remove(self, seat: Seat) -> None:
         """Forget a request whose caller has left."""
@@ -96,18 +100,3 @@ class DynamicQueue:
     def done(self, start: Start, now_ns: int) -> list[Seat]:
         """Learn that requests were executed: nothing follows from it."""
         return []
-
-
-def say_why(
-    members: Iterable[Queued[Seat]], batch: Batch[Seat] | SequenceBatch[Seat]
-) -> None:
-    """Keep why these requests are executed together, and others not with them."""
-    for queued in members:
-        _keep(queued, batch.sent_because)
-    for queued, reason in batch.left_out:
-        _keep(queued, f"not with the batch before: {reason}")
-
-
-def _keep(queued: Queued[Seat], text: str) -> None:
-    call = queued.request.inflight.call
-    call.batching = [*(call.batching or ()), text]

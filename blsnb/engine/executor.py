@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import time
 import weakref
@@ -21,6 +22,8 @@ from blsnb.tensors.ref import TensorRef
 
 _now = time.monotonic_ns
 _execution_numbers = itertools.count(1)
+number_execution = functools.partial(next, _execution_numbers)
+"""Returns the number of an execution to come."""
 _ZERO_COPY = "BLSNB_ZERO_COPY"
 _TRUE = ("1", "true", "yes", "on")
 
@@ -52,6 +55,7 @@ class Executor:
         instance: ModelInstance,
         inflights: list[Inflight],
         root: RootRequest | None = None,
+        number: int = 0,
     ) -> list[Held]:
         """Run ``execute`` for a batch, and answer it; give the instance back.
 
@@ -60,6 +64,8 @@ class Executor:
         root
             The life of this execution, where it serves several requests from
             outside; else that of the only one.
+        number
+            Of the execution; a new one if 0.
 
         Raises
         ------
@@ -67,7 +73,8 @@ class Executor:
             All that it serves has ended.
         """
         __tracebackhide__ = True
-        execution = Execution(instance, inflights, next(_execution_numbers), root)
+        number = number or number_execution()
+        execution = Execution(instance, inflights, number, root)
         instance.execution = execution
         requests = self._begin(execution)
         try:
@@ -88,18 +95,18 @@ class Executor:
         """Make the requests as the model sees them, and note who executes them."""
         instance, inflights = execution.instance, execution.inflights
         start = _now()
-        total = 0
+        total = asked = 0
         for inflight in inflights:
             inputs = inflight.message.inputs
             size = inputs[0].shape[0] if self._batching and inputs else 1
             total += size
+            asked += not inflight.filler
             inflight.execution = execution
             inflight.batch_size, inflight.execution_size = size, 0
             inflight.requested = inflight.requested or self._outputs
             call = inflight.call
             call.instance = instance.name
             call.execution = execution.number
-            call.batch = len(inflights)
             call.compute_start_ns = start
         leader = next(inflight for inflight in inflights if not inflight.filler)
         leader.execution_size = total
@@ -107,6 +114,7 @@ class Executor:
         ready = _now()
         for inflight in inflights:
             inflight.call.compute_input_end_ns = ready
+            inflight.call.batch = asked
         return requests
 
     def _receive(self, instance: ModelInstance, inflight: Inflight) -> InferenceRequest:

@@ -52,12 +52,15 @@ class Start(NamedTuple):
     ----------
     batch
         What the queue calls it.
+    number
+        Of the execution.
     """
 
     inflights: list[Inflight]
     seats: list[Seat]
     place: Place
     batch: Any
+    number: int
 
 
 class Moves(NamedTuple):
@@ -243,7 +246,9 @@ class QueueScheduler:
         failure: BaseException | None = None
         try:
             instance = self._pool.fill(start.place)
-            requests = self._executor.execute(instance, start.inflights, root)
+            requests = self._executor.execute(
+                instance, start.inflights, root, start.number
+            )
         except BaseException as error:
             failure = error
             if root is None:

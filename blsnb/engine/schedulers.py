@@ -52,7 +52,7 @@ class Schedulers:
         """
         queue: Queue | None = None
         if config.scheduling == "dynamic_batching":
-            queue = DynamicQueue(config, pool)
+            queue = DynamicQueue(config, pool, statistics)
         elif config.scheduling == "sequence_batching":
             read = partial(_initial_state, pool)
             log = pool.instances[0].backend.log

@@ -8,7 +8,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from blsnb.engine import hang
-from blsnb.engine.dynamic_queue import Arrivals, say_why
+from blsnb.engine.dynamic_queue import Arrivals
+from blsnb.engine.executor import number_execution
 from blsnb.engine.inflight import Inflight
 from blsnb.engine.pool import InstancePool
 from blsnb.engine.queue_scheduler import Moves, Seat, Start
@@ -122,7 +123,8 @@ class SequenceQueue:
 
     def _start(self, batch: SequenceBatch[Seat]) -> Start:
         members = [queued for queued in batch.members if queued is not None]
-        say_why(members, batch)
+        number = number_execution()
+        self._statistics.batching.start(members, batch, number)
         seats = [queued.request for queued in members]
         for seat in seats:
             self._extend(seat.inflight, ready=True)
@@ -131,7 +133,8 @@ class SequenceQueue:
             self._null(first) if queued is None else queued.request.inflight
             for queued in batch.members
         ]
-        return Start(inflights, seats, self._pool.claim(batch.instance), batch)
+        place = self._pool.claim(batch.instance)
+        return Start(inflights, seats, place, batch, number)
 
     def _extend(self, inflight: Inflight, ready: bool) -> None:
         """Add the control and state tensors that the model gets besides its inputs."""

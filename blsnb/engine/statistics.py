@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from typing import Any
 
+from blsnb.engine.batching import BatchingCounts, ModelBatching
 from blsnb.trace.events import Call
 
 _PHASES = ("compute_input", "compute_infer", "compute_output")
@@ -68,6 +69,8 @@ class ModelStatistics:
         self._mates = _Sums()
         """Requests that another led through ``execute``: no executions of their own."""
         self._batches: dict[int, _Sums] = {}
+        self.batching = BatchingCounts()
+        """What the model's batcher did, if it has one."""
 
     def add(
         self, call: Call, batch_size: int, failed: bool, execution_size: int
@@ -183,6 +186,21 @@ class ModelStatistics:
             ],
             "memory_usage": [],
         }
+
+    def batched(self, batcher: str) -> ModelBatching:
+        """Return how the requests were batched.
+
+        Parameters
+        ----------
+        batcher
+            The part of the configuration that the model's batcher comes from; empty
+            if it has none: then each request is an execution.
+        """
+        if batcher:
+            return self.batching.taken(self._name, self._version, batcher)
+        sizes = {size: sums.count for size, sums in sorted(self._batches.items())}
+        requests = {1: sum(sizes.values())} if sizes else {}
+        return ModelBatching(self._name, self._version, "", sizes, requests)
 
     def _successes(self) -> _Sums:
         """Return what was executed and did not fail."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Generic, NamedTuple
 
 from blsnb.scheduling.queued import Queued, T
+from blsnb.scheduling.reason import Reason
 
 
 class Batch(NamedTuple, Generic[T]):
@@ -13,15 +14,15 @@ class Batch(NamedTuple, Generic[T]):
     Parameters
     ----------
     sent_because
-        Why it left now and with no more than these, in words.
+        Why it left now and with no more than these.
     left_out
-        Who stood behind it and was not taken, each with the reason in words; the
+        Who stood behind it and was not taken, each with the reason; the
         first few dozen where many wait.
     """
 
     members: tuple[Queued[T], ...]
-    sent_because: str
-    left_out: tuple[tuple[Queued[T], str], ...] = ()
+    sent_because: Reason
+    left_out: tuple[tuple[Queued[T], Reason], ...] = ()
 
 
 class Decision(NamedTuple, Generic[T]):

@@ -10,6 +10,7 @@ from typing import Any
 from blsnb.model.config import ModelConfig
 from blsnb.scheduling.equal_inputs import EqualInputs
 from blsnb.scheduling.policy_queue import US
+from blsnb.scheduling.reason import Cause, Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +64,16 @@ class BatchRules:
         above = bisect_right(self.preferred, size)
         return self.preferred[above % len(self.preferred)]
 
-    def excess(self, size: int) -> str:
+    def excess(self, size: int) -> Reason:
         """Say that one more is too much."""
-        if size > self.max_size:
-            return f"the next would make {size} of at most {self.max_size}"
-        return f"the next would make {size}, preferred are {self.largest_preferred}"
+        most = f" of at most {self.max_size}"
+        if size <= self.max_size:
+            most = f", preferred are {self.largest_preferred}"
+        return Reason(Cause.TOO_LARGE, f"the next would make {size}{most}")
 
-    def reached(self, size: int) -> str:
+    def reached(self, size: int) -> Reason:
         """Say that a batch has a size that it is sent with."""
         if size == self.max_size:
-            return f"the largest size {size} was reached"
-        return f"the preferred size {size} was reached"
+            return Reason(Cause.LARGEST_SIZE, f"the largest size {size} was reached")
+        words = f"the preferred size {size} was reached"
+        return Reason(Cause.PREFERRED_SIZE, words)

@@ -232,7 +232,7 @@ class DynamicBatcher(Generic[T]):
             self._sleep(Asleep.A_START, now_ns)
 
     def _take(self, gathered: Gathered) -> None:
-        if not gathered.joining:
+        if gathered.because is None:
             return
         if not self._batch.members:
             self._formed.append(self._batch)

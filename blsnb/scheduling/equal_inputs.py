@@ -7,6 +7,7 @@ from typing import Any
 
 from blsnb.model.config import ModelConfig
 from blsnb.scheduling.queued import Queued
+from blsnb.scheduling.reason import Cause, Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +42,18 @@ class EqualInputs:
             any(tensor.optional for tensor in config.inputs),
         )
 
-    def difference(self, first: Queued[Any], other: Queued[Any]) -> str:
-        """Return why a request cannot follow the first of a batch; empty if it can."""
+    def difference(self, first: Queued[Any], other: Queued[Any]) -> Reason | None:
+        """Return why a request cannot follow the first of a batch; None if it can."""
         if self.same_set and first.shapes.keys() != other.shapes.keys():
-            return f"has other inputs: {_names(other)} instead of {_names(first)}"
+            words = f"has other inputs: {_names(other)} instead of {_names(first)}"
+            return Reason(Cause.OTHER_INPUTS, words)
         for name in sorted(self.names & first.shapes.keys() & other.shapes.keys()):
             wanted, found = first.shapes[name], other.shapes[name]
             if tuple(wanted) != tuple(found):
-                return (
-                    f"shape of {name} differs: {list(found)} instead of {list(wanted)}"
-                )
-        return ""
+                shapes = f"{list(found)} instead of {list(wanted)}"
+                words = f"shape of {name} differs: {shapes}"
+                return Reason(Cause.SHAPE_DIFFERS, words)
+        return None
 
 
 def _names(queued: Queued[Any]) -> str:

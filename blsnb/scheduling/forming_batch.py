@@ -9,9 +9,12 @@ from typing import Generic
 from blsnb.scheduling.batch import Batch
 from blsnb.scheduling.batch_rules import BatchRules
 from blsnb.scheduling.queued import Queued, T
+from blsnb.scheduling.reason import Cause, Reason
 
 MOST_LEFT_OUT = 64
 """How many of those behind a batch are named in it."""
+_UNTOLD = Reason(Cause.INSTANCE_FREE, "")
+_BEHIND = Reason(Cause.BEHIND_ANOTHER, "came behind one that did not fit")
 
 
 class FormingBatch(Generic[T]):
@@ -30,14 +33,14 @@ class FormingBatch(Generic[T]):
     def __init__(self, rules: BatchRules) -> None:
         self._rules = rules
         self.members: list[Queued[T]] = []
-        self.because = ""
+        self.because = _UNTOLD
         # An instance has it, or has looked at it: it does not grow any more.
         self.started = False
         # The next in line has other inputs: nothing is merged with this batch.
         self.mismatched = False
 
     def __repr__(self) -> str:
-        return f"<FormingBatch of {len(self.members)}: {self.because}>"
+        return f"<FormingBatch of {len(self.members)}: {self.because.words}>"
 
     @property
     def size(self) -> int:
@@ -49,16 +52,17 @@ class FormingBatch(Generic[T]):
         """When the first of its requests came."""
         return min(queued.enqueued_ns for queued in self.members)
 
-    def extend(self, members: Iterable[Queued[T]], because: str) -> None:
+    def extend(self, members: Iterable[Queued[T]], because: Reason) -> None:
         """Let more requests in."""
         self.members += members
         self.because = because
 
-    def misfit(self, queued: Queued[T]) -> str:
-        """Return why a request cannot join; empty if it can."""
+    def misfit(self, queued: Queued[T]) -> Reason | None:
+        """Return why a request cannot join; None if it can."""
         total = self.size + queued.size
         if total > self._rules.max_size:
-            return f"would make {total} of at most {self._rules.max_size}"
+            words = f"would make {total} of at most {self._rules.max_size}"
+            return Reason(Cause.TOO_LARGE, words)
         return self._rules.equal.difference(self.members[0], queued)
 
     def meets(self, other: FormingBatch[T], now_ns: int) -> bool:
@@ -80,11 +84,13 @@ class FormingBatch(Generic[T]):
 
     def sent(self, behind: Iterable[Queued[T]]) -> Batch[T]:
         """Return the batch as it leaves; behind it stand these, in order."""
-        left_out: list[tuple[Queued[T], str]] = []
+        had_left = Reason(
+            Cause.BATCH_HAD_LEFT, f"the batch had left: {self.because.words}"
+        )
+        left_out: list[tuple[Queued[T], Reason]] = []
         blocked = False
         for queued in islice(behind, MOST_LEFT_OUT):
-            misfit = "" if blocked else self.misfit(queued)
-            reason = "came behind one that did not fit" if blocked else misfit
-            left_out.append((queued, reason or f"the batch had left: {self.because}"))
-            blocked = blocked or bool(misfit)
+            reason = _BEHIND if blocked else self.misfit(queued)
+            left_out.append((queued, reason or had_left))
+            blocked = reason is not None
         return Batch(tuple(self.members), self.because, tuple(left_out))

@@ -9,8 +9,10 @@ from blsnb.scheduling.batch_rules import BatchRules
 from blsnb.scheduling.forming_batch import FormingBatch
 from blsnb.scheduling.policy_queue import US, Waiting
 from blsnb.scheduling.queued import Queued, T
+from blsnb.scheduling.reason import Cause, Reason
 
-_NO_DELAY = "there is no delay, and an instance was free"
+_NO_DELAY = Reason(Cause.INSTANCE_FREE, "there is no delay, and an instance was free")
+_NO_BATCHES = Reason(Cause.NOT_BATCHING, "the model does not batch")
 
 
 class Gathered(NamedTuple):
@@ -23,7 +25,7 @@ class Gathered(NamedTuple):
     frozen
         Whether nobody may join it after them.
     because
-        Why these and now, in words.
+        Why these and now; None where none joins.
     wait_ns
         When to look again where none joins yet; None for no such time.
     next_size
@@ -32,7 +34,7 @@ class Gathered(NamedTuple):
 
     joining: int
     frozen: bool
-    because: str = ""
+    because: Reason | None = None
     wait_ns: int | None = None
     next_size: int | None = None
 
@@ -66,9 +68,9 @@ class Gathering(Generic[T]):
         self._before = batch.size
         self._pending = _Prefix()
         self._best = _Prefix()
-        self._best_because = ""
+        self._best_because: Reason | None = None
         self._frozen = False
-        self._stopped = ""
+        self._stopped: Reason | None = None
         self._oldest_ns: int | None = None
         self._deadline_ns: int | None = None
 
@@ -98,8 +100,9 @@ class Gathering(Generic[T]):
             self._stopped = rules.excess(total)
         elif difference := rules.equal.difference(self._first, queued):
             self._batch.mismatched = True
-            self._stopped = f"the next is different: {difference}"
-        return not self._stopped
+            words = f"the next is different: {difference.words}"
+            self._stopped = Reason(difference.cause, words)
+        return self._stopped is None
 
     def _join(self, waiting: Waiting[T]) -> None:
         count, size = self._pending
@@ -148,14 +151,16 @@ class Gathering(Generic[T]):
             wait_ns = min(wait_ns, self._deadline_ns + 1)
         return Gathered(0, self._frozen, wait_ns=wait_ns, next_size=next_size)
 
-    def _enough(self) -> str:
-        if self._rules.largest_preferred:
-            return f"{self._total} is no less than the largest preferred size"
-        return "the model does not batch"
+    def _enough(self) -> Reason:
+        if not self._rules.largest_preferred:
+            return _NO_BATCHES
+        words = f"{self._total} is no less than the largest preferred size"
+        return Reason(Cause.PREFERRED_SIZE, words)
 
 
-def _delay_over(rules: BatchRules) -> str:
-    return f"the delay of {rules.delay_ns // US} µs was over"
+def _delay_over(rules: BatchRules) -> Reason:
+    words = f"the delay of {rules.delay_ns // US} µs was over"
+    return Reason(Cause.DELAY_OVER, words)
 
 
 def _earlier(known_ns: int | None, other_ns: int) -> int:

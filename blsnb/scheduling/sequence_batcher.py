@@ -10,6 +10,7 @@ from blsnb.model.config import ModelConfig
 from blsnb.scheduling.forming_batch import MOST_LEFT_OUT
 from blsnb.scheduling.policy_queue import US
 from blsnb.scheduling.queued import Queued, T
+from blsnb.scheduling.reason import Cause, Reason
 from blsnb.scheduling.sequence_direct import DirectInstance, DirectRules
 from blsnb.scheduling.sequence_instance import Instance, LeftOut, Look
 from blsnb.scheduling.sequence_oldest import OldestInstance
@@ -31,15 +32,15 @@ class SequenceBatch(NamedTuple, Generic[T]):
         By slot; None for a null request, which has the shapes of the first that is
         none.
     sent_because
-        Why it leaves now, in words.
+        Why it leaves now.
     left_out
-        Who waits and was not taken, each with the reason in words; the first few
+        Who waits and was not taken, each with the reason; the first few
         dozen where many wait.
     """
 
     instance: int
     members: tuple[Queued[T] | None, ...]
-    sent_because: str
+    sent_because: Reason
     left_out: tuple[LeftOut[T], ...] = ()
 
 
@@ -85,7 +86,8 @@ class SequenceBatcher(Generic[T]):
         self._model = config.name
         slot_count = max(1, config.max_batch_size)
         if batching.HasField("oldest"):
-            slot_count = batching.oldest.max_candidate_sequences
+            # Without a number Triton takes that of `direct`.
+            slot_count = batching.oldest.max_candidate_sequences or slot_count
         idle_ns = batching.max_sequence_idle_microseconds * US
         self._places: Places[T] = Places(
             config.name, idle_ns, instance_count, slot_count
@@ -203,7 +205,8 @@ class SequenceBatcher(Generic[T]):
     def _backlogged(self) -> Iterator[LeftOut[T]]:
         backlog = self._places.backlog
         if len(backlog):
-            reason = f"its sequence waits in the backlog: {self._taken()}"
+            words = f"its sequence waits in the backlog: {self._taken()}"
+            reason = Reason(Cause.BACKLOG, words)
             yield from ((turn.queued, reason) for turn in backlog)
 
     def _taken(self) -> str:

@@ -13,6 +13,7 @@ from blsnb.model.config import ModelConfig
 from blsnb.scheduling.equal_inputs import EqualInputs
 from blsnb.scheduling.policy_queue import US
 from blsnb.scheduling.queued import Queued, T
+from blsnb.scheduling.reason import Cause, Reason
 from blsnb.scheduling.sequence_instance import (
     ONE_AT_A_TIME,
     InstanceBatch,
@@ -23,6 +24,10 @@ from blsnb.scheduling.sequence_places import Places
 from blsnb.scheduling.sequence_rules import SequenceId
 from blsnb.scheduling.sequence_slots import Slot
 from blsnb.scheduling.sequence_turns import Line, Turn, requests, take_out
+
+_AT_ONCE = Reason(
+    Cause.INSTANCE_FREE, "its instance is idle: slots with a request run at once"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +106,7 @@ class DirectInstance(Generic[T]):
         if not ready:
             return Look()
         because, wake_ns = self._because(ready, now_ns)
-        if not because:
+        if because is None:
             return Look(wake_ns=wake_ns)
         members = self._members(ready)
         return Look(InstanceBatch(members, because, self._left_out(members)))
@@ -114,19 +119,23 @@ class DirectInstance(Generic[T]):
                     line.popleft()
                 self._places.release(Slot(self._number, number), line)
 
-    def _because(self, ready: list[int], now_ns: int) -> tuple[str, int | None]:
-        """Return why to run now; else nothing, and when to run at the latest."""
+    def _because(
+        self, ready: list[int], now_ns: int
+    ) -> tuple[Reason | None, int | None]:
+        """Return why to run now; else None, and when to run at the latest."""
         rules = self._rules
         if not rules.delay_ns or not rules.utilization:
-            return "its instance is idle: slots with a request run at once", None
+            return _AT_ONCE, None
         said = f"{len(ready)} of {len(self._lines)} slots have a request"
         if rules.filled(len(ready), len(self._lines)):
-            return f"{said}: minimum_slot_utilization is {rules.utilization:g}", None
+            words = f"{said}: minimum_slot_utilization is {rules.utilization:g}"
+            return Reason(Cause.SLOTS_FILLED, words), None
         oldest_ns = min(self._front(slot).queued.enqueued_ns for slot in ready)
         due_ns = oldest_ns + rules.delay_ns + 1
         if now_ns >= due_ns:
-            return f"{said}, and the delay of {rules.delay_ns // US} µs was over", None
-        return "", due_ns
+            words = f"{said}, and the delay of {rules.delay_ns // US} µs was over"
+            return Reason(Cause.DELAY_OVER, words), None
+        return None, due_ns
 
     def _members(self, ready: list[int]) -> tuple[Queued[T] | None, ...]:
         first = self._front(ready[0]).queued
@@ -152,7 +161,8 @@ class DirectInstance(Generic[T]):
                 if taken or place:
                     yield turn.queued, ONE_AT_A_TIME
                 else:
-                    yield turn.queued, self._rules.equal.difference(first, turn.queued)
+                    difference = self._rules.equal.difference(first, turn.queued)
+                    yield turn.queued, difference or ONE_AT_A_TIME
 
     def _front(self, slot: int) -> Turn[T]:
         turn = self._lines[slot][0]

@@ -6,13 +6,16 @@ from collections.abc import Iterable, Iterator
 from typing import Generic, NamedTuple, Protocol
 
 from blsnb.scheduling.queued import Queued, T
+from blsnb.scheduling.reason import Cause, Reason
 from blsnb.scheduling.sequence_rules import SequenceId
 from blsnb.scheduling.sequence_turns import Turn
 
-ONE_AT_A_TIME = "stands behind another request of its slot: one at a time"
+ONE_AT_A_TIME = Reason(
+    Cause.ONE_AT_A_TIME, "stands behind another request of its slot: one at a time"
+)
 
-LeftOut = tuple[Queued[T], str]
-"""A request that stays, and why, in words."""
+LeftOut = tuple[Queued[T], Reason]
+"""A request that stays, and why."""
 
 
 class InstanceBatch(NamedTuple, Generic[T]):
@@ -27,7 +30,7 @@ class InstanceBatch(NamedTuple, Generic[T]):
     """
 
     members: tuple[Queued[T] | None, ...]
-    sent_because: str
+    sent_because: Reason
     left_out: Iterator[LeftOut[T]]
 
 

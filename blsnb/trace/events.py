@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from blsnb.tensors.ref import TensorRef
 
 if TYPE_CHECKING:
+    from blsnb.trace.batching import Batching
     from blsnb.trace.responses import ResponseLog
 
 
@@ -68,6 +69,24 @@ class Origin(NamedTuple):
     """Lines of the cell above the first of the source."""
 
 
+class RequestFields(NamedTuple):
+    """What a request says beside its inputs: enough to make it again."""
+
+    version: int = -1
+    """The version asked for; -1 leaves the choice to the server."""
+    correlation_id: int | str = 0
+    flags: int = 0
+    """1 for the start of a sequence, 2 for its end."""
+    timeout_us: int = 0
+    priority: int = 0
+    parameters: tuple[tuple[str, bool | int | float | str], ...] = ()
+    """Names and values."""
+
+
+PLAIN = RequestFields()
+"""What most requests say."""
+
+
 class ModelInfo(NamedTuple):
     """Which model a call ran on, as far as a view must know."""
 
@@ -115,8 +134,10 @@ class Call:
         "parent",
         "queue_start_ns",
         "request_end_ns",
+        "request_fields",
         "request_id",
         "request_start_ns",
+        "requested_outputs",
         "responses",
     )
 
@@ -126,15 +147,18 @@ class Call:
         self.index = index
         self.instance = ""
         self.request_id = ""
+        self.request_fields = PLAIN
+        self.requested_outputs: tuple[str, ...] = ()
+        """Names of the outputs asked for; empty for all of them."""
         self.flags = 0
         self.line = 0
         """Line of the caller's source that made the call; 0 if not known."""
         self.execution = 0
         """Number of the ``execute`` that ran it; calls of a batch share it."""
         self.batch = 0
-        """How many requests its ``execute`` was for."""
-        self.batching: list[str] | None = None
-        """Why it was executed with these others, and not with those before it."""
+        """How many requests its ``execute`` was for; 0 if it came to none."""
+        self.batching: list[Batching] | None = None
+        """Of a batching model: why it was executed with whom, and not with others."""
         self.request_start_ns = 0
         self.queue_start_ns = 0
         self.compute_start_ns = 0

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from blsnb.tensors.ref import TensorRef
+from blsnb.trace.batching import Batching
 from blsnb.trace.events import (
     Activity,
     Call,
     CallFlag,
     LogLine,
     ModelInfo,
+    RequestFields,
     ResponseEvent,
 )
 from blsnb.trace.folding import FoldedCalls
@@ -33,12 +35,17 @@ class Span:
     """Index in ``Trace.models``."""
     instance: str
     request_id: str
+    request_fields: RequestFields
+    requested_outputs: tuple[str, ...]
+    """Names of the outputs asked for; empty for all of them."""
     flags: CallFlag
     line: int
     execution: int
+    """Number of the ``execute`` that ran it; see `Trace.batch_mates`."""
     batch: int
-    batching: tuple[str, ...]
-    """Why it was executed with others, or without: of a batching model only."""
+    """How many requests that was for, of all runs; 0 if it came to none."""
+    batching: tuple[Batching, ...]
+    """Of a batching model: why it left with whom, and not with those before it."""
     request_start_ns: int
     queue_start_ns: int
     compute_start_ns: int
@@ -109,6 +116,20 @@ class Trace:
             if span.parent >= 0:
                 rows[span.parent].append(span.index)
         return tuple(map(tuple, rows))
+
+    def batch_mates(self, row: int) -> tuple[int, ...]:
+        """Return the other calls of this run that the same ``execute`` answered."""
+        span = self.spans[row]
+        together = self._executions.get((span.model, span.execution), ())
+        return tuple(mate for mate in together if mate != row)
+
+    @cached_property
+    def _executions(self) -> dict[tuple[int, int], list[int]]:
+        rows: dict[tuple[int, int], list[int]] = {}
+        for span in self.spans:
+            if span.execution:
+                rows.setdefault((span.model, span.execution), []).append(span.index)
+        return rows
 
     @property
     def roots(self) -> tuple[int, ...]:
@@ -199,6 +220,8 @@ def _span(
         model=number[call.model],
         instance=call.instance,
         request_id=call.request_id,
+        request_fields=call.request_fields,
+        requested_outputs=call.requested_outputs,
         flags=flags,
         line=call.line,
         execution=call.execution,

@@ -8,9 +8,12 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import stage
+
+from .clients import Clients
 
 
 class Interrupt:
@@ -55,3 +58,11 @@ def ctrl_c() -> Iterator[Interrupt]:
     yield interrupt
     gc.enable()
     interrupt.join()
+
+
+@pytest.fixture
+def clients(server):
+    """Some threads."""
+    with ThreadPoolExecutor(16) as pool:
+        yield Clients(server, pool)
+        stage.events["go"].set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -14,32 +14,8 @@ from cells import HEAD, cell
 
 from blsnb import InferenceError, Run, Server, WouldHang
 
-SUMS = cell(
-    """
-    stage.seen.append(len(requests))
-    if x_of(request).flat[0] < 0:
-        stage.events["busy"].set()
-        stage.events["go"].wait(10)
-    if x_of(request).flat[0] > 90:
-        raise ValueError("too large")
-    return [reply(x_of(each) * 2) for each in requests]
-    """
-)
-FAN_OUT = cell(
-    """
-    calls = [
-        pb_utils.InferenceRequest(
-            model_name="sums",
-            inputs=[pb_utils.Tensor("X", x_of(request) + number)],
-            requested_output_names=["Y"],
-        ).async_exec()
-        for number in range(4)
-    ]
-    answers = [answer_of(answer) for answer in await asyncio.gather(*calls)]
-    return [reply(np.concatenate(answers))]
-    """,
-    asynchronous=True,
-)
+from .clients import FAN_OUT, SUMS, batching, x
+
 BUSY = {"X": np.array([[-1]], np.float32)}
 PLAIN = """
 input { name: "X" data_type: TYPE_FP32 dims: [ -1 ] }
@@ -47,66 +23,10 @@ output { name: "Y" data_type: TYPE_FP32 dims: [ -1 ] }
 """
 
 
-def batching(settings: str = "", size: int = 4) -> str:
-    """Return a configuration with a dynamic batcher."""
-    return f"""
-max_batch_size: {size}
-input {{ name: "X" data_type: TYPE_FP32 dims: [ 1 ] }}
-output {{ name: "Y" data_type: TYPE_FP32 dims: [ 1 ] }}
-dynamic_batching {{ {settings} }}
-"""
-
-
-def x(number: float) -> dict[str, np.ndarray]:
-    """Return a request's inputs: a batch of one."""
-    return {"X": np.array([[number]], np.float32)}
-
-
 def row_of(server: Server) -> dict[str, Any]:
     """Return the statistics of the batching model."""
     (row,) = server.statistics("sums")["model_stats"]
     return row
-
-
-class Clients:
-    """Clients that ask a model at the same time."""
-
-    def __init__(self, server: Server, pool: ThreadPoolExecutor) -> None:
-        self.server = server
-        self._pool = pool
-
-    def busy(self) -> Future[Run]:
-        """Keep the only instance busy until ``stage.events["go"]`` is set."""
-        answer = self.ask(-1)
-        assert stage.events["busy"].wait(10)
-        return answer
-
-    def ask(self, number: float, **options: object) -> Future[Run]:
-        """Ask, and return once the request stands in the queue."""
-        waiting = self.waiting
-        answer = self._pool.submit(self.server.infer, "sums", x(number), **options)
-        while self.waiting == waiting and not answer.done():
-            if number < 0:
-                break
-        return answer
-
-    @property
-    def waiting(self) -> int:
-        """How many requests wait."""
-        row = next(
-            line
-            for line in self.server.metrics().splitlines()
-            if line.startswith("nv_inference_pending_request_count{")
-        )
-        return int(row.split()[-1])
-
-
-@pytest.fixture
-def clients(server):
-    """Some threads."""
-    with ThreadPoolExecutor(16) as pool:
-        yield Clients(server, pool)
-        stage.events["go"].set()
 
 
 def test_calls_of_one_execute_are_batched(server):
@@ -320,27 +240,3 @@ def test_a_debugger_works_in_the_batch_of_one_client(server):
     server.infer("sums", x(1))
 
     assert [threading.current_thread()] == stage.seen
-
-
-def test_why_a_request_was_batched_is_recorded(server, clients):
-    """With whom it left and why, and with whom it did not and why."""
-    server.define(
-        "sums",
-        SUMS,
-        config=batching().replace("dims: [ 1 ]", "dims: [ -1 ]"),
-    )
-    clients.busy()
-    first = clients.ask(1)
-    pool = ThreadPoolExecutor(1)
-    wide = {"X": np.array([[1, 2]], np.float32)}
-    second = pool.submit(server.infer, "sums", wide)
-    while clients.waiting < 2:
-        pass
-    stage.events["go"].set()
-
-    assert first.result(10).trace.spans[0].batching
-    assert any(
-        "shape of X differs: [2] instead of [1]" in reason
-        for reason in second.result(10).trace.spans[0].batching
-    )
-    pool.shutdown()

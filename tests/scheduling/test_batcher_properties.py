@@ -159,9 +159,11 @@ def test_asking_more_often_changes_nothing(settings, requests, step_ms):
 def test_who_stays_behind_is_told_why(settings, requests):
     """All that stand behind a batch, none that is in it, none without a reason."""
     for batch in run(settings[0], requests).batches:
-        assert batch.sent_because
+        assert batch.sent_because.words
         members = {queued.request.name for queued in batch.members}
-        left = {queued.request.name: reason for queued, reason in batch.left_out}
+        left = {
+            queued.request.name: reason.words for queued, reason in batch.left_out
+        }
         assert not members & left.keys()
         assert all(left.values())
 

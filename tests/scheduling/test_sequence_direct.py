@@ -92,7 +92,7 @@ def test_a_delay_alone_delays_nothing():
 
     assert 0 == stage.calls[0].at_ms
     assert "its instance is idle: slots with a request run at once" == (
-        stage.calls[0].batch.sent_because
+        stage.calls[0].batch.sent_because.words
     )
 
 
@@ -106,7 +106,7 @@ def test_too_few_ready_slots_wait_for_the_delay_of_the_oldest():
     assert ["0: a1 b1"] == stage.groups()
     assert 150 < stage.calls[0].at_ms < 150.1
     assert "2 of 4 slots have a request, and the delay of 150000 µs was over" == (
-        stage.calls[0].batch.sent_because
+        stage.calls[0].batch.sent_because.words
     )
 
 
@@ -121,7 +121,7 @@ def test_enough_ready_slots_run_before_the_delay():
     assert ["0: a1 b1 c1", "0: a2"] == stage.groups()
     assert [40, 180] == [int(call.at_ms) for call in stage.calls]
     assert "3 of 4 slots have a request: minimum_slot_utilization is 0.75" == (
-        stage.calls[0].batch.sent_because
+        stage.calls[0].batch.sent_because.words
     )
 
 
@@ -141,7 +141,7 @@ def test_a_request_of_another_shape_gives_way_to_a_null_request():
     assert ["0: a3", "0: - b2 -", "0: - - c2"] == stage.groups()[3:]
     ((left, reason),) = stage.calls[1].batch.left_out
     assert "b1" == left.request.name
-    assert "shape of D differs: [2] instead of [1]" == reason
+    assert "shape of D differs: [2] instead of [1]" == reason.words
 
 
 def test_ragged_inputs_may_differ():
@@ -181,7 +181,8 @@ def test_who_stays_behind_is_told_why():
     stage.play()
 
     reasons = {
-        left.request.name: reason for left, reason in stage.calls[1].batch.left_out
+        left.request.name: reason.words
+        for left, reason in stage.calls[1].batch.left_out
     }
     assert {
         "a3": "stands behind another request of its slot: one at a time",

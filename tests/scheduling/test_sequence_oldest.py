@@ -36,7 +36,7 @@ def test_two_sequences_run_in_one_call_without_null_requests():
 
     assert ["0: s1 s2 s3", "0: c b"] == stage.groups()
     assert [100, 400] == [round(call.at_ms) for call in stage.calls]
-    assert "the delay of 100000 µs was over" == stage.calls[1].batch.sent_because
+    assert "the delay of 100000 µs was over" == stage.calls[1].batch.sent_because.words
 
 
 def test_the_largest_batch_leaves_at_once():
@@ -71,7 +71,7 @@ def test_without_delay_what_came_meanwhile_runs_together():
     assert 1 == len(stage.calls[1].batch.left_out)
     ((left, reason),) = stage.calls[1].batch.left_out
     assert "b2" == left.request.name
-    assert "stands behind another request of its slot: one at a time" == reason
+    assert "stands behind another request of its slot: one at a time" == reason.words
 
 
 def test_the_next_of_an_executed_sequence_joins_what_was_formed_ahead():
@@ -94,7 +94,9 @@ def test_candidates_beyond_the_batch_size_are_taken_in_turn():
     stage.play()
 
     assert ["0: s1", "0: s2 s3", "0: e1", "0: s4"] == stage.groups()
-    reasons = dict((q.request.name, why) for q, why in stage.calls[1].batch.left_out)
+    reasons = dict(
+        (q.request.name, why.words) for q, why in stage.calls[1].batch.left_out
+    )
     assert {
         "s4": "its sequence waits in the backlog: slots are taken by sequences 1, 2, 3"
     } == reasons
@@ -182,3 +184,13 @@ def test_a_request_cancelled_in_the_batcher_lets_its_sequence_go_on():
 
     assert "CANCELLED" == stage.answer("a1")
     assert ["0: a2", "0: b1"] == stage.groups()
+
+
+def test_without_a_number_of_candidates_there_is_one_a_row():
+    """As many as with `direct`; who comes then waits for a place."""
+    stage = Stage(config_of("oldest { }", batch=2))
+    starts(stage, 0, 1, 2, 3)
+    stage.send(500, "end", 1, end=True)
+    stage.play()
+
+    assert ["0: s1", "0: s2", "0: end", "0: s3"] == stage.groups()

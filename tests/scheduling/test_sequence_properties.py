@@ -183,5 +183,5 @@ def test_who_waits_at_a_call_is_left_out_with_a_reason(scene):
         left = [queued.request.name for queued, _ in call.batch.left_out]
         assert len(set(left)) == len(left)
         assert not set(left) & set(call.names)
-        assert all(reason for _, reason in call.batch.left_out)
-        assert call.batch.sent_because
+        assert all(reason.words for _, reason in call.batch.left_out)
+        assert call.batch.sent_because.words

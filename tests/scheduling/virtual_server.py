@@ -56,12 +56,12 @@ class Outcome:
 
     def because(self, position: int) -> str:
         """Why one of the batches left."""
-        return self.batches[position].sent_because
+        return self.batches[position].sent_because.words
 
     def left_out(self, position: int) -> dict[int, str]:
         """Who was not taken into one of the batches, and why."""
         pairs = self.batches[position].left_out
-        return {queued.request.name: reason for queued, reason in pairs}
+        return {queued.request.name: reason.words for queued, reason in pairs}
 
 
 def model(

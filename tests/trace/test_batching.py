@@ -1,0 +1,47 @@
+"""What is kept of a call's batches while it waits."""
+
+from __future__ import annotations
+
+from blsnb.trace.batching import Batching, added
+
+
+def kept(*new: Batching) -> list[Batching]:
+    """Return what is known of a call after all this."""
+    known: list[Batching] | None = None
+    for each in new:
+        known = added(known, each)
+    return known or []
+
+
+def behind(execution: int) -> Batching:
+    """Return why a call was not part of an execution."""
+    return Batching(execution, False, "one at a time", "stands behind another")
+
+
+def test_the_same_reason_again_is_counted():
+    """The last execution is named, and how many were like it."""
+    [entry] = kept(behind(3), behind(4), behind(7))
+
+    assert (7, 3) == (entry.execution, entry.times)
+    assert "not with execution 7 and 2 before: stands behind another" == str(entry)
+
+
+def test_other_reasons_are_kept_in_order():
+    """Each on its own; what it joined comes last, and is said without a number."""
+    wide = Batching(5, False, "shape differs", "shape of X differs: [3]")
+    joined = Batching(6, True, "delay over", "the delay of 5 µs was over")
+
+    assert [behind(4), wide, joined] == kept(behind(4), wide, joined)
+    assert "not with execution 4: stands behind another" == str(behind(4))
+    assert "the delay of 5 µs was over" == str(joined)
+
+
+def test_a_call_that_waits_for_ever_keeps_the_beginning_and_the_end():
+    """However many executions pass it by, each for a reason of its own."""
+    passing = [Batching(n, False, "shape differs", f"[{n}]") for n in range(10_000)]
+
+    entries = kept(*passing)
+
+    assert 16 == len(entries)
+    assert [0, 1, 2] == [entry.execution for entry in entries[:3]]
+    assert [9998, 9999] == [entry.execution for entry in entries[-2:]]
