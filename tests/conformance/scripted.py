@@ -55,7 +55,8 @@ class TritonPythonModel:
         inputs = {}
         for tensor in request.inputs():
             array = tensor.as_numpy()
-            values = array.tolist() if request.request_id() else None
+            known = request.request_id() or tensor.name() != "X"
+            values = array.tolist() if known else None
             inputs[tensor.name()] = [str(array.dtype), list(array.shape), values]
         fields = [request.request_id(), request.correlation_id(), request.flags()]
         return [*fields, dict(sorted(inputs.items()))]
@@ -122,6 +123,7 @@ class Scene:
         dims: str = "1",
         ragged: str = "",
         source: str = ACCOUNT,
+        files: Mapping[str, bytes] | None = None,
     ) -> None:
         self.target = target
         self.name = name
@@ -132,7 +134,7 @@ class Scene:
         self.size = size
         self.futures: dict[str, Future[Any]] = {}
         self._pool = ThreadPoolExecutor(64)
-        write(target, name, config, source)
+        write(target, name, config, source, files)
         self.failure: Failure | None = target.load(name)
 
     def __enter__(self) -> Scene:
