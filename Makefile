@@ -30,8 +30,8 @@ test: $(VENV)/.test triton ## run the tests, in minutes
 test-all: $(VENV)/.test triton ## run the tests, with the long hunts
 	$(BIN)/python -m pytest
 
-bench: $(VENV)/.test triton ## measure, side by side with a real server
-	@$(BIN)/python -m benchmarks
+bench: $(VENV)/.test triton ## measure, side by side with a real server; ONLY=name for a part
+	@$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY))
 
 js: js/node_modules/.package-lock.json ## rebuild the view's JavaScript
 	@$(NPM) run build

@@ -9,8 +9,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from benchmarks.sides import Sides
 
-def facts() -> dict[str, Any]:
+
+def facts(sides: Sides) -> dict[str, Any]:
     """Return the facts of this machine and this environment, now."""
     return {
         "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -21,6 +23,8 @@ def facts() -> dict[str, Any]:
         "python": platform.python_version(),
         "blsnb": version("blsnb"),
         "numpy": version("numpy"),
+        "triton": sides.triton.version if sides.triton else None,
+        "triton_python": sides.env.python_version if sides.env else None,
     }
 
 

@@ -1,0 +1,80 @@
+"""How well eight calls at once to one model run side by side."""
+
+from __future__ import annotations
+
+import functools
+import runpy
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from benchmarks.goal import Goal
+from benchmarks.repository import MODELS
+from benchmarks.rounds import medians
+from benchmarks.row import Row
+from benchmarks.sides import TIMESTAMPS, TRITON, Sides
+
+COUNT, ROUNDS = 8, 10
+POOL = "a thread pool of 8"
+WORKS = {
+    "waits": "execute waits 20 ms",
+    "hashes": "execute hashes 8 MB",
+}
+
+
+def run(sides: Sides) -> list[Row]:
+    """Measure with eight instances and with one."""
+    rows = [row for work in WORKS for row in _beside_a_pool(sides, work)]
+    return [*rows, _one_after_the_other(sides)]
+
+
+def _beside_a_pool(sides: Sides, work: str) -> list[Row]:
+    what = f"8 async_exec(), 8 instances, {WORKS[work]}"
+    subjects = {
+        name: functools.partial(_fan_out, sides, name, f"{work}_8", COUNT)
+        for name in (TIMESTAMPS, TRITON)
+        if name == TIMESTAMPS or sides.triton
+    }
+    with ThreadPoolExecutor(COUNT) as pool:
+        found = medians({POOL: lambda: _pooled(pool, _work(work))} | subjects, ROUNDS)
+    ours, pooled = found[TIMESTAMPS] / 1e6, found[POOL] / 1e6
+    rows = [Row(what, ours, "ms", pooled, POOL, Goal(1.15))]
+    if TRITON in found:
+        rows.append(Row(what, ours, "ms", found[TRITON] / 1e6, goal=Goal(1)))
+    return rows
+
+
+def _one_after_the_other(sides: Sides) -> Row:
+    found = medians(
+        {
+            count: functools.partial(_fan_out, sides, TIMESTAMPS, "waits_1", count)
+            for count in (1, COUNT)
+        },
+        ROUNDS,
+    )
+    return Row(
+        f"8 async_exec(), 1 instance, {WORKS['waits']}",
+        found[COUNT] / 1e6,
+        "ms",
+        found[1] / 1e6,
+        "one call",
+        Goal(least=7.5),
+    )
+
+
+def _fan_out(sides: Sides, side: str, model: str, count: int) -> list[float]:
+    asked = {"MODEL": model, "CONCURRENCY": count, "CALLS": 1}
+    answer = getattr(sides, side).ask("measure_fan_out", **asked)
+    return answer["NANOSECONDS"].tolist()
+
+
+def _work(model: str) -> Callable[[], object]:
+    """Return what the model's ``execute`` does."""
+    return runpy.run_path(str(MODELS / model / "1" / "model.py"))["work"]
+
+
+def _pooled(pool: ThreadPoolExecutor, work: Callable[[], object]) -> list[float]:
+    start = time.perf_counter_ns()
+    for done in [pool.submit(work) for _ in range(COUNT)]:
+        done.result()
+    return [time.perf_counter_ns() - start]
