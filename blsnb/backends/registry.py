@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 from collections.abc import Callable
 from typing import NamedTuple, cast
 
@@ -75,6 +74,9 @@ def _is_missing(error: Exception, package: str) -> bool:
 
 
 def _entry_point(name: str) -> Callable[[], Backend] | None:
+    # Slow to import, and needed for this alone.
+    import importlib.metadata
+
     for found in importlib.metadata.entry_points(group=GROUP, name=name):
         return cast("Callable[[], Backend]", found.load())
     return None

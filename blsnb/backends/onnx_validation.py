@@ -1,0 +1,205 @@
+"""What Triton refuses where a configuration and an ONNX model's file disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+from blsnb.backends.backend import BackendError
+from blsnb.backends.onnx_tensors import CONFIGURABLE, TensorInfo, Tensors, written
+from blsnb.model.config import ModelConfig, TensorSpec
+from blsnb.model.schema import data_type_name, schema
+from blsnb.tensors.dtypes import Shape
+
+_BOOLEAN = ("CONTROL_SEQUENCE_START", "CONTROL_SEQUENCE_END", "CONTROL_SEQUENCE_READY")
+_TYPED = ("CONTROL_SEQUENCE_CORRID",)
+
+
+def check_tensors(
+    config: ModelConfig, inputs: Tensors, overridable: Tensors, outputs: Tensors
+) -> None:
+    """Refuse a configuration that is not of this model.
+
+    Parameters
+    ----------
+    overridable
+        Initializers of the model that a request may give.
+
+    Raises
+    ------
+    BackendError
+        With Triton's text.
+
+    References
+    ----------
+    onnxruntime_backend: src/onnxruntime.cc, ModelInstanceState::ValidateInputs,
+    ValidateOutputs, ValidateBooleanSequenceControl, ValidateTypedSequenceControl
+    """
+    _refuse_unsupported(config)
+    controls = list(_controls(config))
+    for name, data_type in controls:
+        _check_control(config, name, data_type, inputs)
+    expected = len(controls) + sum(not spec.optional for spec in config.inputs)
+    if expected != len(inputs):
+        _refuse(
+            f"unable to load model '{config.name}', configuration expects {expected} "
+            f"inputs, model provides {len(inputs)}"
+        )
+    for spec in config.inputs:
+        _check_input(config, spec, inputs | overridable)
+    for spec in config.outputs:
+        info = _found(spec, outputs, "output")
+        _check_type(config, spec, info, "output")
+        _check_dims(config, spec, info, exactly=True)
+
+
+def _refuse_unsupported(config: ModelConfig) -> None:
+    message = config.message
+    ragged = any(spec.allow_ragged_batch for spec in config.inputs)
+    if ragged or message.batch_input or message.batch_output:
+        raise BackendError(
+            "blsnb's onnxruntime has no ragged batches",
+            "UNSUPPORTED",
+            "Triton has allow_ragged_batch, batch_input and batch_output.",
+        )
+    if message.sequence_batching.state:
+        raise BackendError(
+            "blsnb's onnxruntime keeps no implicit state",
+            "UNSUPPORTED",
+            "Triton has sequence_batching { state }.",
+        )
+
+
+def _controls(config: ModelConfig) -> Iterator[tuple[str, str]]:
+    """Yield name and data type of each sequence control, in Triton's order."""
+    kinds = schema().ModelSequenceBatching.Control.Kind
+    for wanted in (*_BOOLEAN, *_TYPED):
+        for field in config.message.sequence_batching.control_input:
+            for control in field.control:
+                if kinds.Name(control.kind) == wanted:
+                    yield field.name, _control_type(control, wanted)
+
+
+def _control_type(control: Any, kind: str) -> str:
+    if kind in _TYPED:
+        return data_type_name(control.data_type)
+    if control.int32_false_true:
+        return "TYPE_INT32"
+    return "TYPE_FP32" if control.fp32_false_true else "TYPE_BOOL"
+
+
+def _check_control(
+    config: ModelConfig, name: str, data_type: str, inputs: Tensors
+) -> None:
+    info = inputs.get(name)
+    if info is None:
+        raise BackendError(
+            f"configuration specified sequence control '{name}', but model does not "
+            "provide that input"
+        )
+    subject = f"unable to load model '{config.name}', sequence control '{name}'"
+    dims = info.dims[1 if config.max_batch_size else 0 :]
+    if dims != (1,):
+        _refuse(f"{subject} in model has dims {written(dims)} but dims [1] is expected")
+    if data_type != info.data_type:
+        _refuse(
+            f"{subject}, the model expects data-type {info.onnx_type} but the model "
+            f"configuration specifies data-type {data_type}"
+        )
+
+
+def _check_input(config: ModelConfig, spec: TensorSpec, known: Tensors) -> None:
+    if spec.optional and config.max_batch_size:
+        _refuse(
+            f"unable to load model '{config.name}', optional input '{spec.name}' is "
+            "not supported for models that support batching"
+        )
+    info = _found(spec, known, "input")
+    _check_type(config, spec, info, "input")
+    _check_dims(config, spec, info, exactly=False)
+
+
+def _found(spec: TensorSpec, known: Tensors, way: str) -> TensorInfo:
+    if spec.name not in known:
+        _refuse(
+            f"unexpected inference {way} '{spec.name}', allowed {way}s are: "
+            f"{', '.join(sorted(known))}"
+        )
+    return known[spec.name]
+
+
+def _check_type(
+    config: ModelConfig, spec: TensorSpec, info: TensorInfo, way: str
+) -> None:
+    if spec.data_type not in CONFIGURABLE:
+        raise BackendError(
+            f"unsupported datatype {spec.data_type} for {way} '{spec.name}' for model "
+            f"'{config.name}'"
+        )
+    if spec.data_type != info.data_type:
+        # Of an output, too, Triton says input.
+        _refuse(
+            f"unable to load model '{config.name}', configuration expects datatype "
+            f"{spec.data_type} for input '{spec.name}', model provides "
+            f"{info.triton_type}"
+        )
+
+
+def _check_dims(
+    config: ModelConfig, spec: TensorSpec, info: TensorInfo, exactly: bool
+) -> None:
+    dims = inner_dims(spec)
+    if info.dims:
+        _compare(config, spec.name, info.dims, dims, exactly)
+    elif any(dim != 1 for dim in dims):
+        _refuse(
+            f"unable to load model '{config.name}', scalar tensor '{spec.name}', "
+            "should only provide 1 in the model configuration when the model doesn't "
+            f"support batching. Model configuration provided: {written(dims)}."
+        )
+
+
+def inner_dims(spec: TensorSpec) -> Shape:
+    """Return the dims of a tensor as the model has them, without the batch."""
+    return spec.dims if spec.reshape is None else spec.reshape
+
+
+def _compare(
+    config: ModelConfig, name: str, model: Shape, dims: Shape, exactly: bool
+) -> None:
+    """Refuse other dims than the model's.
+
+    References
+    ----------
+    onnxruntime_backend: src/onnxruntime_utils.cc, CompareDimsSupported
+    """
+    subject = f"model '{config.name}', tensor '{name}':"
+    batching = config.max_batch_size > 0
+    if batching and model[0] != -1:
+        _refuse(
+            f"{subject} for the model to support batching the shape should have at "
+            "least 1 dimension and the first dimension must be -1; but shape expected "
+            f"by the model is {written(model)}"
+        )
+    whole = (-1, *dims) if batching else dims
+    alike = len(model) == len(whole) and all(
+        mine == theirs or (mine == -1 and not exactly)
+        for mine, theirs in zip(model, whole, strict=True)
+    )
+    if alike:
+        return
+    explained = "(shape "
+    if batching:
+        explained = (
+            "(an initial batch dimension because max_batch_size > 0 followed by the "
+            "explicit tensor shape, making complete shape "
+        )
+    _refuse(
+        f"{subject} the model expects {len(model)} dimensions (shape {written(model)}) "
+        f"but the model configuration specifies {len(whole)} dimensions {explained}"
+        f"{written(whole)})"
+    )
+
+
+def _refuse(text: str) -> NoReturn:
+    raise BackendError(text, "INVALID_ARG")

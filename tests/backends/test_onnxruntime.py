@@ -1,0 +1,538 @@
+"""ONNX models run as on Triton: completed from their file, batched, refused.
+
+The real server that the tests have is built without this backend, so that no answer
+of it can be compared: what is expected here is read from the backend's source.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from cells import cell
+
+import blsnb.backends
+from blsnb.backends.backend import BackendError
+from blsnb.backends.onnx_session import session_options
+from blsnb.backends.onnxruntime import OnnxRuntime
+from blsnb.errors import InferenceError, ModelLoadError
+from blsnb.model.config import parse_pbtxt
+from blsnb.model.normalise import normalise
+from blsnb.pb_utils.message import RequestMessage
+from blsnb.tensors.dtypes import BY_DATATYPE
+from blsnb.tensors.ref import freeze
+
+from . import onnx_models as onnx
+
+FP32 = BY_DATATYPE["FP32"]
+X = {"X": np.array([[1, 2]], np.float32)}
+
+
+def load(server, data, config=None, name="leaf"):
+    """Write a model of an ONNX file, and load it."""
+    files = {"1/model.onnx": data}
+    if config is not None:
+        files["config.pbtxt"] = config
+    return server.change(name, files)
+
+
+def refusal(server, data, config=None):
+    """Return the reason for which a model does not load."""
+    with pytest.raises(ModelLoadError) as caught:
+        load(server, data, config)
+    prefix = "load failed for model 'leaf': version 1 is at UNAVAILABLE state: "
+    assert caught.value.message.startswith(prefix)
+    return caught.value.message.removeprefix(prefix).removesuffix(";\n")
+
+
+def test_a_file_is_a_model_without_a_configuration(server):
+    """It batches up to 4 where the first dimension varies, dynamically; by two."""
+    status = load(server, onnx.add_sub())
+    config = server.config("leaf")
+    run = server.infer("leaf", {name: [[3, 2]] for name in "AB"})
+
+    assert ("A:FP32[2]", "B:FP32[2]") == status.inputs
+    assert ("SUM:FP32[2]", "DIFFERENCE:FP32[2]") == status.outputs
+    assert (4, 2) == (status.max_batch_size, status.instance_count)
+    assert [4] == config["dynamic_batching"]["preferred_batch_size"]
+    assert ("onnxruntime", "onnxruntime_onnx", "model.onnx") == (
+        config["backend"],
+        config["platform"],
+        config["default_model_filename"],
+    )
+    assert {"DIFFERENCE": [[0, 0]], "SUM": [[6, 4]]} == {
+        name: array.tolist() for name, array in run.outputs.items()
+    }
+    assert ["DIFFERENCE", "SUM"] == list(run.outputs)
+
+
+@pytest.mark.parametrize(
+    ("dims", "config", "expected"),
+    [
+        (("b", 2), "max_batch_size: 8", (8, (2,), None, "dynamic_batching")),
+        (("b", 2), "max_batch_size: 1", (1, (2,), None, "")),
+        (
+            ("b", 2),
+            "sequence_batching { direct {} }",
+            (4, (2,), None, "sequence_batching"),
+        ),
+        (("b",), "", (4, (1,), (), "dynamic_batching")),
+        ((3, 2), "", (0, (3, 2), None, "")),
+        ((3, "c"), "", (0, (3, -1), None, "")),
+        ((), "", (0, (1,), None, "")),
+    ],
+)
+def test_what_the_file_fills_in(tmp_path, dims, config, expected):
+    """Batch size, dims and scheduler follow from the shapes."""
+    (tmp_path / "model.onnx").write_bytes(onnx.identity(dims=dims))
+    written = normalise(parse_pbtxt(f"backend: 'onnxruntime' {config}"), model_name="m")
+    completed = OnnxRuntime().complete(written, tmp_path)
+    [spec] = completed.inputs
+
+    assert expected == (
+        completed.max_batch_size,
+        spec.dims,
+        spec.reshape,
+        completed.scheduling,
+    )
+
+
+def test_what_is_configured_is_not_filled_in(server):
+    """With inputs and outputs nothing is: a model that could batch does not."""
+    config = """
+input { name: 'X' data_type: TYPE_FP32 dims: [-1, 2] }
+output { name: 'Y' data_type: TYPE_FP32 dims: [-1, 2] }
+"""
+    status = load(server, onnx.identity(), config)
+
+    assert 0 == status.max_batch_size
+    assert [[1, 2], [3, 4]] == (
+        server.infer("leaf", {"X": [[1, 2], [3, 4]]})["Y"].tolist()
+    )
+
+
+@pytest.mark.parametrize(
+    ("element", "dtype"),
+    [
+        (onnx.FLOAT, "float32"),
+        (onnx.UINT8, "uint8"),
+        (onnx.INT8, "int8"),
+        (onnx.UINT16, "uint16"),
+        (onnx.INT16, "int16"),
+        (onnx.INT32, "int32"),
+        (onnx.INT64, "int64"),
+        (onnx.BOOL, "bool"),
+        (onnx.FLOAT16, "float16"),
+        (onnx.DOUBLE, "float64"),
+        (onnx.UINT32, "uint32"),
+        (onnx.UINT64, "uint64"),
+    ],
+)
+def test_every_type_passes_unchanged(server, element, dtype):
+    """As an array of the same type."""
+    load(server, onnx.identity(element, ("batch", 3)))
+    array = np.array([[0, 1, 1]], dtype)
+
+    answer = server.infer("leaf", {"X": array})["Y"]
+
+    assert (dtype, [[0, 1, 1]]) == (answer.dtype.name, answer.tolist())
+
+
+def test_texts_end_at_a_zero_byte(server):
+    """They are C's strings to ONNX Runtime."""
+    load(server, onnx.identity(onnx.STRING, ("batch", 2)))
+    texts = np.array([["grün", "a\0b"], ["", "c"]], np.object_)
+
+    answer = server.infer("leaf", {"X": texts})["Y"]
+
+    assert [["grün".encode(), b"a"], [b"", b"c"]] == answer.tolist()
+
+
+def test_a_scalar_has_one_element_outside(server):
+    """Its configuration must not have empty dims."""
+    load(server, onnx.identity(dims=()))
+
+    assert [5] == server.infer("leaf", {"X": np.array([5], np.float32)})["Y"].tolist()
+
+
+def test_a_model_may_be_a_folder(server):
+    """With a model.onnx in it, and what that refers to."""
+    server.change("leaf", {"1/model.onnx/model.onnx": onnx.identity()})
+
+    assert [[1, 2]] == server.infer("leaf", X)["Y"].tolist()
+
+
+def instance(tmp_path, data, config=""):
+    """Return an instance of a model."""
+    (tmp_path / "model.onnx").write_bytes(data)
+    backend = OnnxRuntime()
+    written = normalise(parse_pbtxt(f"backend: 'onnxruntime' {config}"), model_name="m")
+    completed = normalise(backend.complete(written, tmp_path), model_name="m")
+    return backend.instance(completed, completed.instance_names()[0], tmp_path)
+
+
+def request(*rows):
+    """Return a request with these rows."""
+    return RequestMessage("m", (freeze("X", np.array(rows, np.float32), FP32),))
+
+
+def test_requests_are_joined_at_the_batch_and_their_answers_parted(tmp_path):
+    """Each gets as many rows as it has sent."""
+    made = instance(tmp_path, onnx.identity())
+    requests = [request([1, 2]), request([3, 4], [5, 6]), request([7, 8])]
+
+    answers = made.execute(requests)
+
+    assert [[[1, 2]], [[3, 4], [5, 6]], [[7, 8]]] == [
+        response.outputs[0].view().tolist() for [response] in answers
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [
+        (5, "batch size 5 for 'm_0', max allowed is 4"),
+        (0, "a batch of size 0 has no answer"),
+    ],
+)
+def test_a_batch_that_no_scheduler_makes_is_refused(tmp_path, rows, text):
+    """As Triton's backend refuses it; one without rows would hang there."""
+    made = instance(tmp_path, onnx.identity())
+    empty = RequestMessage("m", (freeze("X", np.zeros((rows, 2), np.float32), FP32),))
+    with pytest.raises(BackendError, match=text):
+        made.execute([empty])
+
+
+def test_an_output_with_too_few_rows_is_an_error(tmp_path):
+    """Triton would read what lies behind it in memory."""
+    rows = onnx.node("Unique", ["X"], ["Y"])
+    data = onnx.model(
+        [rows],
+        [onnx.tensor("X", onnx.FLOAT, ("b",))],
+        [onnx.tensor("Y", onnx.FLOAT, ("u",))],
+    )
+    made = instance(tmp_path, data)
+    message = RequestMessage("m", (freeze("X", np.array([7, 7], np.float32), FP32),))
+    with pytest.raises(BackendError, match="'Y' has 1 rows for a batch of 2"):
+        made.execute([message])
+
+
+def test_calls_of_a_python_model_are_batched_and_traced(server):
+    """One execution for all, each with a span of its own below the caller's."""
+    load(
+        server,
+        onnx.identity(),
+        "max_batch_size: 4 dynamic_batching { preferred_batch_size: 3 "
+        "max_queue_delay_microseconds: 5000000 } instance_group { count: 1 }",
+    )
+    ask = """
+calls = [
+    pb_utils.InferenceRequest(
+        model_name="leaf",
+        inputs=[pb_utils.Tensor("X", x_of(request)[k : k + 1])],
+        requested_output_names=["Y"],
+    ).async_exec()
+    for k in range(3)
+]
+rows = [answer_of(answer) for answer in await asyncio.gather(*calls)]
+return [reply(np.concatenate(rows))]
+"""
+    io = "input { name: 'X' data_type: TYPE_FP32 dims: [3, 2] }"
+    io += io.replace("input", "output").replace("'X'", "'Y'")
+    server.define("caller", cell(ask, asynchronous=True), config=io)
+    rows = [[1, 2], [3, 4], [5, 6]]
+
+    run = server.infer("caller", {"X": rows})
+    spans = run.trace.spans
+
+    assert rows == run["Y"].tolist()
+    assert [(3, "leaf_0_0", 0)] * 3 == [
+        (span.batch, span.instance, span.parent) for span in spans[1:]
+    ]
+    assert 1 == len({span.execution for span in spans[1:]})
+    [row] = server.statistics("leaf")["model_stats"]
+    assert (3, 1) == (row["inference_count"], row["execution_count"])
+
+
+def test_an_error_of_onnx_runtime_is_told_as_tritons_backend_tells_it(server):
+    """Its number and its text; the model serves on."""
+    shapes = [onnx.tensor(n, onnx.FLOAT, ("a", n)) for n in "AB"]
+    data = onnx.model(
+        [onnx.node("MatMul", ["A", "B"], ["Y"])],
+        shapes,
+        [onnx.tensor("Y", onnx.FLOAT, ("a", "b"))],
+    )
+    load(server, data, "max_batch_size: 0")
+    with pytest.raises(InferenceError) as caught:
+        server.infer("leaf", {"A": [[1, 2, 3]], "B": [[1]]})
+    error = caught.value
+
+    assert "INTERNAL" == error.code
+    assert error.message.startswith(
+        "onnx runtime error 1: Non-zero status code returned while running MatMul node."
+    )
+    assert [[6]] == server.infer("leaf", {"A": [[2]], "B": [[3]]})["Y"].tolist()
+
+
+def test_dims_that_the_model_has_fixed_are_checked_by_onnx_runtime(server):
+    """Where the configuration lets more pass."""
+    config = """
+max_batch_size: 4
+input { name: 'X' data_type: TYPE_FP32 dims: 2 }
+output { name: 'Y' data_type: TYPE_FP32 dims: 2 }
+"""
+    load(server, onnx.identity(), config)
+    with pytest.raises(InferenceError, match=r"Expected \[-1,2\], got \[1,3\]"):
+        server.infer("leaf", {"X": [[1, 2, 3]]})
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (
+            b"garbage",
+            "Internal: onnx runtime error 7: Load model from {path} failed:"
+            "Protobuf parsing failed.",
+        ),
+        (
+            onnx.model(
+                [onnx.node("Nope", ["X"], ["Y"])],
+                [onnx.tensor("X", onnx.FLOAT, ("b",))],
+                [onnx.tensor("Y", onnx.FLOAT, ("b",))],
+            ),
+            "Internal: onnx runtime error 10: Load model from {path} failed:"
+            "This is an invalid model.",
+        ),
+        (
+            onnx.model(
+                [onnx.node("SequenceConstruct", ["X"], ["Y"])],
+                [onnx.tensor("X", onnx.FLOAT, ("b",))],
+                [onnx.sequence("Y")],
+            ),
+            "Unsupported: Unsupported ONNX Type 'ONNX_TYPE_SEQUENCE' for I/O 'Y', "
+            "expected 'ONNX_TYPE_TENSOR'.",
+        ),
+    ],
+)
+def test_a_file_that_is_no_such_model_is_refused(server, data, reason):
+    """At the load, with the backend's text."""
+    path = server.repository.private("leaf").version_dir(1) / "model.onnx"
+
+    assert refusal(server, data).startswith(reason.format(path=path))
+
+
+def test_a_missing_file_is_refused(server):
+    """Triton looks whether it is a folder first, and cannot tell."""
+    server.change("leaf", {"1/other": "x", "config.pbtxt": "backend: 'onnxruntime'"})
+    path = server.repository.private("leaf").version_dir(1)
+    with pytest.raises(ModelLoadError) as caught:
+        server.load("leaf")
+    assert f"Internal: failed to stat file {path}/model.onnx;" in caught.value.message
+    (path / "model.onnx").mkdir()
+    with pytest.raises(ModelLoadError) as caught:
+        server.load("leaf")
+    assert (
+        f"Unavailable: unable to find '{path}/model.onnx/model.onnx' for model "
+        "instance 'leaf';" in caught.value.message
+    )
+
+
+IO = """
+input { name: 'X' data_type: TYPE_FP32 dims: 2 }
+output { name: 'Y' data_type: TYPE_FP32 dims: 2 }
+"""
+CONTROL = """
+max_batch_size: 4
+sequence_batching {{ control_input {{ name: '{name}' control {{
+  kind: {kind} {how} }} }} }}
+"""
+START = {"kind": "CONTROL_SEQUENCE_START", "how": "fp32_false_true: [0, 1]"}
+UNABLE = "Invalid argument: unable to load model 'leaf', "
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        (
+            "max_batch_size: 4",
+            "Invalid argument: autofill failed for model 'leaf': model does not "
+            "support batching while non-zero max_batch_size is specified",
+        ),
+        (
+            IO,
+            "Invalid argument: model 'leaf', tensor 'X': the model expects 2 "
+            "dimensions (shape [3,2]) but the model configuration specifies 1 "
+            "dimensions (shape [2])",
+        ),
+        (
+            f"max_batch_size: 4 {IO}",
+            "Invalid argument: model 'leaf', tensor 'X': for the model to support "
+            "batching the shape should have at least 1 dimension and the first "
+            "dimension must be -1; but shape expected by the model is [3,2]",
+        ),
+        (
+            IO.replace("2", "[3, 2]")
+            .replace("'X'", "'Z'")
+            .replace("FP3[3, 2]", "FP32"),
+            "Invalid argument: unexpected inference input 'Z', allowed inputs are: X",
+        ),
+        (
+            "input { name: 'X' data_type: TYPE_INT8 dims: [3, 2] }",
+            f"{UNABLE}configuration expects datatype TYPE_INT8 for input 'X', model "
+            "provides TYPE_FP32",
+        ),
+        (
+            "input { name: 'X' data_type: TYPE_BF16 dims: [3, 2] }",
+            "Internal: unsupported datatype TYPE_BF16 for input 'X' for model 'leaf'",
+        ),
+        (
+            "output { name: 'Y' data_type: TYPE_STRING dims: [3, 2] }",
+            f"{UNABLE}configuration expects datatype TYPE_STRING for input 'Y', model "
+            "provides TYPE_FP32",
+        ),
+        (
+            "output { name: 'Y' data_type: TYPE_FP32 dims: [3, -1] }",
+            "Invalid argument: model 'leaf', tensor 'Y': the model expects 2 "
+            "dimensions (shape [3,2]) but the model configuration specifies 2 "
+            "dimensions (shape [3,-1])",
+        ),
+        (
+            "output { name: 'Q' data_type: TYPE_FP32 dims: [3, 2] }",
+            "Invalid argument: unexpected inference output 'Q', allowed outputs are: Y",
+        ),
+        (
+            "input [{ name: 'X' data_type: TYPE_FP32 dims: [3, 2] }, "
+            "{ name: 'Z' data_type: TYPE_FP32 dims: 1 }]",
+            f"{UNABLE}configuration expects 2 inputs, model provides 1",
+        ),
+        (
+            "instance_group { kind: KIND_GPU }",
+            "Invalid argument: instance group leaf_0 of model leaf has kind KIND_GPU "
+            "but no GPUs are available",
+        ),
+        (
+            "parameters { key: 'execution_mode' value { string_value: '2' } }",
+            "Invalid argument: Invalid configuration value provided. Expected values "
+            "for  execution_mode are 0 or 1 but got 2 .",
+        ),
+        (
+            "parameters { key: 'intra_op_thread_count' value { string_value: 'x' } }",
+            "Invalid argument: failed to convert 'x' to integral number",
+        ),
+        (
+            "parameters { key: 'enable_mem_arena' value { string_value: 'maybe' } }",
+            "Invalid argument: failed to convert 'maybe' to boolean",
+        ),
+        (
+            "optimization { execution_accelerators { cpu_execution_accelerator { name: "
+            "'openvino' } } }",
+            "Invalid argument: unknown Execution Accelerator 'openvino' is requested",
+        ),
+        (
+            "input { name: 'X' data_type: TYPE_FP32 dims: [3, 2] allow_ragged_batch: "
+            "true }",
+            "Unsupported: blsnb's onnxruntime has no ragged batches",
+        ),
+    ],
+)
+def test_a_configuration_that_is_not_of_the_model_is_refused(server, config, reason):
+    """In the words of Triton's backend."""
+    assert reason == refusal(server, onnx.identity(dims=(3, 2)), config)
+
+
+@pytest.mark.parametrize(
+    ("name", "how", "reason"),
+    [
+        (
+            "NOPE",
+            START,
+            "Internal: configuration specified sequence control 'NOPE', but model does "
+            "not provide that input",
+        ),
+        (
+            "X",
+            START,
+            f"{UNABLE}sequence control 'X' in model has dims [2] but dims [1] is "
+            "expected",
+        ),
+        (
+            "S",
+            {"kind": "CONTROL_SEQUENCE_CORRID", "how": "data_type: TYPE_UINT64"},
+            f"{UNABLE}sequence control 'S', the model expects data-type FLOAT but the "
+            "model configuration specifies data-type TYPE_UINT64",
+        ),
+    ],
+)
+def test_sequence_controls_must_be_inputs_of_the_model(server, name, how, reason):
+    """With one element of the configured type."""
+    config = CONTROL.format(name=name, **how) + IO
+
+    assert reason == refusal(server, controlled(), config)
+
+
+def controlled():
+    """Return a model that adds the sequence's start to its input."""
+    return onnx.model(
+        [onnx.node("Add", ["X", "S"], ["Y"])],
+        [
+            onnx.tensor("X", onnx.FLOAT, ("b", 2)),
+            onnx.tensor("S", onnx.FLOAT, ("b", 1)),
+        ],
+        [onnx.tensor("Y", onnx.FLOAT, ("b", 2))],
+    )
+
+
+def test_a_sequences_controls_reach_the_model(server):
+    """The start is 1 for the first request, and 0 for the next."""
+    load(server, controlled(), CONTROL.format(name="S", **START) + IO)
+    first = server.infer("leaf", X, correlation_id=7, sequence_start=True)
+    next_one = server.infer("leaf", X, correlation_id=7, sequence_end=True)
+
+    assert [[[2, 3]], [[1, 2]]] == [first["Y"].tolist(), next_one["Y"].tolist()]
+
+
+def test_an_initializer_may_be_given_where_the_model_does_not_batch(server):
+    """It is an optional input; without it the model's own value counts."""
+    data = onnx.model(
+        [onnx.node("Add", ["X", "BIAS"], ["Y"])],
+        [onnx.tensor("X", onnx.FLOAT, (2,)), onnx.tensor("BIAS", onnx.FLOAT, (2,))],
+        [onnx.tensor("Y", onnx.FLOAT, (2,))],
+        [onnx.initializer("BIAS", [10, 20])],
+    )
+    bias = "input { name: 'BIAS' data_type: TYPE_FP32 dims: 2 optional: true }"
+    load(server, data, IO + bias)
+
+    x = np.array([1, 2], np.float32)
+    assert [11, 22] == server.infer("leaf", {"X": x})["Y"].tolist()
+    assert [2, 4] == server.infer("leaf", {"X": x, "BIAS": x})["Y"].tolist()
+
+
+def test_threads_are_bounded_by_the_cores():
+    """All instances share them, unless the configuration says how many."""
+    said = "parameters { key: 'intra_op_thread_count' value { string_value: ' 7x' } }"
+    counts = [
+        session_options(parse_pbtxt(text), instances).intra_op_num_threads
+        for text, instances in (("", 10_000), (said, 10_000))
+    ]
+
+    assert [1, 7] == counts
+    assert session_options(parse_pbtxt(""), 1).intra_op_num_threads >= 1
+
+
+def test_without_the_package_the_load_fails_with_the_remedy(server, monkeypatch):
+    """Triton's text for a backend that is not there."""
+    for name in list(sys.modules):
+        if name.startswith("blsnb.backends.onnx"):
+            monkeypatch.delitem(sys.modules, name)
+            monkeypatch.delattr(blsnb.backends, name.rpartition(".")[2])
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(ModelLoadError) as caught:
+        load(server, onnx.identity())
+
+    assert (
+        "unable to find backend library for backend 'onnxruntime', try specifying "
+        "runtime on the model configuration." in caught.value.message
+    )
+    assert "pip install 'blsnb[onnx]'" in caught.value.advice
+    assert "%triton standin leaf --zeros" in caught.value.advice
