@@ -1,0 +1,229 @@
+"""Which instance may execute next, by the resources that it needs and its turns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
+
+T = TypeVar("T", bound=Hashable)
+Given = Mapping[str, Mapping[int | None, int]]
+"""Counts by name and device; the device None stands for all of them."""
+
+_AT_FIRST = 2
+"""Executions that an instance begins with: Triton counts its set-up and warm-up."""
+
+
+class Resource(NamedTuple):
+    """What an instance needs while it executes; a global one has no device."""
+
+    name: str
+    device: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """The ``rate_limiter`` of an instance."""
+
+    resources: Mapping[Resource, int]
+    priority: int = 0
+
+
+class ResourceRefused(Exception):
+    """An instance could never execute, or the resources contradict each other."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class _Member:
+    """An instance: what it needs, and how often it executed."""
+
+    __slots__ = ("executions", "gone", "needs")
+
+    def __init__(self, needs: Needs) -> None:
+        self.needs = needs
+        self.executions = _AT_FIRST
+        self.gone = False
+
+    @property
+    def turn(self) -> int:
+        """The less, the sooner: priority 2 gets half the turns of 1."""
+        return self.executions * max(self.needs.priority, 1)
+
+
+class RateLimiter(Generic[T]):
+    """Decide which executions may begin; never wait, never start a thread.
+
+    An execution that is ready is staged. Whenever one is staged or has ended, the
+    first in the order of turns begins, if its resources are free; one at a time, and
+    nobody overtakes it, whatever the others need. Both are Triton's.
+
+    Parameters
+    ----------
+    given
+        The counts that the server has; if empty, of each resource the most that an
+        instance needs.
+
+    References
+    ----------
+    core: src/rate_limiter.cc, AttemptAllocation, OnRelease, ResourceManager
+    """
+
+    def __init__(self, given: Given) -> None:
+        self._given = given
+        self._members: dict[Hashable, _Member] = {}
+        self._limits: dict[Resource, int] = {}
+        self._used: Counter[Resource] = Counter()
+        self._staged: dict[T, Hashable] = {}
+        """Executions that are ready, and their instances, in the order of staging."""
+        self._running: dict[T, Hashable] = {}
+
+    def __repr__(self) -> str:
+        return (
+            f"<RateLimiter: {len(self._staged)} staged, {len(self._running)} running>"
+        )
+
+    def add(self, instances: Mapping[Hashable, Needs]) -> None:
+        """Take instances in, all of them or none.
+
+        Raises
+        ------
+        ResourceRefused
+            In Triton's words.
+        """
+        before = dict(self._members)
+        self._members.update((key, _Member(needs)) for key, needs in instances.items())
+        try:
+            self._update_limits()
+        except ResourceRefused:
+            self._members = before
+            self._update_limits()
+            raise
+
+    def remove(self, instances: Iterable[Hashable]) -> None:
+        """Forget instances, each when its executions have ended."""
+        for key in instances:
+            self._members[key].gone = True
+        self._forget()
+
+    def _forget(self) -> None:
+        busy = {*self._staged.values(), *self._running.values()}
+        gone = [key for key, each in self._members.items() if each.gone]
+        for key in gone:
+            if key not in busy:
+                del self._members[key]
+        if gone:
+            self._update_limits()
+
+    def stage(self, execution: T, instance: Hashable) -> list[T]:
+        """Note that an execution is ready; return those that begin now."""
+        self._staged[execution] = instance
+        return self._attempt()
+
+    def release(self, execution: T) -> list[T]:
+        """Note that an execution has ended; return those that begin now."""
+        instance = self._running.pop(execution)
+        self._used.subtract(self._members[instance].needs.resources)
+        begun = self._attempt()
+        if instance in self._staged.values():
+            # On Triton it is staged again only now, which counts for itself.
+            begun += self._attempt()
+        self._forget()
+        return begun
+
+    def withdraw(self, execution: T) -> list[T]:
+        """Forget an execution that does not take place; return those that begin."""
+        if execution in self._running:
+            return self.release(execution)
+        del self._staged[execution]
+        self._forget()
+        return self._attempt()
+
+    @property
+    def held_up_by(self) -> list[T]:
+        """The running executions that have what the first in line lacks."""
+        first = self._first()
+        if first is None:
+            return []
+        lacking = set(self._lacking(self._members[self._staged[first]].needs))
+        return [
+            execution
+            for execution, instance in self._running.items()
+            if lacking.intersection(self._members[instance].needs.resources)
+        ]
+
+    def _first(self) -> T | None:
+        staged = self._staged.items()
+        first = min(staged, key=lambda each: self._members[each[1]].turn, default=None)
+        return None if first is None else first[0]
+
+    def _attempt(self) -> list[T]:
+        first = self._first()
+        if first is None:
+            return []
+        member = self._members[self._staged[first]]
+        if any(True for _ in self._lacking(member.needs)):
+            return []
+        self._running[first] = self._staged.pop(first)
+        self._used.update(member.needs.resources)
+        member.executions += 1
+        return [first]
+
+    def _lacking(self, needs: Needs) -> Iterable[Resource]:
+        for resource, count in needs.resources.items():
+            if self._used[resource] + count > self._limits[resource]:
+                yield resource
+
+    # Limits ------------------------------------------------------------------
+
+    def _update_limits(self) -> None:
+        most: dict[Resource, int] = {}
+        for member in self._members.values():
+            for resource, count in member.needs.resources.items():
+                most[resource] = max(count, most.get(resource, 0))
+        _check_places(most)
+        self._limits = most
+        if self._given:
+            self._limits = {resource: self._limit(resource) for resource in most}
+            self._check_counts(most)
+
+    def _limit(self, resource: Resource) -> int:
+        """Return how much of a resource the server says that there is."""
+        counts = self._given.get(resource.name, {})
+        of_all = resource.device is None
+        fitting = (
+            count
+            for device, count in counts.items()
+            if of_all or device in (None, resource.device)
+        )
+        return max(fitting, default=0)
+
+    def _check_counts(self, most: Mapping[Resource, int]) -> None:
+        for resource in sorted(most, key=_in_order):
+            limit = self._limits[resource]
+            if most[resource] > limit:
+                raise ResourceRefused(
+                    f'Resource count for "{resource.name}" is limited to {limit} which '
+                    "will prevent scheduling of one or more model instances, the "
+                    f"minimum required count is {most[resource]}"
+                )
+
+
+def _check_places(resources: Iterable[Resource]) -> None:
+    """Refuse a name that stands for a global resource and for one of a device."""
+    named = sorted(resources, key=_in_order)
+    everywhere = {resource.name for resource in named if resource.device is None}
+    for resource in named:
+        if resource.device is not None and resource.name in everywhere:
+            raise ResourceRefused(
+                f'Resource "{resource.name}" is present as both global and '
+                "device-specific resource in the model configuration."
+            )
+
+
+def _in_order(resource: Resource) -> tuple[int, str]:
+    device = -1 if resource.device is None else resource.device
+    return device, resource.name
