@@ -42,6 +42,8 @@ class Columns:
     flags: Array
     line: Array
     execution: Array
+    batch: Array
+    """How many requests the ``execute`` of each was for."""
     responses: Array
     """Number of responses so far."""
     start_us: Array
@@ -107,6 +109,7 @@ def columns_of(trace: Trace, rows: Sequence[int] | None = None) -> Columns:
         flags=flags,
         line=_column(spans, "line", np.uint32),
         execution=_column(spans, "execution", np.uint32),
+        batch=_column(spans, "batch", np.uint32),
         responses=_responses(spans, flags),
         start_us=(opened[0] - start_ns) / 1000,
         phases=_phases(opened, ended),

@@ -6,12 +6,13 @@ import base64
 import functools
 import gzip
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 
 from blsnb.trace.spans import Trace
 from blsnb.views import embed, wire
+from blsnb.views.batches import executions
 from blsnb.views.callgraph import Box, call_graph
 from blsnb.views.columns import columns_of
 from blsnb.views.folded import folded_note
@@ -148,20 +149,25 @@ def still(trace: Trace, state: wire.State | None = None) -> str:
     columns = columns_of(trace)
     facts = ", ".join([heading(trace), *summary(trace, columns)])
     picture = base64.b64encode(snapshot(trace, state).encode()).decode()
-    rows = "".join(map(_table_row, call_graph(trace, columns).boxes))
+    boxes = call_graph(trace, columns).boxes
+    batched = executions(trace)
+    rows = "".join(_table_row(box, batched) for box in boxes)
     notes = [*folded_note(trace), *trace.remarks]
     said = "".join(f"<p>{_text(note)}</p>" for note in notes)
     return (
         f'<img alt="{_text(facts)}" style="max-width:100%" '
         f'src="data:image/svg+xml;base64,{picture}">'
         "<details><summary>Models</summary><table><thead><tr><th>model</th>"
-        "<th>calls</th><th>own time</th><th>errors</th></tr></thead>"
+        f"<th>calls</th>{'<th>executions</th>' if batched else ''}"
+        "<th>own time</th><th>errors</th></tr></thead>"
         f"<tbody>{rows}</tbody></table>{said}</details>"
     )
 
 
-def _table_row(box: Box) -> str:
-    cells = f"{box.calls:,}", time(box.own_us), f"{box.errors:,}"
+def _table_row(box: Box, batched: Mapping[int, int]) -> str:
+    cells = [f"{box.calls:,}", time(box.own_us), f"{box.errors:,}"]
+    if batched:
+        cells.insert(1, f"{batched[box.model]:,}" if box.model in batched else "")
     numbers = "".join(f"<td>{cell}</td>" for cell in cells)
     return f"<tr><td>{_text(box.name)}</td>{numbers}</tr>"
 

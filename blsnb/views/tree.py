@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Trace
+from blsnb.views import batches
 from blsnb.views.columns import columns_of
 from blsnb.views.folded import folded_note
 from blsnb.views.format import TIMES, counted, time, visible
@@ -32,7 +33,11 @@ def tree(trace: Trace) -> str:
         indent = "  " * (row.depth + 1)
         times = f" {TIMES}{len(calls):,}" if len(calls) > 1 else ""
         words = [f"{names[row.model]}{times}", time(float(durations[calls].sum()))]
+        together = batches.batches(trace, calls)
+        words += [together] if together else []
         below = _notes(trace, calls)
+        apart = batches.left_out(trace, calls)
+        below += [f"~ {apart}"] if apart else []
         errors = [call for call in calls if failed[call]]
         if errors:
             words.append(f"{len(errors):,} failed")

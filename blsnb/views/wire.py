@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from blsnb.trace.batching import Batching
 from blsnb.trace.events import CallFlag, ModelInfo
 from blsnb.trace.spans import Span, Trace
 from blsnb.views.buffer import Buffer
@@ -22,6 +23,7 @@ HEIGHT = 480
 _TEXT = 4096
 _SOURCE = 256 << 10
 _LOG_LINES = 100
+_RUNS = 8
 # Of all errors and logs together; beyond it texts are cut to their beginning.
 _TEXTS = 512 << 10
 _BEGINNING = 200
@@ -155,6 +157,7 @@ def _place(
         placed[name] = buffer.add_column(phase, "f4")
     placed["line"] = buffer.add_column(columns.line, "u4")
     placed["execution"] = buffer.add_column(columns.execution, "u4")
+    placed["batch"] = buffer.add_column(columns.batch, "u4")
     sent = [
         (row, (response.ns - span.request_start_ns) / 1000)
         for row, span in zip(rows, spans, strict=True)
@@ -224,6 +227,7 @@ def _texts(
         "codes": texts.codes,
         "notes": texts.notes,
         "logs": texts.logs,
+        "batching": texts.batching,
         "request_ids": texts.request_ids,
         "tensors": {},
     }
@@ -239,6 +243,7 @@ class _Texts:
         self.codes: dict[str, str] = {}
         self.notes: dict[str, list[str]] = {}
         self.logs: dict[str, list[list[Any]]] = {}
+        self.batching: dict[str, list[list[Any]]] = {}
         self.request_ids: dict[str, str] = {}
 
     def add(self, row: str, span: Span) -> None:
@@ -252,6 +257,13 @@ class _Texts:
             self.request_ids[row] = sendable(span.request_id, _BEGINNING)
         if span.logs:
             self.logs[row] = self._lines(span)
+        if span.batching:
+            self.batching[row] = list(map(self._entry, span.batching))
+
+    def _entry(self, entry: Batching) -> list[Any]:
+        runs = list(entry.runs[:_RUNS])
+        words = self._cut(entry.words)
+        return [entry.execution, entry.joined, entry.cause, words, runs, entry.times]
 
     def _lines(self, span: Span) -> list[list[Any]]:
         lines = [

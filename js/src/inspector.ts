@@ -1,5 +1,6 @@
 /** The inspector: everything about one call, or about all calls of a model or a fold. */
 
+import { batchFacts } from "./batching.ts";
 import { h } from "./dom.ts";
 import { count, counted, percent, time } from "./format.ts";
 import type { Selection, Session } from "./session.ts";
@@ -80,13 +81,13 @@ export class Inspector {
   #factsOf(selection: Selection | null): string {
     if (!selection) return "nothing";
     const { trace } = this.#session;
-    const { errors, logs, notes, run, tensors } = trace.header;
+    const { batching, errors, logs, notes, run, tensors } = trace.header;
     if (selection.kind !== "call") {
       const key = selection.kind === "fold" ? selection.key : selection.model;
       return `${selection.kind} ${key}\n${this.#calls(selection).length} ${trace.wall} ${run.state}`;
     }
     const { call } = selection;
-    const { flags, responses } = trace.calls;
+    const { batch, flags, responses } = trace.calls;
     const facts = [
       flags[call],
       trace.duration[call],
@@ -94,6 +95,8 @@ export class Inspector {
       errors[call],
       logs[call]?.length,
       notes[call],
+      batching[call]?.length,
+      batch[call],
       call in tensors,
     ];
     return `call ${call}\n${facts} ${run.state}`;
@@ -126,6 +129,7 @@ export class Inspector {
       // Who looks at a failure asks where first, others what.
       ...(failed ? source : []),
       ...(notes[call] ?? []).map((note) => h("p", { class: "note" }, note)),
+      ...this.#batch(call),
       this.#tensors.show(call),
       ...(failed ? [] : source),
       ...(logs[call]?.length ? logLines(logs[call]) : []),
@@ -171,7 +175,7 @@ export class Inspector {
       [header.instances[calls.instance[call]] ?? ""],
       [header.request_ids[call] ? `request ${header.request_ids[call]}` : ""],
     );
-    const batch = this.#shared(call);
+    const batch = batchFacts(trace, call)?.size ?? 0;
     if (batch > 1) chips.push([`batch of ${count(batch)}`]);
     if (trace.has(call, Flag.ASYNC)) chips.push(["async"]);
     if (trace.has(call, Flag.DECOUPLED)) chips.push([counted(calls.responses[call], "response")]);
@@ -182,13 +186,43 @@ export class Inspector {
     return chipList(chips);
   }
 
-  /** How many calls the same `execute` answered. */
-  #shared(call: number): number {
-    const { execution, model } = this.#session.trace.calls;
-    if (execution[call] === 0) return 1;
-    return execution.reduce(
-      (sum, each, k) => sum + (each === execution[call] && model[k] === model[call] ? 1 : 0),
-      0,
+  /** Why it was executed with these others, who can be selected, and why not with those before. */
+  #batch(call: number): HTMLElement[] {
+    const facts = batchFacts(this.#session.trace, call);
+    if (!facts) return [];
+    const { size, because, mates, others, apart } = facts;
+    const before = apart.flatMap(({ words, call: other }) => [
+      ...reason(words),
+      ...(other < 0 ? [] : [this.#link(other, `see ${this.#place(other)}`)]),
+    ]);
+    const hidden = mates.length - LISTED_CALLS;
+    return [
+      ...(size ? [h("h4", {}, "Batch", h("span", {}, counted(size, "request")))] : []),
+      ...reason(because && `left because ${because}`),
+      ...mates.slice(0, LISTED_CALLS).map((mate) => this.#link(mate, this.#place(mate))),
+      ...reason(hidden > 0 && `… ${counted(hidden, "more call")} of this run`),
+      ...reason(others && `with ${others}`),
+      ...(apart.length ? [h("h4", {}, "Not in a batch before"), ...before] : []),
+    ];
+  }
+
+  /** Which call of its model it is, and when it began. */
+  #place(call: number): string {
+    const { trace } = this.#session;
+    const model = trace.calls.model[call];
+    const before = trace.calls.model.subarray(0, call);
+    const number = before.reduce((sum, each) => sum + (each === model ? 1 : 0), 1);
+    return `${trace.name(call)} #${count(number)} at ${time(trace.start(call))}`;
+  }
+
+  /** What selects a call, with the time that it took. */
+  #link(call: number, place: string): HTMLElement {
+    const onclick = (): void => this.#session.select({ kind: "call", call }, { reveal: true });
+    return h(
+      "button",
+      { type: "button", class: "link", onclick, "data-focus": `call-${call}` },
+      h("span", {}, place),
+      h("span", {}, time(this.#session.trace.duration[call])),
     );
   }
 
@@ -218,18 +252,14 @@ export class Inspector {
 
   #links(heading: string, some: readonly number[], all: readonly number[]): HTMLElement[] {
     const { trace } = this.#session;
-    const link = (call: number): HTMLElement => {
-      const onclick = (): void => this.#session.select({ kind: "call", call }, { reveal: true });
-      const place = `#${count(all.indexOf(call) + 1)} at ${time(trace.start(call))}`;
-      return h(
-        "button",
-        { type: "button", class: "link", onclick, "data-focus": `call-${call}` },
-        h("span", {}, place),
-        h("span", {}, time(trace.duration[call])),
-      );
-    };
+    const link = (call: number): HTMLElement =>
+      this.#link(call, `#${count(all.indexOf(call) + 1)} at ${time(trace.start(call))}`);
     return [h("h4", {}, heading), ...some.slice(0, LISTED_CALLS).map(link)];
   }
+}
+
+function reason(words: string | false): HTMLElement[] {
+  return words ? [h("p", { class: "reason" }, words)] : [];
 }
 
 function chipList(chips: [string, string?][]): HTMLElement {

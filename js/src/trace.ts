@@ -36,6 +36,7 @@ export class Trace {
   #below: Int32Array;
   #critical: Set<number> | undefined;
   #concurrency: Steps | undefined;
+  #executions: Map<string, number[]> | undefined;
   #intervals = new Map<number, number[]>();
 
   constructor(store: Store) {
@@ -127,6 +128,30 @@ export class Trace {
     sums.child += child;
     sums.output += part("compute_output_us");
     sums.post += part("post_us");
+  }
+
+  /** The calls that the same `execute` of a model answered, this one among them. */
+  batch(call: number): readonly number[] {
+    return this.executed(this.calls.model[call], this.calls.execution[call]);
+  }
+
+  /** The calls that one `execute` of a model answered, in order; none of the execution 0. */
+  executed(model: number, execution: number): readonly number[] {
+    this.#executions ??= this.#byExecution();
+    return this.#executions.get(`${model} ${execution}`) ?? [];
+  }
+
+  #byExecution(): Map<string, number[]> {
+    const { model, execution } = this.calls;
+    const executions = new Map<string, number[]>();
+    for (let call = 0; call < this.n; call++) {
+      if (execution[call] === 0) continue;
+      const key = `${model[call]} ${execution[call]}`;
+      const known = executions.get(key);
+      if (known) known.push(call);
+      else executions.set(key, [call]);
+    }
+    return executions;
   }
 
   /** The calls that determined the wall time: from the last-ending child backwards. */

@@ -83,6 +83,15 @@ export interface TensorEntry {
   image?: ImagePreview | null;
 }
 
+/** Why a call was part of an execution, or not; the runs whose requests were; how often in a row. */
+export type Batching = [
+  execution: number,
+  joined: boolean,
+  cause: string,
+  words: string,
+  runs: string[],
+  times: number,
+];
 export type LogLine = [us: number, level: string, text: string];
 export type PerRow<T> = Record<string, T>;
 export type Column = [dtype: string, offset: number, count: number];
@@ -111,6 +120,7 @@ export interface Header {
   codes: PerRow<string>;
   notes: PerRow<string[]>;
   logs: PerRow<LogLine[]>;
+  batching: PerRow<Batching[]>;
   request_ids: PerRow<string>;
   tensors: PerRow<TensorEntry[]>;
   columns: Record<string, Column>;
@@ -150,6 +160,8 @@ export interface Calls extends Record<Phase, Float32Array> {
   start_us: Float64Array;
   line: Uint32Array;
   execution: Uint32Array;
+  /** How many requests that was for, those of other runs too. */
+  batch: Uint32Array;
 }
 
 const LAYOUT: readonly [keyof Calls, keyof typeof ARRAYS][] = [
@@ -162,6 +174,7 @@ const LAYOUT: readonly [keyof Calls, keyof typeof ARRAYS][] = [
   ...PHASES.map((phase): [Phase, "f4"] => [phase, "f4"]),
   ["line", "u4"],
   ["execution", "u4"],
+  ["batch", "u4"],
 ];
 
 /** A buffer of its own: sockets hand out views at odd offsets, typed arrays need aligned ones. */
@@ -191,6 +204,7 @@ export function complete(header: Partial<Header>): Header {
     codes: {},
     notes: {},
     logs: {},
+    batching: {},
     request_ids: {},
     tensors: {},
   };
@@ -207,7 +221,16 @@ export function complete(header: Partial<Header>): Header {
   };
 }
 
-const MERGED = ["sources", "errors", "codes", "notes", "logs", "request_ids", "tensors"] as const;
+const MERGED = [
+  "sources",
+  "errors",
+  "codes",
+  "notes",
+  "logs",
+  "batching",
+  "request_ids",
+  "tensors",
+] as const;
 
 /** The rows received so far; rows are upserted, so a message seen twice changes nothing. */
 export class Store {

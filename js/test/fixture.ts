@@ -27,6 +27,7 @@ const COLUMNS: [keyof Call, keyof typeof TYPES][] = [
   ["post_us", "f4"],
   ["line", "u4"],
   ["execution", "u4"],
+  ["batch", "u4"],
 ];
 
 export interface Call {
@@ -44,6 +45,7 @@ export interface Call {
   post_us: number;
   line: number;
   execution: number;
+  batch: number;
 }
 
 /** A call with its own defaults, ten microseconds of pre and post. */
@@ -71,6 +73,7 @@ export function call(
     ...phases,
     line: 0,
     execution: 0,
+    batch: 1,
     ...rest,
   };
 }

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 from views import samples
 
+from blsnb.trace.batching import Batching
 from blsnb.trace.triton_import import read_traces
 from blsnb.views import document
 from blsnb.views.format import TIMES
@@ -276,3 +277,30 @@ def test_ten_thousand_calls_are_scrolled_with_few_elements(show):
     expect(view.selected_rows).to_have_count(1)
     assert view.rows.count() < 60
     assert view.element.locator("*").count() < 1500
+
+
+def test_batch_mates_are_links_and_reasons_are_told(show):
+    """Why it left, with whom, and why one was not taken along with those."""
+    script = samples.Script()
+    script.model("pipeline")
+    script.model("encoder")
+    root = script.call(None, "pipeline", 0, 5, 5, 900, 5)
+    full = Batching(2, True, "largest size reached", "the largest size 2 was reached")
+    wide = Batching(2, False, "shape differs", "shape of X differs: [3]")
+    for number, execution in enumerate((2, 2, 3)):
+        call = script.call(root, "encoder", 10 + number, 5, 5, 90, 5)
+        call.execution, call.batch = execution, 4 - execution
+        call.batching = [full] if execution == 2 else [wide]
+    view = show(script.trace())
+
+    view.rows.nth(1).click()
+    expect(view.inspector).to_contain_text("batch of 2")
+    expect(view.inspector).to_contain_text("left because the largest size 2 was")
+    view.inspector.get_by_role("button", name="encoder #2 at").click()
+    expect(view.inspector.get_by_role("button", name="encoder #1 at")).to_be_visible()
+
+    view.rows.nth(3).click()
+    expect(view.inspector).not_to_contain_text("batch of")
+    expect(view.inspector).to_contain_text("shape of X differs: [3]")
+    view.inspector.get_by_role("button", name="see encoder #1 at").click()
+    expect(view.inspector).to_contain_text("batch of 2")

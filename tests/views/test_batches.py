@@ -1,0 +1,91 @@
+"""Specification of how batches are told of: in the text, the table, and to the page."""
+
+import pytest
+
+from blsnb.trace.batching import Batching
+from blsnb.views import document, wire
+from blsnb.views.format import TIMES
+from blsnb.views.tree import tree
+
+from .samples import Script
+
+FULL = Batching(2, True, "largest size reached", "the largest size 3 was reached")
+WIDE = Batching(2, False, "shape differs", "shape of X differs: [3] instead of [2]")
+ALONE = Batching(3, True, "instance free", "an instance was free")
+
+
+@pytest.fixture
+def fan_out():
+    """Three calls in one execution, and one that was not taken along."""
+    script = Script()
+    script.model("pipeline")
+    script.model("encoder")
+    root = script.call(None, "pipeline", 0, 5, 5, 900, 5)
+    for number in range(4):
+        call = script.call(root, "encoder", 10 + number, 5, 5, 90, 5)
+        call.execution, call.batch = (2, 3) if number < 3 else (3, 1)
+        call.batching = [FULL] if number < 3 else [WIDE, ALONE]
+    return script
+
+
+def test_the_text_tells_executions_and_who_was_left_out(fan_out):
+    """Of the calls in one line, with the kinds of reasons."""
+    lines = tree(fan_out.trace()).splitlines()
+
+    assert f"    encoder {TIMES}4  440 µs  in 2 executions" == lines[2]
+    assert "      ~ not with a batch before: shape differs" == lines[3]
+
+
+def test_the_text_of_a_single_call_tells_its_batch():
+    """The others may be of other runs."""
+    script = Script()
+    script.model("encoder")
+    script.call(None, "encoder", 0, 5, 5, 90, 5).batch = 3
+
+    assert tree(script.trace()).splitlines()[1].endswith("  batch of 3")
+
+
+def test_reasons_in_the_text_are_counted_and_few():
+    """The most frequent first."""
+    script = Script()
+    script.model("encoder")
+    call = script.call(None, "encoder", 0, 5, 5, 90, 5)
+    call.batching = [
+        Batching(number, False, cause, cause, times=number)
+        for number, cause in enumerate(("a", "b", "c", "d"), 1)
+    ]
+
+    last = tree(script.trace()).splitlines()[-1]
+    expected = f"d {TIMES}4, c {TIMES}3, b {TIMES}2, …"
+    assert f"    ~ not with a batch before: {expected}" == last
+
+
+def test_the_table_has_executions_where_there_were_batches(fan_out):
+    """And no such column otherwise."""
+    page = document.still(fan_out.trace())
+    assert "<th>executions</th>" in page
+    assert "<td>encoder</td><td>4</td><td>2</td>" in page
+
+    for call in fan_out.calls:
+        call.batch = 1
+    assert "executions" not in document.still(fan_out.trace())
+
+
+def test_the_page_is_told_size_reasons_and_runs(fan_out):
+    """By row; nothing for a model without a batcher."""
+    fan_out.calls[1].batching = [FULL._replace(runs=("0001", "0002"))]
+    header, buffer = wire.encode(fan_out.trace())
+
+    assert [1, 3, 3, 3, 1] == wire.decode(header, buffer)["batch"].tolist()
+    assert {"1", "2", "3", "4"} == header["batching"].keys()
+    assert [[*FULL[:4], ["0001", "0002"], 1]] == header["batching"]["1"]
+    assert [[*WIDE[:4], [], 1], [*ALONE[:4], [], 1]] == header["batching"]["4"]
+
+
+def test_a_text_that_is_markup_or_no_text_stays_data(fan_out):
+    """Names of tensors stand in it; a lone surrogate cannot be sent."""
+    fan_out.calls[1].batching = [FULL._replace(words="</script>\ud800")]
+    header, _ = wire.encode(fan_out.trace())
+
+    assert "</script>\\ud800" == header["batching"]["1"][0][3]
+    assert "</script>\\ud800" not in document.html(fan_out.trace())
