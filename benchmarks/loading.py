@@ -1,0 +1,121 @@
+"""How long it takes until a model can be asked."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import blsnb
+from benchmarks.child import ask
+from benchmarks.goal import Goal
+from benchmarks.repository import MODELS, copy
+from benchmarks.rounds import medians
+from benchmarks.row import TRITON, Row
+from benchmarks.sides import Sides
+from tests.conformance.triton_env import TritonEnv
+from tests.conformance.triton_target import TritonTarget
+
+ROUNDS, CELLS = 3, 20
+MODELS_LOADED, MODELS_REAL = 200, 5
+IDENTITY = MODELS / "identity"
+
+
+def run(sides: Sides) -> list[Row]:
+    """Measure cells, and a repository of many models."""
+    return [*_cells(sides), _repository(sides)]
+
+
+def _cells(sides: Sides) -> list[Row]:
+    """Measure ours in a process of its own, beside explicit reloads."""
+    first: list[float] = []
+
+    def kernel() -> list[float]:
+        found = ask("-m", "benchmarks.kernel", CELLS)
+        first.append(found["first"])
+        return found["cells"]
+
+    with contextlib.ExitStack() as opened:
+        subjects = {"cell": kernel}
+        if sides.env is not None:
+            target = opened.enter_context(_real(sides.env))
+            subjects[TRITON] = functools.partial(_reload, target)
+        found = medians(subjects, ROUNDS)
+    return [
+        Row(
+            "cell to READY",
+            found["cell"],
+            "ms",
+            found.get(TRITON),
+            "Triton's explicit reload",
+            Goal(1 / 100),
+        ),
+        Row("the same", found["cell"], "ms", goal=Goal(10, unit="ms")),
+        Row("the first model of a kernel", sorted(first)[ROUNDS // 2], "ms"),
+    ]
+
+
+@contextlib.contextmanager
+def _real(env: TritonEnv) -> Iterator[TritonTarget]:
+    """Start a server as its users do: it completes configurations."""
+    with contextlib.closing(TritonTarget(env)) as target:
+        target.load("identity", IDENTITY)
+        yield target
+
+
+def _reload(target: TritonTarget) -> list[float]:
+    file = target.repository / "identity" / "1" / "model.py"
+    file.write_text(f"{file.read_text()}# again\n")
+    return [_load(target, "identity")]
+
+
+def _load(target: TritonTarget, model: str) -> float:
+    # The target loads a model once: what is loaded again is forgotten first.
+    target._loaded.pop(model, None)
+    start = time.perf_counter()
+    failure = target.load(model)
+    took = time.perf_counter() - start
+    if failure is not None:
+        raise RuntimeError(f"the real server cannot load {model}: {failure}")
+    return 1000 * took
+
+
+def _repository(sides: Sides) -> Row:
+    """Measure a server that loads all at its start, beside loads one by one."""
+    with TemporaryDirectory(prefix="blsnb-benchmarks-") as name:
+        folder = Path(name)
+        for number in range(MODELS_LOADED):
+            copy(IDENTITY, folder / f"model_{number}")
+        found = medians({"all": lambda: [_start(folder)]}, ROUNDS)
+        theirs = None
+        if sides.env is not None:
+            with _real(sides.env) as target:
+                theirs = sum(
+                    _placed(target, folder / f"model_{number}")
+                    for number in range(MODELS_REAL)
+                )
+    return Row(
+        f"load of a repository with {MODELS_LOADED} models, per model",
+        found["all"] / MODELS_LOADED,
+        "ms",
+        theirs / MODELS_REAL if theirs else None,
+        f"Triton, {MODELS_REAL} models",
+        Goal(1 / 100),
+    )
+
+
+def _placed(target: TritonTarget, model: Path) -> float:
+    target.place(model.name, model)
+    return _load(target, model.name)
+
+
+def _start(folder: Path) -> float:
+    start = time.perf_counter()
+    with blsnb.Server(model_repository=folder, startup_models="*") as server:
+        took = time.perf_counter() - start
+        states = {row["state"] for row in server.index()}
+    assert states == {"READY"}
+    return 1000 * took

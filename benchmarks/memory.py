@@ -1,0 +1,50 @@
+"""How much memory a recorded call takes, and what a million calls leave."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from pathlib import Path
+
+from benchmarks.child import ask
+from benchmarks.goal import Goal
+from benchmarks.recorded import BYTES_EACH, run_of, server
+from benchmarks.row import Row
+from benchmarks.sides import Sides
+
+HUNT = Path(__file__).parents[1] / "tests" / "properties" / "leak_hunt.py"
+LEVELS = ("off", "timestamps", "tensors")
+CALLS, TOTAL, PER_RUN = 5000, 1_000_000, 1000
+
+
+def run(sides: Sides) -> list[Row]:
+    """Measure each level of the trace, then the slope of the resident memory."""
+    rows = [
+        Row(
+            f"memory per recorded call of {BYTES_EACH} B, trace at {level}",
+            _per_call(level),
+            "B",
+        )
+        for level in LEVELS
+    ]
+    return [*rows, _slope()]
+
+
+def _per_call(level: str) -> float:
+    with server(level) as ours:
+        run_of(ours, 10)
+        tracemalloc.start()
+        run_of(ours, CALLS)
+        gc.collect()
+        kept, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    return kept / CALLS
+
+
+def _slope() -> Row:
+    """Return the growth between call 10,000 and the last, in a process of its own."""
+    samples = ask(HUNT, "calls", TOTAL, PER_RUN)["samples"]
+    (first, before), *_, (last, after) = samples
+    grown = (after - before) / (last - first)
+    what = f"growth of resident memory over {TOTAL:,} calls, per call"
+    return Row(what, grown, "B", goal=Goal(1, unit="B"))
