@@ -1,4 +1,4 @@
-"""The server's own metrics: Triton's ``nv_inference_*`` families, from its counters."""
+"""The server's own metrics: Triton's ``nv_*`` families, from its counters."""
 
 from __future__ import annotations
 
@@ -70,13 +70,38 @@ _DURATIONS = (
         ("inference_stats", "compute_output", "ns"),
     ),
 )
+_CACHE = (
+    _Counter(
+        "nv_cache_num_hits_per_model",
+        "Number of cache hits per model",
+        ("inference_stats", "cache_hit", "count"),
+    ),
+    _Counter(
+        "nv_cache_hit_duration_per_model",
+        "Total cache hit duration per model, in microseconds",
+        ("inference_stats", "cache_hit", "ns"),
+    ),
+    _Counter(
+        "nv_cache_num_misses_per_model",
+        "Number of cache misses per model",
+        ("inference_stats", "cache_miss", "count"),
+    ),
+    _Counter(
+        "nv_cache_miss_duration_per_model",
+        "Total cache miss (insert+lookup) duration per model, in microseconds",
+        ("inference_stats", "cache_miss", "ns"),
+    ),
+)
 _PENDING = _Counter(
     "nv_inference_pending_request_count",
     "Instantaneous number of pending requests awaiting execution per-model.",
     (),
 )
 NAMES = {
-    **{each.name: "COUNTER" for each in (_SUCCESS, _FAILURE, *_COUNTERS, *_DURATIONS)},
+    **{
+        each.name: "COUNTER"
+        for each in (_SUCCESS, _FAILURE, *_COUNTERS, *_DURATIONS, *_CACHE)
+    },
     _PENDING.name: "GAUGE",
 }
 """Names and kinds."""
@@ -92,10 +117,11 @@ def own_metrics(versions: Iterable[Served]) -> Iterator[Fixed]:
     known = [_Version(version) for version in versions]
     yield _counter(_SUCCESS, known)
     yield _failures(known)
-    for family in _COUNTERS:
+    for family in (*_COUNTERS, *_DURATIONS):
         yield _counter(family, known)
-    for family in _DURATIONS:
-        yield _counter(family, known, 1000)
+    cached = [version for version in known if version.is_cached]
+    for family in _CACHE if cached else ():
+        yield _counter(family, cached)
     pending = tuple(
         Row(_PENDING.name, version.labels, version.pending) for version in known
     )
@@ -110,6 +136,7 @@ class _Version:
         self.name, self.number = info.name, str(info.version)
         self.labels = (("model", self.name), ("version", self.number))
         self.pending = version.waiting_count
+        self.is_cached = version.is_cached
         self._statistics = version.statistics.as_dict()
         self._rejections = version.statistics.rejections
 
@@ -128,7 +155,9 @@ class _Version:
         return number
 
 
-def _counter(family: _Counter, versions: list[_Version], unit: int = 1) -> Fixed:
+def _counter(family: _Counter, versions: list[_Version]) -> Fixed:
+    # The page has microseconds.
+    unit = 1000 if family.path[-1] == "ns" else 1
     rows = tuple(
         Row(family.name, version.labels, version.read(family.path) // unit)
         for version in versions

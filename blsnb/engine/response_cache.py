@@ -24,6 +24,11 @@ class Kept(NamedTuple):
         """How much of the cache it fills."""
         return sum(ref.byte_size for ref in self.outputs)
 
+    @property
+    def has_empty_output(self) -> bool:
+        """Whether a tensor has no elements: Triton cannot keep such an answer."""
+        return not all(ref.byte_size for ref in self.outputs)
+
 
 class ResponseCache:
     """Keeps the outputs of models whose configuration enables ``response_cache``.
@@ -56,16 +61,27 @@ class ResponseCache:
                 self._kept.move_to_end(key)
             return kept
 
-    def keep(self, key: bytes, kept: Kept) -> None:
-        """Keep an answer, unless it is too large or another came first."""
+    def keep(self, key: bytes, kept: Kept) -> bool:
+        """Keep an answer, unless it is too large, has gaps, or another came first.
+
+        Returns
+        -------
+        bool
+            False if another came first: Triton does not count that as a miss.
+        """
+        if kept.has_empty_output:
+            return True
         with self._lock:
-            if key in self._kept or kept.byte_size > self._most_bytes:
-                return
+            if key in self._kept:
+                return False
+            if kept.byte_size > self._most_bytes:
+                return True
             self._kept[key] = kept
             self._bytes += kept.byte_size
             while self._bytes > self._most_bytes:
                 _, oldest = self._kept.popitem(last=False)
                 self._bytes -= oldest.byte_size
+            return True
 
 
 def cache_key(model: str, version: int, inputs: Iterable[TensorRef]) -> bytes:

@@ -47,7 +47,9 @@ class Served(abc.ABC):
         self.decoupled = config.decoupled
         self.validator = RequestValidator(config)
         self.statistics = ModelStatistics(info.name, info.version)
-        self._cache = cache if config.message.response_cache.enable else None
+        self.is_cached: bool = config.message.response_cache.enable
+        """Whether it asks for a response cache; the server may have none."""
+        self._cache = cache if self.is_cached else None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.info.name} {self.info.version}>"
@@ -111,8 +113,8 @@ class Served(abc.ABC):
         if not self.was_rejected(inflight):
             start = _now()
             # An error is kept as an answer without outputs, as on Triton.
-            cache.keep(key, Kept(response.outputs, self.statistics))
-            self.statistics.miss(look_up_ns + _now() - start)
+            if cache.keep(key, Kept(response.outputs, self.statistics)):
+                self.statistics.miss(look_up_ns + _now() - start)
         return response
 
     def was_rejected(self, inflight: Inflight) -> bool:

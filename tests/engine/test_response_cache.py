@@ -123,6 +123,44 @@ def test_what_was_not_asked_for_longest_goes_first():
     assert [b"\1", b"\3"] == kept
 
 
+def test_an_answer_with_an_empty_tensor_is_not_kept(server):
+    """Triton's cache cannot hold it; each such request is a miss."""
+    server.define("model", COUNTING.replace("[0] ==", ".size =="), config=CACHED)
+    for _ in range(3):
+        server.infer("model", x())
+    (row,) = server.statistics("model")["model_stats"]
+
+    assert 3 == row["execution_count"]
+    assert 3 == row["inference_stats"]["cache_miss"]["count"]
+
+
+def test_of_two_answers_the_first_is_kept_and_one_miss_counts():
+    """The other was asked for before the first was there."""
+    cache = ResponseCache(8)
+    first, other = (Kept((a_ref("Y", number),), None) for number in (1, 2))
+
+    assert cache.keep(b"1", first)
+    assert not cache.keep(b"1", other)
+    assert first is cache.find(b"1")
+
+
+def test_the_metrics_page_has_hits_and_misses(server):
+    """Of models that ask for a cache, in Triton's families."""
+    server.define("other", COUNTING, config=CONFIG)
+    for _ in range(3):
+        server.infer("model", x(1))
+    lines = [line for line in server.metrics().splitlines() if "nv_cache_num" in line]
+
+    assert [
+        "# HELP nv_cache_num_hits_per_model Number of cache hits per model",
+        "# TYPE nv_cache_num_hits_per_model counter",
+        'nv_cache_num_hits_per_model{model="model",version="1"} 2',
+        "# HELP nv_cache_num_misses_per_model Number of cache misses per model",
+        "# TYPE nv_cache_num_misses_per_model counter",
+        'nv_cache_num_misses_per_model{model="model",version="1"} 1',
+    ] == lines
+
+
 def test_a_key_is_of_bytes_alone():
     """Not of shapes or the order of inputs; names, sizes, models tell apart."""
     row, column = a_ref("A", 1, 2), a_ref("A", 1, 2)

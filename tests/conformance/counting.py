@@ -1,0 +1,92 @@
+"""What a server counted of a model: its statistics, and lines of its metrics page."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from google.protobuf import json_format
+from tritonclient.grpc import service_pb2 as pb
+
+from .scripted import pause, until
+from .targets import Target
+
+SETTLES_S = 0.03
+
+
+def statistics(target: Target, model: str) -> dict[str, Any]:
+    """Return the statistics of a model's only version, as Triton's protocol has them."""
+    if target.name == "blsnb":
+        found = target.server.statistics(model)["model_stats"]  # type: ignore[attr-defined]
+        return json.loads(json.dumps(found[0]))
+    request = pb.ModelStatisticsRequest(name=model)
+    reply = target.server.stub.ModelStatistics(request)  # type: ignore[attr-defined]
+    return json_format.MessageToDict(
+        reply.model_stats[0],
+        preserving_proto_field_name=True,
+        always_print_fields_with_no_presence=True,
+    )
+
+
+def counted(target: Target, model: str, requests: int) -> dict[str, Any]:
+    """Return the counts of a model once they speak of so many requests.
+
+    Triton's server counts a little after it answered. Of durations it is said whether
+    they are there; of the last inference whether it was just now.
+    """
+    found: dict[str, Any] = {}
+
+    def settled() -> bool:
+        nonlocal found
+        before, found = found, statistics(target, model)
+        stats = found["inference_stats"]
+        over = sum(_count(stats[key]) for key in ("success", "fail"))
+        if requests <= over and before == found:
+            return True
+        # A failed execution is counted after its requests.
+        pause(SETTLES_S)
+        return False
+
+    until(settled, 2)
+    return _plain(found)
+
+
+def _count(entry: dict[str, Any]) -> int:
+    return int(entry["count"])
+
+
+def _plain(found: dict[str, Any]) -> dict[str, Any]:
+    """Return what does not depend on the clock."""
+    ago_ms = time.time() * 1000 - int(found["last_inference"])
+    return {
+        "name": [found["name"], found["version"]],
+        "last": "never" if not int(found["last_inference"]) else ago_ms < 60_000,
+        "counts": [int(found["inference_count"]), int(found["execution_count"])],
+        "stats": {key: _sums(each) for key, each in found["inference_stats"].items()},
+        "batches": [
+            [int(each["batch_size"]), *map(_sums, _phases(each))]
+            for each in found["batch_stats"]
+        ],
+        "rest": [found["response_stats"], found["memory_usage"]],
+    }
+
+
+def _phases(batch: dict[str, Any]) -> list[dict[str, Any]]:
+    return [batch[f"compute_{name}"] for name in ("input", "infer", "output")]
+
+
+def _sums(entry: dict[str, Any]) -> int | str:
+    """Return a count; and say so where time and count do not go together."""
+    count, ns = _count(entry), int(entry["ns"])
+    return count if bool(count) == (ns > 0) else f"{count}, {ns} ns"
+
+
+def samples(target: Target, model: str, *families: str) -> list[str]:
+    """Return the lines of a model on the metrics page, of some families."""
+    label = f'model="{model}"'
+    return sorted(
+        line
+        for line in target.metrics().splitlines()
+        if label in line and line.startswith(families)
+    )
