@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         load_ipython_extension,
         unload_ipython_extension,
     )
-    from blsnb.run import Response, Run, load_trace
+    from blsnb.run import Response, Run, load_run, load_trace
 
 __all__ = [
     "TRITON_RELEASE",
@@ -39,6 +39,7 @@ __all__ = [
     "async_infer",
     "infer",
     "load_ipython_extension",
+    "load_run",
     "load_trace",
     "options",
     "server",
@@ -53,6 +54,7 @@ _HOMES = {
     "async_infer": "blsnb.magics.default",
     "infer": "blsnb.magics.default",
     "load_ipython_extension": "blsnb.magics.extension",
+    "load_run": "blsnb.run",
     "load_trace": "blsnb.run",
     "server": "blsnb.magics.default",
     "stream": "blsnb.magics.default",

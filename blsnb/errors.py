@@ -12,7 +12,7 @@
     ├── ServerClosedError     the server was closed
     ├── RepositoryError       a folder or file of a model repository cannot be used
     ├── TraceError            a recorded value is asked for that is not there
-    ├── TraceFileError        a file is no Triton trace
+    ├── TraceFileError        a file is neither a Triton trace nor a saved run
     └── NotYetError           part of Triton that this release does not have yet
 """
 
@@ -153,7 +153,7 @@ class TraceError(BlsnbError):
 
 
 class TraceFileError(BlsnbError):
-    """A file holds no trace of a Triton server, or more than can be read."""
+    """A file holds no trace of a Triton server and no saved run, or too much."""
 
 
 class NotYetError(BlsnbError):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from blsnb.tensors.ref import TensorRef
 from blsnb.trace.recorder import RunRecord
 from blsnb.trace.review import reviewed
 from blsnb.trace.spans import Trace, trace_of
+
+if TYPE_CHECKING:
+    from blsnb.trace.run_file import SavedResponse
 
 
 class Response:
@@ -63,7 +67,7 @@ class Response:
             known = ", ".join(self._refs) or "no outputs"
             raise KeyError(f"no output {name!r}; the response has {known}")
         if self._refs[name].evicted:
-            raise TraceError(f"the trace file does not hold the value of {name!r}")
+            raise TraceError(f"the file does not hold the value of {name!r}")
         if name not in self._arrays:
             self._arrays[name] = self._refs[name].view().copy()
         return self._arrays[name]
@@ -72,6 +76,13 @@ class Response:
     def outputs(self) -> dict[str, np.ndarray[Any, Any]]:
         """The outputs by name, in the order the model gave them."""
         return {name: self[name] for name in self._refs}
+
+    def saved(self) -> SavedResponse:
+        """Return it as a file keeps it."""
+        from blsnb.trace.run_file import SavedResponse
+
+        refs = tuple(self._refs.values())
+        return SavedResponse(refs, self.error, self.final, self.parameters)
 
 
 def _counted(count: int, noun: str) -> str:
@@ -177,21 +188,59 @@ class Run:
 
         return trace_view.TraceView(lambda: self.trace)
 
-    def save(self, path: str | Path) -> Path:
-        """Write the run as a web page that needs no kernel and no network.
+    def save(self, path: str | Path, *, budget_bytes: int | None = None) -> Path:
+        """Write the run to a file, which is there only once it is whole.
+
+        Parameters
+        ----------
+        path
+            ``run.html``: a web page that needs no kernel and no network.
+            ``run.blsrun``: the run itself, which `load_run` reads.
+        budget_bytes
+            Bytes of tensor values that a ``.blsrun`` holds at most; 256 MiB if
+            None. Those of the answers come first, then those of failed calls.
+            What does not fit is told by a warning, and by the file.
 
         Raises
         ------
-        NotYetError
-            The suffix is not ``.html``.
+        ValueError
+            The suffix is another one.
+        OSError
+            The file cannot be written; what stood there before still does.
         """
+        path = Path(path)
+        match path.suffix.lower():
+            case ".html":
+                self._save_page(path)
+            case ".blsrun":
+                self._save_run(path, budget_bytes)
+            case suffix:
+                raise ValueError(
+                    "run.save() writes .html (a page to look at) and .blsrun (a run "
+                    f"that blsnb.load_run() reads), not {suffix or 'no suffix at all'}"
+                )
+        return path
+
+    def _save_page(self, path: Path) -> None:
+        from blsnb.trace.whole_file import whole_file
         from blsnb.views import document
 
-        path = Path(path)
-        if path.suffix != ".html":
-            raise NotYetError("run.save() writes .html files only, so far")
-        path.write_text(document.page(self.trace), encoding="utf-8")
-        return path
+        with whole_file(path) as partial:
+            partial.write_text(document.page(self.trace), encoding="utf-8")
+
+    def _save_run(self, path: Path, budget_bytes: int | None) -> None:
+        from blsnb.trace import run_file
+        from blsnb.views import embed
+        from blsnb.views.columns import columns_of
+
+        trace = self.trace
+        order = embed.priority(trace, columns_of(trace))
+        responses = tuple(response.saved() for response in self.responses)
+        budget = run_file.BUDGET_BYTES if budget_bytes is None else budget_bytes
+        saved = run_file.SavedRun(trace, responses, self.error)
+        left_out = run_file.write_run(saved, path, order, budget)
+        if left_out:
+            warnings.warn(f"{path.name}: {left_out}", stacklevel=3)
 
     def export_trace(self, path: str | Path, format: str = "triton") -> Path:
         """Write the run's trace for other programs.
@@ -241,31 +290,65 @@ class Run:
 
 
 class ImportedRun(Run):
-    """A run that another server traced: read from a file, and looked at as any other.
+    """A run that was read from a file, and is looked at as any other.
 
     Parameters
     ----------
     trace
         What the file says of it.
+    responses
+        What its client was answered.
+    error
+        The failure's text; None if it succeeded.
     """
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(
+        self, trace: Trace, responses: list[Response], error: str | None
+    ) -> None:
         record = RunRecord(trace.run_id)
         record.ended = True
-        root = trace.spans[trace.roots[0]]
-        answers = [response.outputs for response in root.responses]
-        answers = answers or ([root.outputs] if root.outputs else [])
-        responses = [
-            Response(outputs, None, number == len(answers), {})
-            for number, outputs in enumerate(answers, 1)
-        ]
-        super().__init__(trace.title, record, responses, root.error or None)
+        super().__init__(trace.title, record, responses, error)
         self._trace = trace
 
     @property
     def trace(self) -> Trace:
         """The calls of this run, as values."""
         return self._trace
+
+
+def _traced(trace: Trace) -> ImportedRun:
+    """Return a run whose answers are those of its first request from outside."""
+    root = trace.spans[trace.roots[0]]
+    answers = [response.outputs for response in root.responses]
+    answers = answers or ([root.outputs] if root.outputs else [])
+    responses = [
+        Response(outputs, None, number == len(answers), {})
+        for number, outputs in enumerate(answers, 1)
+    ]
+    return ImportedRun(trace, responses, root.error or None)
+
+
+def load_run(path: str | Path) -> Run:
+    """Read a run that `Run.save` wrote as ``.blsrun``.
+
+    Nothing in the file is executed. Values that it does not hold are told by the
+    run's view.
+
+    Raises
+    ------
+    TraceFileError
+        It is no such file.
+    OSError
+        It cannot be opened.
+    """
+    from blsnb.trace import run_file
+
+    saved = run_file.read_run(path)
+    responses = [
+        Response(each.outputs, each.error, each.final, each.parameters)
+        for each in saved.responses
+    ]
+    return ImportedRun(saved.trace, responses, saved.error)
 
 
 def load_trace(path: str | Path) -> list[Run]:
@@ -292,4 +375,4 @@ def load_trace(path: str | Path) -> list[Run]:
     """
     from blsnb.trace import triton_import
 
-    return [ImportedRun(trace) for trace in triton_import.read_traces(path)]
+    return [_traced(trace) for trace in triton_import.read_traces(path)]

@@ -47,6 +47,7 @@ def test_the_public_names_are_exactly_these():
         "async_infer",
         "infer",
         "load_ipython_extension",
+        "load_run",
         "load_trace",
         "options",
         "server",

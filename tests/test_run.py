@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from cells import CONFIG, DOUBLE, calling, cell
 
-from blsnb import InferenceError, Run, Server, load_trace
+from blsnb import InferenceError, Run, Server, load_run, load_trace
 from blsnb.errors import NotYetError, TraceError
 from blsnb.run import Response
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import freeze
+from blsnb.trace.events import RequestFields
 
 RECORDED = Path(__file__).parent / "trace" / "golden" / "triton_2.51.0.json"
 X = {"X": np.array([1, 2], np.float32)}
@@ -111,8 +112,86 @@ def test_a_run_is_saved_as_a_page(run, tmp_path):
     path = run.save(tmp_path / "run.html")
 
     assert "<html" in path.read_text(encoding="utf-8")
-    with pytest.raises(NotYetError, match=r"\.html"):
-        run.save(tmp_path / "run.pdf")
+    assert [path] == list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["run.pdf", "run", "blsrun"])
+def test_a_run_is_saved_as_one_of_two_kinds(name, run, tmp_path):
+    """The suffix says which; another one is an error that names both."""
+    with pytest.raises(ValueError, match=r"writes \.html .* and \.blsrun .*, not"):
+        run.save(tmp_path / name)
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_a_run_is_saved_and_loaded(run, tmp_path):
+    """It answers, and is looked at, as the one that was saved."""
+    loaded = load_run(run.save(tmp_path / "run.blsrun"))
+
+    assert repr(loaded) == f"<Imported{repr(run)[1:]}"
+    assert [2, 4] == loaded["Y"].tolist()
+    assert run.notes == loaded.notes
+    assert "run.blsrun" == loaded.trace.file
+    assert [span.events for span in run.trace.spans] == [
+        span.events for span in loaded.trace.spans
+    ]
+    loaded["Y"][:] = 0
+    assert [2, 4] == loaded.trace.spans[0].outputs[0].view().tolist()
+
+
+def test_a_failed_run_is_loaded_with_its_error(server, tmp_path):
+    """And without outputs."""
+    server.define("bad", cell("raise ValueError('boom')"), config=CONFIG)
+    with pytest.raises(InferenceError) as caught:
+        server.infer("bad", X)
+    loaded = load_run(caught.value.run.save(tmp_path / "bad.blsrun"))
+
+    assert caught.value.message == loaded.error
+    assert {} == loaded.outputs
+
+
+def test_a_stream_is_loaded_with_all_that_was_read(server, tmp_path):
+    """Each response with its error, its flag and its parameters."""
+    body = """
+    sender = request.get_response_sender()
+    for k in range(3):
+        sender.send(reply(x_of(request) * k))
+    sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+    """
+    decoupled = f"{CONFIG}\nmodel_transaction_policy {{ decoupled: true }}\n"
+    server.define("many", cell(body), config=decoupled)
+    stream = server.stream("many", X)
+    read = list(stream)
+    loaded = load_run(stream.run.save(tmp_path / "many.blsrun"))
+
+    assert [repr(each) for each in read] == [repr(each) for each in loaded.responses]
+    assert [each.final for each in read] == [each.final for each in loaded.responses]
+    assert [[0, 0], [1, 2], [2, 4]] == [r["Y"].tolist() for r in loaded.responses[:3]]
+
+
+def test_values_beyond_the_budget_are_left_out_aloud(run, tmp_path):
+    """The answer comes first; of the others the run says what it lacks."""
+    with pytest.warns(UserWarning, match="2 tensors .* did not fit in the 8 bytes"):
+        run.save(tmp_path / "small.blsrun", budget_bytes=8)
+    loaded = load_run(tmp_path / "small.blsrun")
+
+    assert [2, 4] == loaded["Y"].tolist()
+    assert loaded.trace.spans[0].inputs[0].evicted
+    assert "did not fit" in loaded.trace.remarks[0]
+
+
+def test_what_a_request_said_is_recorded(server):
+    """All that another one needs to be the same."""
+    server.define("double", DOUBLE, config=CONFIG)
+    inner = 'ask("double", request, timeout=5, parameters={"k": 1}).exec()'
+    server.define("outer", cell(f"return [reply(answer_of({inner}))]"), config=CONFIG)
+    run = server.infer(
+        "outer", X, outputs=["Y"], version=1, correlation_id=7, sequence_start=True
+    )
+
+    outer, double = run.trace.spans
+    assert RequestFields(1, 7, 1) == outer.request_fields
+    assert RequestFields(timeout_us=5, parameters=(("k", 1),)) == double.request_fields
+    assert ("Y",) == outer.requested_outputs == double.requested_outputs
 
 
 def test_what_comes_later_says_so(run):

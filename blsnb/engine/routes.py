@@ -19,7 +19,7 @@ from blsnb.engine.streaming import Readable, Single, StreamInflight
 from blsnb.engine.validation import RequestError
 from blsnb.engine.workers import Workers
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
-from blsnb.trace.events import Call, CallFlag, ModelInfo
+from blsnb.trace.events import Call, CallFlag, ModelInfo, RequestFields
 from blsnb.trace.recorder import Recorder
 
 _now = time.monotonic_ns
@@ -216,7 +216,7 @@ class Routes:
         parent = None if caller.parent is None else caller.parent.call
         call = self._recorder.open(caller.root.record, served.info, parent)
         call.request_start_ns = _now()
-        call.request_id = message.request_id
+        _fill_request(call, message)
         call.flags = caller.flags
         call.line = caller.line
         return call
@@ -296,11 +296,25 @@ def _decoupled(message: RequestMessage, caller: Caller) -> RequestError:
     )
 
 
+def _fill_request(call: Call, message: RequestMessage) -> None:
+    call.request_id = message.request_id
+    call.requested_outputs = message.requested_outputs
+    if not message.plain:
+        call.request_fields = RequestFields(
+            message.model_version,
+            message.correlation_id,
+            message.flags,
+            message.timeout_us,
+            message.priority,
+            tuple(message.parameters.items()),
+        )
+
+
 def _fill_refusal(
     call: Call, message: RequestMessage, caller: Caller, error: RequestError
 ) -> None:
     call.request_start_ns = call.request_end_ns = _now()
-    call.request_id = message.request_id
+    _fill_request(call, message)
     call.line = caller.line
     call.flags = caller.flags | CallFlag.ERROR
     call.error = error.message

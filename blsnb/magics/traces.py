@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from blsnb.trace.spans import Trace
 
 USAGE = "[RUN | FILE] [--format triton|perfetto] [--output FILE]"
-SUMMARY = "list recorded runs, show one, read a Triton trace file, or write one"
+SUMMARY = "list recorded runs, show one, read one from a file, or write one"
 FORMATS = ("triton", "perfetto")
 _HEAD = ("run", "model", "request", "calls", "errors", "ms")
 _MOST = 12
@@ -34,7 +34,8 @@ def trace_flags() -> Flags:
         nargs="?",
         metavar="RUN | FILE",
         help="a variable that holds a run, or a list of them; the name that a run has "
-        "in the list; or a trace file of a Triton server. Nothing: the list",
+        "in the list; a trace file of a Triton server; or a .blsrun that run.save() "
+        "wrote. Nothing: the list",
     )
     add("--format", choices=FORMATS, default="triton", help="what to write (triton)")
     add("--output", metavar="FILE", type=Path, help="where to write it")
@@ -102,7 +103,7 @@ def _trace_of(record: RunRecord) -> Trace:
 
 def _found(what: str, namespace: Mapping[str, Any]) -> list[Any]:
     """Return the runs that a word names, or the trace of one that is recorded."""
-    from blsnb.run import Run, load_trace
+    from blsnb.run import Run, load_run, load_trace
 
     value = namespace.get(what)
     runs = value if isinstance(value, list | tuple) else [value]
@@ -113,6 +114,8 @@ def _found(what: str, namespace: Mapping[str, Any]) -> list[Any]:
         if record.id == what:
             return [_trace_of(record)]
     try:
+        if what.lower().endswith(".blsrun"):
+            return [load_run(what)]
         return load_trace(what)
     except OSError as error:
         raise UsageError(

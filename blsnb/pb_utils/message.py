@@ -67,6 +67,18 @@ class RequestMessage:
         self.trace = trace
         """What ``InferenceTrace`` holds: the engine's own mark of the caller."""
 
+    @property
+    def plain(self) -> bool:
+        """Whether it says nothing but its model, inputs, outputs and id."""
+        return not (
+            self.parameters
+            or self.flags
+            or self.correlation_id
+            or self.timeout_us
+            or self.priority
+            or self.model_version != -1
+        )
+
     def in_sequence(self, correlation_id: int | str, flags: int) -> RequestMessage:
         """Return the same request with other facts of its sequence."""
         again = copy.copy(self)

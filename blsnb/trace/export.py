@@ -9,6 +9,7 @@ from pathlib import Path
 from blsnb.trace.perfetto import perfetto_json
 from blsnb.trace.spans import Trace
 from blsnb.trace.triton_json import triton_json
+from blsnb.trace.whole_file import whole_file
 
 FORMATS: dict[str, Callable[[Iterable[Trace]], Iterator[str]]] = {
     "triton": triton_json,
@@ -38,11 +39,9 @@ def write_traces(
         known = " or ".join(map(repr, FORMATS))
         raise ValueError(f"format must be {known}, not {format!r}")
     path = Path(path)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        with partial.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(FORMATS[format](traces))
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with (
+        whole_file(path) as partial,
+        partial.open("w", encoding="utf-8", newline="\n") as file,
+    ):
+        file.writelines(FORMATS[format](traces))
     return path

@@ -57,6 +57,16 @@ def test_a_file_of_a_server_is_shown_and_is_a_run(notebook):
     assert [2.0, 3.0, 4.0] == ran.value["Y"].tolist()
 
 
+def test_a_saved_run_is_shown_and_is_a_run(asked, tmp_path):
+    """As a trace file is."""
+    path = tmp_path / "kept.blsrun"
+    asked.run(f"run.save({str(path)!r})")
+    ran = asked.run(f"kept = %triton trace {path}\nkept")
+
+    assert ran.texts[0].startswith("double · request mine: ")
+    assert [4.0] == ran.value["Y"].tolist()
+
+
 def test_several_requests_of_a_file_are_folded_to_their_titles(notebook):
     """The first ones; how many there are is said."""
     ran = notebook.run(f"%triton trace {RECORDED / 'triton_2.51.0.json'}")

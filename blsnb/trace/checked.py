@@ -1,0 +1,67 @@
+"""Checked: values of a JSON text that anybody may have written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+NS = 1 << 62
+"""Times are below it, so that their differences fit 64 bits."""
+
+
+class Malformed(ValueError):
+    """A value is not what its place asks for."""
+
+
+def _shown(value: Any) -> str:
+    return repr(value)[:60]
+
+
+def integer(value: Any, low: int, high: int) -> int:
+    """Return a whole number that lies between two others, which count."""
+    if type(value) is not int or not low <= value <= high:
+        raise Malformed(f"a number from {low} to {high}, not {_shown(value)}")
+    return value
+
+
+def text(value: Any) -> str:
+    """Return a string."""
+    if not isinstance(value, str):
+        raise Malformed(f"a string, not {_shown(value)}")
+    return value
+
+
+def flag(value: Any) -> bool:
+    """Return true or false."""
+    if not isinstance(value, bool):
+        raise Malformed(f"true or false, not {_shown(value)}")
+    return value
+
+
+def listed(value: Any, each: Callable[[Any], T]) -> tuple[T, ...]:
+    """Return a list's elements, each as a function takes it."""
+    if not isinstance(value, list):
+        raise Malformed(f"a list, not {_shown(value)}")
+    return tuple([each(element) for element in value])
+
+
+def row(value: Any, length: int) -> Sequence[Any]:
+    """Return a list of so many elements, which are not looked at."""
+    if not isinstance(value, list) or len(value) != length:
+        raise Malformed(f"a list of {length}, not {_shown(value)}")
+    return value
+
+
+def table(value: Any) -> dict[str, Any]:
+    """Return a JSON object."""
+    if not isinstance(value, dict):
+        raise Malformed(f"an object, not {_shown(value)}")
+    return value
+
+
+def part(whole: dict[str, Any], name: str) -> Any:
+    """Return a part of an object, which must be there."""
+    if name not in whole:
+        raise Malformed(f"no {name!r}")
+    return whole[name]
