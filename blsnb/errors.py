@@ -9,6 +9,7 @@
     ├── ModelLoadError        a model could not be loaded: Triton's text
     ├── ModelConfigError      a configuration is invalid
     ├── ModelSourceError      a cell is no model
+    ├── BackendError          a backend cannot load a model, or answer requests
     ├── ServerClosedError     the server was closed
     ├── RepositoryError       a folder or file of a model repository cannot be used
     ├── TraceError            a recorded value is asked for that is not there
@@ -18,6 +19,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -75,6 +77,9 @@ class ModelLoadError(BlsnbError):
         The cause, which Triton may show in its log only.
     advice
         What to do about it.
+    reasons
+        What became of each version that was to be loaded, as the index tells it;
+        None where the model was not taken up.
     stage
         Where it failed: ``"poll"`` before the model was taken up, ``"dependency"``
         before it was made, else ``"create"``.
@@ -87,6 +92,7 @@ class ModelLoadError(BlsnbError):
         reason: str = "",
         advice: str = "",
         stage: str = "create",
+        reasons: Mapping[int, str] | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -94,6 +100,7 @@ class ModelLoadError(BlsnbError):
         self.reason = reason
         self.advice = advice
         self.stage = stage
+        self.reasons = reasons
 
     def __str__(self) -> str:
         parts = [self.message]
@@ -138,6 +145,26 @@ class ModelConfigError(BlsnbError):
 
 class ModelSourceError(BlsnbError):
     """A cell is not the source of a model."""
+
+
+class BackendError(BlsnbError):
+    """Why a backend cannot load a model or execute requests; it reaches no user.
+
+    Parameters
+    ----------
+    text
+        As Triton's backend words it.
+    code
+        Triton's name of the code.
+    advice
+        What to do about it; never part of the text.
+    """
+
+    def __init__(self, text: str, code: str = "INTERNAL", advice: str = "") -> None:
+        super().__init__(text)
+        self.text = text
+        self.code = code
+        self.advice = advice
 
 
 class ServerClosedError(BlsnbError):

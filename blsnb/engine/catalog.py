@@ -64,12 +64,6 @@ class Catalog:
         self._states[name] = self.states(name) | gone | ready
         return list(old.values())
 
-    def fail(self, name: str, numbers: list[int], reason: str) -> None:
-        """Keep why a load failed, unless an older load of the model still serves."""
-        if not self._served.get(name):
-            state = VersionState(_UNAVAILABLE, reason)
-            self._states[name] = dict.fromkeys(numbers, state)
-
     def put_failures(
         self,
         name: str,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,23 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from blsnb.engine.control_mode import ControlMode
 from blsnb.engine.ensembles import Ensembles
-from blsnb.engine.loader import poll_failed
+from blsnb.engine.load_failures import poll_failed
 from blsnb.engine.override_folders import OverrideFolders
 from blsnb.engine.root import RootRequest, Unwind
 from blsnb.errors import ModelConfigError, ModelLoadError, WouldHang
 from blsnb.model.config import ModelConfig, parse_json
 from blsnb.model.lint import advised
-from blsnb.model.normalise import normalise
 from blsnb.repository.directory import Files, ModelDirectory, newest_ns
 from blsnb.repository.repository import ModelRepository
 
 if TYPE_CHECKING:
     from blsnb.engine.engine import Engine
 
-_FAILED = re.compile(
-    r"version (\d+) is at UNAVAILABLE state: (.*?);(?=version \d+ is at|\n\Z)",
-    re.DOTALL,
-)
 ConfigOverride = str | Mapping[str, Any] | ModelConfig
 """JSON text, the same as a dict, or a configuration."""
 
@@ -174,8 +168,8 @@ class ModelControl:
         try:
             self._engine.load(directory, root)
         except ModelLoadError as error:
-            if error.stage == "create":
-                catalog.put_failures(name, states, _reasons(error, directory))
+            if error.reasons is not None:
+                catalog.put_failures(name, states, error.reasons)
             error.advice = _with_findings(error.advice, directory)
             self._folders.discard(directory.path)
             raise
@@ -271,21 +265,6 @@ class ModelControl:
     def close(self) -> None:
         """Remove what overrides wrote."""
         self._folders.close()
-
-
-def _reasons(error: ModelLoadError, directory: ModelDirectory) -> dict[int, str]:
-    """Return what became of each version that was to be loaded.
-
-    One that fails takes those along that do not; its reason is in Triton's text.
-    """
-    failed = _FAILED.findall(error.message)
-    config = normalise(
-        directory.config(),
-        model_name=directory.name,
-        entries=directory.first_entries(),
-    )
-    unloaded = dict.fromkeys(directory.chosen_versions(config), "unloaded")
-    return unloaded | {int(number): reason for number, reason in failed}
 
 
 def _with_findings(advice: str, directory: ModelDirectory) -> str:

@@ -136,15 +136,10 @@ class Engine:
         name = directory.name
         with self.load_lock.hold(name):
             self._check_open()
-            try:
-                if root is None:
-                    versions = self._load_interruptibly(directory)
-                else:
-                    versions = self._load_within(root, directory)
-            except ModelLoadError as error:
-                if error.stage != "poll":
-                    self.catalog.fail(name, directory.versions, error.reason)
-                raise
+            if root is None:
+                versions = self._load_interruptibly(directory)
+            else:
+                versions = self._load_within(root, directory)
             for version in self.catalog.put(name, versions):
                 version.retire()
 

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from blsnb.engine.ensemble import ServedEnsemble
 from blsnb.engine.ensemble_request import StepRouter
+from blsnb.engine.load_failures import dependency_failed
 from blsnb.engine.response_cache import ResponseCache
 from blsnb.engine.root import RootRequest
 from blsnb.engine.workers import Workers
-from blsnb.errors import ModelConfigError, ModelLoadError
+from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig
 from blsnb.model.dependency_rules import composing_models, validate_ensemble
 from blsnb.model.ensemble_rules import ENSEMBLE
@@ -66,12 +67,7 @@ class EnsembleMaker:
         try:
             return validate_ensemble(config, self._ensembles.composing(config, root))
         except ModelConfigError as error:
-            raise ModelLoadError(
-                f"load failed for model '{config.name}': {error.message}\n",
-                reason=error.message,
-                advice=error.advice,
-                stage="dependency",
-            ) from error
+            raise dependency_failed(config.name, error.message, error.advice) from error
 
     def make(
         self, directory: ModelDirectory, config: ModelConfig, number: int

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 
 from blsnb.engine.bls import Router
 from blsnb.engine.ensemble_maker import EnsembleMaker
-from blsnb.engine.failure import notes_of
 from blsnb.engine.instance import HookFailed, ModelInstance
+from blsnb.engine.load_failures import (
+    CreateError,
+    create_failed,
+    no_version,
+    poll_failed,
+)
 from blsnb.engine.maker import Maker, ModelLogWriter
 from blsnb.engine.makers import Makers
 from blsnb.engine.pool import InstancePool
@@ -17,7 +23,7 @@ from blsnb.engine.schedulers import Schedulers
 from blsnb.engine.served import Served
 from blsnb.engine.version import ServedVersion
 from blsnb.engine.warmup import WarmUp
-from blsnb.errors import ModelConfigError, ModelLoadError
+from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig
 from blsnb.model.normalise import normalise
 from blsnb.model.validate import validate_poll
@@ -25,15 +31,6 @@ from blsnb.pb_utils.releases import has
 from blsnb.repository.directory import ModelDirectory
 from blsnb.trace.events import ModelInfo, Origin
 
-_CODE_TEXTS = {
-    "INTERNAL": "Internal",
-    "INVALID_ARG": "Invalid argument",
-    "NOT_FOUND": "Not found",
-    "UNAVAILABLE": "Unavailable",
-    "UNSUPPORTED": "Unsupported",
-    "ALREADY_EXISTS": "Already exists",
-    "UNKNOWN": "Unknown",
-}
 _SHELL_CHARACTERS = frozenset(";|&$`()[]{}<>\\'\"*?~#!")
 _MOST_ORIGINS = 500
 
@@ -102,19 +99,31 @@ class Loader:
         config = self.poll(directory)
         if config.is_ensemble:
             config = self._ensembles.complete(config, root)
-        numbers = directory.chosen_versions(config)
+        numbers = self.makers.numbers(directory, config)
         if not numbers:
-            reason = (
-                "at least one version must be available under the version policy of "
-                f"model '{directory.name}'"
-            )
-            raise _load_failed(
-                directory.name, f"{reason}\n", reason, stage="dependency"
-            )
+            raise no_version(directory.name)
+        return self._load_versions(directory, config, numbers, root)
+
+    def _load_versions(
+        self,
+        directory: ModelDirectory,
+        config: ModelConfig,
+        numbers: Sequence[int],
+        root: RootRequest,
+    ) -> dict[int, Served]:
+        """Load every version, or none: one that fails takes the others along."""
         loaded: dict[int, Served] = {}
+        errors: dict[int, CreateError] = {}
         try:
             for number in numbers:
-                loaded[number] = self._load_version(directory, config, number, root)
+                try:
+                    version = self._load_version(directory, config, number, root)
+                    loaded[number] = version
+                except (HookFailed, ModelConfigError) as error:
+                    errors[number] = error
+            if errors:
+                first = next(iter(errors.values()))
+                raise create_failed(directory.name, numbers, errors) from first
         except BaseException:
             for version in loaded.values():
                 version.retire()
@@ -147,18 +156,15 @@ class Loader:
         number: int,
         root: RootRequest,
     ) -> Served:
-        try:
-            if config.is_ensemble:
-                return self._ensembles.make(directory, config, number)
-            maker = self.makers.make(directory, number, config)
-            if has("checked_stub_names", self._router.release):
-                _check_stub_names(config)
-            instances = maker.make_all(root)
-            version = self._served(maker, number, instances)
-            self._warm_up(version, root)
-            return version
-        except (HookFailed, ModelConfigError) as error:
-            raise _create_failed(directory.name, number, error) from error
+        if config.is_ensemble:
+            return self._ensembles.make(directory, config, number)
+        maker = self.makers.make(directory, number, config)
+        if has("checked_stub_names", self._router.release):
+            _check_stub_names(config)
+        instances = maker.make_all(root)
+        version = self._served(maker, number, instances)
+        self._warm_up(version, root)
+        return version
 
     def _served(
         self, maker: Maker, number: int, instances: list[ModelInstance]
@@ -183,12 +189,11 @@ class Loader:
     def _info(self, maker: Maker, number: int) -> ModelInfo:
         config = maker.config
         source = maker.source
-        on_gpu = config.instance_names()[0].kind == "GPU"
         return ModelInfo(
             config.name,
             number,
             config.backend,
-            "gpu:0" if on_gpu else "cpu",
+            maker.device,
             maker.kind,
             source,
             self.origins.get(source),
@@ -218,36 +223,3 @@ def _check_stub_names(config: ModelConfig) -> None:
                 advice=f"The name {name!r} has {' '.join(found)}, which a shell would "
                 "act on. Rename the model, or its instance group.",
             )
-
-
-def poll_failed(name: str, reason: str, advice: str = "") -> ModelLoadError:
-    """Return the error of a model that is not even taken up: its reason is logged."""
-    return ModelLoadError(
-        f"failed to load '{name}', failed to poll from model repository",
-        code="INTERNAL",
-        reason=reason,
-        advice=advice,
-        stage="poll",
-    )
-
-
-def _load_failed(
-    name: str, answer: str, reason: str, advice: str = "", stage: str = "create"
-) -> ModelLoadError:
-    return ModelLoadError(
-        f"load failed for model '{name}': {answer}",
-        reason=reason,
-        advice=advice,
-        stage=stage,
-    )
-
-
-def _create_failed(
-    name: str, number: int, error: HookFailed | ModelConfigError
-) -> ModelLoadError:
-    if isinstance(error, HookFailed):
-        reason, advice = f"Internal: {error.text}", "\n".join(notes_of(error.cause))
-    else:
-        reason, advice = f"{_CODE_TEXTS[error.code]}: {error.message}", error.advice
-    answer = f"version {number} is at UNAVAILABLE state: {reason};\n"
-    return _load_failed(name, answer, reason, advice)

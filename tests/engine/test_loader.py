@@ -7,6 +7,7 @@ import pytest
 import stage
 from cells import CONFIG, DOUBLE, LIFE, TRIPLE, cell
 
+from blsnb import Server
 from blsnb.errors import InferenceError, ModelLoadError
 
 X = {"X": np.array([1, 2], np.float32)}
@@ -204,3 +205,26 @@ def test_a_model_without_versions_has_no_row_in_the_index(server):
     with pytest.raises(ModelLoadError, match="at least one version must be available"):
         server.load("m")
     assert [] == server.index()
+
+
+def test_every_version_is_tried_and_one_failure_takes_all_along(tmp_path):
+    """The text has each failure; the index says what became of which version."""
+    for number, source in ((1, "1 / 0"), (2, DOUBLE), (3, "boom")):
+        folder = tmp_path / "many" / str(number)
+        folder.mkdir(parents=True)
+        (folder / "model.py").write_text(source)
+    (tmp_path / "many" / "config.pbtxt").write_text(
+        CONFIG + "version_policy { all { } }"
+    )
+    with Server(model_repository=tmp_path) as server:
+        with pytest.raises(ModelLoadError) as raised:
+            server.load("many")
+        rows = [(row["version"], row["reason"]) for row in server.index()]
+
+    first, second = raised.value.message.split("version 3 is at")
+    assert first.startswith("load failed for model 'many': version 1 is at UNAVAILABLE")
+    assert "NameError" in second
+    assert second.endswith(";\n")
+    assert ["Internal: ZeroDivisionErr", "unloaded", "Internal: NameError: name"] == [
+        reason[:25] for _, reason in rows
+    ]
