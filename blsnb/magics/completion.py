@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.completer import SimpleCompletion, context_matcher
 
-from blsnb.magics import default, flags, traces
+from blsnb.magics import default, flags, stats, traces
 from blsnb.magics.operate import SUBCOMMANDS
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _subcommand(before: list[str]) -> Iterable[str]:
         case ["infer", name, *_]:
             return _inputs(name)
         case ["stats", *rest]:
-            return [*(_names() if not rest else ()), "--json"]
+            return [*(_names() if not rest else ()), *stats.FORMS]
         case ["export", _, *_]:
             return [*_names(), "--force"]
         case ["load", _]:

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from blsnb.magics import card
+from blsnb.magics import card, stats
 from blsnb.options import options
 
 if TYPE_CHECKING:
+    from blsnb.engine.batching import ModelBatching
     from blsnb.repository.status import ModelStatus
     from blsnb.run import Run
     from blsnb.trace.spans import Trace
@@ -36,7 +37,11 @@ def register(shell: Any, shown: Callable[[Trace], bool]) -> Callable[[], None]:
     def status_bundle(status: ModelStatus, **_: Any) -> dict[str, str]:
         return card.bundle(status)
 
+    def batching_bundle(counts: ModelBatching, **_: Any) -> dict[str, str]:
+        return stats.batching_tables(counts)
+
     printers = {
+        "blsnb.engine.batching.ModelBatching": batching_bundle,
         "blsnb.run.Run": run_bundle,
         "blsnb.repository.status.ModelStatus": status_bundle,
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -17,11 +16,10 @@ from IPython.core.magic import (
 from IPython.display import display
 
 from blsnb.errors import NotYetError
-from blsnb.magics import card, default, line, traces
+from blsnb.magics import card, default, line, stats, traces
 
 _MOST_LOG_LINES = 200
 _ANY = 1000
-_STATISTICS = ("queue", "compute_input", "compute_infer", "compute_output")
 
 
 class Subcommand(NamedTuple):
@@ -51,11 +49,7 @@ SUBCOMMANDS = {
         "run a request; the inputs are Python expressions of the notebook",
         "_infer",
     ),
-    "stats": Subcommand(
-        "[NAME] [--json | --metrics]",
-        "show Triton's statistics of a model, or of all, or its metrics page",
-        "_stats",
-    ),
+    "stats": Subcommand(stats.USAGE, stats.SUMMARY, "_stats"),
     "log": Subcommand("[NAME]", "print what models have logged", "_log"),
     "help": Subcommand("[SUBCOMMAND]", "show this text", "_help"),
     "import": Subcommand(
@@ -167,18 +161,7 @@ class OperateMagics(Magics):
         return eval(code, namespace)
 
     def _stats(self, text: str, namespace: Mapping[str, Any]) -> None:
-        words = _arguments("stats", text, namespace, 0, 2)
-        forms = [word for word in words if word in ("--json", "--metrics")]
-        names = [word for word in words if word not in forms]
-        if max(len(names), len(forms)) > 1 or any(n.startswith("-") for n in names):
-            raise UsageError(f"usage: %triton stats {SUBCOMMANDS['stats'].usage}")
-        statistics = default.server().statistics(*names)
-        if "--metrics" in forms:
-            print(_metrics(*names))
-        elif forms:
-            print(json.dumps(statistics, indent=1))
-        else:
-            display(statistics_table(statistics), raw=True)
+        stats.stats(line.words(text, namespace))
 
     def _log(self, text: str, namespace: Mapping[str, Any]) -> None:
         names = _arguments("log", text, namespace, 0, 1)
@@ -256,38 +239,3 @@ def _path_and_names(
     if not rest or not set(options) <= set(known):
         raise _wrong(subcommand)
     return rest[0], rest[1:] or None, options
-
-
-def _metrics(name: str | None = None) -> str:
-    """Return the metrics page, or those lines of it that are a model's own."""
-    text = default.server().metrics().rstrip("\n")
-    if name is None:
-        return text
-    label = f'{{model="{name}",'
-    return "\n".join(row for row in text.splitlines() if label in row)
-
-
-def statistics_table(statistics: Mapping[str, Any]) -> dict[str, str]:
-    """Return Triton's statistics as a table: counts, and means in microseconds."""
-    head = ("model", "version", "requests", "failed", "executions", "mean µs")
-    rows = [_statistics_row(row) for row in statistics["model_stats"]]
-    return card.grid((*head, *(f"{name} µs" for name in _STATISTICS)), rows)
-
-
-def _statistics_row(row: Mapping[str, Any]) -> tuple[str, ...]:
-    durations = row["inference_stats"]
-    return (
-        row["name"],
-        row["version"],
-        f"{durations['success']['count']:,}",
-        f"{durations['fail']['count']:,}",
-        f"{row['execution_count']:,}",
-        _mean(durations["success"]),
-        *(_mean(durations[name]) for name in _STATISTICS),
-    )
-
-
-def _mean(duration: Mapping[str, int]) -> str:
-    if not duration["count"]:
-        return "-"
-    return f"{duration['ns'] / duration['count'] / 1e3:,.1f}"

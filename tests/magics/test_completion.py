@@ -37,6 +37,7 @@ def texts(completer, text):
         ("%triton infer double ", [("", "X=")]),
         ("%triton stats d", [("d", "double")]),
         ("%triton stats double --j", [("--j", "--json")]),
+        ("%triton stats double --b", [("--b", "--batching")]),
         ("%triton help un", [("un", "unload")]),
         ("%triton load double --w", [("--w", "--watch")]),
         ("%triton config double --f", [("--f", "--from-run")]),

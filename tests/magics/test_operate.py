@@ -7,6 +7,7 @@ import pytest
 from blsnb.errors import InferenceError, NotYetError
 from blsnb.magics import default
 from blsnb.magics.operate import SUBCOMMANDS, OperateMagics, help_text
+from blsnb.magics.stats import USAGE
 
 from .models import DOUBLE
 
@@ -68,9 +69,9 @@ def test_what_comes_later_says_so(notebook, name):
         ("config", "%triton config NAME [--from-run [RUN ...]]"),
         ("config a b", "%triton config NAME [--from-run [RUN ...]]"),
         ("load a b", "%triton load NAME [--watch]"),
-        ("stats a b", "%triton stats [NAME] [--json | --metrics]"),
-        ("stats --jsno", "%triton stats [NAME] [--json | --metrics]"),
-        ("stats --json --metrics", "%triton stats [NAME] [--json | --metrics]"),
+        ("stats a b", f"%triton stats {USAGE}"),
+        ("stats --jsno", f"%triton stats {USAGE}"),
+        ("stats --json --metrics", f"%triton stats {USAGE}"),
         ("log a b", "%triton log [NAME]"),
         ("import", "%triton import PATH [NAME ...]"),
         ("import x --all", "%triton import PATH [NAME ...]"),
