@@ -5,15 +5,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
-import json
-from pathlib import Path
 
 from benchmarks import table
 from benchmarks.machine import facts
-from benchmarks.row import Row
+from benchmarks.results import FILE, Results
 from benchmarks.sides import Sides
 
-RESULTS = Path("build", "bench.json")
 NAMES = (
     "exec_latency",
     "large_tensors",
@@ -35,23 +32,17 @@ def main() -> None:
         "--only", choices=NAMES, default="", metavar="NAME", help=", ".join(NAMES)
     )
     only = parser.parse_args().only
+    results = Results()
     with contextlib.closing(Sides()) as sides:
         if sides.env is None:
             print("No real Triton server here: blsnb is measured alone.")
-        rows = {name: measured(name, sides) for name in NAMES if only in ("", name)}
-        machine = facts(sides)
-    kept = {name: [row.plain() for row in found] for name, found in rows.items()}
-    RESULTS.parent.mkdir(exist_ok=True)
-    result = json.dumps({"machine": machine} | kept, indent=1, ensure_ascii=False)
-    RESULTS.write_text(f"{result}\n", encoding="utf-8")
-    print("\n".join(table.lines([row for found in rows.values() for row in found])))
-    print(f"\nWrote {RESULTS}.")
-
-
-def measured(name: str, sides: Sides) -> list[Row]:
-    """Run one benchmark."""
-    print(f"{name} …", flush=True)
-    return importlib.import_module(f"benchmarks.{name}").run(sides)
+        for name in NAMES:
+            if only in ("", name):
+                print(f"{name} …", flush=True)
+                benchmark = importlib.import_module(f"benchmarks.{name}")
+                results.add(name, benchmark.run(sides), facts(sides))
+    print("\n".join(table.lines(results.rows)))
+    print(f"\nWrote {FILE}.")
 
 
 if __name__ == "__main__":
