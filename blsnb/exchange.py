@@ -166,7 +166,8 @@ class Exchange(ABC):
         """
         from blsnb.repository.export import Export, exportable
 
-        chosen, left_out = exportable(self.repository, names)
+        standins = self._engine.loader.makers.standins.all()
+        chosen, left_out = exportable(self.repository, names, standins)
         export = Export(Path(path).expanduser(), self._engine.release, force=force)
         is_overridden = self._engine.control.is_overridden
         others = [each.name for each in chosen if is_overridden(each.name)]

@@ -28,11 +28,12 @@ from blsnb.repository.status import ModelStatus, ambiguous_row, status_of
 from blsnb.repository.undo import FileContent
 from blsnb.response_stream import Stream
 from blsnb.run import Response, Run
+from blsnb.standing_in import StandingIn
 from blsnb.trace.events import Origin
 from blsnb.trace.recorder import Recorder, RunRecord, parse_level
 
 
-class Server(Exchange, Measuring):
+class Server(Exchange, Measuring, StandingIn):
     """A Triton server in this process: models, requests, traces.
 
     Parameters
@@ -187,7 +188,8 @@ class Server(Exchange, Measuring):
             written[CONFIG_FILE] = text
         for path, content in (files or {}).items():
             written[f"{version}/{path}"] = content
-        return self.change(name, written)
+        with self._standins.changing(name, None):
+            return self.change(name, written)
 
     def change(self, name: str, files: Mapping[str, FileContent | None]) -> ModelStatus:
         """Write files of a private model and load it anew; all of it or nothing.
@@ -270,7 +272,8 @@ class Server(Exchange, Measuring):
             Whether models go, too, that were loaded only as parts of an ensemble.
         """
         self._check_open()
-        self._engine.control.unload(name, unload_dependents=unload_dependents)
+        with self._standins.changing(name, None):
+            self._engine.control.unload(name, unload_dependents=unload_dependents)
         self._changed_files.unwatch(name)
 
     def models(self) -> list[ModelStatus]:
@@ -284,6 +287,7 @@ class Server(Exchange, Measuring):
             self._engine.catalog.states(name),
             self._engine.catalog.config(name),
             self._engine.control.seconds.get(name, 0.0),
+            self._standins.how(name),
         )
 
     def index(self) -> list[dict[str, str]]:

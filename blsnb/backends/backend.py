@@ -6,6 +6,8 @@ point: of the group ``blsnb.backends``, with the backend's name as it stands in
 
     [project.entry-points."blsnb.backends"]
     identity = "my_package.identity:IdentityBackend"
+
+What it cannot do it tells by raising `blsnb.errors.BackendError`.
 """
 
 from __future__ import annotations
@@ -19,26 +21,6 @@ from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 
 Answers = Sequence[Iterable[ResponseMessage]]
 """For each request of a batch its responses: one, or any number if it is decoupled."""
-
-
-class BackendError(Exception):
-    """Why a backend cannot load a model or execute requests.
-
-    Parameters
-    ----------
-    text
-        As Triton's backend words it.
-    code
-        Triton's name of the code.
-    advice
-        What to do about it; never part of the text.
-    """
-
-    def __init__(self, text: str, code: str = "INTERNAL", advice: str = "") -> None:
-        super().__init__(text)
-        self.text = text
-        self.code = code
-        self.advice = advice
 
 
 class BackendInstance(Protocol):

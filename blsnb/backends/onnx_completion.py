@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from blsnb.backends.backend import BackendError
 from blsnb.backends.onnx_tensors import Tensors
+from blsnb.errors import BackendError
 from blsnb.model.config import ModelConfig
 from blsnb.model.schema import schema
 

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import onnxruntime
 
-from blsnb.backends.backend import BackendError
+from blsnb.errors import BackendError
 from blsnb.model.config import ModelConfig
 
 _FILE = "model.onnx"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from blsnb.backends.backend import BackendError
+from blsnb.errors import BackendError
 from blsnb.tensors.dtypes import Shape
 
 _TENSOR = re.compile(r"tensor\((?P<type>\w+)\)")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from blsnb.backends.backend import BackendError
 from blsnb.backends.onnx_tensors import CONFIGURABLE, TensorInfo, Tensors, written
+from blsnb.errors import BackendError
 from blsnb.model.config import ModelConfig, TensorSpec
 from blsnb.model.schema import data_type_name, schema
 from blsnb.tensors.dtypes import Shape

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from blsnb.backends import onnx_completion, onnx_session
-from blsnb.backends.backend import Answers, BackendError
+from blsnb.backends.backend import Answers
 from blsnb.backends.onnx_tensors import Tensors, tensors_of
 from blsnb.backends.onnx_validation import check_tensors, inner_dims
+from blsnb.errors import BackendError
 from blsnb.model.config import InstanceSpec, ModelConfig
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.tensors.dtypes import BYTES, Shape, of_array

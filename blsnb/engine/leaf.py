@@ -6,10 +6,11 @@ import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from blsnb.backends.backend import BackendError, BackendInstance
+from blsnb.backends.backend import BackendInstance
 from blsnb.engine.instance import HookFailed, ModelInstance
 from blsnb.engine.reshape import Reshapes
 from blsnb.engine.root import RootRequest
+from blsnb.errors import BackendError
 from blsnb.pb_utils.backend import Backend
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.pb_utils.releases import Release

@@ -7,14 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from blsnb.backends.backend import Backend, BackendError
+from blsnb.backends.backend import Backend
 from blsnb.engine.bls import Router
 from blsnb.engine.instance import HookFailed, ModelInstance
 from blsnb.engine.leaf import LeafInstance
 from blsnb.engine.maker import ModelLogWriter, all_or_nothing, binder
 from blsnb.engine.reshape import Reshapes
 from blsnb.engine.root import RootRequest
-from blsnb.errors import ModelConfigError
+from blsnb.errors import BackendError, ModelConfigError
 from blsnb.model.complete import complete
 from blsnb.model.config import InstanceSpec, ModelConfig
 from blsnb.model.normalise import normalise
@@ -67,6 +67,11 @@ class LeafMaker:
         self._around = around
         self._release = router.release
         self._bind = binder(router, config.name, log)
+
+    @property
+    def device(self) -> str:
+        """``"cpu"``; of a stand-in that it is one, since it runs on none."""
+        return "cpu" if self.kind == "model" else self.kind
 
     def make_all(self, root: RootRequest) -> list[ModelInstance]:
         """Complete the configuration, and make every instance that it asks for.

@@ -35,6 +35,10 @@ class Maker(Protocol):
     def source(self) -> str:
         """The text of its ``model.py``; empty if it has none."""
 
+    @property
+    def device(self) -> str:
+        """Where it runs, as the trace names it."""
+
     def make_all(self, root: RootRequest) -> list[ModelInstance]:
         """Complete the configuration, and make every instance that it asks for.
 
@@ -89,6 +93,12 @@ class InstanceMaker:
     def source(self) -> str:
         """The text of ``model.py``, whatever its bytes are."""
         return self.model_file.read_text(encoding="utf-8", errors="replace")
+
+    @property
+    def device(self) -> str:
+        """``"cpu"`` or ``"gpu:0"``."""
+        on_gpu = self.config.instance_names()[0].kind == "GPU"
+        return "gpu:0" if on_gpu else "cpu"
 
     def make_all(self, root: RootRequest) -> list[ModelInstance]:
         """Complete the configuration, and make every instance that it asks for.

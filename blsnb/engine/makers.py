@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from blsnb.backends.backend import Backend
 from blsnb.backends.registry import find_backend
+from blsnb.backends.standin import KIND
 from blsnb.engine.bls import Router
 from blsnb.engine.leaf_maker import LeafMaker
 from blsnb.engine.maker import InstanceMaker, Maker, ModelLogWriter
+from blsnb.engine.reshape import undone
+from blsnb.engine.standins import StandIns, on_cpu
 from blsnb.model.config import ModelConfig
 from blsnb.repository.directory import ModelDirectory
 
@@ -26,18 +30,49 @@ class Makers:
     def __init__(self, router: Router, log: ModelLogWriter) -> None:
         self._router = router
         self._log = log
+        self.standins = StandIns()
+        """The models that are not run, but stood in for."""
 
     def make(
         self, directory: ModelDirectory, number: int, config: ModelConfig
     ) -> Maker:
-        """Return what makes the instances of a version.
+        """Return what makes the instances of a version, or of its stand-in.
 
         Raises
         ------
         ModelConfigError
             At stage ``create``: there is no such backend; the text is Triton's.
         """
+        standin = self.standins.get(directory.name)
+        if standin is not None:
+            return self._leaf(standin, directory, number, on_cpu(config), True)
         if config.backend == _PYTHON:
             return InstanceMaker(directory, number, config, self._router, self._log)
         backend = find_backend(config.backend, config.name)
-        return LeafMaker(backend, directory, number, config, self._router, self._log)
+        return self._leaf(backend, directory, number, config, False)
+
+    def _leaf(
+        self,
+        backend: Backend,
+        directory: ModelDirectory,
+        number: int,
+        config: ModelConfig,
+        is_standin: bool,
+    ) -> LeafMaker:
+        return LeafMaker(
+            backend,
+            directory,
+            number,
+            config,
+            self._router,
+            self._log,
+            kind=KIND if is_standin else "model",
+            around=undone if is_standin else None,
+        )
+
+    def numbers(self, directory: ModelDirectory, config: ModelConfig) -> list[int]:
+        """Return the versions to load: a stand-in needs no folder of any."""
+        numbers = directory.chosen_versions(config)
+        if not numbers and self.standins.get(directory.name) is not None:
+            return [1]
+        return numbers

@@ -16,6 +16,7 @@ _BOX = (
     "border-radius:4px;padding:4px 12px;font-size:13px;line-height:1.6"
 )
 _COLOURS = {True: "#12866a", False: "#b42318"}
+_STANDIN_COLOUR = "#b54708"
 _MOST_TENSORS = 8
 # JupyterLab puts what is in a table to the right.
 _LEFT = 'style="text-align:left"'
@@ -50,7 +51,8 @@ def _html(status: ModelStatus, failure: str) -> str:
         *map(escape, _warnings(status, failure)),
     ]
     inner = "".join(f"<div>{row}</div>" for row in rows if _visible(row))
-    style = _BOX.format(colour=_COLOURS[good])
+    colour = _STANDIN_COLOUR if good and status.standin else _COLOURS[good]
+    style = _BOX.format(colour=colour)
     return f'<div class="blsnb-card" style="{style}">{inner}</div>'
 
 
@@ -60,7 +62,8 @@ def _visible(row: str) -> bool:
 
 def _standing(status: ModelStatus) -> str:
     versions = ", ".join(map(str, status.versions))
-    return f"version {versions} {status.state}" if versions else status.state
+    standing = f"version {versions} {status.state}" if versions else status.state
+    return f"{standing}, stand-in: {status.standin}" if status.standin else standing
 
 
 def _flow(status: ModelStatus, arrow: str) -> str:
@@ -126,7 +129,7 @@ def table(statuses: Iterable[ModelStatus]) -> dict[str, str]:
         (
             status.name,
             ", ".join(map(str, status.versions)) or "-",
-            status.state,
+            f"{status.state}, stand-in" if status.standin else status.state,
             _flow(status, "→"),
             " · ".join([*_facts(status), *status.reason.strip().splitlines()[:1]]),
         )

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from blsnb.errors import ModelConfigError, RepositoryError
 from blsnb.model.config import ModelConfig
@@ -208,7 +209,9 @@ def _same(source: Path | None, file: Path) -> bool:
 
 
 def exportable(
-    repository: ModelRepository, names: Sequence[str] | None = None
+    repository: ModelRepository,
+    names: Sequence[str] | None = None,
+    standins: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[list[ModelDirectory], list[str]]:
     """Return the models to export, and why others of the repository are left out.
 
@@ -216,6 +219,8 @@ def exportable(
     ----------
     names
         Which; all that can be, if None.
+    standins
+        How stand-ins answer, by the models for which they do.
 
     Raises
     ------
@@ -226,7 +231,7 @@ def exportable(
     reasons: list[str] = []
     for name in repository.names() if names is None else dict.fromkeys(names):
         directory = repository.directory(name)
-        reason = _why_not(repository, name)
+        reason = _why_not(repository, name) or _stood_in(standins.get(name))
         if directory is not None and not reason:
             chosen.append(directory)
         else:
@@ -246,6 +251,15 @@ def _why_not(repository: ModelRepository, name: str) -> str:
     if not directory.has_model_file() and not os.path.isfile(directory.config_file):
         return "it has no model.py yet"
     return ""
+
+
+def _stood_in(how: str | None) -> str:
+    if how is None:
+        return ""
+    return (
+        f"a stand-in answers for it ({how}), so nothing here has shown what it does; "
+        "unload it first"
+    )
 
 
 def export_notes(directory: ModelDirectory) -> list[str]:

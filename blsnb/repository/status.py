@@ -38,6 +38,8 @@ class ModelStatus:
         Seconds that the last load took; 0 if it was not loaded.
     findings
         What a reviewer would ask about the configuration.
+    standin
+        How a stand-in answers in its place; empty if the model itself does.
     """
 
     name: str
@@ -50,12 +52,16 @@ class ModelStatus:
     instance_count: int
     load_s: float
     findings: tuple[str, ...] = ()
+    standin: str = ""
 
     def __repr__(self) -> str:
         versions = ",".join(map(str, self.versions)) or "-"
         flow = f"{', '.join(self.inputs)} -> {', '.join(self.outputs)}"
         took = f", loaded in {self.load_s * 1e3:.1f} ms" if self.load_s else ""
-        return f"<{self.name} version {versions} {self.state}: {flow}{took}>"
+        state = self.state
+        if self.standin:
+            state += f" (stand-in: {self.standin})"
+        return f"<{self.name} version {versions} {state}: {flow}{took}>"
 
 
 def status_of(
@@ -63,6 +69,7 @@ def status_of(
     states: Mapping[int, tuple[str, str]],
     config: ModelConfig | None,
     load_s: float,
+    standin: str = "",
 ) -> ModelStatus:
     """Return the status of a model.
 
@@ -74,6 +81,8 @@ def status_of(
         The configuration it serves with; None if it does not serve.
     load_s
         Seconds that the last load took.
+    standin
+        How a stand-in answers in its place, if one does.
     """
     ready = tuple(n for n, (state, _) in sorted(states.items()) if state == "READY")
     others = [known for known in states.values() if known[0] != "READY"]
@@ -89,4 +98,5 @@ def status_of(
         len(config.instance_names()) if config else 0,
         load_s,
         tuple(findings(config)) if config else (),
+        standin if ready else "",
     )

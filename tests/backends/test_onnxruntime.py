@@ -13,10 +13,9 @@ import pytest
 from cells import cell
 
 import blsnb.backends
-from blsnb.backends.backend import BackendError
 from blsnb.backends.onnx_session import session_options
 from blsnb.backends.onnxruntime import OnnxRuntime
-from blsnb.errors import InferenceError, ModelLoadError
+from blsnb.errors import BackendError, InferenceError, ModelLoadError
 from blsnb.model.config import parse_pbtxt
 from blsnb.model.normalise import normalise
 from blsnb.pb_utils.message import RequestMessage

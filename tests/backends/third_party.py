@@ -6,7 +6,7 @@ from pathlib import Path
 
 SOURCE = """
 import stage
-from blsnb.backends.backend import BackendError
+from blsnb.errors import BackendError
 from blsnb.pb_utils.message import ResponseMessage
 from blsnb.tensors.ref import TensorRef
 

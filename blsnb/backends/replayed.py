@@ -1,0 +1,104 @@
+"""A stand-in that answers as the model once did: from recorded runs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from blsnb.backends.standin import Answering
+from blsnb.errors import BackendError
+from blsnb.pb_utils.message import RequestMessage, ResponseMessage
+from blsnb.tensors.ref import TensorRef
+from blsnb.trace.spans import Span, Trace
+
+_Key = frozenset[tuple[str, str, tuple[int, ...], bytes]]
+
+
+def replay(model_name: str, traces: Sequence[Trace]) -> Answering:
+    """Return a stand-in that knows the answers of a model in recorded runs.
+
+    A request is known by its inputs, to the byte. One that was answered several times
+    gets those answers in their order, and then the last one again.
+
+    Parameters
+    ----------
+    traces
+        Of the runs, in the order in which they ran.
+    """
+    runs = ", ".join(trace.run_id or trace.file for trace in traces)
+    replayed = _Replayed(model_name, runs, traces)
+    return Answering(f"replay of run {runs}", lambda config: replayed.answer)
+
+
+class _Replayed:
+    """All instances of a model share it, since they share what was recorded."""
+
+    def __init__(self, model_name: str, runs: str, traces: Sequence[Trace]) -> None:
+        self._known: dict[_Key, _Recorded] = {}
+        lost = 0
+        for span in _spans(model_name, traces):
+            if _is_lost(span):
+                lost += 1
+            else:
+                self._known.setdefault(_key(span.inputs), _Recorded()).add(span)
+        self._unknown = (
+            f"the stand-in for '{model_name}' has no answer to these inputs; other "
+            f"inputs it was asked in run {runs}: {len(self._known)}"
+            + (f", and in {lost} calls, whose values are gone" if lost else "")
+        )
+
+    def answer(self, request: RequestMessage) -> Iterator[ResponseMessage]:
+        found = self._known.get(_key(request.inputs))
+        if found is None:
+            raise BackendError(self._unknown, "NOT_FOUND")
+        for response in found.next():
+            yield ResponseMessage(
+                response.outputs, response.error, response.code, response.parameters
+            )
+
+
+class _Recorded:
+    """What equal requests were answered with, one after the other."""
+
+    def __init__(self) -> None:
+        self._answers: list[tuple[ResponseMessage, ...]] = []
+        # To count on is one step for all threads.
+        self._asked = itertools.count()
+
+    def add(self, span: Span) -> None:
+        self._answers.append(_of(span))
+
+    def next(self) -> tuple[ResponseMessage, ...]:
+        return self._answers[min(next(self._asked), len(self._answers) - 1)]
+
+
+def _spans(model_name: str, traces: Sequence[Trace]) -> Iterator[Span]:
+    for trace in traces:
+        for span in trace.spans:
+            if trace.models[span.model].name == model_name and not span.running:
+                yield span
+
+
+def _is_lost(span: Span) -> bool:
+    refs = [*span.inputs, *span.outputs]
+    refs += [ref for response in span.responses for ref in response.outputs]
+    kept = not span.response_count or span.response_count == len(span.responses)
+    return not kept or any(ref.evicted for ref in refs)
+
+
+def _of(span: Span) -> tuple[ResponseMessage, ...]:
+    """Return what a call was answered with."""
+    code = span.error_code or "INTERNAL"
+    if span.response_count:
+        return tuple(
+            ResponseMessage(sent.outputs, sent.error or None, code)
+            for sent in span.responses
+        )
+    return (ResponseMessage(span.outputs, span.error or None, code),)
+
+
+def _key(inputs: Sequence[TensorRef]) -> _Key:
+    return frozenset(
+        (ref.name, ref.dtype.datatype, tuple(ref.shape), bytes(ref.data or b""))
+        for ref in inputs
+    )

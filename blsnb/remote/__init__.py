@@ -1,0 +1,1 @@
+"""Remote: models that run on another server, and are asked from here."""

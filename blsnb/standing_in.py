@@ -1,0 +1,85 @@
+"""StandingIn: what a server does with models whose backend is not here."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from blsnb.engine.engine import Engine
+from blsnb.engine.standins import StandIns, choose_standin
+from blsnb.repository.status import ModelStatus
+from blsnb.run import Run
+
+
+class StandingIn(ABC):
+    """The part of a server that lets others answer for a model."""
+
+    _engine: Engine
+
+    @abstractmethod
+    def model(self, name: str) -> ModelStatus:
+        """Return the status of a model."""
+
+    @abstractmethod
+    def _check_open(self) -> None:
+        """Refuse to work once the server is closed."""
+
+    def standin(
+        self,
+        name: str,
+        *,
+        zeros: bool = False,
+        random: int | None = None,
+        replay: Run | Sequence[Run] | None = None,
+        call: Callable[[dict[str, Any]], Any] | None = None,
+        remote: str | None = None,
+    ) -> ModelStatus:
+        """Let a stand-in answer for a model whose backend is not here.
+
+        The model's configuration counts as it does for the model: requests are
+        checked, queued and batched. Cards and graphs mark it, and an export leaves it
+        out. It answers until the model is unloaded or defined.
+
+        Parameters
+        ----------
+        zeros
+            With zeros, false and empty texts. What varies in a shape is as in an input
+            of the same rank.
+        random
+            With numbers by chance, from this seed; equal requests get equal answers.
+        replay
+            As the model did in a recorded run, or in several, where a request had the
+            same inputs to the byte.
+        call
+            With what a function returns: it gets a dict of arrays by input, and gives
+            one by output.
+        remote
+            As the model of this name on a Triton server, such as
+            ``"grpc://localhost:8001"``.
+
+        Raises
+        ------
+        ModelLoadError
+            The configuration is wrong, or does not say enough; what served before
+            still does.
+        ValueError
+            Not one way to answer was given, but none or several.
+        """
+        self._check_open()
+        runs = [replay] if isinstance(replay, Run) else replay
+        chosen = choose_standin(
+            name,
+            zeros=zeros,
+            random=random,
+            replay=None if runs is None else [run.trace for run in runs],
+            call=call,
+            remote=remote,
+        )
+        with self._standins.changing(name, chosen):
+            self._engine.control.bring_up(name, always=True)
+        return self.model(name)
+
+    @property
+    def _standins(self) -> StandIns:
+        return self._engine.loader.makers.standins
