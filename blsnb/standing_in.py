@@ -8,6 +8,8 @@ from typing import Any
 
 from blsnb.engine.engine import Engine
 from blsnb.engine.standins import StandIns, choose_standin
+from blsnb.errors import ModelLoadError
+from blsnb.repository.repository import ModelRepository
 from blsnb.repository.status import ModelStatus
 from blsnb.run import Run
 
@@ -15,6 +17,7 @@ from blsnb.run import Run
 class StandingIn(ABC):
     """The part of a server that lets others answer for a model."""
 
+    repository: ModelRepository
     _engine: Engine
 
     @abstractmethod
@@ -76,9 +79,18 @@ class StandingIn(ABC):
             call=call,
             remote=remote,
         )
+        self._refuse_ensemble(name)
         with self._standins.changing(name, chosen):
             self._engine.control.bring_up(name, always=True)
         return self.model(name)
+
+    def _refuse_ensemble(self, name: str) -> None:
+        directory = self.repository.directory(name)
+        if directory is not None and directory.is_ensemble():
+            raise ModelLoadError(
+                f"an ensemble has no backend: '{name}' is made of models, and a "
+                "stand-in can answer for each of them"
+            )
 
     @property
     def _standins(self) -> StandIns:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from blsnb.backends.backend import BackendInstance
+from blsnb.backends.backend import Answers, BackendInstance
 from blsnb.engine.instance import HookFailed, ModelInstance
 from blsnb.engine.reshape import Reshapes
-from blsnb.engine.root import RootRequest
+from blsnb.engine.root import RootRequest, boundary
 from blsnb.errors import BackendError
 from blsnb.pb_utils.backend import Backend
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
@@ -103,16 +103,22 @@ class _Leaf:
         """Hand the requests to the backend, and its answers back."""
         __tracebackhide__ = True
         messages = list(map(self._message, requests))
-        answers: Iterable[Iterable[ResponseMessage]]
+        answers: Answers
         try:
-            answers = self._work.execute(messages)
+            answers = _ask(self._work, messages)
         except BackendError as error:
             answers = [[_failed(error)] for _ in messages]
         if self._decoupled:
             for request, responses in zip(requests, answers, strict=True):
                 self._send(request, responses)
             return None
-        return [self._response(next(iter(responses))) for responses in answers]
+        return [self._response(self._only(responses)) for responses in answers]
+
+    def _only(self, responses: Iterable[ResponseMessage]) -> ResponseMessage:
+        message = _next(iter(responses))
+        if message is None:
+            raise ValueError("a request of a model that is not decoupled has no answer")
+        return message
 
     def _message(self, request: InferenceRequest) -> RequestMessage:
         message = message_of(request)
@@ -130,8 +136,9 @@ class _Leaf:
     ) -> None:
         """Send responses as they come, the final flag with an error or after all."""
         sender = request.get_response_sender()
+        waiting = iter(responses)
         try:
-            for message in responses:
+            while (message := _next(waiting)) is not None:
                 if message.error is not None:
                     sender.send(self._response(message), FINAL)
                     return
@@ -142,6 +149,20 @@ class _Leaf:
             sender.send(self._response(_failed(error)), FINAL)
             return
         sender.send(flags=FINAL)
+
+
+@boundary
+def _ask(work: BackendInstance, messages: list[RequestMessage]) -> Answers:
+    """Let the backend work; Ctrl-C may hit it, as it may hit a model."""
+    __tracebackhide__ = True
+    return work.execute(messages)
+
+
+@boundary
+def _next(responses: Iterator[ResponseMessage]) -> ResponseMessage | None:
+    """Return the next response, which may have to be made first; None after all."""
+    __tracebackhide__ = True
+    return next(responses, None)
 
 
 def _failed(error: BackendError) -> ResponseMessage:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.completer import SimpleCompletion, context_matcher
 
-from blsnb.magics import default, flags, stats, traces
+from blsnb.magics import default, flags, standins, stats, traces
 from blsnb.magics.operate import SUBCOMMANDS
 
 if TYPE_CHECKING:
     from blsnb.inference_server import Server
 
 _OURS = re.compile(r"\s*(%?%triton(?:_model|_config|_file)?)\s+(.*)", re.DOTALL)
-_OF_MODELS = frozenset({"config", "load", "unload", "infer", "stats", "log"})
+_OF_MODELS = frozenset({"config", "load", "unload", "infer", "stats", "log", "standin"})
 _TENSOR = ("--input", "--output")
 _PATHS = ("--file", "--config")
 
@@ -67,6 +67,8 @@ def _subcommand(before: list[str]) -> Iterable[str]:
             return ["--from-run"]
         case ["trace", *rest]:
             return _trace(rest)
+        case ["standin", _]:
+            return standins.standin_flags().option_strings()
         case [subcommand] if subcommand in _OF_MODELS:
             return _names()
     return ()

@@ -16,7 +16,7 @@ from IPython.core.magic import (
 from IPython.display import display
 
 from blsnb.errors import NotYetError
-from blsnb.magics import card, default, line, stats, traces
+from blsnb.magics import card, default, line, standins, stats, traces
 
 _MOST_LOG_LINES = 200
 _ANY = 1000
@@ -59,6 +59,7 @@ SUBCOMMANDS = {
         "PATH [NAME ...] [--force]", "write a model repository for Triton", "_export"
     ),
     "trace": Subcommand(traces.USAGE, traces.SUMMARY, "_trace"),
+    "standin": Subcommand(standins.USAGE, standins.SUMMARY, "_standin"),
     "bench": Subcommand("NAME", "measure a model under load"),
 }
 
@@ -194,6 +195,9 @@ class OperateMagics(Magics):
 
     def _trace(self, text: str, namespace: Mapping[str, Any]) -> Any:
         return traces.trace(line.words(text, namespace), namespace)
+
+    def _standin(self, text: str, namespace: Mapping[str, Any]) -> Any:
+        return standins.standin(line.words(text, namespace), namespace)
 
     def _help(self, text: str, namespace: Mapping[str, Any]) -> None:
         if not text:

@@ -94,9 +94,10 @@ class ModelInfo(NamedTuple):
     version: int
     backend: str
     device: str
-    """``"cpu"`` or ``"gpu:0"``."""
+    """``"cpu"`` or ``"gpu:0"``; ``"stand-in"`` for what has none."""
     kind: str
-    """``"model"``, or ``"span"`` for a span that a user opened."""
+    """``"model"``; ``"stand-in"`` for what answers in the place of one; or ``"span"``
+    for a span that a user opened."""
     source: str
     """The text of its ``model.py``; empty for ensembles."""
     origin: Origin | None = None

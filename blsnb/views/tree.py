@@ -14,6 +14,8 @@ from blsnb.views.format import TIMES, counted, time, visible
 from blsnb.views.rows import Row, distinct_names, rows
 from blsnb.views.snapshot import heading, summary
 
+_MARKED = ("stand-in",)
+"""Kinds that are no models, though they answer for one."""
 _MOST_LINES = 200
 _MOST_NAME = 80
 _MOST_ERROR = 160
@@ -26,7 +28,10 @@ def tree(trace: Trace) -> str:
     columns = columns_of(trace)
     durations = columns.duration_us
     failed = columns.has(CallFlag.ERROR)
-    names = [_short(name, _MOST_NAME) for name in distinct_names(trace)]
+    names = [
+        _short(name, _MOST_NAME) + (f" ({model.kind})" if model.kind in _MARKED else "")
+        for name, model in zip(distinct_names(trace), trace.models, strict=True)
+    ]
 
     def lines(row: Row) -> list[str]:
         calls = list(row.calls)

@@ -45,6 +45,8 @@ def texts(completer, text):
         ("%triton export out double --f", [("--f", "--force")]),
         ("%triton trace --o", [("--o", "--output")]),
         ("%triton trace x --format p", [("p", "perfetto")]),
+        ("%triton standin d", [("d", "double")]),
+        ("%triton standin double --z", [("--z", "--zeros")]),
         ("%%triton_model dou", [("dou", "double")]),
         ("%%triton_model m --ma", [("--ma", "--max-batch-size")]),
         ("%triton_model m --dec", [("--dec", "--decoupled")]),

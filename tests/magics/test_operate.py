@@ -21,7 +21,8 @@ def double(notebook):
 def test_every_subcommand_of_the_design_is_there():
     """What comes later is listed, and says so."""
     designed = (
-        "models config load unload import export infer stats trace log bench help"
+        "models config load unload import export infer stats trace log bench help "
+        "standin"
     )
 
     assert sorted(designed.split()) == sorted(SUBCOMMANDS)

@@ -1,0 +1,381 @@
+"""A stand-in answers for a model whose backend is not here: asked for, and marked."""
+
+from __future__ import annotations
+
+import re
+import signal
+
+import numpy as np
+import pytest
+from cells import CONFIG, DOUBLE, cell
+
+from blsnb.errors import InferenceError, ModelLoadError, RepositoryError
+from blsnb.magics import card
+from blsnb.views.snapshot import snapshot as picture
+from blsnb.views.tree import tree
+
+TENSORRT = """
+backend: "tensorrt"
+max_batch_size: 8
+input { name: "X" data_type: TYPE_FP32 dims: [ -1 ] }
+output { name: "Y" data_type: TYPE_FP32 dims: [ -1 ] }
+"""
+X = {"X": np.array([[1, 2, 3]], np.float32)}
+
+
+def put(server, config=TENSORRT, name="leaf"):
+    """Write a model of a backend that is not here."""
+    server.change(name, {"config.pbtxt": config, "1/model": "x"})
+
+
+@pytest.fixture
+def stood(server):
+    """A server with a stand-in."""
+    put(server)
+    server.standin("leaf", zeros=True)
+    return server
+
+
+def test_zeros_have_the_configured_type_and_shape(server):
+    """What varies is as in an input of that rank, else 1; the batch as requested."""
+    more = """
+output { name: "B" data_type: TYPE_BOOL dims: [ 2 ] }
+output { name: "T" data_type: TYPE_STRING dims: [ 1, -1 ] }
+output { name: "H" data_type: TYPE_BF16 dims: [ 1 ] }
+output { name: "I" data_type: TYPE_INT64 dims: [ 1 ] reshape { shape: [] } }
+"""
+    put(server, TENSORRT + more)
+    status = server.standin("leaf", zeros=True)
+
+    outputs = server.infer("leaf", {"X": np.ones((2, 3), np.float32)}).outputs
+
+    assert "zeros" == status.standin
+    assert {
+        "Y": ("float32", (2, 3)),
+        "B": ("bool", (2, 2)),
+        "T": ("object", (2, 1, 1)),
+        "H": ("float32", (2, 1)),
+        "I": ("int64", (2, 1)),
+    } == {name: (each.dtype.name, each.shape) for name, each in outputs.items()}
+    assert [[[b""]], [[b""]]] == outputs["T"].tolist()
+    assert not any(outputs[name].any() for name in "YBHI")
+
+
+def test_chance_gives_equal_requests_equal_answers(server):
+    """Another seed or another request another one."""
+    more = 'output { name: "T" data_type: TYPE_STRING dims: [ 1 ] }'
+    more += 'output { name: "I" data_type: TYPE_INT8 dims: [ 50 ] }'
+    put(server, TENSORRT + more)
+    other = {"X": np.array([[1, 2, 4]], np.float32)}
+    answers = []
+    for seed in (1, 1, 2):
+        server.standin("leaf", random=seed)
+        answers += [server.infer("leaf", each).outputs for each in (X, other)]
+    seen = [str(each) for each in answers]
+
+    assert seen[0:2] == seen[2:4]
+    assert 4 == len(set(seen))
+    for name, most in (("Y", 1), ("I", 100)):
+        assert (answers[0][name] >= 0).all()
+        assert (answers[0][name] < most).all()
+    assert re.fullmatch(rb"[a-z]{8}", answers[0]["T"][0, 0])
+
+
+def test_a_function_answers(server):
+    """With arrays of its own; values take the configured type."""
+    put(server)
+    given = []
+
+    def doubled(inputs):
+        given.append(inputs)
+        inputs["X"] *= 2
+        return {"Y": inputs["X"].tolist()}
+
+    status = server.standin("leaf", call=doubled)
+
+    assert "call doubled" == status.standin
+    assert [[2, 4, 6]] == server.infer("leaf", X)["Y"].tolist()
+    assert [["X"]] == [list(each) for each in given]
+    assert [[1, 2, 3]] == X["X"].tolist()
+
+
+def test_a_function_that_fails_fails_its_request(server):
+    """As a Python model would, with its own line; other faults are named."""
+    put(server)
+    returned = {}
+
+    def function(inputs):
+        return 1 / 0 if returned["it"] is None else returned["it"]
+
+    server.standin("leaf", call=function)
+    seen = []
+    for each in (None, [1], {"Y": object()}):
+        returned["it"] = each
+        with pytest.raises(InferenceError) as caught:
+            server.infer("leaf", X)
+        seen.append(caught.value.message)
+
+    start = (
+        "Failed to process the request(s) for model 'leaf_0', message: "
+        "ZeroDivisionError: division by zero\n\nAt:\n"
+    )
+    assert seen[0].startswith(start)
+    assert seen[0].endswith("): function\n")
+    assert [
+        "the function function of a stand-in must return a dict of outputs, not list"
+    ] == seen[1:2]
+    assert seen[2].startswith("the function function of a stand-in: output 'Y'")
+
+
+def test_ctrl_c_ends_a_function_and_the_request(server):
+    """Where it is; the next one is answered."""
+    put(server)
+    reached = []
+
+    def function(inputs):
+        if not reached:
+            reached.append("begin")
+            signal.raise_signal(signal.SIGINT)
+        reached.append("end")
+        return {"Y": inputs["X"]}
+
+    server.standin("leaf", call=function)
+    with pytest.raises(KeyboardInterrupt):
+        server.infer("leaf", X)
+
+    assert ["begin"] == reached
+    assert [[1, 2, 3]] == server.infer("leaf", X)["Y"].tolist()
+
+
+def test_a_decoupled_model_is_stood_in_for_by_a_generator(server):
+    """Each dict is a response; zeros are one."""
+    decoupled = "model_transaction_policy { decoupled: true }"
+    put(server, TENSORRT + decoupled)
+
+    def twice(inputs):
+        yield {"Y": inputs["X"]}
+        yield {"Y": inputs["X"] + 1}
+
+    server.standin("leaf", call=twice)
+    streams = [list(server.stream("leaf", X))]
+    server.standin("leaf", zeros=True)
+    streams.append(list(server.stream("leaf", X)))
+
+    assert [[[[1, 2, 3]], [[2, 3, 4]]], [[[0, 0, 0]]]] == [
+        [each["Y"].tolist() for each in stream if each.outputs] for stream in streams
+    ]
+    assert all(stream[-1].final for stream in streams)
+
+
+def test_a_recorded_run_is_answered_from_again(server):
+    """By the bytes of its inputs; in their order if they were asked for twice."""
+    put(server)
+    counted = iter(range(1, 9))
+    server.standin("leaf", call=lambda inputs: {"Y": inputs["X"] * next(counted)})
+    runs = [server.infer("leaf", X) for _ in range(2)]
+
+    status = server.standin("leaf", replay=runs)
+    answers = [server.infer("leaf", X)["Y"].tolist() for _ in range(3)]
+    with pytest.raises(InferenceError) as caught:
+        server.infer("leaf", {"X": [[9, 9, 9]]})
+
+    assert f"replay of run {runs[0].id}, {runs[1].id}" == status.standin
+    assert [[[1, 2, 3]], [[2, 4, 6]], [[2, 4, 6]]] == answers
+    assert "NOT_FOUND" == caught.value.code
+    assert (
+        "the stand-in for 'leaf' has no answer to these inputs; other inputs it was "
+        f"asked in run {runs[0].id}, {runs[1].id}: 1" == caught.value.message
+    )
+
+
+def test_recorded_errors_and_streams_are_answered_from_again(server):
+    """And calls whose values are gone are told."""
+    put(server, TENSORRT + "model_transaction_policy { decoupled: true }")
+
+    def function(inputs):
+        if not inputs["X"].any():
+            raise ValueError("zeros")
+        yield {"Y": inputs["X"]}
+        yield {"Y": inputs["X"] * 2}
+
+    server.standin("leaf", call=function)
+    streams = [server.stream("leaf", inputs) for inputs in (X, {"X": [[0, 0, 0]]})]
+    answers = [list(stream) for stream in streams]
+    server.standin("leaf", replay=[stream.run for stream in streams])
+    again = [list(server.stream("leaf", inputs)) for inputs in (X, {"X": [[0, 0, 0]]})]
+
+    def plain(stream):
+        return [
+            each.error or each["Y"].tolist()
+            for each in stream
+            if each.outputs or each.error
+        ]
+
+    assert [[[1, 2, 3]], [[2, 4, 6]]] == plain(again[0])
+    assert list(map(plain, answers)) == list(map(plain, again))
+    assert "ValueError: zeros" in plain(again[1])[0]
+
+
+def test_what_a_run_has_lost_is_told(server):
+    """A call without its values answers nothing."""
+    server.recorder.budget_bytes = 0
+    put(server)
+    server.standin("leaf", zeros=True)
+    run = server.infer("leaf", X)
+    server.standin("leaf", replay=run)
+    with pytest.raises(InferenceError, match="and in 1 calls, whose values are gone"):
+        server.infer("leaf", X)
+
+
+def test_reshaped_tensors_have_the_clients_shapes(server):
+    """A stand-in knows nothing of what is behind."""
+    config = """
+backend: "tensorrt"
+input { name: "X" data_type: TYPE_FP32 dims: [ 1, 4 ] reshape { shape: [ 2, 2 ] } }
+output { name: "Y" data_type: TYPE_FP32 dims: [ 4 ] reshape { shape: [ 1, 4, 1 ] } }
+"""
+    put(server, config)
+    shapes = []
+
+    def function(inputs):
+        shapes.append(inputs["X"].shape)
+        return {"Y": inputs["X"].ravel()}
+
+    server.standin("leaf", call=function)
+    run = server.infer("leaf", {"X": [[1, 2, 3, 4]]})
+
+    assert [(1, 4)] == shapes
+    assert [1, 2, 3, 4] == run["Y"].tolist()
+    assert [] == run.notes
+
+
+def test_it_is_marked_wherever_the_model_is_shown(stood):
+    """On the card, in the table, in its repr, in the graph and in the text of a run."""
+    status = stood.model("leaf")
+    run = stood.infer("leaf", X)
+    [model] = run.trace.models
+
+    assert "<leaf version 1 READY (stand-in: zeros): " in repr(status)
+    assert "version 1 READY, stand-in: zeros" in card.text(status)
+    shown = card.bundle(status)["text/html"]
+    assert "stand-in: zeros" in shown
+    assert "#b54708" in shown
+    assert "READY, stand-in" in card.table([status])["text/plain"]
+    assert ("stand-in", "stand-in", "tensorrt") == (
+        model.kind,
+        model.device,
+        model.backend,
+    )
+    assert "  leaf (stand-in)  " in tree(run.trace)
+    assert ">stand-in</text>" in picture(run.trace)
+
+
+def test_its_configuration_checks_requests_as_usual(stood):
+    """And its scheduler batches as configured."""
+    with pytest.raises(InferenceError, match=r"Expected \[-1,-1\], got \[3\]"):
+        stood.infer("leaf", {"X": np.ones(3, np.float32)})
+    with pytest.raises(InferenceError, match="data-type is 'INT32', but model 'leaf'"):
+        stood.infer("leaf", {"X": np.ones((1, 3), np.int32)})
+
+
+def test_a_python_model_calls_it_as_any_other(stood):
+    """With a span of its own."""
+    ask = """
+response = pb_utils.InferenceRequest(
+    model_name="leaf",
+    inputs=[pb_utils.Tensor("X", x_of(request)[None])],
+    requested_output_names=["Y"],
+).exec()
+return [reply(answer_of(response)[0] + 1)]
+"""
+    stood.define("caller", cell(ask), config=CONFIG)
+    run = stood.infer("caller", {"X": [5.0, 6.0]})
+
+    assert [1, 1] == run["Y"].tolist()
+    assert [("caller", -1), ("leaf", 0)] == [
+        (run.trace.models[span.model].name, span.parent) for span in run.trace.spans
+    ]
+
+
+def test_it_answers_until_the_model_is_unloaded(stood):
+    """A reload keeps it; afterwards the backend is missing again."""
+    stood.load("leaf", config=stood.config("leaf"))
+    assert "zeros" == stood.model("leaf").standin
+    stood.unload("leaf")
+    assert "" == stood.model("leaf").standin
+    with pytest.raises(ModelLoadError, match="unable to find backend library"):
+        stood.load("leaf")
+
+
+def test_it_ends_where_the_model_is_defined(stood):
+    """One that fails to load changes nothing."""
+    with pytest.raises(ModelLoadError):
+        stood.define("leaf", "import nothing_of_that_name", config=CONFIG)
+    assert "zeros" == stood.model("leaf").standin
+
+    stood.define("leaf", DOUBLE, config=CONFIG)
+
+    assert "" == stood.model("leaf").standin
+    assert [2, 4] == stood.infer("leaf", {"X": np.array([1, 2], np.float32)})[
+        "Y"
+    ].tolist()
+
+
+def test_one_that_cannot_be_made_leaves_what_serves(stood):
+    """And what it is."""
+    put(stood, 'backend: "vllm"', "silent")
+    with pytest.raises(ModelLoadError) as caught:
+        stood.standin("silent", zeros=True)
+    assert "a stand-in for 'silent' cannot know its outputs" in caught.value.message
+    assert "config.pbtxt" in caught.value.advice
+    assert "" == stood.model("silent").standin
+    with pytest.raises(ModelLoadError):
+        stood.standin("nowhere", zeros=True)
+    for ways in ({}, {"zeros": True, "random": 1}):
+        with pytest.raises(ValueError, match="give one of zeros=True"):
+            stood.standin("leaf", **ways)
+    assert "zeros" == stood.model("leaf").standin
+
+
+def test_it_needs_neither_a_device_nor_a_file(server):
+    """The groups of the configuration count; graphics cards do not."""
+    groups = "instance_group { count: 2 kind: KIND_GPU gpus: [ 0, 1 ] profile: 'p' }"
+    server.change("leaf", {"config.pbtxt": TENSORRT + groups})
+
+    status = server.standin("leaf", zeros=True)
+
+    assert ((1,), 2) == (status.versions, status.instance_count)
+    assert [[0, 0, 0]] == server.infer("leaf", X)["Y"].tolist()
+
+
+def test_an_export_leaves_it_out(stood, tmp_path):
+    """Named, it is refused; among all, it is told."""
+    stood.define("double", DOUBLE, config=CONFIG)
+    with pytest.raises(RepositoryError, match=r"a stand-in answers for it \(zeros\)"):
+        stood.export_repository(tmp_path / "named", ["leaf"])
+
+    done = stood.export_repository(tmp_path / "all")
+
+    assert ("double",) == done.models
+    assert any("leaf: a stand-in answers for it" in note for note in done.notes)
+    assert not (tmp_path / "all" / "leaf").exists()
+
+
+def test_an_ensemble_of_stand_ins_runs(stood):
+    """Its models are loaded, since they were asked for."""
+    ensemble = """
+platform: "ensemble"
+max_batch_size: 8
+input { name: "A" data_type: TYPE_FP32 dims: [ -1 ] }
+output { name: "B" data_type: TYPE_FP32 dims: [ -1 ] }
+ensemble_scheduling { step { model_name: "leaf" model_version: -1
+  input_map { key: "X" value: "A" } output_map { key: "Y" value: "B" } } }
+"""
+    stood.change("whole", {"config.pbtxt": ensemble, "1/.keep": ""})
+    stood.load("whole")
+
+    run = stood.infer("whole", {"A": [[1, 2]]})
+
+    assert [[0, 0]] == run["B"].tolist()
+    with pytest.raises(ModelLoadError, match="an ensemble has no backend"):
+        stood.standin("whole", zeros=True)
