@@ -440,6 +440,22 @@ def test_a_configuration_that_is_not_of_the_model_is_refused(server, config, rea
     assert reason == refusal(server, onnx.identity(dims=(3, 2)), config)
 
 
+def test_an_input_may_be_narrower_than_the_model_an_output_not(server):
+    """Where a dimension of the model varies."""
+    data = onnx.identity(dims=("b", "c"))
+    status = load(server, data, "input { name: 'X' data_type: TYPE_FP32 dims: 2 }")
+    server.unload("leaf")
+    config = "output { name: 'Y' data_type: TYPE_FP32 dims: 2 }"
+
+    assert ("X:FP32[2]",) == status.inputs
+    assert (
+        "Invalid argument: model 'leaf', tensor 'Y': the model expects 2 dimensions "
+        "(shape [-1,-1]) but the model configuration specifies 2 dimensions (an initial "
+        "batch dimension because max_batch_size > 0 followed by the explicit tensor "
+        "shape, making complete shape [-1,2])" == refusal(server, data, config)
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "how", "reason"),
     [

@@ -214,6 +214,7 @@ def test_recorded_errors_and_streams_are_answered_from_again(server):
     assert [[[1, 2, 3]], [[2, 4, 6]]] == plain(again[0])
     assert list(map(plain, answers)) == list(map(plain, again))
     assert "ValueError: zeros" in plain(again[1])[0]
+    assert [True] == [each.final for each in again[1]]
 
 
 def test_what_a_run_has_lost_is_told(server):
