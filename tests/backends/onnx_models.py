@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 
 FLOAT, UINT8, INT8, UINT16, INT16, INT32, INT64, STRING, BOOL, FLOAT16, DOUBLE = (
@@ -49,14 +50,8 @@ def node(operator: str, inputs: Sequence[str], outputs: Sequence[str]) -> bytes:
 
 def initializer(name: str, values: Sequence[float]) -> bytes:
     """Return a vector of floats that the model has."""
-    data = b"".join(_varint(4 << 3 | 5) + _float(value) for value in values)
+    data = b"".join(_varint(4 << 3 | 5) + struct.pack("<f", v) for v in values)
     return _field(1, len(values)) + _field(2, FLOAT) + data + _field(8, name)
-
-
-def _float(value: float) -> bytes:
-    import struct
-
-    return struct.pack("<f", value)
 
 
 def model(

@@ -1,0 +1,209 @@
+"""ONNX models that are refused, in the words of the source of Triton's backend."""
+
+from __future__ import annotations
+
+import pytest
+
+from blsnb.errors import ModelLoadError
+
+from . import onnx_models as onnx
+from .test_onnxruntime import CONTROL, IO, START, controlled, load
+
+
+def refusal(server, data, config=None):
+    """Return the reason for which a model does not load."""
+    with pytest.raises(ModelLoadError) as caught:
+        load(server, data, config)
+    prefix = "load failed for model 'leaf': version 1 is at UNAVAILABLE state: "
+    assert caught.value.message.startswith(prefix)
+    return caught.value.message.removeprefix(prefix).removesuffix(";\n")
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (
+            b"garbage",
+            "Internal: onnx runtime error 7: Load model from {path} failed:"
+            "Protobuf parsing failed.",
+        ),
+        (
+            onnx.model(
+                [onnx.node("Nope", ["X"], ["Y"])],
+                [onnx.tensor("X", onnx.FLOAT, ("b",))],
+                [onnx.tensor("Y", onnx.FLOAT, ("b",))],
+            ),
+            "Internal: onnx runtime error 10: Load model from {path} failed:"
+            "This is an invalid model.",
+        ),
+        (
+            onnx.model(
+                [onnx.node("SequenceConstruct", ["X"], ["Y"])],
+                [onnx.tensor("X", onnx.FLOAT, ("b",))],
+                [onnx.sequence("Y")],
+            ),
+            "Unsupported: Unsupported ONNX Type 'ONNX_TYPE_SEQUENCE' for I/O 'Y', "
+            "expected 'ONNX_TYPE_TENSOR'.",
+        ),
+    ],
+)
+def test_a_file_that_is_no_such_model_is_refused(server, data, reason):
+    """At the load, with the backend's text."""
+    path = server.repository.private("leaf").version_dir(1) / "model.onnx"
+
+    assert refusal(server, data).startswith(reason.format(path=path))
+
+
+def test_a_missing_file_is_refused(server):
+    """Triton looks whether it is a folder first, and cannot tell."""
+    server.change("leaf", {"1/other": "x", "config.pbtxt": "backend: 'onnxruntime'"})
+    path = server.repository.private("leaf").version_dir(1)
+    with pytest.raises(ModelLoadError) as caught:
+        server.load("leaf")
+    assert f"Internal: failed to stat file {path}/model.onnx;" in caught.value.message
+    (path / "model.onnx").mkdir()
+    with pytest.raises(ModelLoadError) as caught:
+        server.load("leaf")
+    assert (
+        f"Unavailable: unable to find '{path}/model.onnx/model.onnx' for model "
+        "instance 'leaf';" in caught.value.message
+    )
+
+
+UNABLE = "Invalid argument: unable to load model 'leaf', "
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        (
+            "max_batch_size: 4",
+            "Invalid argument: autofill failed for model 'leaf': model does not "
+            "support batching while non-zero max_batch_size is specified",
+        ),
+        (
+            IO,
+            "Invalid argument: model 'leaf', tensor 'X': the model expects 2 "
+            "dimensions (shape [3,2]) but the model configuration specifies 1 "
+            "dimensions (shape [2])",
+        ),
+        (
+            f"max_batch_size: 4 {IO}",
+            "Invalid argument: model 'leaf', tensor 'X': for the model to support "
+            "batching the shape should have at least 1 dimension and the first "
+            "dimension must be -1; but shape expected by the model is [3,2]",
+        ),
+        (
+            IO.replace("2", "[3, 2]")
+            .replace("'X'", "'Z'")
+            .replace("FP3[3, 2]", "FP32"),
+            "Invalid argument: unexpected inference input 'Z', allowed inputs are: X",
+        ),
+        (
+            "input { name: 'X' data_type: TYPE_INT8 dims: [3, 2] }",
+            f"{UNABLE}configuration expects datatype TYPE_INT8 for input 'X', model "
+            "provides TYPE_FP32",
+        ),
+        (
+            "input { name: 'X' data_type: TYPE_BF16 dims: [3, 2] }",
+            "Internal: unsupported datatype TYPE_BF16 for input 'X' for model 'leaf'",
+        ),
+        (
+            "output { name: 'Y' data_type: TYPE_STRING dims: [3, 2] }",
+            f"{UNABLE}configuration expects datatype TYPE_STRING for input 'Y', model "
+            "provides TYPE_FP32",
+        ),
+        (
+            "output { name: 'Y' data_type: TYPE_FP32 dims: [3, -1] }",
+            "Invalid argument: model 'leaf', tensor 'Y': the model expects 2 "
+            "dimensions (shape [3,2]) but the model configuration specifies 2 "
+            "dimensions (shape [3,-1])",
+        ),
+        (
+            "output { name: 'Q' data_type: TYPE_FP32 dims: [3, 2] }",
+            "Invalid argument: unexpected inference output 'Q', allowed outputs are: Y",
+        ),
+        (
+            "input [{ name: 'X' data_type: TYPE_FP32 dims: [3, 2] }, "
+            "{ name: 'Z' data_type: TYPE_FP32 dims: 1 }]",
+            f"{UNABLE}configuration expects 2 inputs, model provides 1",
+        ),
+        (
+            "instance_group { kind: KIND_GPU }",
+            "Invalid argument: instance group leaf_0 of model leaf has kind KIND_GPU "
+            "but no GPUs are available",
+        ),
+        (
+            "parameters { key: 'execution_mode' value { string_value: '2' } }",
+            "Invalid argument: Invalid configuration value provided. Expected values "
+            "for  execution_mode are 0 or 1 but got 2 .",
+        ),
+        (
+            "parameters { key: 'intra_op_thread_count' value { string_value: 'x' } }",
+            "Invalid argument: failed to convert 'x' to integral number",
+        ),
+        (
+            "parameters { key: 'enable_mem_arena' value { string_value: 'maybe' } }",
+            "Invalid argument: failed to convert 'maybe' to boolean",
+        ),
+        (
+            "optimization { execution_accelerators { cpu_execution_accelerator { name: "
+            "'openvino' } } }",
+            "Invalid argument: unknown Execution Accelerator 'openvino' is requested",
+        ),
+        (
+            "input { name: 'X' data_type: TYPE_FP32 dims: [3, 2] allow_ragged_batch: "
+            "true }",
+            "Unsupported: blsnb's onnxruntime has no ragged batches",
+        ),
+    ],
+)
+def test_a_configuration_that_is_not_of_the_model_is_refused(server, config, reason):
+    """In the words of Triton's backend."""
+    assert reason == refusal(server, onnx.identity(dims=(3, 2)), config)
+
+
+def test_an_input_may_be_narrower_than_the_model_an_output_not(server):
+    """Where a dimension of the model varies."""
+    data = onnx.identity(dims=("b", "c"))
+    status = load(server, data, "input { name: 'X' data_type: TYPE_FP32 dims: 2 }")
+    server.unload("leaf")
+    config = "output { name: 'Y' data_type: TYPE_FP32 dims: 2 }"
+
+    assert ("X:FP32[2]",) == status.inputs
+    assert (
+        "Invalid argument: model 'leaf', tensor 'Y': the model expects 2 dimensions "
+        "(shape [-1,-1]) but the model configuration specifies 2 dimensions (an "
+        "initial batch dimension because max_batch_size > 0 followed by the explicit "
+        "tensor shape, making complete shape [-1,2])" == refusal(server, data, config)
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "how", "reason"),
+    [
+        (
+            "NOPE",
+            START,
+            "Internal: configuration specified sequence control 'NOPE', but model does "
+            "not provide that input",
+        ),
+        (
+            "X",
+            START,
+            f"{UNABLE}sequence control 'X' in model has dims [2] but dims [1] is "
+            "expected",
+        ),
+        (
+            "S",
+            {"kind": "CONTROL_SEQUENCE_CORRID", "how": "data_type: TYPE_UINT64"},
+            f"{UNABLE}sequence control 'S', the model expects data-type FLOAT but the "
+            "model configuration specifies data-type TYPE_UINT64",
+        ),
+    ],
+)
+def test_sequence_controls_must_be_inputs_of_the_model(server, name, how, reason):
+    """With one element of the configured type."""
+    config = CONTROL.format(name=name, **how) + IO
+
+    assert reason == refusal(server, controlled(), config)
