@@ -18,7 +18,7 @@ from blsnb.release import TRITON_RELEASE
 
 if TYPE_CHECKING:
     from blsnb.inference_server import Server
-    from blsnb.magics.default import async_infer, infer, server, stream
+    from blsnb.magics.default import async_infer, bench, infer, server, stream
     from blsnb.magics.extension import (
         load_ipython_extension,
         unload_ipython_extension,
@@ -37,6 +37,7 @@ __all__ = [
     "TraceFileError",
     "WouldHang",
     "async_infer",
+    "bench",
     "infer",
     "load_ipython_extension",
     "load_run",
@@ -52,6 +53,7 @@ _HOMES = {
     "Run": "blsnb.run",
     "Server": "blsnb.inference_server",
     "async_infer": "blsnb.magics.default",
+    "bench": "blsnb.magics.default",
     "infer": "blsnb.magics.default",
     "load_ipython_extension": "blsnb.magics.extension",
     "load_run": "blsnb.run",

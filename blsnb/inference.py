@@ -138,13 +138,20 @@ class Inference:
         self._engine = engine
         self._callers: Workers | None = None
 
-    def run(self, request: OutsideRequest, begun: _Begun | None = None) -> Run:
+    def run(
+        self,
+        request: OutsideRequest,
+        begun: _Begun | None = None,
+        record: RunRecord | None = None,
+    ) -> Run:
         """Run a request on this thread.
 
         Parameters
         ----------
         begun
             Told of the request's life, so that another thread can cancel it.
+        record
+            What is recorded of it; one that the server keeps if None.
 
         Raises
         ------
@@ -154,7 +161,9 @@ class Inference:
         __tracebackhide__ = True
         message = self._message(request)
         try:
-            answer = self._engine.infer(message, request.deadline_ns, begun)
+            answer = self._engine.infer(
+                message, request.deadline_ns, begun, record
+            )
         except InferenceError as error:
             # Would hang: the run shows how far it got.
             record = error.__dict__.pop("run_record", None)
@@ -186,8 +195,15 @@ class Inference:
         final = Response(response.outputs, None, True, response.parameters)
         return Run(request.model_name, answer.record, [final])
 
-    def stream(self, request: OutsideRequest) -> Stream:
+    def stream(
+        self, request: OutsideRequest, record: RunRecord | None = None
+    ) -> Stream:
         """Start a request that may have any number of responses.
+
+        Parameters
+        ----------
+        record
+            What is recorded of it; one that the server keeps if None.
 
         Raises
         ------
@@ -197,7 +213,7 @@ class Inference:
         __tracebackhide__ = True
         message = self._message(request)
         try:
-            reader = self._engine.read(message, request.deadline_ns)
+            reader = self._engine.read(message, request.deadline_ns, record)
         except (RequestError, InferenceError) as error:
             record = error.__dict__.pop("run_record")
             run = self._failed_run(request, record, error.message)

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from blsnb.engine.engine import Engine
 from blsnb.engine.validation import RequestError
 from blsnb.errors import InferenceError
+from blsnb.inference import Inference, OutsideRequest
+from blsnb.trace.recorder import Recorder, parse_level
 
 if TYPE_CHECKING:
+    from blsnb.benchmark.bench import Bench
+    from blsnb.benchmark.measure import Progress
+    from blsnb.benchmark.samples import Counts
     from blsnb.engine.batching import ModelBatching
 
 
-class Measuring:
+class Measuring(ABC):
     """The part of a server that counts and measures."""
 
+    recorder: Recorder
     _engine: Engine
+    _inference: Inference
+
+    @abstractmethod
+    def _check_open(self) -> None:
+        """Refuse to work once the server is closed."""
 
     def statistics(
         self, name: str | None = None, *, version: int = -1
@@ -59,6 +73,88 @@ class Measuring:
         themselves with ``pb_utils.MetricFamily``.
         """
         return self._engine.metrics_text()
+
+    def bench(
+        self,
+        model_name: str,
+        inputs: Mapping[str, Any],
+        *,
+        concurrency: Iterable[int] = (1, 2, 4, 8),
+        duration_s: float = 5.0,
+        requests: int = 100_000,
+        warm_up_requests: int = 1,
+        trace_level: str | None = None,
+        progress: Progress | None = None,
+        **options: Any,
+    ) -> Bench:
+        """Measure a model under load, in a closed loop.
+
+        At each level so many clients ask, each anew as soon as it was answered: a
+        decoupled model by stream. Ctrl-C ends it with what was measured so far.
+
+        Parameters
+        ----------
+        inputs
+            Of every request, as for `infer`.
+        concurrency
+            The levels: numbers of clients.
+        duration_s
+            Seconds that clients ask at each level.
+        requests
+            How many requests there are at each level at most.
+        warm_up_requests
+            How many are made before the first level, and not measured.
+        trace_level
+            How much is recorded of each request, as it costs time; the server's own
+            if None. The runs are not kept.
+        progress
+            Told the share that is done, and the level.
+        options
+            What `infer` takes besides.
+
+        Returns
+        -------
+        Bench
+            A row for each level; requests that failed are counted in it, by text.
+
+        Raises
+        ------
+        InferenceError
+            The model does not serve; the text is Triton's.
+        InputError
+            An input is of a type that Triton has not.
+        ValueError
+            A number is out of range, or there is no such trace level.
+        """
+        from blsnb.benchmark.bench import Bench
+        from blsnb.benchmark.closed_loop import ClosedLoop, Load
+        from blsnb.benchmark.measure import levels_of, measure
+
+        self._check_open()
+        levels = levels_of(concurrency)
+        load = Load(OutsideRequest(model_name, inputs, **options), duration_s, requests)
+        level = self.recorder.level if trace_level is None else parse_level(trace_level)
+        record = partial(self.recorder.unkept, level)
+        counts = partial(self._counts, model_name, load.request.version)
+        try:
+            served = self._engine.catalog.find(model_name, load.request.version or -1)
+            with ClosedLoop(self._inference, load, record, served.decoupled) as loop:
+                measured = measure(loop, levels, counts, warm_up_requests, progress)
+        except RequestError as error:
+            raise told(error) from None
+        return Bench(model_name, level.name.lower(), served.decoupled, *measured)
+
+    def _counts(self, name: str, version: int | None) -> Counts:
+        """Return what was counted of a model; nothing where it does not serve."""
+        from blsnb.benchmark.samples import NOTHING, Counts
+
+        catalog = self._engine.catalog
+        number = -1 if version is None else version
+        try:
+            row = catalog.statistics(name, number)[-1]
+            return Counts.of(row, catalog.batching(name, number).sizes)
+        except RequestError:
+            return NOTHING
 
 
 def told(error: RequestError) -> InferenceError:

@@ -45,6 +45,7 @@ def test_the_public_names_are_exactly_these():
         "TraceFileError",
         "WouldHang",
         "async_infer",
+        "bench",
         "infer",
         "load_ipython_extension",
         "load_run",

@@ -186,6 +186,7 @@ class Engine:
         message: RequestMessage,
         deadline_ns: int = 0,
         begun: Callable[[RootRequest], None] | None = None,
+        record: RunRecord | None = None,
     ) -> Answer:
         """Run a request from outside: on this thread, if it has no deadline.
 
@@ -195,6 +196,8 @@ class Engine:
             When its client leaves; the model goes on. 0 for never.
         begun
             Told of the request's life, so that another thread can cancel it.
+        record
+            Of its run; one that is kept if None.
 
         Raises
         ------
@@ -204,7 +207,7 @@ class Engine:
             Ctrl-C ended the request.
         """
         __tracebackhide__ = True
-        root = self.open(deadline_ns)
+        root = self.open(deadline_ns, record)
         if begun is not None:
             begun(root)
         answer = None
@@ -217,7 +220,12 @@ class Engine:
         assert answer is not None
         return answer
 
-    def read(self, message: RequestMessage, deadline_ns: int = 0) -> Reader:
+    def read(
+        self,
+        message: RequestMessage,
+        deadline_ns: int = 0,
+        record: RunRecord | None = None,
+    ) -> Reader:
         """Start a request that may have any number of responses.
 
         Raises
@@ -226,7 +234,7 @@ class Engine:
             The request was refused; ``run_record`` is the record of the run.
         """
         __tracebackhide__ = True
-        root = self.open(deadline_ns)
+        root = self.open(deadline_ns, record)
         caller = Caller(root, None, None, 0, outside=True)
         try:
             responses = self.interruptibly(
@@ -240,10 +248,12 @@ class Engine:
             self.close_root(root)
         return Reader(self, root, responses)
 
-    def open(self, deadline_ns: int = 0) -> RootRequest:
+    def open(
+        self, deadline_ns: int = 0, record: RunRecord | None = None
+    ) -> RootRequest:
         """Begin a request from outside."""
         self._check_open()
-        record = self.recorder.begin()
+        record = record or self.recorder.begin()
         root = RootRequest(record, self._hang_notice_s, deadline_ns)
         self._roots.add(root)
         return root

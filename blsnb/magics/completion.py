@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.completer import SimpleCompletion, context_matcher
 
-from blsnb.magics import default, flags, standins, stats, traces
+from blsnb.magics import bench, default, flags, standins, stats, traces
 from blsnb.magics.operate import SUBCOMMANDS
 
 if TYPE_CHECKING:
     from blsnb.inference_server import Server
 
 _OURS = re.compile(r"\s*(%?%triton(?:_model|_config|_file)?)\s+(.*)", re.DOTALL)
-_OF_MODELS = frozenset({"config", "load", "unload", "infer", "stats", "log", "standin"})
+_OF_MODELS = frozenset(
+    {"config", "load", "unload", "infer", "stats", "log", "bench", "standin"}
+)
 _TENSOR = ("--input", "--output")
 _PATHS = ("--file", "--config")
 
@@ -57,6 +59,8 @@ def _subcommand(before: list[str]) -> Iterable[str]:
             return SUBCOMMANDS
         case ["infer", name, *_]:
             return _inputs(name)
+        case ["bench", name, *rest]:
+            return _bench(name, rest)
         case ["stats", *rest]:
             return [*(_names() if not rest else ()), *stats.FORMS]
         case ["export", _, *_]:
@@ -72,6 +76,13 @@ def _subcommand(before: list[str]) -> Iterable[str]:
         case [subcommand] if subcommand in _OF_MODELS:
             return _names()
     return ()
+
+
+def _bench(name: str, before: list[str]) -> Iterable[str]:
+    if before[-1:] == ["--trace-level"]:
+        return bench.LEVELS
+    options = bench.bench_flags().option_strings()
+    return () if before[-1:] and before[-1] in options else [*_inputs(name), *options]
 
 
 def _trace(before: list[str]) -> Iterable[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from blsnb.options import options
 
 if TYPE_CHECKING:
+    from blsnb.benchmark.bench import Bench
     from blsnb.inference_server import Server
     from blsnb.response_stream import Stream
     from blsnb.run import Run
@@ -172,3 +173,14 @@ def stream(model_name: str, inputs: Mapping[str, Any], **options: Any) -> Stream
     """
     __tracebackhide__ = True
     return server().stream(model_name, inputs, **options)
+
+
+def bench(model_name: str, inputs: Mapping[str, Any], **options: Any) -> Bench:
+    """Measure a model under load; takes what `blsnb.Server.bench` takes.
+
+    Raises
+    ------
+    InferenceError
+        The model does not serve.
+    """
+    return server().bench(model_name, inputs, **options)

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from blsnb.magics import card, stats
+from blsnb.magics import bench, card, stats
 from blsnb.options import options
 
 if TYPE_CHECKING:
+    from blsnb.benchmark.bench import Bench
     from blsnb.engine.batching import ModelBatching
     from blsnb.repository.status import ModelStatus
     from blsnb.run import Run
@@ -40,7 +41,11 @@ def register(shell: Any, shown: Callable[[Trace], bool]) -> Callable[[], None]:
     def batching_bundle(counts: ModelBatching, **_: Any) -> dict[str, str]:
         return stats.batching_tables(counts)
 
+    def bench_bundle(measured: Bench, **_: Any) -> dict[str, str]:
+        return bench.bundle(measured)
+
     printers = {
+        "blsnb.benchmark.bench.Bench": bench_bundle,
         "blsnb.engine.batching.ModelBatching": batching_bundle,
         "blsnb.run.Run": run_bundle,
         "blsnb.repository.status.ModelStatus": status_bundle,

@@ -15,8 +15,7 @@ from IPython.core.magic import (
 )
 from IPython.display import display
 
-from blsnb.errors import NotYetError
-from blsnb.magics import card, default, line, standins, stats, traces
+from blsnb.magics import bench, card, default, line, standins, stats, traces
 
 _MOST_LOG_LINES = 200
 _ANY = 1000
@@ -27,8 +26,7 @@ class Subcommand(NamedTuple):
 
     usage: str
     summary: str
-    method: str = ""
-    """Empty for one that comes with a later release."""
+    method: str
 
 
 SUBCOMMANDS = {
@@ -60,7 +58,7 @@ SUBCOMMANDS = {
     ),
     "trace": Subcommand(traces.USAGE, traces.SUMMARY, "_trace"),
     "standin": Subcommand(standins.USAGE, standins.SUMMARY, "_standin"),
-    "bench": Subcommand("NAME", "measure a model under load"),
+    "bench": Subcommand(bench.USAGE, bench.SUMMARY, "_bench"),
 }
 
 
@@ -68,9 +66,8 @@ def help_text() -> str:
     """Return what ``%triton help`` prints: a line for each subcommand."""
     rows = []
     for name, subcommand in SUBCOMMANDS.items():
-        later = "" if subcommand.method else " (comes with a later release)"
         written = f"%triton {name} {subcommand.usage}".rstrip()
-        rows.append(f"  {written:<39} {subcommand.summary}{later}")
+        rows.append(f"  {written:<39} {subcommand.summary}")
     listed = "\n".join(rows)
     return (
         f"Look at models, and run them.\n\nusage: %triton SUBCOMMAND ...\n\n{listed}\n"
@@ -98,10 +95,6 @@ class OperateMagics(Magics):
         if subcommand is None:
             print(help_text())
             raise UsageError(f"%triton has no subcommand {name!r}")
-        if not subcommand.method:
-            raise NotYetError(
-                f"%triton {name} is not there yet; it comes with a later release"
-            )
         if rest.strip() in ("--help", "-h"):
             return self._help(name, namespace)
         return getattr(self, subcommand.method)(rest.strip(), namespace)
@@ -149,17 +142,14 @@ class OperateMagics(Magics):
         if not name:
             raise UsageError(f"usage: %triton infer {SUBCOMMANDS['infer'].usage}")
         inputs = {
-            tensor: self._value(tensor, expression, namespace)
+            tensor: _value(tensor, expression, namespace)
             for tensor, expression in line.assignments(rest.strip()).items()
         }
         return default.server().infer(line.expand(name, namespace), inputs)
 
-    def _value(self, tensor: str, expression: str, namespace: dict[str, Any]) -> Any:
-        try:
-            code = compile(expression, f"<%triton infer {tensor}=...>", "eval")
-        except SyntaxError as error:
-            raise UsageError(f"{tensor}={expression}: {error.msg}") from error
-        return eval(code, namespace)
+    def _bench(self, text: str, namespace: dict[str, Any]) -> Any:
+        live = getattr(self.shell, "kernel", None) is not None
+        return bench.bench(text, namespace, _value, live=live)
 
     def _stats(self, text: str, namespace: Mapping[str, Any]) -> None:
         stats.stats(line.words(text, namespace))
@@ -208,6 +198,15 @@ class OperateMagics(Magics):
         subcommand = SUBCOMMANDS[text]
         print(f"%triton {text} {subcommand.usage}".rstrip())
         print(f"  {subcommand.summary}")
+
+
+def _value(tensor: str, expression: str, namespace: dict[str, Any]) -> Any:
+    """Return the value of an input's expression."""
+    try:
+        code = compile(expression, f"<%triton {tensor}=...>", "eval")
+    except SyntaxError as error:
+        raise UsageError(f"{tensor}={expression}: {error.msg}") from error
+    return eval(code, namespace)
 
 
 def _arguments(

@@ -69,6 +69,7 @@ class RunRecord:
         "held",
         "held_bytes",
         "id",
+        "level",
         "open_streams",
         "pinned",
         "response_count",
@@ -76,8 +77,10 @@ class RunRecord:
         "taken",
     )
 
-    def __init__(self, run_id: str) -> None:
+    def __init__(self, run_id: str, level: TraceLevel | None = None) -> None:
         self.id = run_id
+        self.level = level
+        """Of a run that is not kept, and that no observer is told of; else None."""
         self.calls: list[Call] = []
         """Those that are kept one by one, in the order in which they started."""
         self.folded = FoldedCounts()
@@ -157,6 +160,22 @@ class Recorder:
             self._forget_old_runs()
         return run
 
+    def unkept(self, level: TraceLevel | None = None) -> RunRecord:
+        """Start the record of a run that is forgotten when its request ends.
+
+        Parameters
+        ----------
+        level
+            How much is recorded until then; as of other runs if None.
+        """
+        level = self.level if level is None else level
+        run = RunRecord(f"{next(self._numbers):04x}", level)
+        run.fold_at = self.keep_calls
+        return run
+
+    def _level_of(self, run: RunRecord) -> TraceLevel:
+        return self.level if run.level is None else run.level
+
     def _forget_old_runs(self) -> None:
         if len(self._runs) <= self.keep_runs:
             return
@@ -168,7 +187,7 @@ class Recorder:
     def open(self, run: RunRecord, model: ModelInfo, parent: Call | None) -> Call:
         """Start the record of a call."""
         call = Call(model, parent, len(run.calls))
-        if self.level:
+        if self.level if run.level is None else run.level:
             run.calls.append(call)
             if call.index >= run.fold_at:
                 self._fold(run)
@@ -185,9 +204,10 @@ class Recorder:
         """Let a call have any number of responses."""
         most_bytes = None
         run.open_streams += 1
-        if self.level is TraceLevel.TENSORS:
+        level = self._level_of(run)
+        if level is TraceLevel.TENSORS:
             most_bytes = self.budget_bytes // (_STREAM_SHARE * run.open_streams)
-        call.responses = ResponseLog(KEEP_RESPONSES if self.level else 0, most_bytes)
+        call.responses = ResponseLog(KEEP_RESPONSES if level else 0, most_bytes)
 
     def close(
         self,
@@ -200,7 +220,8 @@ class Recorder:
         call.ended = True
         if call.responses is not None:
             _count_responses(run, call.responses)
-        if self.level is TraceLevel.TENSORS:
+        level = self.level if run.level is None else run.level
+        if level is TraceLevel.TENSORS:
             call.inputs = inputs
             call.outputs = outputs
             run.held.append(call)
@@ -259,6 +280,8 @@ class Recorder:
             return
         try:
             loose = [run for run in self.runs if not run.pinned]
+            if current.level is not None:
+                loose.append(current)
             self._fold_all(loose)
             count = sum(len(run.calls) for run in loose)
         finally:
@@ -292,6 +315,8 @@ class Recorder:
         return stop
 
     def _notify(self, run: RunRecord, call: Call | None) -> None:
+        if run.level is not None:
+            return
         for observer in self._observers:
             try:
                 observer(run, call)

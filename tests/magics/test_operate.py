@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from blsnb.errors import InferenceError, NotYetError
+from blsnb.errors import InferenceError
 from blsnb.magics import default
 from blsnb.magics.operate import SUBCOMMANDS, OperateMagics, help_text
 from blsnb.magics.stats import USAGE
@@ -19,16 +19,15 @@ def double(notebook):
 
 
 def test_every_subcommand_of_the_design_is_there():
-    """What comes later is listed, and says so."""
+    """And each does something."""
     designed = (
         "models config load unload import export infer stats trace log bench help "
         "standin"
     )
 
     assert sorted(designed.split()) == sorted(SUBCOMMANDS)
-    later = [name for name, sub in SUBCOMMANDS.items() if not sub.method]
-    assert ["bench"] == later
-    assert 1 == help_text().count("(comes with a later release)")
+    methods = [sub.method for sub in SUBCOMMANDS.values()]
+    assert all(callable(getattr(OperateMagics, method)) for method in methods)
 
 
 def test_the_help_is_the_docstring(notebook):
@@ -52,15 +51,6 @@ def test_an_unknown_subcommand_is_named(notebook, line):
 
     assert "%triton has no subcommand 'nothing'" in ran.stderr
     assert ran.error is not None
-
-
-@pytest.mark.parametrize("name", ["bench"])
-def test_what_comes_later_says_so(notebook, name):
-    """Instead of a half-truth."""
-    ran = notebook.run(f"%triton {name} x")
-
-    assert isinstance(ran.error, NotYetError)
-    assert f"%triton {name} is not there yet" in str(ran.error)
 
 
 @pytest.mark.parametrize(

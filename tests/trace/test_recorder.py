@@ -71,6 +71,35 @@ def test_level_off_keeps_nothing():
     assert [] == run.calls
 
 
+@pytest.mark.parametrize("own", list(TraceLevel))
+@pytest.mark.parametrize("wanted", [*TraceLevel, None])
+def test_a_run_may_be_recorded_and_not_kept(own, wanted):
+    """At a level of its own, or as others; no observer is told of it."""
+    recorder = Recorder(own)
+    told: list[Any] = []
+    recorder.observe(lambda *seen: told.append(seen))
+    run = recorder.unkept(wanted)
+    call = recorder.open(run, MODEL, None)
+    recorder.close(run, call, (tensor(8),), ())
+    recorder.end(run)
+
+    level = own if wanted is None else wanted
+    assert (level > TraceLevel.OFF) == bool(run.calls)
+    assert (level is TraceLevel.TENSORS) == bool(call.inputs)
+    assert [] == recorder.runs == told
+
+
+def test_a_run_that_is_not_kept_is_folded_as_others_are():
+    """A million calls of one request must not fill the memory meanwhile."""
+    recorder = Recorder(keep_calls=100)
+    run = recorder.unkept()
+    for _ in range(1000):
+        recorder.close(run, recorder.open(run, MODEL, None), (), ())
+
+    assert len(run.calls) <= 101
+    assert 1000 == len(run.calls) + sum(each.calls for each in run.folded.listed())
+
+
 def test_the_newest_runs_keep_their_values():
     """Older ones lose theirs; name, type and shape remain."""
     recorder = Recorder(budget_bytes=25)

@@ -1,0 +1,105 @@
+"""What a bench shows: one line, a table, a figure, plain rows."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from blsnb.benchmark.bench import Bench
+from blsnb.benchmark.samples import NOTHING, Counts, Row, Sample, row_of
+
+MS = 1_000_000
+
+
+def row(clients: int, count: int, *, error: str = "", sizes=None, **how) -> Row:
+    """Return a level of requests that took 10 ms each."""
+    found = [Sample(0, 5 * MS, 10 * MS, 2, "") for _ in range(count)]
+    found += [Sample(0, MS, MS, error=error)] if error else []
+    phases = {name: (1, 2 * MS) for name in NOTHING.phases}
+    counted = Counts(phases, sizes) if sizes else NOTHING
+    return row_of(clients, found, counted, stream=how.get("stream", False))
+
+
+def test_a_bench_is_one_line_with_the_best_level():
+    """As every object of ours."""
+    bench = Bench("m", "tensors", False, (row(1, 1), row(8, 4), row(16, 2)))
+
+    assert "<Bench m: 7 requests, 400/s with 8 clients>" == repr(bench)
+    assert "<Bench m: 0 requests>" == repr(Bench("m", "off", False, ()))
+
+
+def test_a_bench_tells_of_failures_and_of_its_end():
+    """In the line, and each text with how often it came."""
+    rows = (row(1, 1, error="[INTERNAL] no"), row(2, 1, error="[INTERNAL] no"))
+    bench = Bench("m", "off", False, rows, interrupted=True)
+
+    assert "<Bench m: 2 requests, 2 failed, 100/s with 1 clients, interrupted>" == (
+        repr(bench).replace("1 client>", "1 clients>")
+    )
+    assert "m: closed loop, trace level off; interrupted" == bench.caption
+    assert ["2 failed: [INTERNAL] no"] == bench.errors
+
+
+def test_the_table_has_a_line_for_each_level():
+    """Throughput, latencies, the server's own split, batch sizes, counts."""
+    rows = (row(1, 4, sizes={1: 4}), row(8, 1, error="no", sizes={1: 1, 4: 1}))
+    caption, head, one, eight, failed = str(
+        Bench("m", "timestamps", False, rows)
+    ).splitlines()
+
+    assert "m: closed loop, trace level timestamps" == caption
+    assert head.split() == [
+        *("clients", "requests/s", "p50", "p90", "p95", "p99"),
+        *("queue", "compute", "batch", "requests", "failed"),
+    ]
+    times = ["10", "ms"] * 4 + ["2", "ms", "6", "ms"]
+    assert ["1", "400", *times, "1", "4", "0"] == one.split()
+    assert ["8", "100", *times, "2.5", "(up", "to", "4)", "1", "1"] == eight.split()
+    assert "1 failed: no" == failed
+
+
+def test_what_was_not_measured_is_a_dash():
+    """A level without a single answer."""
+    bench = Bench("m", "off", False, (row(1, 0),))
+
+    cells = bench.table()[1][0]
+    assert ("1", "0", *["-"] * 7, "0", "0") == cells
+
+
+def test_a_stream_has_the_time_to_its_first_response():
+    """Two columns more, and the caption says what the others are."""
+    bench = Bench("m", "off", True, (row(1, 1, stream=True),))
+
+    head, [cells] = bench.table()
+    assert "5 ms" == cells[head.index("first p50")]
+    assert "10 ms" == cells[head.index("p50")]
+    assert "latency to the last response" in bench.caption
+
+
+def test_rows_are_plain_data():
+    """Names and numbers, which a table of any library takes."""
+    plain = row(1, 1)._asdict()
+
+    assert {int, float, dict} == set(map(type, plain.values()))
+
+
+@pytest.mark.parametrize("counts", [(), (1, 4)])
+def test_the_figure_has_throughput_and_latencies(counts):
+    """By number of clients; a bench that was interrupted at once has none."""
+    rows = tuple(row(count, count) for count in counts)
+    left, right = Bench("m$", "off", False, rows).plot().axes
+
+    assert ["requests per second", "latency, ms"] == [
+        axes.get_title() for axes in (left, right)
+    ]
+    assert list(counts) == [float(x) for x in left.lines[0].get_xdata()]
+    assert [100.0 * n for n in counts] == list(left.lines[0].get_ydata())
+    assert 3 == len(right.lines)
+
+
+def test_a_figure_leaves_out_what_is_not_a_number():
+    """A level that failed as a whole breaks no line."""
+    bench = Bench("m", "off", False, (row(1, 0, error="no"), row(2, 2)))
+
+    assert math.isnan(bench.plot().axes[1].lines[0].get_ydata()[0])

@@ -1,0 +1,276 @@
+"""A model under load: who asks, how often, and what ends it."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+import stage
+from cells import CONFIG, DOUBLE, FINAL, calling, cell
+
+from blsnb import InferenceError
+from blsnb.benchmark import closed_loop
+from blsnb.errors import InputError
+
+X = {"X": np.ones(2, np.float32)}
+HOUR_S = 3600
+COUNTS = cell("stage.seen.append(1)\nreturn [reply(x_of(request))]")
+STREAM = cell(
+    f"""
+    sender = request.get_response_sender()
+    for number in range(3):
+        sender.send(reply(x_of(request) + number))
+    sender.send(flags={FINAL})
+    return None
+    """
+)
+DECOUPLED = f"{CONFIG}\nmodel_transaction_policy {{ decoupled: true }}\n"
+TOGETHER = cell(
+    """
+    stage.barriers["all"].wait(10)
+    return [reply(x_of(request))]
+    """
+)
+SOMETIMES = cell(
+    """
+    stage.seen.append(1)
+    if len(stage.seen) % 4 == 0:
+        raise ValueError(f"no to {len(stage.seen) % 8}")
+    return [reply(x_of(request))]
+    """
+)
+SLEEPS = cell("stage.sleep()\nreturn [reply(x_of(request))]")
+
+
+def bench(server, name="model", **how):
+    """Measure, with so many requests that the time never ends it."""
+    options = {"concurrency": [1], "duration_s": HOUR_S, "requests": 20} | how
+    return server.bench(name, X, **options)
+
+
+def test_every_request_is_made_once_and_counted(server):
+    """So many at each level, and one before the first that is not measured."""
+    server.define("model", COUNTS, config=CONFIG)
+    measured = bench(server, concurrency=[1, 3, 5])
+
+    assert [(1, 20, 0), (3, 20, 0), (5, 20, 0)] == [
+        (row.concurrency, row.requests, row.failed) for row in measured.rows
+    ]
+    assert 61 == len(stage.seen)
+    assert [{1: 20}] * 3 == [row.batch_sizes for row in measured.rows]
+    assert not measured.interrupted
+
+    bench(server, warm_up_requests=0)
+
+    assert 81 == len(stage.seen)
+
+
+def test_so_many_clients_ask_at_once(server):
+    """Nobody is answered before all have asked."""
+    stage.barriers["all"] = threading.Barrier(4)
+    four = f"{CONFIG}\ninstance_group {{ kind: KIND_CPU count: 4 }}\n"
+    server.define("model", TOGETHER, config=four)
+    measured = bench(server, concurrency=[4], warm_up_requests=0)
+
+    assert (20, 0) == (measured.rows[0].requests, measured.rows[0].failed)
+
+
+def test_the_time_ends_a_level(server):
+    """Whatever the number of requests."""
+    server.define("model", COUNTS, config=CONFIG)
+    measured = bench(server, duration_s=0.05, requests=1_000_000)
+
+    [row] = measured.rows
+    assert 0 < row.requests < 1_000_000
+    assert len(stage.seen) == row.requests + 1
+
+
+def test_errors_are_counted_by_their_text(server):
+    """And the others are measured."""
+    server.define("model", SOMETIMES, config=CONFIG)
+    [row] = bench(server, requests=16, warm_up_requests=0).rows
+
+    assert (12, 4) == (row.requests, row.failed)
+    assert [2, 2] == list(row.errors.values())
+    for text in row.errors:
+        assert text.startswith("[INTERNAL] Failed to process the request(s)")
+        assert "ValueError: no to" in text
+
+
+def test_a_decoupled_model_is_measured_by_stream(server):
+    """To the first response, and to the last."""
+    server.define("model", STREAM, config=DECOUPLED)
+    measured = bench(server, concurrency=[2])
+
+    [row] = measured.rows
+    assert measured.stream
+    assert (20, 0, 60) == (row.requests, row.failed, row.responses)
+    assert 0 < row.first_p50_us <= row.p50_us
+
+
+def test_errors_in_a_stream_are_failures(server):
+    """As those of a single answer."""
+    fails = STREAM.replace("reply(x_of(request) + number)", _FAILS)
+    server.define("model", fails, config=DECOUPLED)
+    [row] = bench(server).rows
+
+    assert (0, 20) == (row.requests, row.failed)
+    assert {"not now": 20} == row.errors
+
+
+_FAILS = "pb_utils.InferenceResponse(error=pb_utils.TritonError('not now'))"
+
+
+@pytest.mark.parametrize("level", ["tensors", "timestamps", "off"])
+def test_runs_are_not_kept(server, level):
+    """At any level, with all that they call; and nobody is told of them."""
+    server.define("double", DOUBLE, config=CONFIG)
+    server.define("model", calling("double"), config=CONFIG)
+    told: list[object] = []
+    stop = server.recorder.observe(lambda *seen: told.append(seen))
+    measured = bench(server, trace_level=level, concurrency=[2])
+    stop()
+
+    assert level == measured.trace_level
+    assert [] == server.runs
+    assert [] == told
+
+
+def test_the_servers_own_level_is_measured(server):
+    """As it serves; and it is as it was afterwards."""
+    server.define("model", COUNTS, config=CONFIG)
+
+    assert "tensors" == bench(server).trace_level
+    assert "off" == bench(server, trace_level="off").trace_level
+    run = server.infer("model", X)
+    assert run.trace.spans[0].inputs
+
+
+def test_an_interrupt_ends_it_with_what_was_measured(server):
+    """The level that was begun has a row, the others have none."""
+    server.define("model", COUNTS, config=CONFIG)
+
+    def press(share: float, words: str) -> None:
+        if words == "2 clients" and len(stage.seen) > 40:
+            raise KeyboardInterrupt
+
+    measured = bench(
+        server,
+        concurrency=[1, 2, 4],
+        requests=1_000_000,
+        duration_s=0.3,
+        progress=press,
+    )
+
+    assert measured.interrupted
+    assert [1, 2] == [row.concurrency for row in measured.rows]
+    assert len(stage.seen) == sum(row.requests for row in measured.rows) + 1
+    assert [[1.0, 1.0]] == [server.infer("model", X)["Y"].tolist()]
+
+
+def test_a_model_that_does_not_come_back_is_left(server, monkeypatch):
+    """Its request does not count; the bench ends, and so do its threads."""
+    monkeypatch.setattr(closed_loop, "LEAST_DRAIN_S", 0.05)
+    monkeypatch.setattr(closed_loop, "GRACE_S", 0.05)
+    server.define("model", SLEEPS, config=CONFIG)
+    measured = bench(server, duration_s=0.05, warm_up_requests=0)
+
+    [row] = measured.rows
+    assert (0, 0, {}) == (row.requests, row.failed, row.errors)
+    stage.events["end"].set()
+
+
+def test_a_stream_that_does_not_end_is_left(server, monkeypatch):
+    """Who reads it is cancelled, and the model may ask."""
+    monkeypatch.setattr(closed_loop, "LEAST_DRAIN_S", 0.05)
+    monkeypatch.setattr(closed_loop, "GRACE_S", 0.05)
+    endless = cell(
+        """
+        stage.values["request"] = request
+        request.get_response_sender().send(reply(x_of(request)))
+        stage.values["sender"] = request.get_response_sender
+        return None
+        """
+    )
+    server.define("model", endless, config=DECOUPLED)
+    measured = bench(server, duration_s=0.05, warm_up_requests=0)
+
+    assert 0 == measured.rows[0].requests + measured.rows[0].failed
+    stage.values.clear()
+
+
+def test_a_model_that_is_unloaded_meanwhile_fails_its_requests(server):
+    """They are counted; there are no statistics of it any more."""
+    server.define("model", COUNTS, config=CONFIG)
+
+    def unload(share: float, words: str) -> None:
+        if share and server.model("model").state == "READY":
+            server.unload("model")
+
+    [row] = bench(server, duration_s=0.4, requests=1_000_000, progress=unload).rows
+
+    assert row.requests
+    assert row.failed
+    assert all("unknown model" in text for text in row.errors)
+
+
+def test_a_bench_tells_how_far_it_is(server):
+    """From the beginning to the end; the last word is that it is over."""
+    server.define("model", COUNTS, config=CONFIG)
+    told: list[tuple[float, str]] = []
+    bench(server, concurrency=[1, 2], progress=lambda *now: told.append(now))
+
+    shares = [share for share, _ in told]
+    assert sorted(shares) == shares
+    assert (1.0, "done") == told[-1]
+    assert {"warm-up", "1 client", "2 clients", "done"} == {words for _, words in told}
+
+
+def test_a_model_that_does_not_serve_is_refused(server):
+    """At once: a table of refusals would help nobody."""
+    with pytest.raises(InferenceError, match="unknown model: 'nowhere'"):
+        bench(server, "nowhere")
+
+
+def test_an_input_that_is_none_is_refused(server):
+    """By the first request."""
+    server.define("model", COUNTS, config=CONFIG)
+
+    with pytest.raises(InputError):
+        server.bench("model", {"X": object()}, concurrency=[1], duration_s=HOUR_S)
+
+
+@pytest.mark.parametrize(
+    ("how", "text"),
+    [
+        ({"concurrency": []}, "concurrency must be numbers of clients from 1"),
+        ({"concurrency": [0]}, "from 1 to 1024, not 0"),
+        ({"concurrency": [1.5]}, "not 1.5"),
+        ({"concurrency": [2000]}, "not 2000"),
+        ({"duration_s": 0}, "duration_s must be more than 0"),
+        ({"duration_s": float("inf")}, "not inf"),
+        ({"duration_s": float("nan")}, "not nan"),
+        ({"requests": 0}, "requests must be from 1"),
+        ({"trace_level": "all"}, "trace_level must be"),
+    ],
+)
+def test_numbers_out_of_range_are_refused(server, how, text):
+    """Before anything is asked: a bench is bounded in time and count."""
+    server.define("model", COUNTS, config=CONFIG)
+
+    with pytest.raises(ValueError, match=text):
+        bench(server, **how)
+    assert [] == stage.seen
+
+
+def test_what_infer_takes_goes_with_every_request(server):
+    """Such as parameters of the request."""
+    server.define(
+        "model",
+        cell("stage.seen.append(request.parameters())\nreturn [reply(x_of(request))]"),
+        config=CONFIG,
+    )
+    bench(server, requests=2, warm_up_requests=0, parameters={"k": 1})
+
+    assert ['{"k":1}'] * 2 == stage.seen

@@ -1,0 +1,118 @@
+"""From what clients saw to rows: arithmetic alone."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blsnb.benchmark.samples import NOTHING, Counts, Sample, row_of
+
+US = 1_000
+
+
+def samples(*latencies_us: int, error: str = "") -> list[Sample]:
+    """Return requests that began one after the other."""
+    found, now = [], 0
+    for latency in latencies_us:
+        end = now + latency * US
+        found.append(Sample(now, end, end, error=error))
+        now = end
+    return found
+
+
+def counts(queue: tuple[int, int], infer: tuple[int, int], **sizes: int) -> Counts:
+    """Return what a server counted; sizes as ``_4=2`` for two executions of four."""
+    none = (queue[0], 0)
+    phases = {
+        "queue": queue,
+        "compute_input": none,
+        "compute_infer": infer,
+        "compute_output": none,
+    }
+    return Counts(phases, {int(name[1:]): n for name, n in sizes.items()})
+
+
+def test_latencies_are_numpys_percentiles():
+    """Of what was answered, in microseconds."""
+    latencies = list(range(1, 201))
+    row = row_of(2, samples(*latencies), NOTHING, stream=False)
+
+    expected = np.percentile(latencies, [50, 90, 95, 99]).tolist()
+    assert expected == [row.p50_us, row.p90_us, row.p95_us, row.p99_us]
+    assert 100.5 == row.mean_us
+    assert (2, 200, 0) == (row.concurrency, row.requests, row.failed)
+
+
+def test_throughput_is_what_was_answered_in_the_time_that_it_took():
+    """From the first question to the last answer."""
+    row = row_of(1, samples(*[10_000] * 50), NOTHING, stream=False)
+
+    assert 0.5 == row.duration_s
+    assert 100 == row.throughput
+
+
+def test_errors_are_counted_by_text_and_have_no_latency():
+    """A refusal is quick: it would look like a fast answer."""
+    failed = samples(1, 1, error="no") + samples(1, error="never")
+    row = row_of(1, samples(100, 300) + failed, NOTHING, stream=False)
+
+    assert (2, 3) == (row.requests, row.failed)
+    assert {"no": 2, "never": 1} == row.errors
+    assert (200, 200) == (row.mean_us, row.p50_us)
+
+
+def test_where_nothing_was_answered_there_are_no_latencies():
+    """NaN, never 0: also without any request at all."""
+    for given_samples in (samples(5, error="no"), []):
+        row = row_of(1, given_samples, NOTHING, stream=True)
+        assert 0 == row.throughput
+        latencies = (row.mean_us, row.p50_us, row.p99_us, row.first_p50_us)
+        assert all(map(math.isnan, (*latencies, row.queue_us, row.batch_size)))
+
+
+def test_a_stream_has_a_first_and_a_last_response():
+    """The latency is to the last."""
+    found = [Sample(0, 3 * US, 9 * US, responses=4), Sample(0, 5 * US, 9 * US, 4)]
+    row = row_of(2, found, NOTHING, stream=True)
+
+    assert (9, 4, 8) == (row.p50_us, row.first_p50_us, row.responses)
+    assert math.isnan(row_of(2, found, NOTHING, stream=False).first_p50_us)
+
+
+def test_phases_and_batches_are_what_the_server_counted_meanwhile():
+    """Means of what came between."""
+    before = counts((2, 100 * US), (2, 50 * US), _1=2)
+    after = counts((6, 140 * US), (6, 250 * US), _1=2, _2=1, _4=3)
+    row = row_of(1, samples(1), after.since(before), stream=False)
+
+    assert (10, 50, 50) == (row.queue_us, row.compute_infer_us, row.compute_us)
+    assert {2: 1, 4: 3} == row.batch_sizes
+    assert 3.5 == row.batch_size
+
+
+def test_a_model_that_was_loaded_anew_counts_from_its_load():
+    """Its counters have restarted: a difference would be negative."""
+    before = counts((9, 900 * US), (9, 90 * US), _1=9)
+    after = counts((3, 30 * US), (3, 60 * US), _1=3)
+
+    assert after == after.since(before)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@given(st.lists(st.tuples(st.integers(0, 10**9), st.booleans()), max_size=40))
+def test_no_request_is_lost(stream, requests):
+    """Answered and failed are all; percentiles are in order and within the range."""
+    found = [Sample(0, ns, ns, error="no" if failed else "") for ns, failed in requests]
+    row = row_of(3, found, NOTHING, stream=stream)
+
+    assert len(requests) == row.requests + row.failed
+    assert row.failed == sum(row.errors.values())
+    if row.requests:
+        answered = [ns / US for ns, failed in requests if not failed]
+        low, high = min(answered), max(answered)
+        quantiles = [low, row.p50_us, row.p90_us, row.p95_us, row.p99_us, high]
+        assert sorted(quantiles) == pytest.approx(quantiles)
