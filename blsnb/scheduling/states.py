@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig
 from blsnb.model.schema import data_type_name
+from blsnb.scheduling.state_rules import check_states
 from blsnb.tensors.byte_strings import unpack
 from blsnb.tensors.dtypes import BY_DATA_TYPE, DType
 
@@ -34,7 +35,8 @@ class States:
     Raises
     ------
     ModelConfigError
-        At stage ``create``: a file cannot be read, or is too short for its tensor.
+        At stage ``create``: an initial state does not fit its state, or its file
+        cannot be read, or is too short for its tensor.
 
     References
     ----------
@@ -43,6 +45,7 @@ class States:
     """
 
     def __init__(self, config: ModelConfig, read: Callable[[str], bytes]) -> None:
+        check_states(config)
         batching = config.message.sequence_batching
         # Triton keeps one state per output: the first.
         states: dict[str, Any] = {}

@@ -86,7 +86,8 @@ class BlsnbTarget:
 
     def config(self, model: str) -> str:
         """Return the configuration's JSON text."""
-        text = json.dumps(self.server.config(model), separators=(",", ":"))
+        config = self.server.config(model)
+        text = json.dumps(config, separators=(",", ":"), ensure_ascii=False)
         return self.normalised(text)
 
     def infer(self, request: Request) -> Answer:

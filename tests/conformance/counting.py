@@ -16,7 +16,7 @@ SETTLES_S = 0.03
 
 
 def statistics(target: Target, model: str) -> dict[str, Any]:
-    """Return the statistics of a model's only version, as Triton's protocol has them."""
+    """Return the statistics of a model's only version, in Triton's form."""
     if target.name == "blsnb":
         found = target.server.statistics(model)["model_stats"]  # type: ignore[attr-defined]
         return json.loads(json.dumps(found[0]))

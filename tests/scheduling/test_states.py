@@ -133,3 +133,56 @@ def test_outputs_of_states_are_known_so_that_nobody_gets_them():
 def test_a_model_without_states_gets_no_inputs():
     """Nor loses outputs."""
     assert ({}, frozenset()) == (states().of(True), states().outputs)
+
+
+REFUSED = {
+    "another data type": (
+        {"data_type": "FP32"},
+        "The data type used for 'initial_state' field of state 'SI' does not match the "
+        "state data type.",
+    ),
+    "no name": (
+        {"name": ""},
+        "Field 'name' must be set when using initial_state for state input 'SI'.",
+    ),
+    "another rank": (
+        {"dims": "2, 1"},
+        "Number of dimensions in 'initial_state' doesn't match the size of 'state' "
+        "dimensions for state input 'SI'. 2 != 1",
+    ),
+    "a dimension that varies": (
+        {"dims": "-1"},
+        "'initial_state' field for state input name 'SI' contains variable dimensions.",
+    ),
+    "another dimension": (
+        {"dims": "3"},
+        "'initial_state' dim for input name 'SI' doesn't match 'state' dim "
+        "description. 3 != 2",
+    ),
+    "no data": (
+        {"data": ""},
+        "initial_state setting expects state'SI' to have state_data set",
+    ),
+}
+
+
+def initial(data_type="INT32", name="i", dims="2", data="zero_data: true"):
+    return (
+        f"initial_state {{ name: '{name}' data_type: TYPE_{data_type} "
+        f"dims: [ {dims} ] {data} }}"
+    )
+
+
+@pytest.mark.parametrize(("wrong", "text"), REFUSED.values(), ids=REFUSED)
+def test_an_initial_state_that_does_not_fit_is_refused(wrong, text):
+    """In Triton's words."""
+    with pytest.raises(ModelConfigError) as caught:
+        states(state(initial=initial(**wrong)))
+
+    assert (text, "create") == (caught.value.message, caught.value.stage)
+
+
+def test_of_two_initial_states_none_is_taken():
+    """There may be one."""
+    with pytest.raises(ModelConfigError, match="Found '2' elements"):
+        states(state(initial=initial() + initial()))
