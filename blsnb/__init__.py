@@ -17,13 +17,14 @@ from blsnb.pb_utils import finder
 from blsnb.release import TRITON_RELEASE
 
 if TYPE_CHECKING:
+    from blsnb.imported_run import load_run, load_trace
     from blsnb.inference_server import Server
     from blsnb.magics.default import async_infer, bench, infer, server, stream
     from blsnb.magics.extension import (
         load_ipython_extension,
         unload_ipython_extension,
     )
-    from blsnb.run import Response, Run, load_run, load_trace
+    from blsnb.run import Response, Run
 
 __all__ = [
     "TRITON_RELEASE",
@@ -56,8 +57,8 @@ _HOMES = {
     "bench": "blsnb.magics.default",
     "infer": "blsnb.magics.default",
     "load_ipython_extension": "blsnb.magics.extension",
-    "load_run": "blsnb.run",
-    "load_trace": "blsnb.run",
+    "load_run": "blsnb.imported_run",
+    "load_trace": "blsnb.imported_run",
     "server": "blsnb.magics.default",
     "stream": "blsnb.magics.default",
     "unload_ipython_extension": "blsnb.magics.extension",

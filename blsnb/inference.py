@@ -16,7 +16,7 @@ from blsnb.engine.failure import notes_of
 from blsnb.engine.root import RootRequest
 from blsnb.engine.validation import RequestError
 from blsnb.engine.workers import Workers
-from blsnb.errors import InferenceError, InputError
+from blsnb.errors import InferenceError, InputError, TraceError
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.response_stream import Stream, async_responses
@@ -117,6 +117,33 @@ class OutsideRequest:
         return time.monotonic_ns() + round(self.client_timeout_s * 1e9)
 
 
+@dataclass(frozen=True, slots=True)
+class RecordedRequest(OutsideRequest):
+    """A request that was recorded, to be made again."""
+
+    recorded: RequestMessage | None = None
+
+    def check(self) -> None:
+        """Let it pass: it was made before."""
+
+    def message(self, config: ModelConfig | None) -> RequestMessage:
+        """Return the request as it was.
+
+        Raises
+        ------
+        TraceError
+            Its inputs were not recorded.
+        """
+        assert self.recorded is not None
+        wanted = () if config is None else config.inputs
+        if not self.recorded.inputs and not all(spec.optional for spec in wanted):
+            raise TraceError(
+                f"the inputs of this call of {self.model_name!r} were not recorded: "
+                "at trace_level='tensors' they are"
+            )
+        return self.recorded
+
+
 def _expect(what: str, value: Any, kind: Any, wanted: str) -> None:
     __tracebackhide__ = True
     if not isinstance(value, kind):
@@ -161,9 +188,7 @@ class Inference:
         __tracebackhide__ = True
         message = self._message(request)
         try:
-            answer = self._engine.infer(
-                message, request.deadline_ns, begun, record
-            )
+            answer = self._engine.infer(message, request.deadline_ns, begun, record)
         except InferenceError as error:
             # Would hang: the run shows how far it got.
             record = error.__dict__.pop("run_record", None)
@@ -182,7 +207,7 @@ class Inference:
     def _failed_run(
         self, request: OutsideRequest, record: RunRecord, error: str
     ) -> Run:
-        return Run(request.model_name, record, [], error)
+        return Run(request.model_name, record, [], error, self)
 
     def _finished(self, request: OutsideRequest, answer: Answer) -> Run:
         response = answer.response
@@ -193,7 +218,44 @@ class Inference:
                 response.error, response.code, run, advice
             ) from response.cause
         final = Response(response.outputs, None, True, response.parameters)
-        return Run(request.model_name, answer.record, [final])
+        return Run(request.model_name, answer.record, [final], None, self)
+
+    def ask_again(
+        self, request: RequestMessage, client_timeout_s: float | None = None
+    ) -> Run:
+        """Make a recorded request on its model as it is now; a failure is a run, too.
+
+        Raises
+        ------
+        TraceError
+            Its inputs were not recorded.
+        """
+        name, version = request.model_name, request.model_version
+        again = RecordedRequest(
+            name,
+            {},
+            version=None if version < 0 else version,
+            client_timeout_s=client_timeout_s,
+            recorded=request,
+        )
+        try:
+            if not self._is_decoupled(name, version):
+                return self.run(again)
+            stream = self.stream(again)
+            for _ in stream:
+                pass
+            return stream.run
+        except InferenceError as error:
+            if not isinstance(error.run, Run):
+                raise
+            return error.run
+
+    def _is_decoupled(self, name: str, version: int) -> bool:
+        try:
+            return self._engine.catalog.find(name, version).decoupled
+        except RequestError:
+            # It is refused, and the run says why.
+            return False
 
     def stream(
         self, request: OutsideRequest, record: RunRecord | None = None
@@ -221,7 +283,7 @@ class Inference:
                 error.run = run
                 raise
             raise InferenceError(error.message, error.code, run, error.advice) from None
-        return Stream(request.model_name, reader)
+        return Stream(request.model_name, reader, self)
 
     def async_stream(self, request: OutsideRequest) -> AsyncIterator[Response]:
         """Start such a request, to be iterated over with ``async for``.

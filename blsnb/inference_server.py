@@ -21,6 +21,7 @@ from blsnb.exchange import Exchange
 from blsnb.inference import Inference, OutsideRequest
 from blsnb.measuring import Measuring, told
 from blsnb.model.config import ModelConfig
+from blsnb.pb_utils.message import RequestMessage
 from blsnb.release import parse_release
 from blsnb.repository.directory import CONFIG_FILE
 from blsnb.repository.repository import ModelRepository, Roots
@@ -388,6 +389,21 @@ class Server(Exchange, Measuring, StandingIn):
         )
         self._check_open()
         return self._inference.run(request)
+
+    def ask_again(
+        self, request: RequestMessage, client_timeout_s: float | None = None
+    ) -> Run:
+        """Make a recorded request again; what `Run.replay` does with a server.
+
+        A failure is a run, too, and not raised.
+
+        Raises
+        ------
+        TraceError
+            Its inputs were not recorded.
+        """
+        self._check_open()
+        return self._inference.ask_again(request, client_timeout_s)
 
     async def async_infer(
         self, model_name: str, inputs: Mapping[str, Any], **options: Any

@@ -9,6 +9,7 @@ from blsnb.engine.reader import Reader
 from blsnb.engine.workers import Workers
 from blsnb.errors import InferenceError
 from blsnb.pb_utils.message import ResponseMessage
+from blsnb.replay import Asked
 from blsnb.run import Response, Run
 from blsnb.trace.ends import Ends
 
@@ -29,10 +30,15 @@ class Stream(Iterator[Response]):
         The model that was asked.
     reader
         Gives what the model sends.
+    server
+        What can execute its calls again.
     """
 
-    def __init__(self, model_name: str, reader: Reader) -> None:
+    def __init__(
+        self, model_name: str, reader: Reader, server: Asked | None = None
+    ) -> None:
         self._model_name = model_name
+        self._server = server
         self._reader = reader
         self._read: Ends[Response] = Ends(_KEEP, _KEEP_BYTES)
         self._error: str | None = None
@@ -52,7 +58,8 @@ class Stream(Iterator[Response]):
         Of many responses the first and the latest are kept, a thousand at most.
         """
         record = self._reader.root.record
-        return Run(self._model_name, record, self._read.items, self._error)
+        read = self._read.items
+        return Run(self._model_name, record, read, self._error, self._server)
 
     def __next__(self) -> Response:
         """Return the next response, waiting for it.

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blsnb.errors import NotYetError, TraceError
+from blsnb.errors import TraceError
 from blsnb.options import options
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.recorder import RunRecord
 from blsnb.trace.review import reviewed
-from blsnb.trace.spans import Trace, trace_of
+from blsnb.trace.spans import Span, Trace, trace_of
 
 if TYPE_CHECKING:
+    from blsnb.comparison import Comparison
+    from blsnb.replay import Asked
     from blsnb.trace.run_file import SavedResponse
 
 
@@ -112,6 +114,8 @@ class Run:
         In the order they came.
     error
         The failure's text; None if it succeeded.
+    server
+        What executed it, and can execute its calls again.
     """
 
     def __init__(
@@ -120,7 +124,9 @@ class Run:
         record: RunRecord,
         responses: list[Response],
         error: str | None = None,
+        server: Asked | None = None,
     ) -> None:
+        self._server = server
         self.model_name = model_name
         self.responses = responses
         self.error = error
@@ -268,46 +274,99 @@ class Run:
 
         return figure.plot(self.trace)
 
-    def compare(self, other: Run) -> Any:
-        """Compare with another run.
+    def compare(self, other: Run) -> Comparison:
+        """Compare with an earlier run, the baseline: before and after an edit.
+
+        A call is the same one in both if it is the same of those that the same
+        caller made of the same model.
 
         Raises
         ------
-        NotYetError
-            Always, in this release.
+        TypeError
+            It is no run.
         """
-        raise NotYetError("comparing two runs comes with a later release")
+        from blsnb.comparison import Comparison
 
-    def replay(self, call: int) -> Any:
-        """Execute a recorded call again.
+        if not isinstance(other, Run):
+            raise TypeError(f"a run is compared with a run, not with {other!r}")
+        return Comparison(self, other)
+
+    def replay(
+        self,
+        call: int | Span = 0,
+        *,
+        server: Asked | None = None,
+        client_timeout_s: float | None = None,
+    ) -> Comparison:
+        """Execute a recorded call again, on its model as it is now.
+
+        The request is the recorded one: inputs, outputs asked for, parameters,
+        priority, timeout, and what it said of its sequence. It is made from outside,
+        also where a model made it.
+
+        Parameters
+        ----------
+        call
+            Its row, or its span: ``run.trace.spans[3]``.
+        server
+            Where to execute it; the server of this run if None.
+        client_timeout_s
+            How long to wait for an answer; for ever if None.
+
+        Returns
+        -------
+        Comparison
+            ``this`` is the new run, also if it failed; ``baseline`` is what was
+            recorded.
 
         Raises
         ------
-        NotYetError
-            Always, in this release.
+        TraceError
+            There is no such call, or the value of an input was not kept.
+            Or the run was read from a file, and no server is named.
         """
-        raise NotYetError("replaying a call comes with a later release")
+        from blsnb.comparison import Comparison
+        from blsnb.replay import request_of, span_of
+        from blsnb.trace.part import part_of
+
+        trace = self.trace
+        span = span_of(trace, call)
+        request = request_of(trace, span)
+        asked = server or self._server
+        if asked is None:
+            raise TraceError(
+                "this run was read from a file: name the server that executes the "
+                "call, such as run.replay(0, server=blsnb.server())"
+            )
+        run = asked.ask_again(request, client_timeout_s)
+        return Comparison(run, ImportedRun(part_of(trace, span.index)))
 
 
 class ImportedRun(Run):
-    """A run that was read from a file, and is looked at as any other.
+    """A run that is known by its trace alone, such as one that was read from a file.
 
     Parameters
     ----------
     trace
-        What the file says of it.
+        Its calls.
     responses
-        What its client was answered.
+        What its client was answered; if None, what the first request was answered.
     error
         The failure's text; None if it succeeded.
     """
 
     def __init__(
-        self, trace: Trace, responses: list[Response], error: str | None
+        self,
+        trace: Trace,
+        responses: list[Response] | None = None,
+        error: str | None = None,
     ) -> None:
         record = RunRecord(trace.run_id)
         record.ended = True
-        super().__init__(trace.title, record, responses, error)
+        if responses is None and trace.roots:
+            root = trace.spans[trace.roots[0]]
+            responses, error = _answers(root), root.error or None
+        super().__init__(trace.title, record, responses or [], error)
         self._trace = trace
 
     @property
@@ -316,63 +375,10 @@ class ImportedRun(Run):
         return self._trace
 
 
-def _traced(trace: Trace) -> ImportedRun:
-    """Return a run whose answers are those of its first request from outside."""
-    root = trace.spans[trace.roots[0]]
+def _answers(root: Span) -> list[Response]:
     answers = [response.outputs for response in root.responses]
     answers = answers or ([root.outputs] if root.outputs else [])
-    responses = [
+    return [
         Response(outputs, None, number == len(answers), {})
         for number, outputs in enumerate(answers, 1)
     ]
-    return ImportedRun(trace, responses, root.error or None)
-
-
-def load_run(path: str | Path) -> Run:
-    """Read a run that `Run.save` wrote as ``.blsrun``.
-
-    Nothing in the file is executed. Values that it does not hold are told by the
-    run's view.
-
-    Raises
-    ------
-    TraceFileError
-        It is no such file.
-    OSError
-        It cannot be opened.
-    """
-    from blsnb.trace import run_file
-
-    saved = run_file.read_run(path)
-    responses = [
-        Response(each.outputs, each.error, each.final, each.parameters)
-        for each in saved.responses
-    ]
-    return ImportedRun(saved.trace, responses, saved.error)
-
-
-def load_trace(path: str | Path) -> list[Run]:
-    """Read a trace file that a Triton server wrote with ``--trace-config``.
-
-    Parameters
-    ----------
-    path
-        The file; or, of ``trace.json.0``, ``trace.json.1`` and so on, the name
-        without the number.
-
-    Returns
-    -------
-    list of Run
-        One for each request from outside, in the order in which they started. What
-        could not be read is left out, and each run says so.
-
-    Raises
-    ------
-    TraceFileError
-        Nothing in it is an event of a Triton trace, or it is larger than a gibibyte.
-    OSError
-        It cannot be opened.
-    """
-    from blsnb.trace import triton_import
-
-    return [_traced(trace) for trace in triton_import.read_traces(path)]

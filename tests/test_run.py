@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
-from cells import CONFIG, DOUBLE, calling, cell
+from cells import CONFIG, DOUBLE, TRIPLE, calling, cell
 
 from blsnb import InferenceError, Run, Server, load_run, load_trace
-from blsnb.errors import NotYetError, TraceError
+from blsnb.errors import TraceError
 from blsnb.run import Response
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import freeze
@@ -194,12 +195,24 @@ def test_what_a_request_said_is_recorded(server):
     assert ("Y",) == outer.requested_outputs == double.requested_outputs
 
 
-def test_what_comes_later_says_so(run):
-    """Comparing and replaying."""
-    with pytest.raises(NotYetError):
-        run.compare(run)
-    with pytest.raises(NotYetError):
-        run.replay(0)
+def test_a_run_is_compared_with_an_earlier_one(run, server):
+    """After an edit: what answers differently, and by how much."""
+    server.define("double", TRIPLE, config=CONFIG)
+    comparison = server.infer("outer", X).compare(run)
+
+    assert re.fullmatch(
+        "<Comparison outer: vs .* baseline, 2 changed>", repr(comparison)
+    )
+    assert [0, 1] == [change.row for change in comparison.changes]
+    [difference] = comparison.differences
+    assert (2.0, (1,)) == (difference.largest, difference.index)
+    assert run is comparison.baseline
+
+
+def test_a_run_is_compared_with_runs_only(run):
+    """Anything else is a slip."""
+    with pytest.raises(TypeError, match="a run is compared with a run, not with 3"):
+        run.compare(3)
 
 
 def test_a_response_is_one_line():

@@ -11,6 +11,7 @@ from blsnb.options import options
 
 if TYPE_CHECKING:
     from blsnb.benchmark.bench import Bench
+    from blsnb.comparison import Comparison
     from blsnb.engine.batching import ModelBatching
     from blsnb.repository.status import ModelStatus
     from blsnb.run import Run
@@ -35,6 +36,16 @@ def register(shell: Any, shown: Callable[[Trace], bool]) -> Callable[[], None]:
         trace = run.trace
         return {"text/plain": repr(run)} if shown(trace) else bundle(trace)
 
+    def comparison_bundle(comparison: Comparison, **_: Any) -> dict[str, Any]:
+        from blsnb.views import compared_document
+
+        # What stands in it need not be shown again below it.
+        for run in (comparison.this, comparison.baseline):
+            shown(run.trace)
+        return compared_document.compared_mimebundle(
+            comparison.trace, embed_previews=options.embed_previews
+        )
+
     def status_bundle(status: ModelStatus, **_: Any) -> dict[str, str]:
         return card.bundle(status)
 
@@ -47,6 +58,7 @@ def register(shell: Any, shown: Callable[[Trace], bool]) -> Callable[[], None]:
     printers = {
         "blsnb.benchmark.bench.Bench": bench_bundle,
         "blsnb.engine.batching.ModelBatching": batching_bundle,
+        "blsnb.comparison.Comparison": comparison_bundle,
         "blsnb.run.Run": run_bundle,
         "blsnb.repository.status.ModelStatus": status_bundle,
     }

@@ -103,7 +103,8 @@ def _trace_of(record: RunRecord) -> Trace:
 
 def _found(what: str, namespace: Mapping[str, Any]) -> list[Any]:
     """Return the runs that a word names, or the trace of one that is recorded."""
-    from blsnb.run import Run, load_run, load_trace
+    from blsnb.imported_run import load_run, load_trace
+    from blsnb.run import Run
 
     value = namespace.get(what)
     runs = value if isinstance(value, list | tuple) else [value]

@@ -13,6 +13,7 @@ from pathlib import Path
 from blsnb.trace.spans import Trace
 from blsnb.views import embed, wire
 from blsnb.views.batches import executions
+from blsnb.views.buffer import Buffer
 from blsnb.views.callgraph import Box, call_graph
 from blsnb.views.columns import columns_of
 from blsnb.views.folded import folded_note
@@ -116,7 +117,28 @@ def html(
     header, buffer = wire.assemble(trace, state=state, notes=notes, height=height)
     order = embed.priority(trace, columns_of(trace), selected)
     header["tensors"] = embed.embed(trace, order, buffer, embed_previews)
-    run = wire.page_id(trace)
+    picture = still(trace, state)
+    return hosted(wire.page_id(trace), picture, header, buffer, code)
+
+
+def hosted(
+    run: str,
+    picture: str,
+    header: wire.Header,
+    buffer: Buffer,
+    code: str | None = None,
+) -> str:
+    """Return a picture, and the script that puts the view in its place.
+
+    Parameters
+    ----------
+    run
+        Its id in the page.
+    picture
+        What readers without scripts see, as HTML.
+    code
+        The view's JavaScript; the one that blsnb brings if None.
+    """
     script = _SCRIPT % {
         # In a script, the only thing that HTML can see is a closing tag.
         "id": json.dumps(run).replace("<", "\\u003c"),
@@ -126,7 +148,7 @@ def html(
     }
     return (
         f'<div class="blsnb-run" data-run="{escape(run)}" '
-        f'style="min-height:{int(height)}px">{still(trace, state)}</div>'
+        f'style="min-height:{int(header["ui"]["height"])}px">{picture}</div>'
         f"<script>{_AT_ONCE}</script>"
         f'<script type="module">{script}</script>'
     )
@@ -136,31 +158,42 @@ def page(
     trace: Trace, *, state: wire.State | None = None, notes: Sequence[str] = ()
 ) -> str:
     """Return a run as a whole web page, to be saved in a file."""
+    return whole_page(heading(trace), html(trace, state=state, notes=notes))
+
+
+def whole_page(title: str, body: str) -> str:
+    """Return a web page around a piece of HTML."""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="color-scheme" content="light dark">'
-        f"<title>{_text(heading(trace))}</title></head>"
-        f"<body>{html(trace, state=state, notes=notes)}</body></html>\n"
+        f"<title>{spelled(title)}</title></head><body>{body}</body></html>\n"
     )
 
 
 def still(trace: Trace, state: wire.State | None = None) -> str:
     """Return what readers without scripts see: the picture and a table."""
     columns = columns_of(trace)
-    facts = ", ".join([heading(trace), *summary(trace, columns)])
-    picture = base64.b64encode(snapshot(trace, state).encode()).decode()
+    facts = [heading(trace), *summary(trace, columns)]
     boxes = call_graph(trace, columns).boxes
     batched = executions(trace)
     rows = "".join(_table_row(box, batched) for box in boxes)
     notes = [*folded_note(trace), *trace.remarks]
-    said = "".join(f"<p>{_text(note)}</p>" for note in notes)
+    said = "".join(f"<p>{spelled(note)}</p>" for note in notes)
     return (
-        f'<img alt="{_text(facts)}" style="max-width:100%" '
-        f'src="data:image/svg+xml;base64,{picture}">'
+        f"{image(snapshot(trace, state), facts)}"
         "<details><summary>Models</summary><table><thead><tr><th>model</th>"
         f"<th>calls</th>{'<th>executions</th>' if batched else ''}"
         "<th>own time</th><th>errors</th></tr></thead>"
         f"<tbody>{rows}</tbody></table>{said}</details>"
+    )
+
+
+def image(picture: str, facts: Sequence[str]) -> str:
+    """Return an SVG picture as an image, in which scripts are inert."""
+    data = base64.b64encode(picture.encode()).decode()
+    return (
+        f'<img alt="{spelled(", ".join(facts))}" style="max-width:100%" '
+        f'src="data:image/svg+xml;base64,{data}">'
     )
 
 
@@ -169,10 +202,11 @@ def _table_row(box: Box, batched: Mapping[int, int]) -> str:
     if batched:
         cells.insert(1, f"{batched[box.model]:,}" if box.model in batched else "")
     numbers = "".join(f"<td>{cell}</td>" for cell in cells)
-    return f"<tr><td>{_text(box.name)}</td>{numbers}</tr>"
+    return f"<tr><td>{spelled(box.name)}</td>{numbers}</tr>"
 
 
-def _text(text: str) -> str:
+def spelled(text: str) -> str:
+    """Return text as it may stand between tags, with nothing hidden in it."""
     return escape(visible(text))
 
 

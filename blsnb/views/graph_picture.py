@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from blsnb.views import svg
 from blsnb.views.callgraph import Box, CallGraph, Edge
+from blsnb.views.delta import Delta
 from blsnb.views.format import TIMES, clip, time, width
 from blsnb.views.layout import BOX_HEIGHT, BOX_WIDTH, Layout, Place
 
@@ -27,8 +30,17 @@ MARKERS = "".join(
 )
 
 
-def draw(graph: CallGraph, layout: Layout, top: float) -> str:
-    """Return the graph with its upper edge at ``top``."""
+Own = Mapping[int, Delta | None]
+
+
+def draw(graph: CallGraph, layout: Layout, top: float, own: Own | None = None) -> str:
+    """Return the graph with its upper edge at ``top``.
+
+    Parameters
+    ----------
+    own
+        Of each model its own time beside that of the baseline, in a comparison.
+    """
     places = {
         model: Place(place.x, place.y + top, place.top + top, place.bottom + top)
         for model, place in layout.places.items()
@@ -42,7 +54,7 @@ def draw(graph: CallGraph, layout: Layout, top: float) -> str:
         parts.append(_line(path, edge))
         labels.append(_label(edge, *label))
     most = max((box.own_us for box in graph.boxes), default=0.0)
-    parts += [_box(box, places[box.model], most) for box in graph.boxes]
+    parts += [_box(box, places[box.model], most, own) for box in graph.boxes]
     return "".join(parts + labels)
 
 
@@ -117,7 +129,7 @@ def _label(edge: Edge, x: float, y: float) -> str:
     )
 
 
-def _box(box: Box, place: Place, most: float) -> str:
+def _box(box: Box, place: Place, most: float, compared: Own | None) -> str:
     left, top = place.x - BOX_WIDTH / 2, place.y
     right = place.x + BOX_WIDTH / 2 - _PAD
     border = svg.COLOURS["error" if box.failing else "line"]
@@ -130,21 +142,41 @@ def _box(box: Box, place: Place, most: float) -> str:
         svg.text(left + _PAD, top + 28, own, font_size=10, fill=svg.COLOURS["fg2"]),
         svg.rect(left + _PAD, top + 34, _BAR, 3, "line2", rx=1.5),
     ]
-    small: dict[str, svg.Value] = {"font_size": 10.0, "text_anchor": "end"}
-    if box.errors:
-        words = f"{box.errors:,}"
-        parts.append(svg.warning(right - width(words, 10) - 12, top + 28))
-        parts.append(
-            svg.text(right, top + 28, words, fill=svg.COLOURS["error"], **small)
-        )
+    room = _BAR - width(own, 10) - 4
+    if compared is None:
+        parts.append(_about(box, right, top + 28, room))
     else:
-        room = _BAR - width(own, 10) - 4
-        device = clip(box.device, 10, room)
-        parts.append(
-            svg.text(right, top + 28, device, fill=svg.COLOURS["fg2"], **small)
-        )
+        parts.append(_beside(compared[box.model], right, top + 28))
     parts.append(_share(box, left + _PAD, top + 34, most))
     return "".join(parts)
+
+
+_SMALL: dict[str, svg.Value] = {"font_size": 10.0, "text_anchor": "end"}
+
+
+def _about(box: Box, right: float, y: float, room: float) -> str:
+    """Return how many calls failed, or on what the model runs."""
+    if box.errors:
+        words = f"{box.errors:,}"
+        sign = svg.warning(right - width(words, 10) - 12, y)
+        return sign + svg.text(right, y, words, fill=svg.COLOURS["error"], **_SMALL)
+    device = clip(box.device, 10, room)
+    return svg.text(right, y, device, fill=svg.COLOURS["fg2"], **_SMALL)
+
+
+def _beside(delta: Delta | None, right: float, y: float) -> str:
+    """Return by how much the model is slower or faster, or that it is new."""
+    words = "new" if delta is None else delta.short
+    colour = svg.COLOURS[colour_of("new" if delta is None else delta.sign)]
+    return svg.text(right, y, words, fill=colour, **_SMALL)
+
+
+_SIGN_COLOURS = {"▲": "error", "▼": "output", "new": "infer"}
+
+
+def colour_of(sign: str) -> str:
+    """Return the name of the colour in which a difference is told."""
+    return _SIGN_COLOURS.get(sign, "fg2")
 
 
 def _share(box: Box, x: float, y: float, most: float) -> str:

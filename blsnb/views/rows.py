@@ -31,27 +31,28 @@ def rows(trace: Trace, fold_from: int = FOLD_FROM) -> Iterator[Row]:
         How many calls of one model by one caller become one row. Below such a
         row all callees are folded, since they belong to different callers.
     """
-    waiting = _level(trace, trace.roots, 0, fold_from)[::-1]
+    waiting = level(trace, trace.roots, 0, fold_from)[::-1]
     while waiting:
         row = waiting.pop()
         yield row
         below = [child for call in row.calls for child in trace.children[call]]
         least = 1 if row.folded else fold_from
-        waiting.extend(_level(trace, below, row.depth + 1, least)[::-1])
+        waiting.extend(level(trace, below, row.depth + 1, least)[::-1])
 
 
-def _level(trace: Trace, calls: Sequence[int], depth: int, fold_from: int) -> list[Row]:
+def level(trace: Trace, calls: Sequence[int], depth: int, fold_from: int) -> list[Row]:
+    """Return the rows of calls whose callers share a row."""
     groups: dict[int, list[int]] = {}
     for call in sorted(calls):
         groups.setdefault(trace.spans[call].model, []).append(call)
-    level: list[Row] = []
+    found: list[Row] = []
     for model, group in groups.items():
         if len(group) >= fold_from:
-            level.append(Row(depth, model, tuple(group), True))
+            found.append(Row(depth, model, tuple(group), True))
         else:
-            level.extend(Row(depth, model, (call,), False) for call in group)
+            found.extend(Row(depth, model, (call,), False) for call in group)
     # Rows are numbered in the order in which calls started.
-    return sorted(level, key=lambda row: row.calls[0])
+    return sorted(found, key=lambda row: row.calls[0])
 
 
 def distinct_names(trace: Trace) -> list[str]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol, TypeVar
 
 from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Trace
 from blsnb.views import graph_picture, svg
 from blsnb.views.callgraph import call_graph
 from blsnb.views.columns import Columns, columns_of
+from blsnb.views.delta import Delta
 from blsnb.views.format import clip, counted, time
 from blsnb.views.layout import lay_out
-from blsnb.views.rows import Row, distinct_names, rows
+from blsnb.views.rows import distinct_names, rows
 from blsnb.views.timeline_picture import AXIS, ROW, Timeline
 from blsnb.views.wire import State, state_of
 
@@ -31,19 +34,48 @@ def snapshot(trace: Trace, state: State | None = None) -> str:
         How the run stands, where that is known better than from its calls.
     """
     columns = columns_of(trace)
-    graph = call_graph(trace, columns)
-    layout = lay_out(graph, WIDTH)
-    foot = _HEAD + layout.height + 34
     shown, hidden = visible_rows(list(rows(trace)))
     timeline = Timeline(trace, columns, distinct_names(trace), WIDTH)
-    height = foot + AXIS + ROW * len(shown) + (20 if hidden else 0) + 10
+    return card(
+        Card(trace, columns, state or state_of(trace), summary(trace, columns)),
+        lambda top: timeline.draw(shown, top),
+        len(shown),
+        hidden,
+    )
+
+
+class Card(NamedTuple):
+    """What a picture is about, and what stands in its title line."""
+
+    trace: Trace
+    columns: Columns
+    state: State
+    facts: list[str]
+    own: Mapping[int, Delta | None] | None = None
+    """Of each model its own time beside that of the baseline, in a comparison."""
+
+
+def card(about: Card, timeline: Callable[[float], str], shown: int, hidden: int) -> str:
+    """Return a picture: title, call graph, and a timeline.
+
+    Parameters
+    ----------
+    timeline
+        Returns it, with its upper edge at a height.
+    shown, hidden
+        How many rows it has, and how many more there are.
+    """
+    graph = call_graph(about.trace, about.columns)
+    layout = lay_out(graph, WIDTH)
+    foot = _HEAD + layout.height + 34
+    height = foot + AXIS + ROW * shown + (20 if hidden else 0) + 10
     parts = [
         svg.rect(0.5, 0.5, WIDTH - 1, height - 1, "card", rx=8, stroke=_LINE),
         svg.rect(1, _HEAD, WIDTH - 2, foot - _HEAD, "bg2"),
         svg.tag("path", d=f"M0 {svg.number(foot)}h{WIDTH:.0f}", stroke=_LINE),
-        _head(trace, columns, state or state_of(trace)),
-        graph_picture.draw(graph, layout, _HEAD + 12),
-        timeline.draw(shown, foot),
+        _head(about),
+        graph_picture.draw(graph, layout, _HEAD + 12, about.own),
+        timeline(foot),
     ]
     if hidden:
         words = f"… {counted(hidden, 'more row')}"
@@ -82,7 +114,18 @@ def heading(trace: Trace) -> str:
     return f"{asked} · request {trace.request_id}" if trace.request_id else asked
 
 
-def visible_rows(found: list[Row]) -> tuple[list[Row], int]:
+class _Deep(Protocol):
+    """A row of either kind."""
+
+    @property
+    def depth(self) -> int:
+        """How many callers it has."""
+
+
+R = TypeVar("R", bound=_Deep)
+
+
+def visible_rows(found: list[R]) -> tuple[list[R], int]:
     """Return the rows that fit, upper levels first, and how many do not."""
     per_depth = Counter(row.depth for row in found)
     deepest = total = 0
@@ -98,21 +141,23 @@ def visible_rows(found: list[Row]) -> tuple[list[Row], int]:
     return shown, len(found) - len(shown)
 
 
-def _head(trace: Trace, columns: Columns, state: State) -> str:
-    words = svg.tspan(
-        clip(heading(trace), 13, 330, bold=True), font_weight="600", font_size=13
-    )
-    facts = summary(trace, columns)
+def _head(about: Card) -> str:
+    state, facts = about.state, list(about.facts)
+    room = 330 if about.own is None else 240
+    title = clip(heading(about.trace), 13, room, bold=True)
+    words = svg.tspan(title, font_weight="600", font_size=13)
     if state in ("running", "cancelled"):
         facts.insert(0, state)
     for fact in facts:
         failed = fact.endswith(("error", "errors"))
         colour = svg.COLOURS["error" if failed else "fg2"]
         words += svg.tspan(fact, dx=14, fill=colour)
-    failing = state == "done" and bool(columns.has(CallFlag.ERROR).any())
+    failing = state == "done" and bool(about.columns.has(CallFlag.ERROR).any())
     colour = svg.COLOURS[_DOTS["error" if failing else state]]
     dot = svg.tag("circle", cx=18, cy=19, r=4, fill=colour)
-    return dot + svg.tag("text", words, x=30, y=24) + _legend()
+    # In a comparison the numbers need the room of the legend.
+    legend = _legend() if about.own is None else ""
+    return dot + svg.tag("text", words, x=30, y=24) + legend
 
 
 def _legend() -> str:

@@ -47,36 +47,56 @@ class Timeline:
         Of each model, the name to show.
     wide
         Width of the picture in pixels.
+    until_us
+        Where the axis ends; with the last call if None.
+    right
+        Room for what stands behind the bars.
     """
 
     def __init__(
-        self, trace: Trace, columns: Columns, names: list[str], wide: float
+        self,
+        trace: Trace,
+        columns: Columns,
+        names: list[str],
+        wide: float,
+        until_us: float | None = None,
+        right: float = _RIGHT,
     ) -> None:
         self._trace = trace
         self._columns = columns
         self._names = names
-        plot = wide - _NAMES - _RIGHT
-        self._x = _Scale(plot / (columns.wall_us or 1.0))
+        self._until_us = columns.wall_us if until_us is None else until_us
+        self.x = _Scale((wide - _NAMES - right) / (self._until_us or 1.0))
         self._errors = columns.has(CallFlag.ERROR)
 
     def draw(self, shown: list[Row], top: float) -> str:
         """Return axis and rows with their upper edge at ``top``."""
-        pieces = max(20, min(200, _PIECES // max(1, len(shown))))
-        parts = [self._axis(top, AXIS + ROW * len(shown))]
+        pieces = pieces_of(len(shown))
+        parts = [self.axis(top, AXIS + ROW * len(shown))]
         for place, row in enumerate(shown):
             middle = top + AXIS + ROW * place + ROW / 2
-            parts.append(self._name(row, middle))
-            if row.folded:
-                parts.append(self._strip(row, middle, pieces))
-            else:
-                parts.append(self._bar(row.calls[0], middle, pieces))
-            parts.append(self._duration(row, middle))
+            parts.append(self.row(row, middle, pieces))
         return "".join(parts)
 
-    def _axis(self, top: float, height: float) -> str:
+    def row(self, row: Row, middle: float, pieces: int, beside: str = "") -> str:
+        """Return a row: its name, its bars, how long it took.
+
+        Parameters
+        ----------
+        beside
+            Stands behind the duration, drawn.
+        """
+        if row.folded:
+            bars = self._strip(row, middle, pieces)
+        else:
+            bars = self._bar(row.calls[0], middle, pieces)
+        return self.name(row, middle) + bars + self._duration(row, middle, beside)
+
+    def axis(self, top: float, height: float) -> str:
+        """Return round times, with lines through the rows below."""
         parts = []
-        for us in ticks(self._columns.wall_us, 6):
-            x = self._x(us)
+        for us in ticks(self._until_us, 6):
+            x = self.x(us)
             lines = (
                 f"M{svg.number(x)} {svg.number(top + 20)}V{svg.number(top + height)}"
             )
@@ -93,7 +113,8 @@ class Timeline:
             )
         return "".join(parts)
 
-    def _name(self, row: Row, middle: float) -> str:
+    def name(self, row: Row, middle: float) -> str:
+        """Return the name of a row's model, and what is special about its calls."""
         x = 14 + min(_INDENT * row.depth, 112)
         failed = sum(bool(self._errors[call]) for call in row.calls)
         times = f" {TIMES}{len(row.calls):,}" if row.folded else ""
@@ -123,7 +144,7 @@ class Timeline:
         for place, us in enumerate(columns.phases[:, call].tolist()):
             length = us if us == us else 0.0
             for fill, phase, tall in _PHASES:
-                if phase == place and length * self._x.per_us > 0.05:
+                if phase == place and length * self.x.per_us > 0.05:
                     below = self._below(call) if fill == "infer" else []
                     box = at, at + length, middle, tall
                     parts.append(self._phase(fill, box, below, pieces))
@@ -134,8 +155,8 @@ class Timeline:
 
     def _whisker(self, call: int, middle: float) -> str:
         x, end = (
-            self._x(self._columns.start_us[call]),
-            self._x(self._columns.end_us[call]),
+            self.x(self._columns.start_us[call]),
+            self.x(self._columns.end_us[call]),
         )
         line = f"M{svg.number(x)} {svg.number(middle)}H{svg.number(end)}"
         return svg.tag("path", d=line, stroke=svg.COLOURS["fg3"])
@@ -149,14 +170,14 @@ class Timeline:
     ) -> str:
         """Draw a phase; what passed in calls below is a tint of it."""
         start, end, middle, tall = box
-        x, length = self._x(start), max(0.6, (end - start) * self._x.per_us)
+        x, length = self.x(start), max(0.6, (end - start) * self.x.per_us)
         if not below:
             return svg.rect(x, middle - tall / 2, length, tall, fill)
         own, at = [], start
         for begun, ended in [*below, (end, end)]:
-            if begun - at > 0.4 / self._x.per_us:
-                long = (min(begun, end) - at) * self._x.per_us
-                own.append((self._x(at), middle - tall / 2, long, tall))
+            if begun - at > 0.4 / self.x.per_us:
+                long = (min(begun, end) - at) * self.x.per_us
+                own.append((self.x(at), middle - tall / 2, long, tall))
             at = max(at, ended)
         tint = svg.rect(x, middle - tall / 2, length, tall, fill, opacity="0.28")
         # White first: the whisker must not show through the tint.
@@ -181,7 +202,7 @@ class Timeline:
         span = self._trace.spans[call]
         started = float(self._columns.start_us[call])
         places = {
-            round(self._x(started + (sent.ns - span.request_start_ns) / 1000))
+            round(self.x(started + (sent.ns - span.request_start_ns) / 1000))
             for sent in span.responses
         }
         lines = "".join(f"M{x} {svg.number(middle + 2.5)}v3.5" for x in sorted(places))
@@ -192,7 +213,7 @@ class Timeline:
         flags = int(self._columns.flags[call])
         if not flags & int(CallFlag.ERROR | CallFlag.RUNNING):
             return ""
-        end = self._x(float(self._columns.end_us[call]))
+        end = self.x(float(self._columns.end_us[call]))
         if flags & int(CallFlag.RUNNING):
             return svg.rect(end - 1, middle - 7, 2, 14, "running")
         return svg.rect(end - 1, middle - 7, 2, 14, "error") + svg.warning(
@@ -210,8 +231,8 @@ class Timeline:
         for step in merged(found, pieces):
             shade = -(-4 * step.level // most)
             tall = 6.0 + 1.5 * shade
-            long = max(0.6, (step.end - step.start) * self._x.per_us)
-            place = (self._x(step.start), middle - tall / 2, long, tall)
+            long = max(0.6, (step.end - step.start) * self.x.per_us)
+            place = (self.x(step.start), middle - tall / 2, long, tall)
             shades.setdefault(shade, []).append(place)
         parts = [
             svg.boxes(places, "infer", opacity=f"{0.3 + 0.15 * shade:.2f}")
@@ -221,18 +242,25 @@ class Timeline:
 
     def _failures(self, calls: list[int], middle: float) -> str:
         failed = [call for call in calls if self._errors[call]]
-        places = {round(self._x(float(self._columns.end_us[call]))) for call in failed}
+        places = {round(self.x(float(self._columns.end_us[call]))) for call in failed}
         lines = "".join(
             f"M{x - 3} {svg.number(middle - 10)}h6l-3 4z" for x in sorted(places)[:100]
         )
         return svg.tag("path", d=lines, fill=svg.COLOURS["error"]) if lines else ""
 
-    def _duration(self, row: Row, middle: float) -> str:
+    def _duration(self, row: Row, middle: float, beside: str) -> str:
         calls = list(row.calls)
-        end = self._x(float(self._columns.end_us[calls].max()))
+        end = self.x(float(self._columns.end_us[calls].max()))
         failed = not row.folded and bool(self._errors[calls[0]])
         words = time(float(self._columns.duration_us[calls].sum()))
         if row.folded:
             words += " total"
         x = end + (18 if failed else 7)
-        return svg.text(x, middle + 4, words, font_size=10.5, fill=svg.COLOURS["fg2"])
+        label = svg.spelled(words) + beside
+        colour = svg.COLOURS["fg2"]
+        return svg.tag("text", label, x=x, y=middle + 4, font_size=10.5, fill=colour)
+
+
+def pieces_of(rows: int) -> int:
+    """Return into how many pieces each of so many rows may be cut."""
+    return max(20, min(200, _PIECES // max(1, rows)))

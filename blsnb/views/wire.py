@@ -96,6 +96,7 @@ def assemble(
     instances: InstanceNames | None = None,
     notes: Sequence[str] = (),
     height: int = HEIGHT,
+    buffer: Buffer | None = None,
 ) -> tuple[Header, Buffer]:
     """Return a header and a buffer to which previews can still be added.
 
@@ -111,12 +112,14 @@ def assemble(
         Notes on the whole run; they are shown with its first call.
     height
         Height in pixels that the view had last.
+    buffer
+        Takes the columns; a new one if None.
     """
     numbered = range(len(trace.spans)) if rows is None else rows
     spans = [trace.spans[row] for row in numbered]
     names = instances or InstanceNames()
     columns = columns_of(trace, rows)
-    buffer = Buffer()
+    buffer = Buffer() if buffer is None else buffer
     placed = _place(columns, spans, numbered, names, buffer)
     if rows is not None:
         placed["row"] = buffer.add_column(np.array(rows, np.int32), "i4")

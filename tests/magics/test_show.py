@@ -56,6 +56,28 @@ def test_a_run_of_an_earlier_cell_is_shown_again_when_asked_for(double):
     assert 1 == len(ran.outputs) == len(documents(ran))
 
 
+def test_a_comparison_shows_both_runs_and_neither_again(double):
+    """In words: what changed since the edit."""
+    double.run(f"{infer('double')}\nbefore = run")
+    double.run(DOUBLE.replace("x * 2", "x * 2.5"))
+    ran = double.run(f"{infer('double')}\nrun.compare(before)")
+
+    [shown] = documents(ran)
+    assert "2 of 2 differ; most by 1 at [1]: 5, was 4" in shown["text/plain"]
+    assert [shown] == ran.outputs
+
+
+def test_a_replay_shows_the_answers_now_and_before(double):
+    """One document, not a second one for the run that it made."""
+    double.run(infer("double"))
+    double.run(DOUBLE.replace("x * 2", "x * 3"))
+    ran = double.run("run.replay(0)")
+
+    [shown] = ran.outputs
+    assert "most by 2 at [1]: 6, was 4" in shown["text/plain"]
+    assert "<Comparison double: vs" in repr(ran.value)
+
+
 def test_a_failed_run_shows_itself(double):
     """So that the failed call can be looked at."""
     ran = double.run("import blsnb\nblsnb.infer('double', {'X': [[1.0]]})")

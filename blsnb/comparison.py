@@ -1,0 +1,85 @@
+"""Comparison: two runs side by side, usually before and after an edit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from blsnb.trace.changes import CallChange
+from blsnb.trace.comparison import TraceComparison, compare
+from blsnb.trace.spans import Trace
+
+if TYPE_CHECKING:
+    from blsnb.tensors.difference import TensorDifference
+
+
+class Traced(Protocol):
+    """What can be compared: a run."""
+
+    @property
+    def trace(self) -> Trace:
+        """Its calls, as values."""
+
+
+class Comparison:
+    """A run beside an earlier one, its baseline.
+
+    Parameters
+    ----------
+    this, baseline
+        The run that is looked at, and the one that it is compared with.
+    """
+
+    def __init__(self, this: Traced, baseline: Traced) -> None:
+        self.this = this
+        self.baseline = baseline
+        self._traces = compare(this.trace, baseline.trace)
+
+    def __repr__(self) -> str:
+        from blsnb.views.compared_facts import counts, versus
+        from blsnb.views.snapshot import heading
+
+        facts = [versus(self._traces), *counts(self._traces)]
+        return f"<Comparison {heading(self._traces.this)}: {', '.join(facts)}>"
+
+    @property
+    def trace(self) -> TraceComparison:
+        """The calls of both, as values."""
+        return self._traces
+
+    @property
+    def changes(self) -> list[CallChange]:
+        """What is different about the calls that both runs have, in their order."""
+        return [self._traces.changes[row] for row in sorted(self._traces.changes)]
+
+    @property
+    def differences(self) -> list[TensorDifference]:
+        """In what the answers to the requests from outside differ."""
+        return [
+            tensor.difference
+            for row in self._traces.this.roots
+            if row in self._traces.changes
+            for tensor in self._traces.changes[row].tensors
+            if tensor.role == "output"
+        ]
+
+    def save(self, path: str | Path) -> Path:
+        """Write the comparison as a web page that needs no kernel and no network.
+
+        Raises
+        ------
+        ValueError
+            The suffix is not ``.html``.
+        OSError
+            The file cannot be written; what stood there before still does.
+        """
+        from blsnb.trace.whole_file import whole_file
+        from blsnb.views import compared_document
+
+        path = Path(path)
+        if path.suffix.lower() != ".html":
+            raise ValueError(f"a comparison is saved as .html, not {path.suffix!r}")
+        with whole_file(path) as partial:
+            text = compared_document.compared_page(self._traces)
+            partial.write_text(text, encoding="utf-8")
+        return path

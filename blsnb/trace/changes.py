@@ -1,0 +1,97 @@
+"""Changes: what calls that two runs share were given and answered differently."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from blsnb.tensors.difference import TensorDifference, difference
+from blsnb.tensors.ref import TensorRef
+from blsnb.trace.alignment import Alignment
+from blsnb.trace.spans import Span
+
+_Key = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorChange:
+    """A tensor of a call that differs from the baseline's."""
+
+    role: str
+    """``"input"`` or ``"output"``."""
+    response: int
+    """Number of the response, counted from 0."""
+    difference: TensorDifference
+
+
+@dataclass(frozen=True, slots=True)
+class CallChange:
+    """What is different about a call that both runs have."""
+
+    row: int
+    baseline: int
+    """Its row in the baseline."""
+    tensors: tuple[TensorChange, ...]
+    error: tuple[str, str] | None
+    """The error's text now and before, if they differ; empty for none."""
+    responses: tuple[int, int] | None = None
+    """Number of responses now and before, if they differ."""
+    not_compared: int = 0
+    """How many tensors could not be compared, for want of their values."""
+
+    def __bool__(self) -> bool:
+        """Whether anything is known to differ."""
+        return bool(self.tensors or self.error or self.responses)
+
+
+def changes(alignment: Alignment) -> dict[int, CallChange]:
+    """Return what changed, by row; a call without a known difference is not there."""
+    found = (change_of(alignment, *pair) for pair in alignment.pairs)
+    return {change.row: change for change in found if change}
+
+
+def change_of(alignment: Alignment, row: int, baseline: int) -> CallChange:
+    """Compare a call with its counterpart."""
+    this, before = alignment.this.spans[row], alignment.baseline.spans[baseline]
+    compared = list(_tensors(this, before))
+    errors = this.error, before.error
+    counts = this.response_count, before.response_count
+    return CallChange(
+        row,
+        baseline,
+        tuple(change for change in compared if change.difference),
+        None if errors[0] == errors[1] else errors,
+        None if counts[0] == counts[1] else counts,
+        sum(change.difference.change == "unknown" for change in compared),
+    )
+
+
+def _tensors(this: Span, baseline: Span) -> Iterator[TensorChange]:
+    yield from _paired("input", 0, this.inputs, baseline.inputs)
+    # One that failed has no outputs: its error says so.
+    if not this.error and not baseline.error:
+        yield from _paired("output", 0, this.outputs, baseline.outputs)
+    before = {response.number: response for response in baseline.responses}
+    for response in this.responses:
+        # Of a stream that is longer or shorter, the number of responses tells.
+        if response.number in before:
+            there = before[response.number].outputs
+            yield from _paired("output", response.number, response.outputs, there)
+
+
+def _paired(
+    role: str, response: int, this: Iterable[TensorRef], baseline: Iterable[TensorRef]
+) -> Iterator[TensorChange]:
+    here, there = _named(this), _named(baseline)
+    for key in dict.fromkeys([*here, *there]):
+        found = difference(here.get(key), there.get(key), key[0])
+        yield TensorChange(role, response, found)
+
+
+def _named(refs: Iterable[TensorRef]) -> dict[_Key, TensorRef]:
+    """Return tensors by name; of several with one name each by its number."""
+    named: dict[_Key, TensorRef] = {}
+    for ref in refs:
+        occurrence = sum(name == ref.name for name, _ in named)
+        named[ref.name, occurrence] = ref
+    return named

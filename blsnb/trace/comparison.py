@@ -1,0 +1,35 @@
+"""TraceComparison: a trace beside an earlier one, its baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from blsnb.trace.alignment import Alignment, align
+from blsnb.trace.changes import CallChange, changes
+from blsnb.trace.spans import Trace
+
+
+@dataclass(frozen=True)
+class TraceComparison:
+    """Which calls two traces share, and what is different about them."""
+
+    alignment: Alignment
+    changes: Mapping[int, CallChange]
+    """By row; calls of which nothing is known to differ are not there."""
+
+    @property
+    def this(self) -> Trace:
+        """The trace that is looked at."""
+        return self.alignment.this
+
+    @property
+    def baseline(self) -> Trace:
+        """The one that it is compared with."""
+        return self.alignment.baseline
+
+
+def compare(this: Trace, baseline: Trace) -> TraceComparison:
+    """Compare a trace with an earlier one; values are compared where both have them."""
+    alignment = align(this, baseline)
+    return TraceComparison(alignment, changes(alignment))

@@ -1,0 +1,63 @@
+"""From a comparison to what the page reads: the run, its baseline, what differs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from blsnb.trace.changes import CallChange
+from blsnb.trace.comparison import TraceComparison
+from blsnb.views import wire
+from blsnb.views.buffer import Buffer
+from blsnb.views.format import sendable
+
+# A reader looks at some; the text and the kernel have them all.
+_MOST_CHANGES = 2000
+_MOST_TENSORS = 24
+_MOST_TEXT = 400
+
+
+def page_id(comparison: TraceComparison) -> str:
+    """Return the comparison's id among all that one page may show."""
+    return f"{wire.page_id(comparison.this)}-vs-{wire.page_id(comparison.baseline)}"
+
+
+def assemble(comparison: TraceComparison, **options: Any) -> tuple[wire.Header, Buffer]:
+    """Return the header and the buffer of both runs; options as of `wire.assemble`.
+
+    The baseline is a header of its own in the same buffer, without tensors; the
+    column ``baseline`` has of each call its row there, -1 for one that is new.
+    """
+    header, buffer = wire.assemble(comparison.this, **options)
+    before, _ = wire.assemble(comparison.baseline, buffer=buffer)
+    beside = np.array(comparison.alignment.baseline_of, np.int32)
+    header["columns"]["baseline"] = buffer.add_column(beside, "i4")
+    changes = list(comparison.changes.values())
+    return header | {
+        "baseline": before,
+        "changed": [change.row for change in changes],
+        "changes": {
+            str(change.row): _change(change) for change in changes[:_MOST_CHANGES]
+        },
+    }, buffer
+
+
+def _change(change: CallChange) -> wire.Header:
+    known: wire.Header = {
+        "tensors": [
+            [
+                each.role,
+                sendable(each.difference.name, _MOST_TEXT),
+                each.response,
+                sendable(each.difference.words, _MOST_TEXT),
+            ]
+            for each in change.tensors[:_MOST_TENSORS]
+        ],
+        "more": max(0, len(change.tensors) - _MOST_TENSORS),
+    }
+    if change.error is not None:
+        known["error"] = [sendable(text, _MOST_TEXT) for text in change.error]
+    if change.responses is not None:
+        known["responses"] = list(change.responses)
+    return known

@@ -1,0 +1,184 @@
+"""What differs between two tensors of one name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import axes, dtypes, tensors
+
+from blsnb.tensors.difference import Change, difference
+from blsnb.tensors.dtypes import BF16, BY_DATATYPE
+from blsnb.tensors.ref import TensorRef, freeze
+
+NAN, INF = float("nan"), float("inf")
+
+
+def tensor(values, datatype="FP32", name="Y"):
+    row = BY_DATATYPE[datatype]
+    return freeze(name, np.asarray(values, row.dtype), row)
+
+
+@given(st.data())
+def test_a_tensor_equals_itself(data):
+    """Of every type, with NaNs in it, in a copy."""
+    dtype = data.draw(dtypes())
+    array = data.draw(tensors(dtype, data.draw(axes())))
+    ref = freeze("X", array, dtype)
+    copy = TensorRef("X", dtype, ref.shape, bytes(bytearray(ref.data)))
+
+    assert Change.SAME is difference(ref, copy).change
+    assert not difference(ref, copy)
+
+
+@given(st.data())
+def test_the_largest_deviation_is_that_of_the_elements(data):
+    """Beside a plain loop over them."""
+    kind = data.draw(st.sampled_from(["FP16", "FP32", "FP64"]))
+    floats = st.lists(
+        st.tuples(*[st.floats(width=16, allow_subnormal=False)] * 2), min_size=1
+    )
+    pairs = data.draw(floats)
+    a, b = (tensor([pair[side] for pair in pairs], kind) for side in (0, 1))
+    found = difference(a, b)
+
+    unequal = [(x, y) for x, y in pairs if x != y and not (x != x and y != y)]
+    amounts = [abs(x - y) for x, y in unequal if x == x and y == y]
+    assert len(unequal) == found.differing
+    assert len(unequal) - len(amounts) == found.nan
+    assert max(amounts, default=None) == found.largest
+    if found.differing:
+        [at] = found.index
+        assert amounts == [] or abs(pairs[at][0] - pairs[at][1]) == found.largest
+        assert pairs[at] in [pair for pair in pairs if pair[0] != pair[1]]
+
+
+@pytest.mark.parametrize("datatype", ["INT8", "INT64", "UINT64", "UINT8", "INT32"])
+def test_integers_differ_exactly_up_to_their_whole_range(datatype):
+    """The distance of the ends does not overflow."""
+    bounds = np.iinfo(BY_DATATYPE[datatype].dtype)
+    ends = [int(bounds.min), 0, int(bounds.max)]
+    found = difference(tensor(ends, datatype), tensor(ends[::-1], datatype))
+
+    assert int(bounds.max) - int(bounds.min) == found.largest
+    assert (0,) == found.index
+    assert 2 == found.differing
+
+
+def test_the_index_is_that_of_the_shape():
+    """Not a place in memory; also far behind the first block."""
+    before = np.zeros((3, 400, 100), np.float32)
+    after = before.copy()
+    after[1, 0, 5], after[2, 399, 99] = 0.25, -2.5
+    found = difference(tensor(after), tensor(before))
+
+    assert (2, 399, 99) == found.index
+    assert (
+        "2 of 120,000 differ; most by 2.5 at [2, 399, 99]: -2.5, was 0" == found.words
+    )
+
+
+def test_nan_beside_a_number_differs_by_no_amount():
+    """It is counted, and the largest deviation is one of numbers."""
+    found = difference(tensor([NAN, 1, NAN, 2]), tensor([NAN, NAN, 0, 5]))
+
+    assert (3, 2, 3.0, (3,)) == (
+        found.differing,
+        found.nan,
+        found.largest,
+        found.index,
+    )
+    assert "3 of 4 differ, 2 of them NaN on one side; most by 3" in found.words
+
+
+def test_nan_alone_has_its_first_place():
+    """Where to look."""
+    found = difference(tensor([0, NAN]), tensor([0, 1]))
+
+    assert (None, (1,)) == (found.largest, found.index)
+    assert found.words.endswith("first at [1]: nan, was 1")
+
+
+def test_infinities_differ_from_numbers_and_from_one_another():
+    """And not from themselves."""
+    found = difference(tensor([INF, INF, -INF]), tensor([INF, -INF, -INF]))
+
+    assert (1, INF, (1,)) == (found.differing, found.largest, found.index)
+
+
+def test_zeros_of_two_signs_are_the_same():
+    """Bits are not what a reader asks for."""
+    assert Change.SAME is difference(tensor([0.0]), tensor([-0.0])).change
+
+
+def test_texts_differ_at_their_first_element():
+    """Shown as far as a line goes."""
+    before = tensor([[b"a", b"b"], [b"c", b"d"]], "BYTES")
+    after = tensor([[b"a", b"b"], [b"x" * 90, b"\xff"]], "BYTES")
+    found = difference(after, before)
+
+    assert (2, (1, 0), None) == (found.differing, found.index, found.largest)
+    assert found.words == (f"2 of 4 differ; first at [1, 0]: '{'x' * 40}'…, was 'c'")
+
+
+def test_truth_values_differ():
+    """One is true, the other false."""
+    found = difference(tensor([True, True], "BOOL"), tensor([True, False], "BOOL"))
+
+    assert (1, 1, (1,)) == (found.differing, found.largest, found.index)
+    assert found.words.endswith("True, was False")
+
+
+def test_another_shape_is_said_and_values_are_not_compared():
+    """There is no pairing of their elements."""
+    found = difference(tensor([[1, 2]]), tensor([1, 2]))
+
+    assert (Change.SHAPE, "[1, 2], was [2]") == (found.change, found.words)
+
+
+def test_another_datatype_is_said_and_values_are_compared():
+    """A model that was cast to half precision: by how much?"""
+    found = difference(tensor([1, 0.1], "FP16"), tensor([1, 0.1]))
+
+    assert Change.DATATYPE is found.change
+    assert found.words.startswith("FP16, was FP32; 1 of 2 differ; most by 2.4")
+    whole = difference(tensor([1, 2], "INT32"), tensor([1, 2]))
+    assert "INT32, was FP32; all values equal" == whole.words
+    texts = difference(tensor([b"1"], "BYTES"), tensor([1]))
+    assert "BYTES, was FP32; values not compared" == texts.words
+    both = difference(tensor([[1]], "INT32"), tensor([1]))
+    assert "INT32, was FP32; [1, 1], was [1]" == both.words
+
+
+def test_bf16_is_compared_as_numbers():
+    """NumPy has no such type."""
+    one, two = (
+        TensorRef("Y", BF16, (1,), np.array([bits], np.uint16).tobytes())
+        for bits in (0x3F80, 0x4000)
+    )
+
+    assert 1.0 == difference(two, one).largest
+
+
+def test_a_tensor_that_is_new_or_gone_is_said():
+    """With its type and shape."""
+    assert "new: FP32[2]" == difference(tensor([1, 2]), None).words
+    assert "gone: it was FP32[2]" == difference(None, tensor([1, 2])).words
+    assert not difference(None, None)
+
+
+def test_a_value_that_was_not_kept_is_not_compared():
+    """It is neither the same nor different."""
+    found = difference(tensor([1]), tensor([2]).without_data())
+
+    assert (Change.UNKNOWN, False) == (found.change, bool(found))
+    assert "not compared" in found.words
+    cast = difference(tensor([1], "FP16"), tensor([2]).without_data())
+    assert "FP16, was FP32; values not compared" == cast.words
+
+
+def test_empty_tensors_are_the_same():
+    """There is nothing to differ."""
+    assert not difference(tensor(np.zeros((0, 3))), tensor(np.zeros((0, 3))))
+    assert "<TensorDifference Y: the same>" == repr(difference(tensor([]), tensor([])))

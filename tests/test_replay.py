@@ -1,0 +1,249 @@
+"""Replaying a recorded call on its model as it is now."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import stage
+from cells import CONFIG, DOUBLE, TRIPLE, calling, cell
+
+from blsnb import InferenceError, Run, Server, load_run
+from blsnb.errors import ServerClosedError, TraceError
+from blsnb.imported_run import load_trace
+from blsnb.tensors.difference import Change
+
+X = {"X": np.array([1, 2], np.float32)}
+DECOUPLED = f"{CONFIG}\nmodel_transaction_policy {{ decoupled: true }}\n"
+STREAM = cell("""
+sender = request.get_response_sender()
+for k in range(3):
+    sender.send(reply(x_of(request) + k))
+sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+""")
+
+
+@pytest.fixture
+def run(server: Server) -> Run:
+    """A run of a model that asks another one."""
+    server.define("inner", DOUBLE, config=CONFIG)
+    server.define("outer", calling("inner"), config=CONFIG)
+    return server.infer("outer", X, request_id="mine")
+
+
+def test_a_call_is_executed_again_on_the_model_as_it_is_now(run, server):
+    """With its recorded inputs, whatever the caller does now; both are shown."""
+    server.define("inner", TRIPLE, config=CONFIG)
+    server.define("outer", cell("raise ValueError('not asked')"), config=CONFIG)
+    replayed = run.replay(1)
+
+    assert [3, 6] == replayed.this["Y"].tolist()
+    assert [2, 4] == replayed.baseline["Y"].tolist()
+    [difference] = replayed.differences
+    assert (Change.VALUES, 2, 2.0, (1,)) == (
+        difference.change,
+        difference.differing,
+        difference.largest,
+        difference.index,
+    )
+    assert repr(replayed).endswith("baseline, 1 changed>")
+    assert replayed.this.id in {record.id for record in server.runs}
+
+
+def test_a_call_that_answers_the_same_has_no_differences(run):
+    """The first call is meant if none is named."""
+    replayed = run.replay()
+
+    assert [] == replayed.differences == replayed.changes
+    assert 2 == len(replayed.this.trace.spans) == len(replayed.baseline.trace.spans)
+    assert repr(replayed).endswith("no call changed>")
+
+
+def test_a_call_is_named_by_its_span_too(run):
+    """As it was found."""
+    inner = run.trace.spans[1]
+
+    assert [2, 4] == run.replay(inner).this["Y"].tolist()
+
+
+def test_the_request_is_the_recorded_one(server):
+    """Its id, parameters, priority, timeout, outputs; of its sequence what it said."""
+    body = """
+    stage.seen.append((
+        request.request_id(), request.correlation_id(), request.flags(),
+        request.timeout(), request.parameters(), request.requested_output_names(),
+    ))
+    return [reply(x_of(request))]
+    """
+    server.define("told", cell(body), config=CONFIG)
+    asking = (
+        'pb_utils.InferenceRequest(model_name="told", inputs=request.inputs(), '
+        'requested_output_names=["Y"], request_id="in", correlation_id=9, flags=1, '
+        'timeout=1000, parameters={"k": 1, "s": "text", "b": True}).exec()'
+    )
+    server.define("outer", cell(f"return [reply(answer_of({asking}))]"), config=CONFIG)
+    run = server.infer("outer", X)
+    run.replay(1)
+    first, again = stage.seen
+
+    assert ("in", 9, 1, 1000) == first[:4]
+    assert first == again
+
+
+def test_a_failed_call_is_replayed(server):
+    """After the model was mended the error is gone, and that is a difference."""
+    server.define("bad", cell("raise ValueError('boom')"), config=CONFIG)
+    with pytest.raises(InferenceError) as caught:
+        server.infer("bad", X)
+    server.define("bad", DOUBLE, config=CONFIG)
+    replayed = caught.value.run.replay(0)
+
+    [change] = replayed.changes
+    assert "" == change.error[0]
+    assert "boom" in change.error[1]
+    assert [2, 4] == replayed.this["Y"].tolist()
+
+
+def test_a_call_that_fails_now_is_no_error_of_the_replay(run, server):
+    """The new run says why, beside the old answer."""
+    server.define("inner", cell("raise ValueError('broken')"), config=CONFIG)
+    replayed = run.replay(1)
+
+    assert "broken" in replayed.this.error
+    assert [2, 4] == replayed.baseline["Y"].tolist()
+    server.unload("inner")
+    assert "unknown model" in run.replay(1).this.error
+
+
+def test_a_decoupled_call_is_read_to_its_end(server):
+    """All its responses are compared."""
+    server.define("many", STREAM, config=DECOUPLED)
+    stream = server.stream("many", X)
+    list(stream)
+    server.define("many", STREAM.replace("range(3)", "range(2)"), config=DECOUPLED)
+    replayed = stream.run.replay(0)
+
+    assert [[1, 2], [2, 3]] == [r["Y"].tolist() for r in replayed.this.responses[:2]]
+    [change] = replayed.changes
+    # The final flag came alone, which is a response, too.
+    assert (3, 4) == change.responses
+
+
+def test_a_decoupled_call_of_a_model_is_replayed_as_a_stream(server):
+    """From outside, though a model made it."""
+    server.define("many", STREAM, config=DECOUPLED)
+    body = """
+    for response in ask("many", request).exec(decoupled=True):
+        pass
+    return [reply(x_of(request))]
+    """
+    server.define("outer", cell(body), config=CONFIG)
+    replayed = server.infer("outer", X).replay(1)
+
+    assert 3 == len([r for r in replayed.this.responses if r.outputs])
+    assert [] == replayed.changes
+
+
+def test_a_value_that_is_gone_cannot_be_replayed():
+    """It says which, and how a run keeps them."""
+    with Server(trace_budget_bytes=20) as server:
+        server.define("double", DOUBLE, config=CONFIG)
+        run = server.infer("double", X)
+        server.infer("double", X)
+
+        with pytest.raises(TraceError, match=r"input 'X' was not kept.*run\.keep\(\)"):
+            run.replay(0)
+
+
+def test_a_kept_run_can_be_replayed():
+    """Whatever came after it."""
+    with Server(trace_budget_bytes=20) as server:
+        server.define("double", DOUBLE, config=CONFIG)
+        run = server.infer("double", X).keep()
+        server.infer("double", X)
+
+        assert [] == run.replay(0).changes
+
+
+def test_inputs_that_were_never_recorded_are_told():
+    """A model without them would be asked for something else."""
+    with Server(trace_level="timestamps") as server:
+        server.define("double", DOUBLE, config=CONFIG)
+        run = server.infer("double", X)
+
+        with pytest.raises(TraceError, match="trace_level='tensors'"):
+            run.replay(0)
+
+
+@pytest.mark.parametrize("row", [2, -1])
+def test_a_call_that_is_not_there_is_told(row, run):
+    """With the rows that are."""
+    with pytest.raises(TraceError, match=f"no call {row}; it has rows 0 to 1"):
+        run.replay(row)
+
+
+@pytest.mark.parametrize("call", ["inner", None, 1.0, True])
+def test_what_names_no_call_is_told(call, run):
+    """A row or a span does."""
+    with pytest.raises(TypeError, match="by its row or by its span"):
+        run.replay(call)
+
+
+def test_a_call_of_another_run_is_told(run, server):
+    """Rows are counted in every run."""
+    other = server.infer("outer", X)
+
+    with pytest.raises(TraceError, match="is of another run"):
+        run.replay(other.trace.spans[1])
+
+
+def test_a_server_that_was_closed_replays_nothing():
+    """Another one does, if it has the model."""
+    with Server() as server:
+        server.define("double", DOUBLE, config=CONFIG)
+        run = server.infer("double", X)
+    with pytest.raises(ServerClosedError):
+        run.replay(0)
+
+    with Server() as server:
+        server.define("double", TRIPLE, config=CONFIG)
+        assert [3, 6] == run.replay(0, server=server).this["Y"].tolist()
+
+
+def test_a_run_of_a_file_is_replayed_on_a_server_that_is_named(run, server, tmp_path):
+    """It has none of its own."""
+    loaded = load_run(run.save(tmp_path / "run.blsrun"))
+    with pytest.raises(TraceError, match=r"server=blsnb\.server\(\)"):
+        loaded.replay(1)
+
+    server.define("inner", TRIPLE, config=CONFIG)
+    assert [3, 6] == loaded.replay(1, server=server).this["Y"].tolist()
+
+
+def test_a_value_that_a_file_does_not_hold_cannot_be_replayed(run, server, tmp_path):
+    """The file is named."""
+    with pytest.warns(UserWarning, match="did not fit"):
+        run.save(tmp_path / "run.blsrun", budget_bytes=0)
+    loaded = load_run(tmp_path / "run.blsrun")
+
+    with pytest.raises(TraceError, match=r"run\.blsrun does not hold .* input 'X'"):
+        loaded.replay(1, server=server)
+
+
+def test_a_call_of_a_servers_trace_file_is_replayed(run, server, tmp_path):
+    """A request that another server met in production, on this one."""
+    path = run.export_trace(tmp_path / "trace.json")
+    [imported] = load_trace(path)
+
+    assert [2, 4] == imported.replay(1, server=server).this["Y"].tolist()
+
+
+def test_a_deadline_ends_a_replay(server):
+    """A model that takes too long now."""
+    server.define("slow", DOUBLE, config=CONFIG)
+    run = server.infer("slow", X)
+    body = "stage.sleep()\nreturn [reply(x_of(request))]"
+    server.define("slow", cell(body), config=CONFIG)
+    replayed = run.replay(0, client_timeout_s=0.05)
+
+    assert "Deadline Exceeded" in replayed.this.error
+    stage.clear()

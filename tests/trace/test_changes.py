@@ -1,0 +1,103 @@
+"""What calls that two runs share were given and answered differently."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from views.samples import edited_run, invoice_run, tensor
+
+from blsnb.tensors.difference import Change
+from blsnb.trace.comparison import compare
+from blsnb.trace.spans import Trace
+
+
+def changed(trace: Trace, row: int, **facts) -> Trace:
+    """The trace with other facts of one call."""
+    spans = list(trace.spans)
+    spans[row] = dataclasses.replace(spans[row], **facts)
+    return dataclasses.replace(trace, spans=tuple(spans))
+
+
+@pytest.fixture(scope="module")
+def before() -> Trace:
+    """The sample run."""
+    return invoice_run()
+
+
+def test_equal_runs_have_no_changes(before):
+    """Whatever their times are."""
+    assert {} == compare(before, before).changes
+
+
+def test_an_edit_is_found_where_it_shows(before):
+    """A new output, another value, an error that is gone."""
+    changes = compare(edited_run(), before).changes
+    models = {
+        edited_run().models[edited_run().spans[row].model].name for row in changes
+    }
+
+    assert {"invoice_pipeline", "text_detector", "schema_check"} == models
+    [added] = changes[0].tensors
+    assert ("output", Change.ADDED) == (added.role, added.difference.change)
+    [score] = changes[2].tensors
+    assert ((0, 1, 45, 60), 1) == (score.difference.index, score.difference.differing)
+    assert np.isclose(0.25, score.difference.largest)
+
+
+def test_an_error_that_came_or_went_is_a_change_and_outputs_are_not(before):
+    """A failed call has none to compare."""
+    failed = changed(before, 1, error="boom", outputs=())
+    [change] = compare(failed, before).changes.values()
+
+    assert (1, ("boom", ""), ()) == (change.row, change.error, change.tensors)
+
+
+def test_other_inputs_are_a_change(before):
+    """The caller was edited."""
+    given = (tensor("ENCODED", "UINT8", [1, 2]), tensor("MORE", "INT32", [1]))
+    [change] = compare(changed(before, 1, inputs=given), before).changes.values()
+
+    kinds = [(each.role, each.difference.change) for each in change.tensors]
+    assert [("input", Change.SHAPE), ("input", Change.ADDED)] == kinds
+
+
+def test_tensors_of_one_name_are_told_apart_by_their_order(before):
+    """Triton allows a request to have two."""
+    twice = (tensor("A", "INT32", [1]), tensor("A", "INT32", [2]))
+    other = (tensor("A", "INT32", [1]), tensor("A", "INT32", [3]))
+    this, that = (changed(before, 1, outputs=each) for each in (twice, other))
+    [change] = compare(this, that).changes.values()
+
+    [found] = change.tensors
+    assert (1, 1) == (found.difference.differing, found.difference.largest)
+
+
+def test_responses_of_a_stream_are_compared_by_their_number(before):
+    """A shorter stream has fewer; those that both have are compared."""
+    [row] = [row for row, span in enumerate(before.spans) if span.responses]
+    events = before.spans[row].responses
+    other = events[1]._replace(outputs=(tensor("delta", "BYTES", [b"other"]),))
+    kept = (events[0], other, *events[2:40])
+    shorter = changed(before, row, responses=kept, response_count=40)
+    [change] = compare(shorter, before).changes.values()
+
+    assert (40, 46) == change.responses
+    [text] = change.tensors
+    assert (1, "output") == (text.response, text.role)
+    assert (
+        text.difference.words == "1 of 1 differ; first at [0]: 'other', was 'token 1'"
+    )
+
+
+def test_what_was_not_kept_is_not_a_change(before):
+    """It is counted, so that nobody takes it for the same."""
+    spans = before.spans
+    outputs = tuple(ref.without_data() for ref in spans[2].outputs)
+    comparison = compare(changed(before, 2, outputs=outputs), before)
+
+    from blsnb.trace.changes import change_of
+
+    assert {} == comparison.changes
+    assert 2 == change_of(comparison.alignment, 2, 2).not_compared
