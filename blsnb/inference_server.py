@@ -15,6 +15,7 @@ from blsnb.engine.engine import Engine
 from blsnb.engine.model_log import ModelLog
 from blsnb.engine.served import Served
 from blsnb.engine.startup import load_startup_models
+from blsnb.engine.rate_limits import Counts, parse_rate_limit
 from blsnb.engine.validation import RequestError
 from blsnb.errors import ServerClosedError
 from blsnb.exchange import Exchange
@@ -70,6 +71,14 @@ class Server(Exchange, Measuring, StandingIn):
         From 1 on, ``log_verbose`` lines of models are shown.
     cache_bytes
         Size of the response cache, for models that enable it; 0 for none.
+    rate_limit
+        ``"execution_count"``: an instance executes only when the resources that its
+        ``rate_limiter`` names are free, and when it is its turn among all models.
+        ``"off"``: such settings are ignored.
+    rate_limit_resources
+        How much there is of each resource, such as ``{"R": 2}``, or by device, as in
+        ``{"R": {0: 2, 1: 4}}``; without any, as much as the most demanding instance
+        needs.
     exit_timeout_s
         Seconds that requests on their way have when the server is closed.
 
@@ -80,7 +89,7 @@ class Server(Exchange, Measuring, StandingIn):
     ModelLoadError
         A model cannot be loaded at the start.
     ValueError
-        A mode is none, or does not go with the startup models.
+        A mode is none, or does not go with the startup models; a count is none.
     """
 
     def __init__(
@@ -99,12 +108,15 @@ class Server(Exchange, Measuring, StandingIn):
         hang_notice_s: float = 10.0,
         log_verbose: int = 0,
         cache_bytes: int = 0,
+        rate_limit: str = "off",
+        rate_limit_resources: Counts | None = None,
         exit_timeout_s: float = 30.0,
     ) -> None:
         named = _listed(startup_models)
         mode = parse_control_mode(model_control_mode, named)
         release = parse_release(triton_release)
         level = parse_level(trace_level)
+        rate_limits = parse_rate_limit(rate_limit, rate_limit_resources or {})
         self.recorder = Recorder(level, trace_budget_bytes, keep_runs)
         self.repository = ModelRepository(model_repository, model_config_name)
         self.log = ModelLog(log_verbose)
@@ -115,6 +127,7 @@ class Server(Exchange, Measuring, StandingIn):
             hang_notice_s,
             self.log.write,
             cache_bytes,
+            rate_limits,
         )
         self._inference = Inference(self._engine)
         self._closed = False

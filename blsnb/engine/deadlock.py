@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from blsnb.engine.inflight import Execution, Inflight
+
+if TYPE_CHECKING:
+    from blsnb.engine.instance import ModelInstance
+    from blsnb.engine.pool import InstancePool
 
 
 def is_deadlocked(waiting: Inflight) -> bool:
@@ -26,10 +32,12 @@ def _is_stuck(request: Inflight, asked: set[int]) -> bool:
         return False
     if request.steps is not None and request.steps.active:
         return all(_is_stuck(step, asked) for step in list(request.steps.active))
-    if request.waiting_for is not None:
-        instances = request.waiting_for.instances
-        executions = [instance.execution for instance in instances]
-        return all(_is_blocked(execution, asked) for execution in executions)
+    pool = request.waiting_for
+    if pool is not None:
+        holders = pool.held_up_by()
+        if holders and all(_is_blocked(i.execution, {*asked}) for i in holders):
+            return True
+        return all(_is_blocked(i.execution, asked) for i in pool.instances)
     return _is_blocked(request.execution, asked)
 
 
@@ -53,11 +61,8 @@ def chain(waiting: Inflight) -> list[str]:
             continue
         pool = request.waiting_for
         if pool is not None:
-            count = len(pool.instances)
-            noun = "instance" if count == 1 else "instances"
-            lines.append(f"{model} ({count} {noun}, all busy) is asked and must wait")
-            busy = [i.execution for i in pool.instances if i.execution is not None]
-            execution = busy[0] if busy else None
+            line, execution = _wait_in(pool)
+            lines.append(f"{model} ({line}) is asked and must wait")
         else:
             execution = request.execution
         if execution is None or execution.blocked_on is None:
@@ -67,3 +72,21 @@ def chain(waiting: Inflight) -> list[str]:
         asked = request.message.model_name
         lines.append(f"{execution.instance.name} waits in exec() of {asked}{place}")
     return lines
+
+
+def _wait_in(pool: InstancePool) -> tuple[str, Execution | None]:
+    """Return what a request of a model waits for, and one that has it."""
+    holders = lacks_resources(pool)
+    if holders:
+        return f"for resources of {holders[0].name}", holders[0].execution
+    count = len(pool.instances)
+    noun = "instance" if count == 1 else "instances"
+    busy = [i.execution for i in pool.instances if i.execution is not None]
+    return f"{count} {noun}, all busy", busy[0] if busy else None
+
+
+def lacks_resources(pool: InstancePool) -> list[ModelInstance]:
+    """Return who has the resources for which free instances wait, if they do."""
+    if all(instance.execution is not None for instance in pool.instances):
+        return []
+    return pool.held_up_by()

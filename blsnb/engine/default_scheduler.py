@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, NoReturn, Protocol
 
 from blsnb.engine import hang
+from blsnb.engine.deadlock import lacks_resources
 from blsnb.engine.executor import Executor, Held
 from blsnb.engine.inflight import Inflight
 from blsnb.engine.instance import ModelInstance
@@ -88,6 +89,8 @@ def refuse_deadlock(
 ) -> NoReturn:
     """End a request whose wait would never end, with all that it is part of."""
     model = inflight.message.model_name
-    count = len(pool.instances)
-    inflight.root.end(hang.deadlocked(deadlock.lines, model, count))
+    reason = hang.deadlocked(deadlock.lines, model, len(pool.instances))
+    if lacks_resources(pool):
+        reason = hang.out_of_resources(deadlock.lines, model)
+    inflight.root.end(reason)
     raise Unwind from None

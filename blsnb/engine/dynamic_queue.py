@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from blsnb.engine.executor import number_execution
-from blsnb.engine.pool import InstancePool
+from blsnb.engine.pool import InstancePool, Place
 from blsnb.engine.queue_scheduler import Moves, Seat, Start
 from blsnb.engine.reshape import Reshapes
 from blsnb.engine.statistics import ModelStatistics
 from blsnb.engine.validation import RequestError
 from blsnb.model.config import ModelConfig
-from blsnb.scheduling.batch import Batch
+from blsnb.scheduling.batch import Batch, Decision
 from blsnb.scheduling.dynamic_batcher import DynamicBatcher
 from blsnb.scheduling.queued import Queued, QueueFull
 
@@ -78,19 +78,21 @@ class DynamicQueue:
 
     def decide(self, now_ns: int) -> Moves:
         """Say what to do now."""
-        decision = self._batcher.decide(now_ns, self._pool.idle_count)
+        return self._moves(self._batcher.decide(now_ns, self._pool.idle_count))
+
+    def _moves(self, decision: Decision[Seat]) -> Moves:
         refused = [(queued.request, *_TIMED_OUT) for queued in decision.rejected]
         refused += [(queued.request, *_CANCELLED) for queued in decision.cancelled]
-        starts = [self._start(batch) for batch in decision.batches]
+        starts = [self._start(batch, self._pool.claim()) for batch in decision.batches]
         return Moves(starts, refused, decision.wake_ns)
 
-    def _start(self, batch: Batch[Seat]) -> Start:
+    def _start(self, batch: Batch[Seat], place: Place) -> Start:
         members = list(batch.members)
         number = number_execution()
         self._counts.start(members, batch, number)
         seats = [queued.request for queued in members]
         inflights = [seat.inflight for seat in seats]
-        return Start(inflights, seats, self._pool.claim(), batch, number)
+        return Start(inflights, seats, place, batch, number)
 
     def remove(self, seat: Seat) -> None:
         """Forget a request whose caller has left."""
@@ -100,3 +102,40 @@ class DynamicQueue:
     def done(self, start: Start, now_ns: int) -> list[Seat]:
         """Learn that requests were executed: nothing follows from it."""
         return []
+
+
+class LimitedDynamicQueue(DynamicQueue):
+    """The same on a server that limits rates.
+
+    A batch may grow until it begins, so what waits for that is only its instance.
+    """
+
+    def __init__(
+        self, config: ModelConfig, pool: InstancePool, statistics: ModelStatistics
+    ) -> None:
+        super().__init__(config, pool, statistics)
+        self._staged = 0
+        self._refused: list[tuple[Seat, str, str]] = []
+
+    def decide(self, now_ns: int) -> Moves:
+        """Say what to do now: of the starts only the instances are known."""
+        idle = self._pool.idle_count + self._staged
+        moves = self._moves(self._batcher.decide(now_ns, idle, 0))
+        refused = [*self._refused, *moves.refused]
+        self._refused = []
+        starts = []
+        while self._batcher.formed_count > self._staged and self._pool.idle_count:
+            self._staged += 1
+            starts.append(Start([], [], self._pool.claim(), None, 0))
+        return Moves(starts, refused, moves.wake_ns)
+
+    def fill(self, staged: Start, now_ns: int) -> Start | None:
+        """Return what is executed in a place that may begin now."""
+        idle = self._pool.idle_count + self._staged
+        self._staged -= 1
+        decision = self._batcher.decide(now_ns, idle, 1)
+        # Told with what is decided next, which is at once.
+        self._refused += self._moves(decision._replace(batches=())).refused
+        for batch in decision.batches:
+            return self._start(batch, staged.place)
+        return None

@@ -18,6 +18,7 @@ from blsnb.engine.failure import end_at_the_reader
 from blsnb.engine.load_lock import LoadLock
 from blsnb.engine.loader import Loader
 from blsnb.engine.metrics import MetricRegistry
+from blsnb.engine.rate_limits import RateLimits
 from blsnb.engine.reader import TOO_LATE, Reader
 from blsnb.engine.response_cache import ResponseCache
 from blsnb.engine.root import RootRequest, TooLate, Unwind, interruptible
@@ -66,6 +67,8 @@ class Engine:
         Takes model, level, text, file and line of a model's log.
     cache_bytes
         Size of the response cache; 0 for none.
+    rate_limits
+        What executions wait for besides an instance; None if for nothing.
     """
 
     def __init__(
@@ -76,6 +79,7 @@ class Engine:
         hang_notice_s: float,
         log: LogWriter,
         cache_bytes: int = 0,
+        rate_limits: RateLimits | None = None,
     ) -> None:
         self.recorder = recorder
         self.log = log
@@ -100,7 +104,7 @@ class Engine:
             self,
             threading.Lock(),
             log,
-            Schedulers(self._alarm, self._workers, hang_notice_s),
+            Schedulers(self._alarm, self._workers, hang_notice_s, rate_limits),
             EnsembleMaker(
                 self.control.ensembles,
                 self.catalog,

@@ -49,6 +49,28 @@ def deadlocked(lines: list[str], model: str, count: int) -> WouldHang:
     )
 
 
+def out_of_resources(lines: list[str], model: str) -> WouldHang:
+    """Return the error of a circle that the rate limiter closes.
+
+    Parameters
+    ----------
+    model
+        What was asked last.
+    """
+    circle = "\n".join(f"  {line}" for line in lines)
+    return WouldHang(
+        f"Triton would wait here for ever: model '{model}' can begin only when "
+        "resources are free, of this model or of one that is before it in line, and "
+        f"whoever has them is waiting for it.\n{circle}",
+        code="UNAVAILABLE",
+        advice=(
+            "Let the server have more of them (rate_limit_resources, on Triton "
+            "--rate-limit-resource), or give no rate_limiter to models that call "
+            "others."
+        ),
+    )
+
+
 def rescheduled(inflight: Inflight) -> WouldHang:
     """Return the error of a request that was to come back where it cannot."""
     name = inflight.message.model_name

@@ -87,6 +87,8 @@ class InstancePool:
         """Whether the model was unloaded: what comes back is finalized."""
         self.on_free: Callable[[], None] | None = None
         """Is told of a free instance, where a scheduler keeps the queue."""
+        self.held_up_by: Callable[[], list[ModelInstance]] = list
+        """Returns who has what the instances need besides, where rates are limited."""
         self._free: deque[Place] = deque(instances)
         self._queue: deque[_Waiting] = deque()
         self._left: dict[ModelInstance, Vacancy] = {}
@@ -106,9 +108,10 @@ class InstancePool:
     @property
     def idle(self) -> list[int]:
         """Numbers of the free instances, by their place in `instances`."""
-        return [self._number(place) for place in self._free.copy()]
+        return [self.number_of(place) for place in self._free.copy()]
 
-    def _number(self, place: Place) -> int:
+    def number_of(self, place: Place) -> int:
+        """Return the number of a place, by that of its instance in `instances`."""
         instance = place.instance if isinstance(place, Vacancy) else place
         return self.instances.index(instance)
 
@@ -127,10 +130,14 @@ class InstancePool:
         """
         with self._lock:
             for place in self._free.copy():
-                if number is None or self._number(place) == number:
+                if number is None or self.number_of(place) == number:
                     self._free.remove(place)
                     return place
         raise LookupError(number)
+
+    def unclaim(self, place: Place) -> None:
+        """Take a claimed place back in which nothing was executed."""
+        self._put(place)
 
     def expect(self, inflight: Inflight, certain: bool) -> None:
         """Note that a request waits in the queue of a scheduler.

@@ -7,10 +7,13 @@ from pathlib import Path
 
 from blsnb.engine.alarm import Alarm
 from blsnb.engine.default_scheduler import DefaultScheduler, Scheduler
-from blsnb.engine.dynamic_queue import DynamicQueue
+from blsnb.engine.dynamic_queue import DynamicQueue, LimitedDynamicQueue
 from blsnb.engine.executor import Executor
+from blsnb.engine.fifo_queue import FifoQueue
+from blsnb.engine.limited_scheduler import LimitedScheduler, as_staged
 from blsnb.engine.pool import InstancePool
 from blsnb.engine.queue_scheduler import Queue, QueueScheduler
+from blsnb.engine.rate_limits import RateLimits
 from blsnb.engine.sequence_queue import SequenceQueue
 from blsnb.engine.statistics import ModelStatistics
 from blsnb.engine.workers import Workers
@@ -29,12 +32,21 @@ class Schedulers:
         Execute for several clients at once.
     hang_notice_s
         After this long a wait is reported.
+    rate_limits
+        Where rates are limited: what executions wait for besides an instance.
     """
 
-    def __init__(self, alarm: Alarm, workers: Workers, hang_notice_s: float) -> None:
+    def __init__(
+        self,
+        alarm: Alarm,
+        workers: Workers,
+        hang_notice_s: float,
+        rate_limits: RateLimits | None = None,
+    ) -> None:
         self._alarm = alarm
         self._workers = workers
         self._hang_notice_s = hang_notice_s
+        self._rate_limits = rate_limits
 
     def make(
         self,
@@ -48,24 +60,31 @@ class Schedulers:
         Raises
         ------
         ModelConfigError
-            At stage ``create``: a sequence's initial state cannot be read.
+            At stage ``create``: a sequence's initial state cannot be read, or there
+            is not enough of a resource.
         """
         queue: Queue | None = None
-        if config.scheduling == "dynamic_batching":
-            queue = DynamicQueue(config, pool, statistics)
-        elif config.scheduling == "sequence_batching":
+        if config.scheduling == "sequence_batching":
             read = partial(_initial_state, pool)
             log = pool.instances[0].backend.log
             queue = SequenceQueue(config, pool, statistics, read, log)
-        if queue is not None:
-            return QueueScheduler(
-                queue,
+        shared = (self._alarm, self._workers, self._hang_notice_s)
+        if self._rate_limits is not None:
+            batcher = None
+            if config.scheduling == "dynamic_batching":
+                queue = batcher = LimitedDynamicQueue(config, pool, statistics)
+            return LimitedScheduler(
+                FifoQueue(pool) if queue is None else queue,
                 pool,
                 executor,
-                self._alarm,
-                self._workers,
-                self._hang_notice_s,
+                *shared,
+                limits=self._rate_limits.enter(config, pool),
+                fill=as_staged if batcher is None else batcher.fill,
             )
+        if config.scheduling == "dynamic_batching":
+            queue = DynamicQueue(config, pool, statistics)
+        if queue is not None:
+            return QueueScheduler(queue, pool, executor, *shared)
         return DefaultScheduler(pool, executor)
 
 

@@ -57,7 +57,7 @@ class DynamicBatcher(Generic[T]):
         self._rules = BatchRules.of(config, batching)
         self._queue = PriorityQueue[T](batching)
         self._instances = max(1, len(config.instance_names()))
-        self._idle = self._instances
+        self._idle = self._startable = self._instances
         self._batch = FormingBatch[T](self._rules)
         self._formed: list[FormingBatch[T]] = []
         self._frozen = False
@@ -96,20 +96,30 @@ class DynamicBatcher(Generic[T]):
         elif self._wake_ns is None:
             self._wake_ns = self._next_poll_ns(now_ns)
 
-    def decide(self, now_ns: int, idle: int) -> Decision[T]:
+    @property
+    def formed_count(self) -> int:
+        """How many batches could start."""
+        return len(self._formed)
+
+    def decide(
+        self, now_ns: int, idle: int, startable: int | None = None
+    ) -> Decision[T]:
         """Say what to do now, after whatever happened.
 
         Parameters
         ----------
         idle
             How many instances are free.
+        startable
+            How many of them may start, where rates are limited.
         """
         # The end of an execution wakes the batcher.
         self._woken = self._woken or idle > self._idle
         self._idle = idle
+        self._startable = idle if startable is None else startable
         batches: list[Batch[T]] = []
         while True:
-            while self._idle and self._formed:
+            while self._startable and self._formed:
                 batches.append(self._start(now_ns))
             if not self._due(now_ns):
                 break
@@ -147,7 +157,8 @@ class DynamicBatcher(Generic[T]):
     def _has_slot(self) -> bool:
         if self._queue.waits_for_all:
             return len(self._formed) < PREFETCHED * self._instances
-        return self._idle > 0
+        # What is formed and may not start yet has its instance.
+        return self._idle > len(self._formed)
 
     def _wakes(self) -> bool:
         """Whether a new request wakes the batcher, by what Triton knows then."""
@@ -253,6 +264,7 @@ class DynamicBatcher(Generic[T]):
             merged = self._formed.pop(0)
             batch.extend(merged.members, merged.because)
         self._idle -= 1
+        self._startable -= 1
         self._woken = True
         return batch.sent(self._waiting())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 T = TypeVar("T", bound=Hashable)
 Given = Mapping[str, Mapping[int | None, int]]
@@ -86,7 +86,7 @@ class RateLimiter(Generic[T]):
             f"<RateLimiter: {len(self._staged)} staged, {len(self._running)} running>"
         )
 
-    def add(self, instances: Mapping[Hashable, Needs]) -> None:
+    def add(self, instances: Mapping[Any, Needs]) -> None:
         """Take instances in, all of them or none.
 
         Raises

@@ -1,0 +1,329 @@
+"""Rates are limited: instances of all models wait for resources, and for their turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import stage
+from cells import CONFIG, DOUBLE, FINAL, calling, cell
+
+from blsnb import ModelLoadError, Run, Server, WouldHang
+
+X = {"X": np.array([1, 2], np.float32)}
+BATCH = {"X": np.array([[1]], np.float32)}
+TELL = cell(
+    """
+    stage.seen.append(f"{NAME}{len(requests)}")
+    if stage.values.pop(f"hold {NAME}", None):
+        stage.events["busy"].set()
+        stage.events["go"].wait(10)
+    return [reply(x_of(each)) for each in requests]
+    """
+)
+
+
+def group(priority: int = 0, count: int = 1, everywhere: bool = True, **counts: int):
+    """Return an instance group that needs resources."""
+    word = str(everywhere).lower()
+    resources = "".join(
+        f'resources {{ name: "{name}" count: {number} global: {word} }}'
+        for name, number in counts.items()
+    )
+    return (
+        f"instance_group {{ kind: KIND_CPU count: {count} rate_limiter {{ {resources} "
+        f"priority: {priority} }} }}\n"
+    )
+
+
+class Limited:
+    """A server that limits rates, and its clients."""
+
+    def __init__(self, pool: ThreadPoolExecutor, **resources: object) -> None:
+        self.server = Server(
+            rate_limit="execution_count", rate_limit_resources=resources
+        )
+        self._pool = pool
+
+    def define(self, name: str, *groups: str, config: str = CONFIG) -> None:
+        source = TELL.replace("NAME", f'"{name}"').replace('{"', "{'")
+        source = source.replace('"}', "'}")
+        self.server.define(name, source, config=config + "".join(groups))
+
+    def hold(self, name: str, inputs=X) -> Future[Run]:
+        """Keep an instance busy until ``stage.events["go"]`` is set."""
+        stage.values[f"hold {name}"] = True
+        answer = self._pool.submit(self.server.infer, name, inputs)
+        assert stage.events["busy"].wait(10)
+        return answer
+
+    def ask(self, name: str, inputs=X) -> Future[Run]:
+        """Ask, and return once the request waits, or is answered."""
+        waiting = self.waiting
+        answer = self._pool.submit(self.server.infer, name, inputs)
+        while self.waiting == waiting and not answer.done():
+            pass
+        return answer
+
+    @property
+    def waiting(self) -> int:
+        return sum(
+            int(line.split()[-1])
+            for line in self.server.metrics().splitlines()
+            if line.startswith("nv_inference_pending_request_count{")
+        )
+
+
+@pytest.fixture
+def limited() -> Iterator[type[Limited]]:
+    """Make such servers; they are closed at the end."""
+    made: list[Limited] = []
+    with ThreadPoolExecutor(16) as pool:
+
+        def make(**resources):
+            made.append(Limited(pool, **resources))
+            return made[-1]
+
+        yield make
+        stage.events["go"].set()
+    for each in made:
+        each.server.close()
+    stage.clear()
+
+
+def test_models_with_one_resource_take_turns(limited):
+    """In the order of the real server: priority 2 gets half the turns."""
+    models = limited()
+    models.define("a", group(R=1))
+    models.define("b", group(2, R=1))
+
+    answers = [models.hold("a"), *(models.ask(name) for name in "abab")]
+    stage.events["go"].set()
+
+    assert [[1, 2]] * 5 == [answer.result(10)["Y"].tolist() for answer in answers]
+    assert ["a1", "a1", "b1", "a1", "b1"] == stage.seen
+
+
+def test_instances_execute_at_the_same_time_while_there_is_enough(limited):
+    """Here for two of three."""
+    models = limited(R=2)
+    models.define("a", group(count=3, R=1))
+    held = models.hold("a")
+
+    assert [1, 2] == models.server.infer("a", X)["Y"].tolist()
+    stage.events["busy"].clear()
+    other = models.hold("a")
+    late = models.ask("a")
+    assert not late.done()
+    stage.events["go"].set()
+
+    assert all(answer.result(10) for answer in (held, other, late))
+
+
+def test_a_batch_grows_until_it_may_begin(limited):
+    """While another model has the resource."""
+    models = limited()
+    models.define("a", group(R=1))
+    batching = """
+        max_batch_size: 8
+        input { name: "X" data_type: TYPE_FP32 dims: [ 1 ] }
+        output { name: "Y" data_type: TYPE_FP32 dims: [ 1 ] }
+        dynamic_batching { }
+    """
+    models.define("b", group(R=1), config=batching)
+
+    answers = [models.hold("a"), *(models.ask("b", BATCH) for _ in range(5))]
+    stage.events["go"].set()
+
+    assert all(answer.result(10) for answer in answers)
+    assert ["a1", "b5"] == stage.seen
+
+
+def test_sequences_wait_for_resources_too(limited):
+    """Their queue decides who; the limiter, when."""
+    models = limited()
+    models.define("a", group(R=1))
+    models.define("s", group(R=1), config=f"{CONFIG} sequence_batching {{ }} ")
+    held = models.hold("a")
+    wait = models._pool.submit(
+        models.server.infer, "s", X, correlation_id=7, sequence_start=True
+    )
+    while not models.waiting:
+        pass
+    assert ["a1"] == stage.seen
+    stage.events["go"].set()
+
+    assert held.result(10)
+    assert wait.result(10)
+    assert ["a1", "s1"] == stage.seen
+
+
+def test_a_decoupled_model_gives_its_resources_back_when_execute_returns(limited):
+    """Though it goes on to send."""
+    models = limited()
+    source = cell(
+        f"""
+        sender = request.get_response_sender()
+        sender.send(reply(x_of(request)))
+        sender.send(flags={FINAL})
+        """
+    )
+    decoupled = "model_transaction_policy { decoupled: true }"
+    models.server.define("d", source, config=f"{CONFIG} {decoupled} {group(R=1)}")
+    models.define("a", group(R=1))
+    stream = models.server.stream("d", X)
+
+    assert [[1, 2]] == [each["Y"].tolist() for each in stream if each.outputs]
+    assert [1, 2] == models.server.infer("a", X)["Y"].tolist()
+
+
+def test_a_model_without_resources_needs_none(limited):
+    """Unless somebody else is before it in line."""
+    models = limited()
+    models.define("a", group(R=1))
+    models.define("b", group(R=1))
+    models.define("free")
+    held = models.hold("a")
+
+    assert [1, 2] == models.server.infer("free", X)["Y"].tolist()
+    first = models.ask("b")
+    behind = models.ask("free")
+    assert not behind.done()
+    stage.events["go"].set()
+
+    assert all(answer.result(10) for answer in (held, first, behind))
+
+
+def test_a_failing_execution_gives_its_resources_back(limited):
+    """As any other."""
+    models = limited()
+    models.server.define("bad", cell("1 / 0"), config=CONFIG + group(R=1))
+    for _ in range(2):
+        with pytest.raises(Exception, match="ZeroDivisionError"):
+            models.server.infer("bad", X)
+
+
+def test_a_call_that_needs_its_callers_resource_would_hang(limited):
+    """The error says who waits for whom."""
+    models = limited()
+    models.server.define("double", DOUBLE, config=CONFIG + group(R=1))
+    models.server.define("caller", calling("double"), config=CONFIG + group(R=1))
+
+    with pytest.raises(WouldHang) as caught:
+        models.server.infer("caller", X)
+
+    assert "resources of caller_0_0" in str(caught.value)
+    assert "rate_limit_resources" in str(caught.value)
+    assert [2, 4] == models.server.infer("double", X)["Y"].tolist()
+
+
+def test_a_call_behind_somebody_who_waits_for_the_caller_would_hang(limited):
+    """Though it needs no resource itself: nobody overtakes the first in line."""
+    models = limited()
+    models.define("a", group(R=1))
+    models.server.define("double", DOUBLE, config=CONFIG)
+    source = cell(
+        """
+        stage.events["busy"].set()
+        stage.events["go"].wait(10)
+        return [reply(answer_of(ask("double", request).exec()))]
+        """
+    )
+    models.server.define("caller", source, config=CONFIG + group(R=1))
+    hung = models._pool.submit(models.server.infer, "caller", X)
+    assert stage.events["busy"].wait(10)
+    waits = models.ask("a")
+    stage.events["go"].set()
+
+    with pytest.raises(WouldHang):
+        hung.result(10)
+    assert [1, 2] == waits.result(10)["Y"].tolist()
+
+
+def test_a_call_of_what_needs_nothing_of_its_caller_works(limited):
+    """The caller keeps its own."""
+    models = limited()
+    models.server.define("double", DOUBLE, config=CONFIG + group(Q=1))
+    models.server.define("caller", calling("double"), config=CONFIG + group(R=1))
+
+    assert [2, 4] == models.server.infer("caller", X)["Y"].tolist()
+
+
+REFUSED = {
+    "short": (
+        group(R=4),
+        'Resource count for "R" is limited to 1 which will prevent scheduling of one '
+        "or more model instances, the minimum required count is 4",
+    ),
+    "two places": (
+        group(R=1) + group(everywhere=False, R=1),
+        'Resource "R" is present as both global and device-specific resource in the '
+        "model configuration.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("groups", "text"), REFUSED.values(), ids=REFUSED)
+def test_a_model_that_could_never_execute_does_not_load(limited, groups, text):
+    """In Triton's words, at the create stage; others load."""
+    models = limited(R={0: 1})
+    with pytest.raises(ModelLoadError) as caught:
+        models.define("m", groups)
+    assert (
+        f"load failed for model 'm': version 1 is at UNAVAILABLE state: Invalid "
+        f"argument: {text};\n" == caught.value.message
+    )
+
+    models.define("a", group(R=1))
+    assert [1, 2] == models.server.infer("a", X)["Y"].tolist()
+
+
+def test_a_model_that_is_unloaded_or_loaded_anew_leaves_nothing(limited):
+    """What it asked for counts no more."""
+    models = limited()
+    models.define("m", group(R=1))
+    models.define("m", group(R=1))
+    models.server.unload("m")
+    models.define("n", group(everywhere=False, R=1))
+
+    assert [1, 2] == models.server.infer("n", X)["Y"].tolist()
+
+
+def test_a_warm_up_needs_no_resources(limited):
+    """Nobody may hold it up."""
+    models = limited()
+    models.define("a", group(R=1))
+    held = models.hold("a")
+    sample = (
+        'model_warmup { name: "w" batch_size: 1 inputs { key: "X" value { '
+        "data_type: TYPE_FP32 dims: [ 3 ] zero_data: true } } }"
+    )
+    models.define("warm", group(R=1), sample)
+    stage.events["go"].set()
+
+    assert held.result(10)
+    assert ["a1", "warm1"] == stage.seen
+
+
+def test_without_a_limit_such_settings_are_ignored(server):
+    """As on Triton: a contradiction is none then."""
+    both = group(R=1) + group(everywhere=False, R=1)
+    server.define("m", DOUBLE, config=CONFIG + both)
+
+    assert [2, 4] == server.infer("m", X)["Y"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"rate_limit": "nonsense"}, "rate_limit='nonsense' is none of 'off', 'exec"),
+        ({"rate_limit_resources": {"R": -1}}, r"rate_limit_resources\['R'\] must be"),
+        ({"rate_limit_resources": {"R": {0: "2"}}}, "numbers by device, not {0: '2'}"),
+    ],
+)
+def test_settings_that_make_no_sense_are_errors(settings, text):
+    """At once."""
+    with pytest.raises(ValueError, match=text):
+        Server(**settings)
