@@ -14,6 +14,7 @@ _HEAD = ("clients", "requests/s", "p50", "p90", "p95", "p99")
 _TAIL = ("queue", "compute", "batch", "requests", "failed")
 _STREAM = ("first p50", "first p99")
 _DASH = "-"
+_LEFT = "not answered when the level was over, and left: they do not count"
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,8 @@ class Bench:
         if failed:
             said.append(f"{failed:,} failed")
         if best is not None:
-            said.append(f"{best.throughput:,.0f}/s with {best.concurrency} clients")
+            clients = counted(best.concurrency, "client")
+            said.append(f"{_few(best.throughput)}/s with {clients}")
         if self.interrupted:
             said.append("interrupted")
         return f"<Bench {self.model_name}: {', '.join(said)}>"
@@ -74,7 +76,9 @@ class Bench:
         total: Counter[str] = Counter()
         for row in self.rows:
             total.update(row.errors)
-        return [f"{count:,} failed: {text}" for text, count in total.most_common()]
+        unfinished = sum(row.unfinished for row in self.rows)
+        texts = [f"{count:,} failed: {text}" for text, count in total.most_common()]
+        return [*texts, f"{unfinished:,} {_LEFT}"] if unfinished else texts
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Return a head and a line of texts for each level."""
@@ -87,7 +91,7 @@ class Bench:
             latencies += [row.first_p50_us, row.first_p99_us]
         return (
             f"{row.concurrency:,}",
-            f"{row.throughput:,.0f}" if row.throughput >= 10 else _few(row.throughput),
+            _few(row.throughput),
             *map(_time, (*latencies, row.queue_us, row.compute_us)),
             _batches(row),
             f"{row.requests:,}",
@@ -102,7 +106,7 @@ class Bench:
 
 
 def _few(number: float) -> str:
-    return f"{number:.3g}"
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
 
 
 def _time(us: float) -> str:

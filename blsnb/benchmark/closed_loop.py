@@ -19,7 +19,7 @@ Tick = Callable[[float], None]
 _now = time.monotonic_ns
 _TICK_S = 0.1
 MOST_CLIENTS = 1024
-GRACE_S = 0.5
+GRACE_S = 0.3
 """How long requests may go on that were told to end."""
 LEAST_DRAIN_S = 2.0
 _MOST_S = 86_400
@@ -72,6 +72,8 @@ class Level:
         self.samples: list[Sample] = []
         self._open: dict[int, Callable[[], None]] = {}
         self.interrupted = False
+        self.unfinished = 0
+        """How many requests were left to themselves."""
 
     @property
     def goes_on(self) -> bool:
@@ -93,7 +95,9 @@ class Level:
         """End what is on its way; it does not count."""
         self._left = True
         self.stop()
-        for leave in list(self._open.values()):
+        leaving = list(self._open.values())
+        self.unfinished = len(leaving)
+        for leave in leaving:
             leave()
 
     def begun(self, client: int, leave: Callable[[], None]) -> None:

@@ -57,7 +57,14 @@ def measure(
         level = loop.run(clients, tick)
         interrupted = level.interrupted
         since = counts().since(before)
-        rows.append(row_of(clients, level.samples, since, stream=loop.stream))
+        row = row_of(
+            clients,
+            level.samples,
+            since,
+            stream=loop.stream,
+            unfinished=level.unfinished,
+        )
+        rows.append(row)
     tell(1.0, "interrupted" if interrupted else "done")
     return tuple(rows), interrupted
 

@@ -105,6 +105,8 @@ class Row(NamedTuple):
         How many executions had each batch size.
     errors
         How often each error came, by its text.
+    unfinished
+        How many were not answered in time, and left to themselves.
     """
 
     concurrency: int
@@ -126,6 +128,7 @@ class Row(NamedTuple):
     compute_output_us: float
     batch_sizes: dict[int, int]
     errors: dict[str, int]
+    unfinished: int = 0
 
     @property
     def compute_us(self) -> float:
@@ -141,7 +144,12 @@ class Row(NamedTuple):
 
 
 def row_of(
-    concurrency: int, samples: Sequence[Sample], counted: Counts, *, stream: bool
+    concurrency: int,
+    samples: Sequence[Sample],
+    counted: Counts,
+    *,
+    stream: bool,
+    unfinished: int = 0,
 ) -> Row:
     """Return the row of one level.
 
@@ -179,6 +187,7 @@ def row_of(
         compute_output_us=counted.mean_us("compute_output"),
         batch_sizes=dict(counted.sizes),
         errors=dict(errors.most_common()),
+        unfinished=unfinished,
     )
 
 

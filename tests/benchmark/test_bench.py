@@ -34,8 +34,8 @@ def test_a_bench_tells_of_failures_and_of_its_end():
     rows = (row(1, 1, error="[INTERNAL] no"), row(2, 1, error="[INTERNAL] no"))
     bench = Bench("m", "off", False, rows, interrupted=True)
 
-    assert "<Bench m: 2 requests, 2 failed, 100/s with 1 clients, interrupted>" == (
-        repr(bench).replace("1 client>", "1 clients>")
+    assert "<Bench m: 2 requests, 2 failed, 100/s with 1 client, interrupted>" == (
+        repr(bench)
     )
     assert "m: closed loop, trace level off; interrupted" == bench.caption
     assert ["2 failed: [INTERNAL] no"] == bench.errors
@@ -75,6 +75,14 @@ def test_a_stream_has_the_time_to_its_first_response():
     assert "5 ms" == cells[head.index("first p50")]
     assert "10 ms" == cells[head.index("p50")]
     assert "latency to the last response" in bench.caption
+
+
+def test_requests_that_never_came_back_are_told():
+    """A level without a number needs a word."""
+    left = row(1, 0)._replace(unfinished=3)
+
+    [text] = Bench("m", "off", False, (left,)).errors
+    assert text.startswith("3 not answered when the level was over")
 
 
 def test_rows_are_plain_data():
