@@ -108,7 +108,10 @@ sender.send(told(), FINAL)
 }
 
 
-@rows("4.2/is_cancelled", {"script_decoupled": "18/nothing-ever"})
+@rows(
+    "4.2/is_cancelled",
+    {"script_decoupled": "18/nothing-ever", "script": "r3.4/returns-none-or-none"},
+)
 @pytest.mark.parametrize("model", OWED)
 def test_a_deadline_ends_the_wait_for_what_is_never_sent(agree, model):
     """A sender that is kept is seen cancelled, and may answer to nobody."""

@@ -141,6 +141,7 @@ def test_a_refused_request_is_one_error_on_its_stream(agree):
     agree(case)
 
 
+@rows("r3.2/decoupled-model-through-grpc-modelinfer")
 def test_unary_calls_do_not_take_decoupled_models(agree):
     """The plain call of gRPC refuses, whatever the model would send."""
 

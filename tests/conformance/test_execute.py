@@ -43,6 +43,14 @@ CODES = [
         "error_and_output": "5/both-tensors-and-error",
     }
 )
+@rows(
+    {
+        "value_error": "r3.4/raises",
+        "too_few": "r3.4/returns-a-list-of-wrong-length",
+        "list_of_numbers": "r3.4/list-item-of-other-type",
+        "error_default": "r3.4/inferenceresponse-error-tritonerror-msg",
+    }
+)
 @pytest.mark.parametrize("how", ways_of("failing"))
 def test_execute_ends_in_some_way(agree, how):
     """The client gets Triton's words for every exception, return value and response."""
@@ -54,6 +62,18 @@ def test_execute_ends_in_some_way(agree, how):
 
 
 @rows({f"error_{code}": f"7/{code.lower()}" for code in CODES})
+@rows(
+    {
+        "error_INVALID_ARG": "r6.1/invalid_arg",
+        "error_NOT_FOUND": "r6.1/not_found",
+        "error_INTERNAL": "r6.1/internal",
+        "error_UNAVAILABLE": "r6.1/unavailable",
+        "error_UNSUPPORTED": "r6.1/unsupported",
+        "error_UNKNOWN": "r6.1/unknown-already_exists-cancelled",
+        "error_ALREADY_EXISTS": "r6.1/unknown-already_exists-cancelled",
+        "error_CANCELLED": "r6.1/unknown-already_exists-cancelled",
+    }
+)
 @pytest.mark.parametrize("how", [f"error_{code}" for code in CODES])
 def test_an_error_has_a_code_and_exactly_its_message(agree, how):
     """Each code of TritonError arrives as its status, its message without a prefix."""

@@ -36,6 +36,17 @@ PYTHON_SPEAKS = {
         "broken_filename": "15.4/default_model_filename",
     }
 )
+@rows(
+    {
+        "broken_initialize": "r1.5/code-text-message-e-g-internal",
+        "broken_no_version": "r1.1/no-usable-version-load-error-at",
+        "broken_name": "r1.1/model-name-directory-name-name-in",
+        "broken_complete_key": "r1.7/add_input-d",
+        "broken_complete_missing": "r1.7/add_input-d",
+        "broken_complete_conflict": "r1.7/same-name-in-config-other-type",
+        "broken_complete_type": "r1.7/a-data-type-that-is-not",
+    }
+)
 @pytest.mark.parametrize("model", BROKEN)
 def test_a_load_fails_with_its_reason(agree, model):
     """A model that cannot be made ready says why, and then counts as unavailable."""
@@ -79,6 +90,13 @@ def test_the_configuration_is_normalised(agree, model):
     "15.2/model_repository",
     "15.2/model_version",
     "15.2/model_name",
+    "r2.5/model_config",
+    "r2.5/model_instance_kind",
+    "r2.5/model_instance_name",
+    "r2.5/model_instance_device_id",
+    "r2.5/model_repository",
+    "r2.5/model_version",
+    "r2.5/model_name",
 )
 def test_initialize_gets_seven_texts(agree):
     """`args` has these keys, and all its values are texts."""
@@ -179,6 +197,8 @@ def test_a_bare_model_takes_no_inputs(agree):
     "15.1/ready-execute-requests-for-every-batch",
     "15.1/unload-server-stop",
     "15.4/isolation",
+    "r1.4/load-of-a-not-loaded-model",
+    "r3.2/model-known-but-no-ready-version",
 )
 def test_unloading_forgets(agree):
     """A model counts its requests, is unavailable once unloaded, and starts afresh."""

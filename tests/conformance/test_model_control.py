@@ -142,6 +142,9 @@ def test_unloading_forgets_given_files(agree):
         "unload and load": "12/unload_model-model_name-unload_dependents-false",
         "unload twice": "12/unload_model-model_name-unload_dependents-false",
         "ready": "12/is_model_ready-model_name-model_version",
+        "another configuration": "r1.4/config-string-json-model-config",
+        "given files": "r1.4/file-relative-path-base64-content",
+        "a plain load keeps it": "r1.4/undo",
     }
 )
 @pytest.mark.parametrize("code", DONE.values(), ids=DONE)

@@ -168,6 +168,7 @@ LISTED = f"{CONFIG} version_policy {{ specific {{ versions: [ 1, 3 ] }} }}"
     "r1.2/specific-versions",
     "r1.4/new-version-directory-under-latest-1",
     "r1.5/unloaded",
+    "r3.2/explicit-version-exists-not-ready",
 )
 def test_versions_come_and_go(agree, folders):
     """A new one takes over; a broken one keeps the others out; a policy changes."""

@@ -116,6 +116,34 @@ INPUTS = {
         "texts, not UTF-8": "22/client-model-bytes",
     }
 )
+@rows(
+    {
+        "one of two": "r3.2/wrong-number-of-inputs-no-optional",
+        "three of two": "r3.2/wrong-number-of-inputs-no-optional",
+        "none": "r3.2/wrong-number-of-inputs-no-optional",
+        "both left out": "r3.2/same-some-inputs-optional",
+        "required left out": "r3.2/count-in-range-but-a-required",
+        "wrong name": "r3.2/unknown-input-name-count-right",
+        "twice": "r3.2/duplicate-input",
+        "wrong datatype": "r3.2/wrong-datatype",
+        "unknown datatype": "r3.2/unknown-datatype-string-float-type_fp32",
+        "configuration's datatype": "r3.2/unknown-datatype-string-float-type_fp32",
+        "three rows of two": "r3.2/wrong-shape-non-batching",
+        "batch, rows too long": "r3.2/wrong-shape-batching",
+        "as the model sees it": "r3.2/expected-list-with-reshape",
+        "batch, scalars": "r3.2/empty-shape-batching",
+        "batches differ": "r3.2/batch-sizes-differ-between-inputs",
+        "batch too large, rows wrong": "r3.2/batch-too-large-reported-before-the",
+        "batch of none": "r3.2/batch-0-0-2-on-a",
+        "rows of length zero": "r3.2/zero-dim-on-a-variable-dim",
+        "wildcard given": "r3.2/dim-1-in-a-request",
+        "too few bytes": "r3.2/byte-size-mismatch-binary-raw",
+        "too few texts": "r3.2/bytes-too-few-elements",
+        "too many texts": "r3.2/bytes-too-many",
+        "cut length": "r3.2/bytes-cut-length-prefix",
+        "cut text": "r3.2/bytes-cut-payload",
+    }
+)
 @pytest.mark.parametrize(("model", "inputs"), INPUTS.values(), ids=INPUTS)
 def test_inputs_are_checked(agree, model, inputs):
     """Names, datatypes, shapes, batches and bytes are checked, in Triton's order."""
@@ -155,6 +183,15 @@ REQUESTS = {
 }
 
 
+@rows(
+    {
+        "unknown model": "r3.2/unknown-model",
+        "unknown version": "r3.2/explicit-version-not-existing",
+        "unknown output": "r3.2/unknown-requested-output",
+        "an output twice": "r3.2/duplicate-requested-output",
+        "its version": "r3.2/outputs-absent-or",
+    }
+)
 @pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
 def test_a_request_names_what_exists(agree, request_):
     """Model, version and outputs are looked up, in Triton's order and words."""
