@@ -13,9 +13,9 @@ from blsnb.engine.control import ConfigOverride
 from blsnb.engine.control_mode import ControlMode, parse_control_mode
 from blsnb.engine.engine import Engine
 from blsnb.engine.model_log import ModelLog
+from blsnb.engine.rate_limits import Counts, parse_rate_limit
 from blsnb.engine.served import Served
 from blsnb.engine.startup import load_startup_models
-from blsnb.engine.rate_limits import Counts, parse_rate_limit
 from blsnb.engine.validation import RequestError
 from blsnb.errors import ServerClosedError
 from blsnb.exchange import Exchange
