@@ -59,7 +59,6 @@ class ModelStatistics:
         self._version = version
         self._last_ns = 0
         self._inference_count = 0
-        self._execution_count = 0
         self._success_ns = self._queue_ns = 0
         self._fail_ns = 0
         self._failures = _Sums()
@@ -90,23 +89,31 @@ class ModelStatistics:
         start = call.compute_start_ns
         ready = call.compute_input_end_ns
         answered = call.compute_output_start_ns
-        phases = (ready - start, answered - ready, call.compute_end_ns - answered)
-        self._executed(execution_size).add(*phases)
+        infer_ns, output_ns = answered - ready, call.compute_end_ns - answered
+        sums = self._batches.get(execution_size) or self._sums(execution_size)
+        sums.add(ready - start, infer_ns, output_ns)
         if failed:
             self._fail_ns += end - call.request_start_ns
-            self._failures.add(*phases)
+            self._failures.add(ready - start, infer_ns, output_ns)
             return
         self._inference_count += batch_size
         self._success_ns += end - call.request_start_ns
         self._queue_ns += start - call.queue_start_ns
 
     def add_steps(
-        self, call: Call, batch_size: int, failed: bool, phases: tuple[int, int, int]
+        self,
+        call: Call,
+        batch_size: int,
+        failed: bool,
+        begun_ns: int,
+        phases: tuple[int, int, int],
     ) -> None:
         """Count a call of an ensemble that ended.
 
         Parameters
         ----------
+        begun_ns
+            When it no longer waited, and its first steps were looked for.
         phases
             Nanoseconds of input, execution and output of all its steps together.
         """
@@ -117,9 +124,10 @@ class ModelStatistics:
             self.rejections["OTHER"] += 2
             self._fail_ns += 2 * took_ns
             return
-        self._executed(batch_size).add(*phases)
+        self._sums(batch_size).add(*phases)
         self._inference_count += batch_size
         self._success_ns += took_ns
+        self._queue_ns += begun_ns - call.queue_start_ns
 
     def reject(self, call: Call, reason: str) -> None:
         """Count a call that was answered with an error before it was executed.
@@ -150,14 +158,9 @@ class ModelStatistics:
         self._miss_ns += ns
         self._success_ns += ns
 
-    def _executed(self, size: int) -> _Sums:
+    def _sums(self, size: int) -> _Sums:
         """Return where an execution of a size is counted, or a mate of one."""
-        if not size:
-            return self._mates
-        self._execution_count += 1
-        batch = self._batches.get(size)
-        # Another instance may have come first.
-        return batch or self._batches.setdefault(size, _Sums())
+        return self._batches.setdefault(size, _Sums()) if size else self._mates
 
     def as_dict(self) -> dict[str, Any]:
         """Return the row of Triton's statistics answer."""
@@ -168,7 +171,7 @@ class ModelStatistics:
             "version": str(self._version),
             "last_inference": self._last_inference_ms(),
             "inference_count": self._inference_count,
-            "execution_count": self._execution_count,
+            "execution_count": sum(sums.count for sums in self._batches.values()),
             "inference_stats": {
                 "success": _duration(count, self._success_ns),
                 "fail": _duration(
