@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from blsnb.engine.metrics import MetricRegistry
     from blsnb.trace.recorder import Recorder
 
+_BELOW_CALLER = 4
+"""So many frames are between what checks a BLS call's arguments, below the model,
+and the question for the model's line."""
 _MOST_LINES = 1000
 """So many lines of one call are kept in the trace."""
 
@@ -149,7 +152,7 @@ class InstanceBackend:
         """Find out for whom a request is made."""
         execution = self.current_execution()
         mark = message.trace
-        line = _line_in(self._instance.model_file)
+        line = _line_in(self._instance.model_file, _BELOW_CALLER)
         named = mark if isinstance(mark, Inflight) and not mark.final else None
         if execution is not None:
             own = execution.thread_id == threading.get_ident()
@@ -236,7 +239,7 @@ class InstanceBackend:
             return
         if execution.watched is None:
             execution.watched = []
-        line = _line_in(self._instance.model_file)
+        line = _line_in(self._instance.model_file, 2)
         execution.watched.append((response, model_name, line))
 
     def log(self, level: str, text: str) -> None:
@@ -338,9 +341,15 @@ def _keep_line(call: Call, level: str, text: str) -> None:
         call.logs.append(LogLine(time.monotonic_ns(), level, text))
 
 
-def _line_in(filename: str) -> int:
-    """Line of the innermost frame that runs a file; 0 if none does."""
-    frame: types.FrameType | None = sys._getframe(2)
+def _line_in(filename: str, depth: int) -> int:
+    """Line of the innermost frame that runs a file; 0 if none does.
+
+    Parameters
+    ----------
+    depth
+        So many frames from here outwards are ours: none of them is made an object.
+    """
+    frame: types.FrameType | None = sys._getframe(depth)
     while frame is not None:
         if frame.f_code.co_filename == filename:
             return frame.f_lineno
