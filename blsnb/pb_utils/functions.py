@@ -115,7 +115,10 @@ def deserialize_bytes_tensor(encoded_tensor: Any) -> np.ndarray[Any, Any]:
 
 
 def _first_named(tensors: Any, name: str) -> Any:
-    return next((tensor for tensor in tensors if tensor.name() == name), None)
+    for tensor in tensors:
+        if tensor.name() == name:
+            return tensor
+    return None
 
 
 def _first_config(model_config: dict[str, Any], direction: str, name: str) -> Any:

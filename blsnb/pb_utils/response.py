@@ -13,6 +13,7 @@ from blsnb.pb_utils.parameters import UNSUPPORTED, as_text, checked, fits
 from blsnb.pb_utils.signature import compiled, expect, list_of
 from blsnb.pb_utils.tensor import Tensor, receive, transmit_some
 
+_ELEMENTS = (Tensor, NoneType)
 _EMPTY_TENSOR = "Output tensor for inference response should not be empty."
 
 
@@ -58,10 +59,9 @@ class InferenceResponse(Compiled):
     ) -> None:
         if error is not None:
             expect(error, TritonError)
-        self._tensors = tensors = list_of(output_tensors, (Tensor, NoneType))
-        for tensor in tensors:
-            if tensor is None:
-                raise TritonModelException(_EMPTY_TENSOR)
+        self._tensors = tensors = list_of(output_tensors, _ELEMENTS)
+        if None in tensors:
+            raise TritonModelException(_EMPTY_TENSOR)
         self._error = error
         self._parameters: Parameters = {} if parameters is None else checked(parameters)
         self._received = False

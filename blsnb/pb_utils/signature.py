@@ -15,6 +15,7 @@ UINT32 = (0, 2**32 - 1)
 UINT64 = (0, 2**64 - 1)
 
 
+_SEQUENCES = (list, tuple)
 _COMPILED = "pybind11_builtins"
 
 
@@ -187,7 +188,7 @@ def list_of(value: Any, kind: type | tuple[type, ...]) -> list[Any]:
     Mismatch
         It is neither list nor tuple, or an element is of another type.
     """
-    if not isinstance(value, list | tuple):
+    if not isinstance(value, _SEQUENCES):
         raise Mismatch
     for item in value:
         if not isinstance(item, kind):

@@ -244,8 +244,12 @@ def transmit_some(
     tensors: list[Tensor], names: tuple[str, ...]
 ) -> tuple[list[Tensor], tuple[TensorRef, ...]]:
     """Return the tensors of these names, in their order, and their frozen values."""
-    kept = [tensor for tensor in tensors if tensor._name in names]
-    return kept, tuple(map(transmit, kept))
+    kept, refs = [], []
+    for tensor in tensors:
+        if tensor._name in names:
+            kept.append(tensor)
+            refs.append(transmit(tensor))
+    return kept, tuple(refs)
 
 
 def receive(ref: TensorRef) -> Tensor:
