@@ -62,7 +62,8 @@ def take_results(results: Any, inflights: list[Inflight], instance_name: str) ->
     if problem:
         fail_all(inflights, failed(instance_name, problem))
         return
-    for inflight, result in zip(inflights, results, strict=True):
+    for place, inflight in enumerate(inflights):
+        result = results[place]
         if result is None or inflight.final:
             continue
         inflight.release_flags = RELEASE_ALL
@@ -82,14 +83,16 @@ def _problem(results: Any, inflights: list[Inflight]) -> str:
             f"InferenceRequest objects. InferenceRequest(s) size is:{count}, and "
             f"InferenceResponse(s) size is:{len(results)}\n"
         )
-    for inflight, result in zip(inflights, results, strict=True):
-        if inflight.release_flags == RESCHEDULE and result is not None:
+    for place, result in enumerate(results):
+        if result is None:
+            continue
+        if inflights[place].release_flags == RESCHEDULE:
             # The misspelling is Triton's.
             return (
                 "Expected a None object in the execute function return list for "
                 f"reschduled request, found type '{type(result)}'."
             )
-        if result is not None and not isinstance(result, InferenceResponse):
+        if not isinstance(result, InferenceResponse):
             return (
                 "Expected an 'InferenceResponse' object in the execute function "
                 f"return list, found type '{type(result)}'."

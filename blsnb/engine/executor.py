@@ -95,12 +95,16 @@ class Executor:
         """Make the requests as the model sees them, and note who executes them."""
         instance, inflights = execution.instance, execution.inflights
         start = _now()
+        requests: list[InferenceRequest] = []
+        leader = None
         total = asked = 0
         for inflight in inflights:
             inputs = inflight.message.inputs
             size = inputs[0].shape[0] if self._batching and inputs else 1
             total += size
-            asked += not inflight.filler
+            if not inflight.filler:
+                leader = leader or inflight
+                asked += 1
             inflight.execution = execution
             inflight.batch_size, inflight.execution_size = size, 0
             inflight.requested = inflight.requested or self._outputs
@@ -108,13 +112,14 @@ class Executor:
             call.instance = instance.name
             call.execution = execution.number
             call.compute_start_ns = start
-        leader = next(inflight for inflight in inflights if not inflight.filler)
+            requests.append(self._receive(instance, inflight))
+        assert leader is not None
         leader.execution_size = total
-        requests = [self._receive(instance, inflight) for inflight in inflights]
         ready = _now()
         for inflight in inflights:
-            inflight.call.compute_input_end_ns = ready
-            inflight.call.batch = asked
+            call = inflight.call
+            call.compute_input_end_ns = ready
+            call.batch = asked
         return requests
 
     def _receive(self, instance: ModelInstance, inflight: Inflight) -> InferenceRequest:
@@ -147,15 +152,16 @@ class Executor:
         _computed(inflights)
         if execution.root.ended is not None:
             raise Unwind
-        for inflight, request in zip(inflights, requests, strict=True):
-            inflight.release_flags = release_flags(request)
+        for place, inflight in enumerate(inflights):
+            inflight.release_flags = release_flags(requests[place])
         take_results(results, inflights, instance.name)
         # Now, since who passes an error on has looked at it.
         execution.note_unasked()
-        for inflight in inflights:
-            if inflight.again and not self._iterative:
-                inflight.drop(hang.RESCHEDULED)
-                instance.backend.log("ERROR", hang.not_released(inflight))
+        if not self._iterative:
+            for inflight in inflights:
+                if inflight.again:
+                    inflight.drop(hang.RESCHEDULED)
+                    instance.backend.log("ERROR", hang.not_released(inflight))
 
     def _leave(self, execution: Execution) -> None:
         execution.instance.execution = None
