@@ -197,6 +197,7 @@ class Loader:
             maker.kind,
             source,
             self.origins.get(source),
+            0 if config.scheduling else config.max_batch_size,
         )
 
 

@@ -102,6 +102,8 @@ class ModelInfo(NamedTuple):
     """The text of its ``model.py``; empty for ensembles."""
     origin: Origin | None = None
     """None for a model that came from no cell."""
+    unbatched: int = 0
+    """The ``max_batch_size`` of a model that takes batches and has no batcher."""
 
 
 class Call:

@@ -101,8 +101,19 @@ def _crowds(
                 last.index,
                 f"{most} calls of {name} waited at once for its only instance. With "
                 "more (--instances, or instance_group { count: … }) they run side by "
-                "side.",
+                f"side.{_unbatched(models[model])}",
             )
+
+
+def _unbatched(model: ModelInfo) -> str:
+    """Say of a model that takes batches and has no batcher what one would do."""
+    if model.unbatched < 2:
+        return ""
+    return (
+        f" It takes batches of up to {model.unbatched}, and without dynamic_batching "
+        "each request is executed alone: with it (--dynamic-batching, or "
+        "dynamic_batching { }) those of one shape that wait are executed together."
+    )
 
 
 def _most_waiting(calls: list[Span]) -> int:

@@ -165,7 +165,8 @@ def _written(
 
 def _write_model(model: ModelInfo) -> list[Any]:
     texts = [model.name, model.backend, model.device, model.kind, model.source]
-    return [*texts, model.version, model.origin and list(model.origin)]
+    origin = model.origin and list(model.origin)
+    return [*texts, model.version, origin, model.unbatched]
 
 
 def _write_response(response: SavedResponse, values: ValueWriter) -> list[Any]:
@@ -244,10 +245,12 @@ def _optional(value: Any) -> str | None:
 
 
 def _model(value: Any) -> ModelInfo:
-    *texts, version, origin = checked.row(value, 7)
+    *texts, version, origin, unbatched = checked.row(value, 8)
     name, backend, device, kind, source = map(checked.text, texts)
     number = checked.integer(version, -1, NS)
-    return ModelInfo(name, number, backend, device, kind, source, _origin(origin))
+    size = checked.integer(unbatched, 0, NS)
+    cell = _origin(origin)
+    return ModelInfo(name, number, backend, device, kind, source, cell, size)
 
 
 def _origin(value: Any) -> Origin | None:

@@ -58,7 +58,7 @@ class Clients:
 
     def __init__(self, server: Server, pool: ThreadPoolExecutor) -> None:
         self.server = server
-        self._pool = pool
+        self.pool = pool
 
     def busy(self) -> Future[Run]:
         """Keep the only instance busy until ``stage.events["go"]`` is set."""
@@ -69,13 +69,13 @@ class Clients:
     def ask(self, number: float, **options: object) -> Future[Run]:
         """Ask, and return once the request stands in the queue."""
         if number < 0:
-            return self._pool.submit(self.server.infer, "sums", x(number), **options)
+            return self.pool.submit(self.server.infer, "sums", x(number), **options)
         return self.send(x(number), **options)
 
     def send(self, inputs: dict[str, np.ndarray], **options: object) -> Future[Run]:
         """Ask with any inputs, and return once the request stands in the queue."""
         waiting = self.waiting
-        answer = self._pool.submit(self.server.infer, "sums", inputs, **options)
+        answer = self.pool.submit(self.server.infer, "sums", inputs, **options)
         while self.waiting == waiting and not answer.done():
             pass
         return answer

@@ -161,3 +161,22 @@ def test_a_model_that_does_not_serve_is_refused(server):
         server.batching("nowhere")
     with pytest.raises(InferenceError, match="version is not available"):
         server.batching("double", version=7)
+
+
+def test_a_crowd_that_could_be_batched_is_noted(server, clients):
+    """Nine wait at once for a model that takes batches and has no batcher."""
+    fan_out = FAN_OUT.replace("range(4)", "range(-1, 9)").replace("x_of(request) +", "")
+    fan_out = fan_out.replace("number)]", "np.full((1, 1), number, np.float32))]")
+    server.define("sums", SUMS, config=batching().split("dynamic")[0])
+    server.define("fan_out", fan_out, config=ALONE.replace("size: 1", "size: 16"))
+    asked = clients.pool.submit(server.infer, "fan_out", x(1))
+    waiting = 'nv_inference_pending_request_count{model="sums",version="1"} 9'
+    while waiting not in server.metrics():
+        assert not asked.done()
+    stage.events["go"].set()
+
+    assert any(
+        "9 calls of sums waited at once" in note
+        and "takes batches of up to 4, and without dynamic_batching" in note
+        for note in asked.result(10).notes
+    )

@@ -83,6 +83,16 @@ def test_a_crowd_before_the_only_instance_gets_a_word():
     assert "8 calls of crop waited at once for its only instance" in found[8][0]
 
 
+def test_a_crowd_of_a_model_that_takes_batches_hears_of_a_batcher():
+    """One whose max_batch_size does nothing as it is configured."""
+    made = trace(*[(2 + n, 90, 30 + n) for n in range(8)])
+    batches = [each._replace(unbatched=4) for each in made.models]
+
+    [text] = review(made.spans, batches)[8]
+    assert "takes batches of up to 4, and without dynamic_batching" in text
+    assert "dynamic_batching" not in review(made.spans, made.models)[8][0]
+
+
 def test_a_crowd_before_several_instances_needs_no_word():
     """Its size is known to the author."""
     made = trace(*[(2 + n, 90, 30 + n) for n in range(8)])

@@ -90,7 +90,9 @@ def refs(draw: st.DrawFn) -> TensorRef:
 def models() -> st.SearchStrategy[ModelInfo]:
     origin = st.none() | st.builds(Origin, TEXT, st.integers(0, 99))
     version = st.integers(-1, 9)
-    return st.builds(ModelInfo, TEXT, version, TEXT, TEXT, TEXT, TEXT, origin)
+    texts = (TEXT, TEXT, TEXT, TEXT)
+    size = st.integers(0, 1 << 31)
+    return st.builds(ModelInfo, TEXT, version, *texts, origin, size)
 
 
 def fields_of(given: list[TensorRef], count: int) -> dict[str, Any]:
