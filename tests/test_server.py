@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import tempfile
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -225,3 +227,25 @@ def test_files_beside_a_model_may_come_first(server):
     server.define("model", source, config=CONFIG)
 
     assert [2, 4] == server.infer("model", X)["Y"].tolist()
+
+
+def test_a_server_is_closed_while_a_model_loads_for_ever(server):
+    """Its hook is told to end, and the close does not wait for it."""
+    source = cell("pass", methods="def initialize(self, args):\n    stage.sleep()\n")
+    loading = threading.Thread(target=load_quietly, args=(server, source))
+    loading.start()
+    assert stage.events["asleep"].wait(10)
+    server.exit_timeout_s = 0.01
+
+    server.close()
+
+    assert server.closed
+    stage.events["end"].set()
+    loading.join(10)
+    assert not loading.is_alive()
+
+
+def load_quietly(server: Server, source: str) -> None:
+    """Define a model; what becomes of it does not matter."""
+    with contextlib.suppress(BaseException):
+        server.define("slow", source, config=CONFIG)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blsnb.engine.control_mode import ControlMode
@@ -145,6 +146,10 @@ class ModelControl:
             self._load(directory, found, root)
             self.ensembles.renew(name, root)
             return True
+
+    def folders(self) -> tuple[Path, ...]:
+        """Return the folders in which the files of models are."""
+        return (*self._repository.folders, *self._folders.folders)
 
     def files(self, name: str) -> Files:
         """Return the files that a model was loaded from; none if it does not serve."""

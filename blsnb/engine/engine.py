@@ -38,6 +38,8 @@ from blsnb.trace.events import Call
 from blsnb.trace.recorder import Recorder, RunRecord
 
 _MOST_STREAMS = 1024
+_LOADING_S = 1.0
+"""How long a server that is closed waits for a load that was told to end."""
 T = TypeVar("T")
 LogWriter = Callable[[str, str, str, str, int], None]
 
@@ -86,8 +88,6 @@ class Engine:
         self.bls_codes_kept = has("bls_error_codes", release)
         self.release = release
         self._hang_notice_s = hang_notice_s
-        folders = (repository.private_root, *repository.roots)
-        self._models_dirs = tuple(map(str, folders))
         self.catalog = Catalog()
         self.control = ModelControl(self, repository)
         self.metrics = MetricRegistry(own_metrics.NAMES)
@@ -150,13 +150,16 @@ class Engine:
     def _load_interruptibly(self, directory: ModelDirectory) -> dict[int, Served]:
         """Load, and let Ctrl-C in a hook be the user's, not the model's failure."""
         root = RootRequest(RunRecord(""), self._hang_notice_s)
+        self._roots.add(root)
         versions: dict[int, Served] = {}
         try:
-            with interruptible(root, self._models_dirs):
+            with interruptible(root, self.control.folders):
                 versions = self.loader.load(directory, root)
         except (ModelLoadError, Abandoned, Unwind):
             if root.ended is None:
                 raise
+        finally:
+            root.done.wake()
         if root.ended is not None:
             for version in versions.values():
                 version.retire()
@@ -281,7 +284,7 @@ class Engine:
         __tracebackhide__ = True
         result: T | None = None
         try:
-            with interruptible(root, self._models_dirs):
+            with interruptible(root, self.control.folders):
                 result = work()
         except Unwind:
             pass
@@ -383,7 +386,7 @@ class Engine:
                 max(0.0, deadline - time.monotonic())
             ):
                 root.end(ServerClosedError("the server was closed"))
-        with self.load_lock.hold(""):
+        with self.load_lock.hold("", wait_s=_LOADING_S):
             for name in self.catalog.names():
                 self.unload(name)
             self.control.close()

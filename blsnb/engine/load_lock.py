@@ -32,8 +32,14 @@ class LoadLock:
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
-    def hold(self, name: str) -> Iterator[None]:
-        """Hold the lock while a model is loaded or unloaded."""
+    def hold(self, name: str, wait_s: float | None = None) -> Iterator[None]:
+        """Hold the lock while a model is loaded or unloaded.
+
+        Parameters
+        ----------
+        wait_s
+            After so long go on without it; None to wait for it.
+        """
         mine = self._mine()
         if mine is not None:
             mine.names.append(name)
@@ -42,15 +48,17 @@ class LoadLock:
             finally:
                 mine.names.pop()
             return
-        with self._lock:
-            first = _Holding(self, [name])
-            token = _holding.set(first)
-            try:
-                yield
-            finally:
-                # A task that a hook left behind has a copy of the context.
-                first.names.clear()
-                _holding.reset(token)
+        held = self._lock.acquire(timeout=-1 if wait_s is None else wait_s)
+        first = _Holding(self, [name])
+        token = _holding.set(first)
+        try:
+            yield
+        finally:
+            # A task that a hook left behind has a copy of the context.
+            first.names.clear()
+            _holding.reset(token)
+            if held:
+                self._lock.release()
 
     def is_held_for(self, name: str) -> bool:
         """Whether the hook that asks is part of a load of this model."""

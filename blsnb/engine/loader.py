@@ -170,12 +170,15 @@ class Loader:
         self, maker: Maker, number: int, instances: list[ModelInstance]
     ) -> ServedVersion:
         pool = InstancePool(instances, self._pool_lock, maker.renew)
-        info = self._info(maker, number)
         try:
             return ServedVersion(
-                maker.config, info, pool, self._schedulers, self._cache
+                maker.config,
+                self._info(maker, number),
+                pool,
+                self._schedulers,
+                self._cache,
             )
-        except ModelConfigError:
+        except BaseException:
             pool.retire()
             raise
 

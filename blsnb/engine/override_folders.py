@@ -52,6 +52,11 @@ class OverrideFolders:
             raise
         return folder
 
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """All of them."""
+        return tuple(self._written)
+
     def use(self, name: str, folder: Path) -> None:
         """Note that a model serves from a folder; one of the repository is left be."""
         if folder in self._written:

@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -182,7 +182,9 @@ def _woken(waiter: Waiter, seconds: float | None, until_ns: int) -> bool:
 
 
 @contextlib.contextmanager
-def interruptible(root: RootRequest, models: tuple[str, ...]) -> Iterator[None]:
+def interruptible(
+    root: RootRequest, models: Callable[[], Iterable[Path]]
+) -> Iterator[None]:
     """Let Ctrl-C end the request, whatever the models make of it.
 
     Only the main thread gets signals. The interrupt is raised where model code
@@ -192,7 +194,7 @@ def interruptible(root: RootRequest, models: tuple[str, ...]) -> Iterator[None]:
     Parameters
     ----------
     models
-        Folders of the models' files.
+        Returns the folders of the models' files.
     """
     previous = signal.getsignal(signal.SIGINT)
     is_main = threading.current_thread() is threading.main_thread()
@@ -204,7 +206,7 @@ def interruptible(root: RootRequest, models: tuple[str, ...]) -> Iterator[None]:
     def on_interrupt(number: int, frame: types.FrameType | None) -> None:
         again = root.ended is not None
         root.end(KeyboardInterrupt())
-        if again or _in_model(frame, models):
+        if again or _in_model(frame, tuple(map(str, models()))):
             if callable(previous):
                 previous(number, frame)
             # asyncio's handler cancels a task, which does not run meanwhile.

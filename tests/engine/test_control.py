@@ -364,3 +364,18 @@ def test_ctrl_c_in_a_load_of_a_model_ends_the_request(double, ctrl_c):
     ctrl_c.expect(lambda: asked(double, 'pb_utils.load_model("slow")'))
     assert [] == stage.seen
     assert [2, 4] == double.infer("double", X)["Y"].tolist()
+
+
+def test_ctrl_c_finds_the_models_of_folders_that_came_later(server, tmp_path, ctrl_c):
+    """An interrupt there is the model's, as in any other folder."""
+    loop = "stage.events['asleep'].set()\nwhile True:\n    pass"
+    (tmp_path / "later" / "1").mkdir(parents=True)
+    (tmp_path / "later" / "1" / "model.py").write_text(cell(loop))
+    (tmp_path / "later" / "config.pbtxt").write_text(CONFIG)
+    server.import_repository(tmp_path)
+    ctrl_c.press()
+
+    with pytest.raises(KeyboardInterrupt) as raised:
+        server.infer("later", X)
+
+    assert str(tmp_path) in str(raised.traceback[-1].path)

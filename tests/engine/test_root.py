@@ -5,12 +5,18 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
 from blsnb.engine.root import RootRequest, Unwind, interruptible
 from blsnb.engine.waiter import Waiter
 from blsnb.trace.recorder import RunRecord
+
+
+def folders() -> list[Path]:
+    """Where models are."""
+    return [Path("/models")]
 
 
 @pytest.fixture
@@ -102,7 +108,7 @@ def test_the_deadline_cancels_and_does_not_interrupt():
 
 def test_an_interrupt_in_the_users_code_is_raised(root):
     """Outside the engine it is a plain KeyboardInterrupt, and ends the request."""
-    with pytest.raises(KeyboardInterrupt), interruptible(root, ("/models",)):
+    with pytest.raises(KeyboardInterrupt), interruptible(root, folders):
         signal.raise_signal(signal.SIGINT)
 
     assert isinstance(root.ended, KeyboardInterrupt)
@@ -110,7 +116,7 @@ def test_an_interrupt_in_the_users_code_is_raised(root):
 
 def test_an_interrupt_in_the_engine_is_noted(root):
     """A wait of the engine is woken; nothing is torn in the middle."""
-    with interruptible(root, ("/models",)):
+    with interruptible(root, folders):
         threading.Timer(0.01, lambda: signal.pthread_kill(MAIN, signal.SIGINT)).start()
         with pytest.raises(Unwind):
             root.wait(Waiter())
@@ -124,7 +130,7 @@ def test_another_thread_installs_no_handler(root):
     inside: list[object] = []
 
     def work() -> None:
-        with interruptible(root, ("/models",)):
+        with interruptible(root, folders):
             inside.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=work)
@@ -138,7 +144,7 @@ def test_a_handler_that_was_put_in_meanwhile_stays(root):
     """A debugger installs its own while a model runs."""
     before = signal.getsignal(signal.SIGINT)
     try:
-        with interruptible(root, ("/models",)):
+        with interruptible(root, folders):
             signal.signal(signal.SIGINT, signal.SIG_IGN)
 
         assert signal.SIG_IGN is signal.getsignal(signal.SIGINT)
