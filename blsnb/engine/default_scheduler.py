@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, NoReturn, Protocol
+from typing import NoReturn, Protocol, TypeAlias
 
 from blsnb.engine import hang
 from blsnb.engine.deadlock import lacks_resources
@@ -13,12 +13,8 @@ from blsnb.engine.pool import Deadlock, InstancePool
 from blsnb.engine.root import Unwind
 from blsnb.pb_utils.message import ResponseMessage
 
-
-class Executed(NamedTuple):
-    """A request that was executed: by whom, and what the model holds of it."""
-
-    instance: ModelInstance
-    request: Held
+Executed: TypeAlias = tuple[ModelInstance, Held]
+"""A request that was executed: by whom, and what the model holds of it."""
 
 
 class Scheduler(Protocol):
@@ -64,7 +60,7 @@ class DefaultScheduler:
         __tracebackhide__ = True
         instance = take(self._pool, inflight, certain)
         (request,) = self._executor.execute(instance, [inflight])
-        return Executed(instance, request)
+        return instance, request
 
     @property
     def waiting_count(self) -> int:

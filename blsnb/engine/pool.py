@@ -231,7 +231,8 @@ class InstancePool:
                 self._hand_over()
         if self.retired:
             self.retire()
-        self._tell_free()
+        if self.on_free is not None:
+            self.on_free()
 
     def _tell_free(self) -> None:
         if self.on_free is not None:

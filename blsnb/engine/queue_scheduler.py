@@ -256,7 +256,7 @@ class QueueScheduler:
         else:
             held = dict(zip(map(id, start.inflights), requests, strict=True))
             for seat in start.seats:
-                seat.executed = Executed(instance, held[id(seat.inflight)])
+                seat.executed = (instance, held[id(seat.inflight)])
         finally:
             self._finish(start, failure)
 
