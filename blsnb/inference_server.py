@@ -15,6 +15,7 @@ from blsnb.engine.engine import Engine
 from blsnb.engine.model_log import ModelLog
 from blsnb.engine.rate_limits import Counts, parse_rate_limit
 from blsnb.engine.served import Served
+from blsnb.engine.settings import Settings
 from blsnb.engine.startup import load_startup_models
 from blsnb.engine.validation import RequestError
 from blsnb.errors import ServerClosedError
@@ -57,6 +58,8 @@ class Server(Exchange, Measuring, StandingIn):
     exit_on_error
         Whether a model that does not load at the start is an error; else it is
         logged.
+    strict_model_config
+        Whether every model needs a ``config.pbtxt``, which nothing completes.
     triton_release
         The release to agree with, such as ``"24.10"``; the newest known if None.
     trace_level
@@ -101,6 +104,7 @@ class Server(Exchange, Measuring, StandingIn):
         repository_poll_s: float = 15.0,
         model_config_name: str = "",
         exit_on_error: bool = True,
+        strict_model_config: bool = False,
         triton_release: str | None = None,
         trace_level: str = "tensors",
         trace_budget_bytes: int = 256 << 20,
@@ -123,11 +127,10 @@ class Server(Exchange, Measuring, StandingIn):
         self._engine = Engine(
             self.recorder,
             self.repository,
-            release,
-            hang_notice_s,
+            Settings(
+                release, hang_notice_s, strict_model_config, cache_bytes, rate_limits
+            ),
             self.log.write,
-            cache_bytes,
-            rate_limits,
         )
         self._inference = Inference(self._engine)
         self._closed = False

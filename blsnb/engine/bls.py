@@ -49,6 +49,8 @@ class Router(Protocol):
 
     release: tuple[int, int]
     """Triton's release to agree with."""
+    strict_model_config: bool
+    """Whether nothing completes a configuration."""
     bls_codes_kept: bool
     """Whether a failed call keeps the code of its target (25.04 and later)."""
     recorder: Recorder

@@ -18,13 +18,13 @@ from blsnb.engine.failure import end_at_the_reader
 from blsnb.engine.load_lock import LoadLock
 from blsnb.engine.loader import Loader
 from blsnb.engine.metrics import MetricRegistry
-from blsnb.engine.rate_limits import RateLimits
 from blsnb.engine.reader import TOO_LATE, Reader
 from blsnb.engine.response_cache import ResponseCache
 from blsnb.engine.root import RootRequest, TooLate, Unwind, interruptible
 from blsnb.engine.routes import Routes
 from blsnb.engine.schedulers import Schedulers
 from blsnb.engine.served import Served
+from blsnb.engine.settings import Settings
 from blsnb.engine.streaming import Single
 from blsnb.engine.threads import Abandoned
 from blsnb.engine.validation import RequestError
@@ -61,33 +61,25 @@ class Engine:
         Where everything that happens is recorded.
     repository
         Where the models' folders are.
-    release
-        Triton's release to agree with, such as ``(24, 10)``.
-    hang_notice_s
-        After this long a wait is reported.
+    settings
+        What the server was told.
     log
         Takes model, level, text, file and line of a model's log.
-    cache_bytes
-        Size of the response cache; 0 for none.
-    rate_limits
-        What executions wait for besides an instance; None if for nothing.
     """
 
     def __init__(
         self,
         recorder: Recorder,
         repository: ModelRepository,
-        release: tuple[int, int],
-        hang_notice_s: float,
+        settings: Settings,
         log: LogWriter,
-        cache_bytes: int = 0,
-        rate_limits: RateLimits | None = None,
     ) -> None:
         self.recorder = recorder
         self.log = log
+        self.release = release = settings.release
         self.bls_codes_kept = has("bls_error_codes", release)
-        self.release = release
-        self._hang_notice_s = hang_notice_s
+        self.strict_model_config = settings.strict_model_config
+        self._hang_notice_s = settings.hang_notice_s
         self.catalog = Catalog()
         self.control = ModelControl(self, repository)
         self.metrics = MetricRegistry(own_metrics.NAMES)
@@ -99,12 +91,18 @@ class Engine:
         routes = Routes(
             self.catalog, recorder, self._workers, self.bls_codes_kept, self._end
         )
-        cache = ResponseCache(cache_bytes) if cache_bytes else None
+        size = settings.cache_bytes
+        cache = ResponseCache(size) if size else None
         self.loader = Loader(
             self,
             threading.Lock(),
             log,
-            Schedulers(self._alarm, self._workers, hang_notice_s, rate_limits),
+            Schedulers(
+                self._alarm,
+                self._workers,
+                settings.hang_notice_s,
+                settings.rate_limits,
+            ),
             EnsembleMaker(
                 self.control.ensembles,
                 self.catalog,

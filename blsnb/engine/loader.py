@@ -26,6 +26,7 @@ from blsnb.engine.warmup import WarmUp
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig
 from blsnb.model.normalise import normalise
+from blsnb.model.tensor_rules import check_tensors
 from blsnb.model.validate import validate_poll
 from blsnb.pb_utils.releases import has
 from blsnb.repository.directory import ModelDirectory
@@ -139,12 +140,16 @@ class Loader:
             At stage ``poll``.
         """
         try:
+            if self._router.strict_model_config:
+                directory.check_config_file()
             config = normalise(
                 directory.config(),
                 model_name=directory.name,
                 entries=directory.first_entries(),
             )
             validate_poll(config, release=self._router.release)
+            if self._router.strict_model_config:
+                check_tensors(config.message)
         except ModelConfigError as error:
             raise poll_failed(directory.name, error.message, error.advice) from error
         return config

@@ -125,12 +125,13 @@ class InstanceMaker:
         validate_instances(self.config)
         self._check_file()
         spare = self._imported(self.config.instance_names()[0], made, root)
-        if spare.completes_config:
+        completes = spare.completes_config and not self._router.strict_model_config
+        if completes:
             self._complete(spare)
         validate_create(self.config, model_dir=self._directory.path)
         instances = []
         for spec in self.config.instance_names():
-            reuse = spare.name == spec.name and not spare.completes_config
+            reuse = spare.name == spec.name and not completes
             instance = spare if reuse else self._imported(spec, made, root)
             instance.initialize(self._args(spec))
             instances.append(instance)

@@ -86,6 +86,22 @@ class ModelDirectory:
         """Return the folder of a version."""
         return self.path / str(number)
 
+    def check_config_file(self) -> None:
+        """Refuse a folder without a configuration.
+
+        Raises
+        ------
+        ModelConfigError
+            With Triton's text.
+        """
+        file = self.config_file
+        if self.override is None and not file.exists():
+            raise ModelConfigError(
+                f"failed to open text file for read {file}: No such file or directory",
+                code="INTERNAL",
+                advice="With strict_model_config every model needs a config.pbtxt.",
+            )
+
     def config(self) -> ModelConfig:
         """Return the configuration as written; an empty one if there is none.
 
