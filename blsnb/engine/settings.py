@@ -1,0 +1,31 @@
+"""Settings: what a server was told when it was made, as far as its engine must know."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from blsnb.engine.rate_limits import RateLimits
+
+
+class Settings(NamedTuple):
+    """How models are loaded and requests run.
+
+    Parameters
+    ----------
+    release
+        Triton's release to agree with, such as ``(24, 10)``.
+    hang_notice_s
+        After this long a wait is reported.
+    strict_model_config
+        Whether a model must have a configuration, which nothing completes.
+    cache_bytes
+        Size of the response cache; 0 for none.
+    rate_limits
+        What executions wait for besides an instance; None if for nothing.
+    """
+
+    release: tuple[int, int]
+    hang_notice_s: float = 10.0
+    strict_model_config: bool = False
+    cache_bytes: int = 0
+    rate_limits: RateLimits | None = None
