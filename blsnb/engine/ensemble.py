@@ -160,8 +160,13 @@ class ServedEnsemble(Served):
                 inflight.call,
                 inflight.batch_size,
                 inflight.failed,
+                inflight.steps.begun_ns,
                 inflight.steps.phases,
             )
+
+    def was_rejected(self, inflight: Inflight) -> bool:
+        """Whether an answer is not to be kept: an ensemble's errors are not cached."""
+        return inflight.failed
 
     def retire(self) -> None:
         """Do nothing: its models serve on."""

@@ -118,7 +118,7 @@ class Served(abc.ABC):
         return response
 
     def was_rejected(self, inflight: Inflight) -> bool:
-        """Whether a request was answered without being executed."""
+        """Whether an answer is no answer of the model, and is not kept."""
         return False
 
     @abc.abstractmethod

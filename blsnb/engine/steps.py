@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from blsnb.engine.inflight import Inflight
 
 
@@ -9,6 +11,7 @@ class Steps:
     """Which steps of an ensemble's request run, and how long those took that did."""
 
     def __init__(self) -> None:
+        self.begun_ns = time.monotonic_ns()
         self.active: set[Inflight] = set()
         self.phases = (0, 0, 0)
         """Nanoseconds of input, execution and output, of all steps together."""
