@@ -242,6 +242,22 @@ def test_an_input_that_is_none_is_refused(server):
         server.bench("model", {"X": object()}, concurrency=[1], duration_s=HOUR_S)
 
 
+def test_one_request_that_cannot_be_made_ends_it(server):
+    """The other clients do not go on for the rest of the time."""
+
+    class Inputs(dict):
+        def items(self):
+            asked.append(1)
+            return [("X", object() if len(asked) == 9 else X["X"])]
+
+    asked: list[int] = []
+    server.define("model", COUNTS, config=CONFIG)
+    how = {"duration_s": HOUR_S, "requests": 1_000_000}
+
+    with pytest.raises(InputError):
+        server.bench("model", Inputs(), concurrency=[3], **how)
+
+
 @pytest.mark.parametrize(
     ("how", "text"),
     [
