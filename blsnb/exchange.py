@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import threading
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blsnb.engine.changed_files import ChangedFiles
-from blsnb.engine.engine import Engine
 from blsnb.engine.seen_calls import seen_calls
 from blsnb.errors import ModelLoadError, RepositoryError
-from blsnb.repository.repository import ModelRepository, models_in
+from blsnb.models import Models
+from blsnb.repository.repository import models_in
 from blsnb.repository.status import ModelStatus
 from blsnb.run import Run, take_trace
 
@@ -21,35 +18,13 @@ if TYPE_CHECKING:
     from blsnb.model.config import ModelConfig
     from blsnb.model.implied import Implied
     from blsnb.repository.export import Exported
-    from blsnb.trace.recorder import Recorder, RunRecord
+    from blsnb.trace.recorder import RunRecord
 
 _HIDDEN = "a model of this name was defined here and hides the one that was imported"
 
 
-class Exchange(ABC):
+class Exchange(Models):
     """The part of a server that meets folders on disk."""
-
-    repository: ModelRepository
-    recorder: Recorder
-    _engine: Engine
-    _changed_files: ChangedFiles
-    _changes: threading.RLock
-
-    @abstractmethod
-    def load(self, name: str) -> ModelStatus:
-        """Load a model."""
-
-    @abstractmethod
-    def model(self, name: str) -> ModelStatus:
-        """Return the status of a model."""
-
-    @abstractmethod
-    def config_text(self, name: str) -> str:
-        """Return the completed configuration of a model that serves."""
-
-    @abstractmethod
-    def _check_open(self) -> None:
-        """Refuse to work once the server is closed."""
 
     def watch(self, name: str) -> None:
         """Load a model anew whenever a file of its folder is saved.

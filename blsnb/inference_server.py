@@ -4,35 +4,25 @@ from __future__ import annotations
 
 import threading
 from collections.abc import AsyncIterator, Mapping, Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from blsnb.engine.changed_files import ChangedFiles
-from blsnb.engine.control import ConfigOverride
 from blsnb.engine.control_mode import ControlMode, parse_control_mode
 from blsnb.engine.engine import Engine
 from blsnb.engine.model_log import ModelLog
 from blsnb.engine.rate_limits import Counts, parse_rate_limit
-from blsnb.engine.served import Served
 from blsnb.engine.settings import Settings
 from blsnb.engine.startup import load_startup_models
-from blsnb.engine.validation import RequestError
-from blsnb.errors import ServerClosedError
 from blsnb.exchange import Exchange
 from blsnb.inference import Inference, OutsideRequest
-from blsnb.measuring import Measuring, told
-from blsnb.model.config import ModelConfig
+from blsnb.measuring import Measuring
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.release import parse_release
-from blsnb.repository.directory import CONFIG_FILE
 from blsnb.repository.repository import ModelRepository, Roots
-from blsnb.repository.status import ModelStatus, ambiguous_row, status_of
-from blsnb.repository.undo import FileContent
 from blsnb.response_stream import Stream
 from blsnb.run import Response, Run
 from blsnb.standing_in import StandingIn
-from blsnb.trace.events import Origin
 from blsnb.trace.recorder import Recorder, RunRecord, parse_level
 
 
@@ -168,181 +158,6 @@ class Server(Exchange, Measuring, StandingIn):
     ) -> None:
         self.close()
 
-    def define(
-        self,
-        name: str,
-        source: str | None,
-        *,
-        config: str | ModelConfig | None = None,
-        version: int = 1,
-        files: Mapping[str, FileContent] | None = None,
-    ) -> ModelStatus:
-        """Write a model into the private repository and load it.
-
-        Parameters
-        ----------
-        source
-            The text of ``model.py``, to the letter; None for an ensemble.
-        config
-            The text of ``config.pbtxt``, or a configuration; None leaves the one
-            that is there, or lets ``auto_complete_config`` give it.
-        files
-            Path relative to the version's folder, and text, bytes or a file.
-
-        Raises
-        ------
-        ModelLoadError
-            The model does not load; its folder is as it was before, and what
-            served before still does.
-        RepositoryError
-            A name or a path is none.
-        """
-        written: dict[str, FileContent | None] = {}
-        if source is not None:
-            written[f"{version}/model.py"] = source
-        if config is not None:
-            text = config if isinstance(config, str) else config.to_pbtxt()
-            written[CONFIG_FILE] = text
-        for path, content in (files or {}).items():
-            written[f"{version}/{path}"] = content
-        with self._standins.changing(name, None):
-            return self.change(name, written)
-
-    def change(self, name: str, files: Mapping[str, FileContent | None]) -> ModelStatus:
-        """Write files of a private model and load it anew; all of it or nothing.
-
-        Parameters
-        ----------
-        files
-            Path relative to the model's folder, and what it shall hold; None
-            removes it.
-
-        Raises
-        ------
-        ModelLoadError
-            The model does not load with them.
-        RepositoryError
-            A path leads out of the folder.
-        """
-        self._check_open()
-        with self._changes:
-            try:
-                with self.repository.changing(name, files) as directory:
-                    # A file may come before the model that it belongs to.
-                    if directory.has_model_file() or directory.is_ensemble():
-                        self._engine.control.bring_up(name, always=True)
-            except BaseException:
-                if self.repository.directory(name) is None:
-                    self._engine.catalog.forget(name)
-                raise
-            return self.model(name)
-
-    def note_origin(self, source: str, cell: str, offset: int) -> None:
-        """Note the cell that a source comes from, before it is defined.
-
-        Parameters
-        ----------
-        cell
-            Its name, such as ``"In[12]"``.
-        offset
-            Lines of the cell above the first of the source.
-        """
-        self._engine.loader.origins[source] = Origin(cell, offset)
-
-    def load(
-        self,
-        name: str,
-        *,
-        config: ConfigOverride | None = None,
-        files: Mapping[str, FileContent] | None = None,
-    ) -> ModelStatus:
-        """Load a model from its folder, or load it anew if a file of it is newer.
-
-        An override is not written into the folder. It lasts until the model is
-        unloaded, defined, or loaded again after a file of its folder was changed.
-
-        Parameters
-        ----------
-        config
-            Replaces ``config.pbtxt``: JSON text, a dict of the same, or a
-            configuration.
-        files
-            Replace the folder, and need a ``config``: text, bytes or a file, by
-            ``"file:1/model.py"`` and the like.
-
-        Raises
-        ------
-        ModelLoadError
-            With the text of Triton's load call.
-        """
-        self._check_open()
-        contents = {path: _bytes(content) for path, content in (files or {}).items()}
-        self._engine.control.load(name, config, contents)
-        return self.model(name)
-
-    def unload(self, name: str, *, unload_dependents: bool = False) -> None:
-        """Stop serving a model; one that is not loaded is no error, as on Triton.
-
-        Parameters
-        ----------
-        unload_dependents
-            Whether models go, too, that were loaded only as parts of an ensemble.
-        """
-        self._check_open()
-        with self._standins.changing(name, None):
-            self._engine.control.unload(name, unload_dependents=unload_dependents)
-        self._changed_files.unwatch(name)
-
-    def models(self) -> list[ModelStatus]:
-        """Return the status of every model of the repository, sorted by name."""
-        return [self.model(name) for name in self.repository.names()]
-
-    def model(self, name: str) -> ModelStatus:
-        """Return the status of a model."""
-        return status_of(
-            name,
-            self._engine.catalog.states(name),
-            self._engine.catalog.config(name),
-            self._engine.control.seconds.get(name, 0.0),
-            self._standins.how(name),
-        )
-
-    def index(self) -> list[dict[str, str]]:
-        """Return Triton's repository index: a row for each version of each model."""
-        rivals = self.repository.ambiguous()
-        index = self._engine.catalog.index
-        return [
-            row
-            for name in self.repository.names()
-            for row in ([ambiguous_row(name)] if name in rivals else index(name))
-        ]
-
-    def config(self, name: str, *, version: int = -1) -> dict[str, Any]:
-        """Return the configuration of a model in service, in Triton's JSON form.
-
-        Raises
-        ------
-        InferenceError
-            It does not serve; the text is Triton's.
-        """
-        return self._served(name, version).config.to_dict()
-
-    def config_text(self, name: str, *, version: int = -1) -> str:
-        """Return the completed configuration as the text of a ``config.pbtxt``.
-
-        Raises
-        ------
-        InferenceError
-            The model does not serve.
-        """
-        return self._served(name, version).config.to_pbtxt()
-
-    def _served(self, name: str, version: int) -> Served:
-        try:
-            return self._engine.catalog.find(name, version)
-        except RequestError as error:
-            raise told(error) from None
-
     @property
     def runs(self) -> list[RunRecord]:
         """The records of the runs that are kept, oldest first."""
@@ -468,10 +283,6 @@ class Server(Exchange, Measuring, StandingIn):
         request = OutsideRequest(model_name, inputs, **options)
         return self._inference.async_stream(request)
 
-    def _check_open(self) -> None:
-        if self._closed:
-            raise ServerClosedError("the server was closed; make a new blsnb.Server()")
-
     @property
     def closed(self) -> bool:
         """Whether the server was closed."""
@@ -493,9 +304,3 @@ class Server(Exchange, Measuring, StandingIn):
 
 def _listed(names: Sequence[str] | str) -> Sequence[str]:
     return (names,) if isinstance(names, str) else tuple(names)
-
-
-def _bytes(content: FileContent) -> bytes:
-    if isinstance(content, Path):
-        return content.read_bytes()
-    return content if isinstance(content, bytes) else content.encode("utf-8")

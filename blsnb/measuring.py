@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from blsnb.engine.engine import Engine
 from blsnb.engine.validation import RequestError
-from blsnb.errors import InferenceError
-from blsnb.inference import Inference, OutsideRequest
-from blsnb.trace.recorder import Recorder, parse_level
+from blsnb.inference import OutsideRequest
+from blsnb.models import Models, told
+from blsnb.trace.recorder import parse_level
 
 if TYPE_CHECKING:
     from blsnb.benchmark.bench import Bench
@@ -20,16 +18,8 @@ if TYPE_CHECKING:
     from blsnb.engine.batching import ModelBatching
 
 
-class Measuring(ABC):
+class Measuring(Models):
     """The part of a server that counts and measures."""
-
-    recorder: Recorder
-    _engine: Engine
-    _inference: Inference
-
-    @abstractmethod
-    def _check_open(self) -> None:
-        """Refuse to work once the server is closed."""
 
     def statistics(
         self, name: str | None = None, *, version: int = -1
@@ -155,8 +145,3 @@ class Measuring(ABC):
             return Counts.of(row, catalog.batching(name, number).sizes)
         except RequestError:
             return NOTHING
-
-
-def told(error: RequestError) -> InferenceError:
-    """Return a refusal of the engine as its caller outside meets it."""
-    return InferenceError(error.message, error.code, advice=error.advice)

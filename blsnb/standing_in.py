@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from blsnb.engine.engine import Engine
-from blsnb.engine.standins import StandIns, choose_standin
+from blsnb.engine.standins import choose_standin
 from blsnb.errors import ModelLoadError
-from blsnb.repository.repository import ModelRepository
+from blsnb.models import Models
 from blsnb.repository.status import ModelStatus
 from blsnb.run import Run
 
 
-class StandingIn(ABC):
+class StandingIn(Models):
     """The part of a server that lets others answer for a model."""
-
-    repository: ModelRepository
-    _engine: Engine
-
-    @abstractmethod
-    def model(self, name: str) -> ModelStatus:
-        """Return the status of a model."""
-
-    @abstractmethod
-    def _check_open(self) -> None:
-        """Refuse to work once the server is closed."""
 
     def standin(
         self,
@@ -91,7 +78,3 @@ class StandingIn(ABC):
                 f"an ensemble has no backend: '{name}' is made of models, and a "
                 "stand-in can answer for each of them"
             )
-
-    @property
-    def _standins(self) -> StandIns:
-        return self._engine.loader.makers.standins
