@@ -64,6 +64,10 @@ class Span:
     logs: tuple[LogLine, ...]
     notes: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        place = f"on {self.instance}" if self.instance else f"of model {self.model}"
+        return f"<Span {self.index} {place}: {self.duration_ns / 1e6:.3g} ms>"
+
     @property
     def events(self) -> tuple[tuple[Activity, int], ...]:
         """The activities that were reached, in Triton's order, with their times."""
@@ -107,6 +111,10 @@ class Trace:
     """Name of the file it was read from; empty for a run of this process."""
     remarks: tuple[str, ...] = ()
     """What there is to say about that file."""
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.spans)} calls, {len(self.models)} models"
+        return f"<Trace {self.run_id} {self.title}: {counts}>"
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:

@@ -103,3 +103,16 @@ def test_a_span_does_not_change_with_its_call():
     call.logs.append(LogLine(2, "INFO", "second"))
 
     assert ("first",) == tuple(line.text for line in span.logs)
+
+
+def test_traces_and_spans_are_told_in_a_line():
+    """Counts, not contents: a notebook prints them by accident."""
+    outer = a_call(OUTER, None, 1_000_000, 3_000_000)
+    inner = a_call(INNER, outer, 2_000_000, 2_500_000)
+    inner.instance = "inner_0"
+    trace = trace_of("7", [outer, inner], 4_000_000)
+
+    assert "<Trace 7 outer: 2 calls, 2 models>" == repr(trace)
+    assert ["<Span 0 of model 0: 2 ms>", "<Span 1 on inner_0: 0.5 ms>"] == list(
+        map(repr, trace.spans)
+    )
