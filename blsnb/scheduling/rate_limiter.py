@@ -184,11 +184,11 @@ class RateLimiter(Generic[T]):
         for member in self._members.values():
             for resource, count in member.needs.resources.items():
                 most[resource] = max(count, most.get(resource, 0))
-        _check_places(most)
         self._limits = most
         if self._given:
             self._limits = {resource: self._limit(resource) for resource in most}
             self._check_counts(most)
+        _check_places(most)
 
     def _limit(self, resource: Resource) -> int:
         """Return how much of a resource the server says that there is."""

@@ -9,7 +9,7 @@ import re
 import shutil
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -73,6 +73,12 @@ class Elsewhere(Protocol):
     def infer(self, name: str, version: str = "") -> int | Failure:
         """Return what a model, or a version of it, answers."""
 
+    def counted(self, name: str) -> list[Any]:
+        """Return how often a model was executed, and with which batch sizes."""
+
+    def metrics(self) -> str:
+        """Return the text of the metrics page."""
+
 
 class _Triton:
     """A real server."""
@@ -132,6 +138,11 @@ class _Triton:
         with urllib.request.urlopen(url, timeout=CALL_S) as reply:
             return _counts(json.loads(reply.read()))
 
+    def metrics(self) -> str:
+        url = f"http://127.0.0.1:{self._server.metrics_port}/metrics"
+        with urllib.request.urlopen(url, timeout=CALL_S) as reply:
+            return reply.read().decode()
+
 
 class _Blsnb:
     """One of ours."""
@@ -171,6 +182,9 @@ class _Blsnb:
     def counted(self, name: str) -> list[Any]:
         return _counts(self._server.statistics(name))
 
+    def metrics(self) -> str:
+        return self._server.metrics()
+
 
 def _counts(statistics: Any) -> list[Any]:
     (row,) = statistics["model_stats"]
@@ -198,8 +212,14 @@ def elsewhere(
     mode: str = "explicit",
     startup: tuple[str, ...] = (),
     exit_on_error: bool = True,
+    resources: Mapping[str, Any] | None = None,
 ) -> Iterator[Elsewhere]:
     """Run a server of the target's kind on repositories in a folder.
+
+    Parameters
+    ----------
+    resources
+        If given, rates are limited, and these are what the server has.
 
     Raises
     ------
@@ -217,6 +237,8 @@ def elsewhere(
             exit_on_error=exit_on_error,
             repository_poll_s=PAUSE_S,
             triton_release="24.10",
+            rate_limit="off" if resources is None else "execution_count",
+            rate_limit_resources=resources,
         ) as ours:
             yield _Blsnb(ours, folder)
         return
@@ -228,6 +250,8 @@ def elsewhere(
         # With broken models it would never say that it is ready.
         "--strict-readiness=false",
         *(["--repository-poll-secs=1"] if mode == "poll" else []),
+        *([] if resources is None else ["--rate-limit=execution_count"]),
+        *_given(resources or {}),
     ]
     env = installed()
     assert env is not None
@@ -236,6 +260,14 @@ def elsewhere(
         yield _Triton(server, folder)
     finally:
         server.close()
+
+
+def _given(resources: Mapping[str, Any]) -> Iterator[str]:
+    for name, counts in resources.items():
+        by_device = counts if isinstance(counts, dict) else {None: counts}
+        for device, count in by_device.items():
+            place = "" if device is None else f":{device}"
+            yield f"--rate-limit-resource={name}:{count}{place}"
 
 
 _CODES = {"INTERNAL": "Internal", "INVALID_ARG": "Invalid argument"}

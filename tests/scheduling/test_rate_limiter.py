@@ -196,6 +196,14 @@ def test_a_refusal_leaves_nothing():
     assert ["first"] == limiter.stage("first", "c")
 
 
+def test_too_little_is_found_before_a_contradiction():
+    """As on the real server."""
+    both = {"i": Needs({R: 1, Resource("R", 0): 2})}
+    for count, text in ((1, "is limited to 1"), (2, "is present as both")):
+        with pytest.raises(ResourceRefused, match=text):
+            RateLimiter({"R": {None: count}}).add(both)
+
+
 RESOURCES = st.dictionaries(
     st.builds(
         lambda name, device: Resource(f"{name}{device}", device),
