@@ -16,6 +16,8 @@ from blsnb.views.format import sendable
 _MOST_CHANGES = 2000
 _MOST_TENSORS = 24
 _MOST_TEXT = 400
+_KEPT = ("format", "run", "start_ns", "n", "models", "errors", "columns")
+"""What the page shows of a baseline."""
 
 
 def page_id(comparison: TraceComparison) -> str:
@@ -30,7 +32,8 @@ def assemble(comparison: TraceComparison, **options: Any) -> tuple[wire.Header, 
     column ``baseline`` has of each call its row there, -1 for one that is new.
     """
     header, buffer = wire.assemble(comparison.this, **options)
-    before, _ = wire.assemble(comparison.baseline, buffer=buffer)
+    whole, _ = wire.assemble(comparison.baseline, buffer=buffer)
+    before = {name: whole[name] for name in _KEPT}
     beside = np.array(comparison.alignment.baseline_of, np.int32)
     header["columns"]["baseline"] = buffer.add_column(beside, "i4")
     changes = list(comparison.changes.values())

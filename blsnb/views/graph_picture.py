@@ -146,7 +146,7 @@ def _box(box: Box, place: Place, most: float, compared: Own | None) -> str:
     if compared is None:
         parts.append(_about(box, right, top + 28, room))
     else:
-        parts.append(_beside(compared[box.model], right, top + 28))
+        parts.append(_beside(box, compared[box.model], right, top + 28))
     parts.append(_share(box, left + _PAD, top + 34, most))
     return "".join(parts)
 
@@ -164,11 +164,12 @@ def _about(box: Box, right: float, y: float, room: float) -> str:
     return svg.text(right, y, device, fill=svg.COLOURS["fg2"], **_SMALL)
 
 
-def _beside(delta: Delta | None, right: float, y: float) -> str:
+def _beside(box: Box, delta: Delta | None, right: float, y: float) -> str:
     """Return by how much the model is slower or faster, or that it is new."""
     words = "new" if delta is None else delta.short
     colour = svg.COLOURS[colour_of("new" if delta is None else delta.sign)]
-    return svg.text(right, y, words, fill=colour, **_SMALL)
+    sign = svg.warning(right - width(words, 10) - 13, y) if box.errors else ""
+    return sign + svg.text(right, y, words, fill=colour, **_SMALL)
 
 
 _SIGN_COLOURS = {"▲": "error", "▼": "output", "new": "infer"}

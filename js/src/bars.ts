@@ -1,6 +1,8 @@
 /** The timeline's bars, painted on canvas: shape and order carry the meaning before colour does. */
 
+import { total } from "./comparison.ts";
 import { perPixel, type Steps } from "./concurrency.ts";
+import { deltaText, signOf, toneOf } from "./delta.ts";
 import { time } from "./format.ts";
 import type { TimeRange } from "./range.ts";
 import type { Row } from "./rows.ts";
@@ -15,6 +17,8 @@ const TINT = 0.28;
 const DIM = 0.4;
 const LABEL_GAP = 6;
 const MARK_WIDTH = 19;
+/** The baseline's bar lies below, where it covers nothing. */
+const [BEFORE_BELOW, BEFORE_HEIGHT] = [8.25, 2.5];
 /** Responses closer than this, in pixels, would run into one another. */
 const NOTCH_SPACE = 3;
 
@@ -47,6 +51,9 @@ export interface RowLook {
   critical: boolean;
 }
 
+/** Texts beside one another, each in its colour. */
+type Label = [text: string, colour: string][];
+
 /** Paints the rows of one trace. */
 export class Bars {
   #trace: Trace;
@@ -68,9 +75,51 @@ export class Bars {
     this.#alpha = dim ? DIM : 1;
     this.#pen.globalAlpha = this.#alpha;
     const middle = top + ROW_HEIGHT / 2;
+    if (row.kind === "missing") this.#paintMissing(row, middle);
+    else this.#paintBefore(row, middle);
+    if (row.kind === "missing") return;
     if (row.kind === "call") this.#paintCall(row.calls[0], middle, critical);
     else this.#paintFold(row, middle, critical);
     this.#pen.globalAlpha = 1;
+  }
+
+  /** The same calls in the baseline: a thin grey bar below. */
+  #paintBefore(row: Row, middle: number): void {
+    const { comparison } = this.#trace;
+    if (!comparison) return;
+    for (const [from, to] of this.#merged(comparison.baseline, comparison.beforeAll(row.calls)))
+      this.#span(from, to, middle + BEFORE_BELOW, BEFORE_HEIGHT, this.#colours.fg3);
+  }
+
+  /** Calls that only the baseline has are hollow. */
+  #paintMissing({ missing }: Row, middle: number): void {
+    const { comparison } = this.#trace;
+    if (!comparison) return;
+    const { baseline } = comparison;
+    const pen = this.#pen;
+    pen.save();
+    pen.strokeStyle = this.#colours.fg3;
+    pen.setLineDash([2, 2]);
+    for (const [from, to] of this.#merged(baseline, missing)) {
+      const [start, end] = [this.#plane.x(from), this.#plane.x(to)];
+      pen.strokeRect(start + 0.5, middle - 4.5, Math.max(2, end - start - 1), 9);
+    }
+    pen.restore();
+    const [first, last] = [missing[0], missing[missing.length - 1]];
+    const label: Label = [[time(total(baseline, missing)), this.#colours.fg2]];
+    this.#place(label, baseline.start(first), baseline.end(last), middle, LABEL_GAP);
+  }
+
+  /** Merged intervals of calls, so that ten thousand are no more than there are pixels. */
+  #merged(trace: Trace, calls: readonly number[]): [number, number][] {
+    const gap = this.#plane.range.width / this.#plane.width;
+    const merged: [number, number][] = [];
+    for (const call of [...calls].sort((a, b) => trace.start(a) - trace.start(b))) {
+      const last = merged[merged.length - 1];
+      if (last && trace.start(call) <= last[1] + gap) last[1] = Math.max(last[1], trace.end(call));
+      else merged.push([trace.start(call), trace.end(call)]);
+    }
+    return merged;
   }
 
   #paintCall(call: number, middle: number, critical: boolean): void {
@@ -86,7 +135,7 @@ export class Bars {
       this.#rect(end - 2, middle, 3, BAR_HEIGHT + 2, this.#colours.running);
     if (this.#trace.has(call, Flag.ERROR)) this.#paintError(end, middle);
     if (critical) this.#rect(start, middle + 8.75, Math.max(1, end - start), 1.5, this.#colours.fg);
-    this.#paintLabel(call, start, end, middle);
+    this.#paintLabel(call, middle);
   }
 
   #paintPhases(call: number, middle: number): void {
@@ -159,21 +208,46 @@ export class Bars {
     pen.fillRect(x + 7.4, middle + 2.6, 1.3, 1.3);
   }
 
-  /** Behind the bar, else before it, else in it. */
-  #paintLabel(call: number, start: number, end: number, middle: number): void {
-    const label = this.#trace.has(call, Flag.RUNNING)
-      ? "running…"
-      : time(this.#trace.duration[call]);
-    const width = this.#pen.measureText(label).width;
+  #paintLabel(call: number, middle: number): void {
+    const running = this.#trace.has(call, Flag.RUNNING);
+    const took = running ? "running…" : time(this.#trace.duration[call]);
+    const label: Label = [[took, this.#colours.fg2], ...this.#beside([call])];
     const gap = this.#trace.has(call, Flag.ERROR) ? MARK_WIDTH : LABEL_GAP;
-    if (end + gap + width < this.#plane.right)
-      this.#text(label, end + gap, middle, "left", this.#colours.fg2);
-    else if (start - LABEL_GAP - width > this.#plane.left) {
-      this.#text(label, start - LABEL_GAP, middle, "right", this.#colours.fg2);
-    } else {
-      const colour = this.#trace.isLeaf(call) ? this.#colours.bg : this.#colours.fg;
-      this.#text(label, Math.max(start, this.#plane.left) + 8, middle, "left", colour);
-    }
+    const within = this.#trace.isLeaf(call) ? this.#colours.bg : this.#colours.fg;
+    this.#place(label, this.#trace.start(call), this.#trace.end(call), middle, gap, within);
+  }
+
+  /** By how much calls are slower or faster than in the baseline, or that they are new. */
+  #beside(calls: readonly number[]): Label {
+    const { comparison } = this.#trace;
+    if (!comparison) return [];
+    const before = comparison.beforeAll(calls);
+    if (before.length === 0) return [["new", this.#colours.infer]];
+    const [now, then] = [total(this.#trace, calls), total(comparison.baseline, before)];
+    const sign = signOf(now, then);
+    return sign === "≈" ? [] : [[deltaText(now, then), this.#colours[toneOf(sign)]]];
+  }
+
+  /** Behind the bar, else before it, else in it. */
+  #place(
+    label: Label,
+    from: number,
+    to: number,
+    middle: number,
+    gap: number,
+    within = this.#colours.fg,
+  ): void {
+    const [start, end] = [this.#plane.x(from), this.#plane.x(to)];
+    const widths = label.map(([text]) => this.#pen.measureText(text).width);
+    const width = widths.reduce((sum, each) => sum + each + LABEL_GAP, -LABEL_GAP);
+    const behind = end + gap + width < this.#plane.right;
+    const ahead = !behind && start - LABEL_GAP - width > this.#plane.left;
+    let x = behind ? end + gap : start - LABEL_GAP - width;
+    if (!behind && !ahead) x = Math.max(start, this.#plane.left) + 8;
+    label.forEach(([text, colour], k) => {
+      this.#text(text, x, middle, "left", behind || ahead ? colour : within);
+      x += widths[k] + LABEL_GAP;
+    });
   }
 
   /** Height and opacity are concurrency, ticks are failures. */
@@ -196,10 +270,13 @@ export class Bars {
     for (const call of row.calls)
       if (this.#trace.has(call, Flag.ERROR)) this.#tick(this.#trace.end(call), middle);
     if (last < 0) return;
-    const label = `${time(totalOf(this.#trace, row))} total`;
-    const x = left + last + LABEL_GAP + 1;
-    if (x + this.#pen.measureText(label).width < this.#plane.right)
-      this.#text(label, x, middle, "left", this.#colours.fg2);
+    let x = left + last + LABEL_GAP + 1;
+    const took = `${time(totalOf(this.#trace, row))} total`;
+    for (const [text, colour] of [[took, this.#colours.fg2] as const, ...this.#beside(row.calls)]) {
+      const { width: wide } = this.#pen.measureText(text);
+      if (x + wide < this.#plane.right) this.#text(text, x, middle, "left", colour);
+      x += wide + LABEL_GAP;
+    }
   }
 
   /** Returns where the strip ends, in pixels; -1 if nothing is in view. */

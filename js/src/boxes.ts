@@ -1,5 +1,6 @@
 /** The boxes of the call graph: a model's name, its calls and own time, its share of the largest. */
 
+import { shortDelta, signOf, toneOf } from "./delta.ts";
 import { setText, svg } from "./dom.ts";
 import { clip, count, counted, time } from "./format.ts";
 import type { Point } from "./layout.ts";
@@ -71,8 +72,15 @@ function leftText({ count: calls, own, models }: ModelNode): string {
   return calls > 1 ? `×${count(calls)} ${time(own)}` : time(own);
 }
 
-function rightText({ errors, device }: ModelNode): string {
+function rightText({ before, errors, device, own }: ModelNode): string {
+  if (before !== undefined)
+    return `${errors ? "⚠ " : ""}${before === null ? "new" : shortDelta(own, before)}`;
   return errors ? `⚠ ${count(errors)}` : device;
+}
+
+function rightClass({ before, errors, own }: ModelNode): string {
+  if (before === undefined) return errors ? "failed" : "";
+  return `tone-${toneOf(before === null ? "new" : signOf(own, before))}`;
 }
 
 function ownPhases({ pre, queue, input, infer, output, post }: PhaseSums): [string, number][] {
@@ -108,7 +116,7 @@ export function updateBox(
   setText(box.left, leftText(node));
   setText(box.right, rightText(node));
   box.element.setAttribute("class", boxClass(node, box.element.classList.contains("selected")));
-  box.right.classList.toggle("failed", node.errors > 0);
+  box.right.setAttribute("class", `second ${rightClass(node)}`);
   box.element.setAttribute("aria-description", describe(node));
   drawShare(box, node, x + PADDING, y + BOX_HEIGHT - 7, (width - 2 * PADDING) / largest);
 }
@@ -120,9 +128,10 @@ function boxClass({ errors, count: calls, kind }: ModelNode, selected: boolean):
     .join(" ");
 }
 
-function describe({ name, count: calls, own, errors }: ModelNode): string {
+function describe({ name, count: calls, own, errors, before }: ModelNode): string {
   const failed = errors ? `, ${counted(errors, "error")}` : "";
-  return `${name}: ${counted(calls, "call")}, own time ${time(own)}${failed}`;
+  const then = typeof before === "number" ? `, before ${time(before)}` : "";
+  return `${name}: ${counted(calls, "call")}, own time ${time(own)}${then}${failed}`;
 }
 
 /** The model's share of the largest own time, by phase. */

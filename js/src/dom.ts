@@ -4,7 +4,7 @@ import { visible } from "./format.ts";
 
 const SVG = "http://www.w3.org/2000/svg";
 const ALLOWED =
-  /^(aria-[a-z]+|class|d|data-[a-z-]+|disabled|fill|for|height|id|max|min|marker-end|markerHeight|markerWidth|orient|placeholder|preserveAspectRatio|refX|refY|role|rx|step|tabindex|text-anchor|title|transform|type|value|viewBox|width|x|y)$/;
+  /^(aria-[a-z]+|class|d|data-[a-z-]+|disabled|fill|for|height|id|max|min|marker-end|markerHeight|markerWidth|orient|placeholder|preserveAspectRatio|refX|refY|role|rx|scope|step|tabindex|text-anchor|title|transform|type|value|viewBox|width|x|y)$/;
 
 type Listener = (event: never) => void;
 export type Child = Node | string | null | undefined | false | readonly Child[];

@@ -337,7 +337,10 @@ export class Frame implements Session {
         this.#announcer,
         `${trace.name(selection.call)}, ${time(trace.duration[selection.call])}`,
       );
-    else setText(this.#announcer, selection ? trace.names[selection.model] : "nothing selected");
+    else if (selection?.kind === "missing") {
+      const name = trace.comparison?.baseline.name(selection.missing[0]) ?? "";
+      setText(this.#announcer, `${name}, missing`);
+    } else setText(this.#announcer, selection ? trace.names[selection.model] : "nothing selected");
   }
 
   #sideBorder(): HTMLElement {

@@ -1,9 +1,10 @@
 /** The inspector: everything about one call, or about all calls of a model or a fold. */
 
 import { batchFacts } from "./batching.ts";
+import { besideBaseline, differences, missingCalls } from "./compared.ts";
 import { h } from "./dom.ts";
 import { count, counted, percent, time } from "./format.ts";
-import type { Selection, Session } from "./session.ts";
+import type { Missing, Selection, Session } from "./session.ts";
 import { sourceLines } from "./source.ts";
 import { distribution, factGrid, TensorList } from "./tensors.ts";
 import type { PhaseSums, Trace } from "./trace.ts";
@@ -31,6 +32,8 @@ const MARGINAL = new Set<keyof PhaseSums>(["pre", "post"]);
 const MARGINAL_SHARE = 0.005;
 /** In the stack a smaller part would be a sliver as wide as the gap beside it. */
 const LEAST_SHARE = 0.004;
+
+type Many = Exclude<Selection, { kind: "call" } | Missing>;
 
 export class Inspector {
   readonly element = h("div", {
@@ -82,6 +85,7 @@ export class Inspector {
     if (!selection) return "nothing";
     const { trace } = this.#session;
     const { batching, errors, logs, notes, run, tensors } = trace.header;
+    if (selection.kind === "missing") return `missing ${selection.key}`;
     if (selection.kind !== "call") {
       const key = selection.kind === "fold" ? selection.key : selection.model;
       return `${selection.kind} ${key}\n${this.#calls(selection).length} ${trace.wall} ${run.state}`;
@@ -104,10 +108,13 @@ export class Inspector {
 
   #content(selection: Selection | null): HTMLElement[] {
     if (!selection) return [h("p", { class: "hint" }, "Select a model or a call.")];
+    const { comparison } = this.#session.trace;
+    if (selection.kind === "missing")
+      return comparison ? missingCalls(comparison.baseline, selection.missing) : [];
     return selection.kind === "call" ? this.#call(selection.call) : this.#many(selection);
   }
 
-  #calls(selection: Exclude<Selection, { kind: "call" }>): readonly number[] {
+  #calls(selection: Many): readonly number[] {
     const { trace } = this.#session;
     if (selection.kind === "fold") return selection.calls;
     return Array.from({ length: trace.n }, (_, call) => call).filter(
@@ -128,6 +135,8 @@ export class Inspector {
       ...(failed ? [error(trace, call, errors[call] ?? "failed", codes[call])] : []),
       // Who looks at a failure asks where first, others what.
       ...(failed ? source : []),
+      ...besideBaseline(trace, [call]),
+      ...differences(trace, call),
       ...(notes[call] ?? []).map((note) => h("p", { class: "note" }, note)),
       ...this.#batch(call),
       this.#tensors.show(call),
@@ -226,11 +235,12 @@ export class Inspector {
     );
   }
 
-  #many(selection: Exclude<Selection, { kind: "call" }>): HTMLElement[] {
+  #many(selection: Many): HTMLElement[] {
     const { trace } = this.#session;
     const calls = this.#calls(selection);
     const model = trace.header.models[selection.model];
     const failed = calls.filter((call) => trace.has(call, Flag.ERROR));
+    const changed = calls.filter((call) => trace.comparison?.changed.has(call));
     const what = selection.kind === "fold" ? "calls to one model from the same caller" : "model";
     const chips: [string, string?][] = [
       [counted(calls.length, "call")],
@@ -244,7 +254,9 @@ export class Inspector {
       h("h3", {}, trace.names[selection.model]),
       chipList(chips),
       ...phases(trace, calls),
+      ...besideBaseline(trace, calls),
       ...latency(trace, slowest),
+      ...(changed.length ? this.#links("Changed calls", changed, calls) : []),
       ...(failed.length ? this.#links("Failed calls", failed, calls) : []),
       ...this.#links("Slowest calls", slowest, calls),
     ];

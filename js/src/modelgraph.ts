@@ -18,6 +18,8 @@ export interface ModelNode {
   first: number;
   /** Number of models that this box stands for. */
   models: number;
+  /** Own time in the baseline; null for a model that is new, absent without a baseline. */
+  before?: number | null;
 }
 
 /** All calls from one model to another. */
@@ -62,10 +64,11 @@ function nodesOf(trace: Trace): ModelNode[] {
   return [...nodes.values()];
 }
 
-function emptyNode({ header, names }: Trace, id: number, first: number): ModelNode {
+function emptyNode({ comparison, header, names }: Trace, id: number, first: number): ModelNode {
   const { device, kind } = header.models[id];
+  const before = comparison ? comparison.ownOf(header.models[id].name) : undefined;
   const counts = { count: 0, errors: 0, own: 0, models: 1 };
-  return { id, name: names[id], device, kind, ...counts, phases: noPhases(), first };
+  return { id, name: names[id], device, kind, ...counts, phases: noPhases(), first, before };
 }
 
 function edgesOf(trace: Trace): ModelEdge[] {
@@ -102,6 +105,7 @@ function gather(nodes: ModelNode[], edges: ModelEdge[], kept: number): ModelGrap
     name: `+${rest.length} models`,
     device: "",
     models: rest.length,
+    before: undefined,
   };
   box.phases = { ...rest[0].phases };
   for (const node of rest.slice(1)) addNode(box, node);

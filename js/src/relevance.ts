@@ -31,6 +31,7 @@ export function relevanceOf(
 /** Whether a row is left aside. */
 export function dims(relevance: Relevance | null, row: Row, open: boolean): boolean {
   if (!relevance) return false;
+  if (row.kind === "missing") return true;
   const bright = relevance.strict && open ? 1 : 3;
   return !row.calls.some((call) => relevance.marks[call] & bright);
 }

@@ -76,6 +76,7 @@ export class RowElements {
     const state = [flags[call], responses[call], trace.duration[call], trace.names[row.model]];
     const tree = [row.calls.length, row.depth, row.position, row.siblings];
     return [
+      row.missing.length,
       ...state,
       ...tree,
       this.#rows?.hasChildren(row),
@@ -93,7 +94,6 @@ export class RowElements {
 
   #fill(element: HTMLElement, row: Row): void {
     const { trace } = this.#session;
-    const [call] = row.calls;
     const branches = this.#rows?.hasChildren(row) ?? false;
     element.setAttribute("aria-level", String(row.depth + 1));
     element.setAttribute("aria-posinset", String(row.position));
@@ -102,7 +102,7 @@ export class RowElements {
     else element.removeAttribute("aria-expanded");
     element.setAttribute(
       "aria-description",
-      row.kind === "call" ? time(trace.duration[call]) : counted(row.calls.length, "call"),
+      this.#description(row),
     );
     const triangle =
       branches &&
@@ -114,17 +114,35 @@ export class RowElements {
     const guides = Array.from({ length: Math.min(row.depth, MOST_GUIDES) }, () =>
       h("span", { class: "guide" }),
     );
-    const name = row.kind === "calls" ? "individual calls" : trace.names[row.model];
+    const name = this.#name(row);
+    const kind = trace.header.models[row.model]?.kind ?? "";
     const names = h("div", { class: "names" }, guides, h("span", { class: "triangle" }, triangle));
     names.append(
       h(
         "span",
-        { class: `name ${row.kind} ${trace.header.models[row.model].kind}`, title: name },
+        { class: `name ${row.kind} ${kind}`, title: name },
         name,
       ),
     );
     names.append(...this.#badges(row));
     element.replaceChildren(names);
+  }
+
+  #name(row: Row): string {
+    const { trace } = this.#session;
+    if (row.kind === "calls") return "individual calls";
+    if (row.kind === "missing") return trace.comparison?.baseline.name(row.missing[0]) ?? "";
+    return trace.names[row.model];
+  }
+
+  #description(row: Row): string {
+    const { trace } = this.#session;
+    if (row.kind === "missing") return `missing, ${counted(row.missing.length, "call")} before`;
+    const [call] = row.calls;
+    if (row.kind !== "call") return counted(row.calls.length, "call");
+    const before = trace.comparison?.before(call) ?? -1;
+    const now = time(trace.duration[call]);
+    return before < 0 ? now : `${now}, before ${time(trace.comparison!.baseline.duration[before])}`;
   }
 
   #badges(row: Row): HTMLElement[] {
@@ -133,17 +151,37 @@ export class RowElements {
     const badges: HTMLElement[] = [];
     const badge = (text: string, kind = ""): number =>
       badges.push(h("span", { class: `badge ${kind}` }, text));
+    if (row.kind === "missing") {
+      const { length } = row.missing;
+      if (length > 1) badges.push(h("span", { class: "count" }, `×${count(length)}`));
+      badge("missing");
+      return badges;
+    }
     if (row.kind !== "call")
       badges.push(h("span", { class: "count" }, `×${count(row.calls.length)}`));
     else if (row.ordinal) badges.push(h("span", { class: "count" }, `#${count(row.ordinal)}`));
     const errors = this.#errors(row);
     if (errors) badge(row.kind === "call" ? "error" : counted(errors, "error"), "error");
+    for (const text of this.#compared(row)) badge(text, "compared");
     if (row.kind !== "call") return badges;
     if (trace.has(call, Flag.CANCELLED)) badge("cancelled");
     if (trace.has(call, Flag.CACHE_HIT)) badge("cached");
     if (trace.has(call, Flag.DECOUPLED)) badge(counted(trace.calls.responses[call], "response"));
     if (trace.header.notes[call]) badge("note");
     return badges;
+  }
+
+  /** What is different about a row's calls since the baseline. */
+  #compared(row: Row): string[] {
+    const { comparison } = this.#session.trace;
+    if (!comparison) return [];
+    const added = row.calls.filter((call) => comparison.before(call) < 0).length;
+    const changed = row.calls.filter((call) => comparison.changed.has(call)).length;
+    const word = (number: number, text: string): string =>
+      row.kind === "call" ? text : `${count(number)} ${text}`;
+    return [added && word(added, "new"), changed && word(changed, "changed")].filter(
+      (text): text is string => typeof text === "string",
+    );
   }
 
   /** The row that a pointer event is about. */
@@ -155,7 +193,7 @@ export class RowElements {
 
 export function isSelected(row: Row, selection: Selection | null): boolean {
   if (!selection) return false;
-  if (selection.kind === "fold") return row.key === selection.key;
+  if (selection.kind === "fold" || selection.kind === "missing") return row.key === selection.key;
   if (selection.kind === "model") return row.model === selection.model;
   return row.kind === "call" && row.calls[0] === selection.call;
 }

@@ -4,13 +4,17 @@ import type { Trace } from "./trace.ts";
 
 /**
  * `call`: one call. `fold`: calls of one model from one caller (or, below another fold, from all its
- * calls). `calls`: the single calls of a fold, beside its aggregated callees.
+ * calls). `calls`: the single calls of a fold, beside its aggregated callees. `missing`: calls that
+ * only the baseline has.
  */
 export interface Row {
-  kind: "call" | "fold" | "calls";
+  kind: "call" | "fold" | "calls" | "missing";
   key: string;
+  /** −1 for calls that are missing. */
   model: number;
   calls: readonly number[];
+  /** Rows of the baseline, where the calls are missing. */
+  missing: readonly number[];
   /** Position of a call within its fold, from 1; 0 outside folds. */
   ordinal: number;
   parent: Row | null;
@@ -34,7 +38,7 @@ export class Rows {
   constructor(trace: Trace, open: Iterable<string> = []) {
     this.trace = trace;
     this.open = new Set(open);
-    this.#top = this.#folded(null, trace.roots, FOLD_FROM);
+    this.#top = this.#withMissing(null, this.#folded(null, trace.roots, FOLD_FROM), null);
     this.rebuild();
   }
 
@@ -58,7 +62,10 @@ export class Rows {
   }
 
   hasChildren(row: Row): boolean {
-    return row.kind !== "call" || !this.trace.isLeaf(row.calls[0]);
+    const { comparison } = this.trace;
+    if (row.kind === "missing")
+      return row.missing.some((call) => !comparison?.baseline.isLeaf(call));
+    return row.kind !== "call" || !this.trace.isLeaf(row.calls[0]) || this.#lacks(row);
   }
 
   isOpen(row: Row): boolean {
@@ -123,14 +130,55 @@ export class Rows {
 
   /** A fold whose calls made no calls: its children are the calls themselves. */
   #isPlainFold(row: Row): boolean {
-    return row.kind === "fold" && row.calls.every((call) => this.trace.isLeaf(call));
+    return (
+      row.kind === "fold" &&
+      row.calls.every((call) => this.trace.isLeaf(call)) &&
+      !this.#lacks(row)
+    );
+  }
+
+  /** Whether calls below this row were made in the baseline only. */
+  #lacks(row: Row): boolean {
+    const { comparison } = this.trace;
+    return !!comparison && comparison.missing(comparison.beforeAll(row.calls)).length > 0;
+  }
+
+  /** The rows below calls, with those between that only the baseline has. */
+  #withMissing(parent: Row | null, rows: Row[], callers: readonly number[] | null): Row[] {
+    const { comparison } = this.trace;
+    const calls = comparison?.missing(callers) ?? [];
+    if (!comparison || calls.length === 0) return rows;
+    const { baseline } = comparison;
+    const at = parent ? `${parent.key}/` : "";
+    for (const [model, group] of byModel(baseline, calls)) {
+      const folded = group.length >= FOLD_FROM;
+      for (const missing of folded ? [group] : group.map((call) => [call])) {
+        const key = folded ? `${at}xm${model}` : `${at}x${missing[0]}`;
+        const row = newRow("missing", parent, key, -1, []);
+        row.missing = missing;
+        const start = baseline.start(missing[0]);
+        const later = rows.findIndex((each) => this.#start(each) > start);
+        rows.splice(later < 0 ? rows.length : later, 0, row);
+      }
+    }
+    return numbered(rows);
+  }
+
+  #start(row: Row): number {
+    if (row.kind !== "missing") return this.trace.start(row.calls[0]);
+    return this.trace.comparison?.baseline.start(row.missing[0]) ?? 0;
   }
 
   #childrenOf(row: Row): Row[] {
-    if (row.kind === "call") return this.#folded(row, this.trace.children(row.calls[0]), FOLD_FROM);
+    const before = this.trace.comparison?.beforeAll(row.calls) ?? [];
+    if (row.kind === "missing") return this.#withMissing(row, [], row.missing);
+    if (row.kind === "call") {
+      const rows = this.#folded(row, this.trace.children(row.calls[0]), FOLD_FROM);
+      return this.#withMissing(row, rows, before);
+    }
     if (row.kind === "calls" || this.#isPlainFold(row)) return this.#singles(row);
     const below = row.calls.flatMap((call) => Array.from(this.trace.children(call)));
-    const rows = this.#folded(row, below, 1);
+    const rows = this.#withMissing(row, this.#folded(row, below, 1), before);
     rows.push(newRow("calls", row, `${row.key}/calls`, row.model, row.calls));
     return numbered(rows);
   }
@@ -185,6 +233,7 @@ function newRow(
     key,
     model,
     calls,
+    missing: [],
     ordinal: 0,
     parent,
     depth,

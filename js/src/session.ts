@@ -6,11 +6,19 @@ import type { Row } from "./rows.ts";
 import type { Colours } from "./theme.ts";
 import type { PhaseSums, Trace } from "./trace.ts";
 
-/** One call, all calls of a model, or the calls of one folded row. */
+/** One call, all calls of a model, the calls of one folded row, or calls that are missing. */
 export type Selection =
   | { kind: "call"; call: number }
   | { kind: "model"; model: number }
-  | { kind: "fold"; key: string; model: number; calls: readonly number[] };
+  | { kind: "fold"; key: string; model: number; calls: readonly number[] }
+  | Missing;
+
+/** Calls that only the baseline has, by their rows there. */
+export interface Missing {
+  kind: "missing";
+  key: string;
+  missing: readonly number[];
+}
 
 /** What the pointer is over: calls in the timeline, or a model in the graph. */
 export type Hover = { call: number } | { model: number };
@@ -41,6 +49,6 @@ export interface Session {
 
 /** The model that is selected, directly or by one of its calls. */
 export function selectedModel(selection: Selection | null, trace: Trace): number | null {
-  if (!selection) return null;
+  if (!selection || selection.kind === "missing") return null;
   return selection.kind === "call" ? trace.calls.model[selection.call] : selection.model;
 }

@@ -1,6 +1,7 @@
 /** The timeline: a tree of rows as virtual elements, their bars on one canvas beside them. */
 
 import { Bars, Plane, ROW_HEIGHT } from "./bars.ts";
+import { total } from "./comparison.ts";
 import { context, h } from "./dom.ts";
 import { count, time } from "./format.ts";
 import { commandOf, type Command } from "./keys.ts";
@@ -14,6 +15,8 @@ import type { Trace } from "./trace.ts";
 const NAMES_WIDTH = 232;
 /** Room for a duration behind the last bar. */
 const LABEL_ROOM = 74;
+/** And for how much it differs from the baseline's. */
+const COMPARED_ROOM = 140;
 const ROWS_AT_FIRST = 24;
 const PAGE = 10;
 const ZOOM_STEP = 0.7;
@@ -58,7 +61,7 @@ export class Timeline {
   draw(trace: Trace): void {
     this.#rows = new Rows(trace, this.#rows?.open);
     if (!this.#touched) this.#rows.openDefault(ROWS_AT_FIRST);
-    this.range.grow(trace.wall);
+    this.range.grow(Math.max(trace.wall, trace.comparison?.baseline.wall ?? 0));
     this.#resized();
   }
 
@@ -125,7 +128,8 @@ export class Timeline {
     const width = this.#tree.clientWidth;
     const left = Math.round(Math.min(NAMES_WIDTH, 0.38 * width));
     this.element.style.setProperty("--names", `${left}px`);
-    return new Plane(this.range, left, Math.max(50, width - left - LABEL_ROOM), width);
+    const room = this.#session.trace.comparison && width > 480 ? COMPARED_ROOM : LABEL_ROOM;
+    return new Plane(this.range, left, Math.max(50, width - left - room), width);
   }
 
   #paint(): void {
@@ -186,10 +190,10 @@ export class Timeline {
 
   #select(row: Row): void {
     this.#cursor = row.key;
-    const { key, model, calls } = row;
-    this.#session.select(
-      row.kind === "call" ? { kind: "call", call: calls[0] } : { kind: "fold", key, model, calls },
-    );
+    const { kind, key, model, calls, missing } = row;
+    if (kind === "call") this.#session.select({ kind, call: calls[0] });
+    else if (kind === "missing") this.#session.select({ kind, key, missing });
+    else this.#session.select({ kind: "fold", key, model, calls });
   }
 
   #toggle(row: Row, show?: boolean): void {
@@ -232,6 +236,7 @@ export class Timeline {
     const x = event.clientX - this.#tree.getBoundingClientRect().left;
     if (!row || x < this.#plane().left) return this.#leave();
     const { trace } = this.#session;
+    if (row.kind === "missing") return this.#hoverMissing(row, event);
     const at = this.#plane().time(x);
     const away = (call: number): number =>
       Math.max(trace.start(call) - at, at - trace.end(call), 0);
@@ -243,6 +248,15 @@ export class Timeline {
       { title, phases: trace.phases([call]), error: trace.header.errors[call] },
       event,
     );
+  }
+
+  #hoverMissing({ missing }: Row, event: PointerEvent): void {
+    const { comparison } = this.#session.trace;
+    if (!comparison) return;
+    const { baseline } = comparison;
+    this.#session.hover(null);
+    const title = `${baseline.name(missing[0])} · in the baseline only  ${time(total(baseline, missing))}`;
+    this.#session.tip({ title, phases: baseline.phases(missing) }, event);
   }
 
   #leave(): void {
@@ -286,7 +300,7 @@ export class Timeline {
       case "zoomAll":
         return this.#zoom(() => this.range.all());
       case "zoomSelected":
-        return row && this.#zoom(() => this.#showCalls(row.calls));
+        return row && this.#zoom(() => this.#showCalls(row));
       case "panLeft":
         return this.#zoom(() => this.range.pan(-PAN_STEP * this.range.width));
       case "panRight":
@@ -316,8 +330,11 @@ export class Timeline {
     else if (row.parent) this.#goTo(row.parent.index);
   }
 
-  #showCalls(calls: readonly number[]): void {
-    const { trace } = this.#session;
+  #showCalls(row: Row): void {
+    const { comparison } = this.#session.trace;
+    const gone = row.kind === "missing" && comparison;
+    const trace = gone ? comparison.baseline : this.#session.trace;
+    const calls = gone ? row.missing : row.calls;
     const from = calls.reduce((least, call) => Math.min(least, trace.start(call)), Infinity);
     const to = calls.reduce((most, call) => Math.max(most, trace.end(call)), 0);
     const room = 0.08 * (to - from);

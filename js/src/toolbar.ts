@@ -88,10 +88,12 @@ export class Toolbar {
       figure(count(models), plural(models, "model")),
     ];
     if (errors) facts.push(figure(count(errors), plural(errors, "error"), "failed"));
+    facts.push(...compared(trace));
     if (shown === "running" || shown === "cancelled")
       facts.push(h("span", { class: shown }, shown));
     if (run.file) facts.push(h("span", { class: "file" }, `from ${run.file}`));
     this.#facts.replaceChildren(...facts);
+    this.element.classList.toggle("compared", trace.comparison !== null);
   }
 
   press(critical: boolean): void {
@@ -126,6 +128,23 @@ export function helpSheet(close: () => void): HTMLElement {
 
 function figure(number: string, noun: string, kind = ""): HTMLElement {
   return h("span", { class: kind }, h("b", {}, number), ` ${noun}`);
+}
+
+/** What the run is compared with, and how many calls are not as they were. */
+function compared({ comparison }: Trace): HTMLElement[] {
+  if (!comparison) return [];
+  const { baseline, changed, newCalls, missingCalls } = comparison;
+  const counts: [number, string][] = [
+    [changed.size, "changed"],
+    [newCalls, "new"],
+    [missingCalls, "missing"],
+  ];
+  const told = counts.filter(([number]) => number > 0);
+  return [
+    h("span", {}, `vs ${time(baseline.wall)} baseline`),
+    ...told.map(([number, what]) => figure(count(number), what)),
+    ...(told.length ? [] : [h("span", {}, "no call changed")]),
+  ];
 }
 
 function plural(number: number, noun: string): string {

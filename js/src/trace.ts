@@ -1,5 +1,6 @@
 /** What the rows mean: who called whom, own time, phases, the critical path. Pure. */
 
+import { Comparison } from "./comparison.ts";
 import { concurrency, type Steps } from "./concurrency.ts";
 import { Flag, PHASES, type Calls, type Header, type Phase, type Store } from "./wire.ts";
 
@@ -31,6 +32,8 @@ export class Trace {
   readonly errors: number;
   /** End of the last call. */
   readonly wall: number;
+  /** The run beside an earlier one, where there is one. */
+  readonly comparison: Comparison | null;
   #store: Store;
   #offsets: Int32Array;
   #below: Int32Array;
@@ -51,6 +54,7 @@ export class Trace {
     this.own = this.duration.map((duration, call) => duration - this.#covered(call));
     this.errors = this.calls.flags.reduce((sum, flags) => sum + (flags & Flag.ERROR ? 1 : 0), 0);
     this.wall = this.duration.reduce((most, _, call) => Math.max(most, this.end(call)), 0);
+    this.comparison = Comparison.of(store);
   }
 
   start(call: number): number {

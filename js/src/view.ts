@@ -51,8 +51,10 @@ export function mount(
 
 function draw(host: HTMLElement, store: Store, known: Known | undefined): Mounted {
   const kernel = known ? new Kernel(known.model) : null;
-  const state = known?.state?.();
-  const frame = new Frame({ store, kernel, state, onSelect: known && selectedIn(known.model) });
+  // A comparison can ask the kernel for the run's tensors; what was looked at was something else.
+  const same = store.baseline ? undefined : known;
+  const state = same?.state?.();
+  const frame = new Frame({ store, kernel, state, onSelect: same && selectedIn(same.model) });
   const dispose = (): void => {
     mounted.delete(host);
     frame.dispose();

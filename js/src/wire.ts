@@ -108,6 +108,15 @@ export interface Run {
   file?: string;
 }
 
+/** In what a call differs from that of the baseline. */
+export interface Change {
+  tensors: [role: "input" | "output", name: string, response: number, words: string][];
+  /** How many tensors are not listed. */
+  more: number;
+  error?: [now: string, before: string];
+  responses?: [now: number, before: number];
+}
+
 export interface Header {
   format: number;
   run: Run;
@@ -124,6 +133,10 @@ export interface Header {
   request_ids: PerRow<string>;
   tensors: PerRow<TensorEntry[]>;
   columns: Record<string, Column>;
+  /** The run that this one is compared with; its columns are in the same buffer. */
+  baseline?: Partial<Header>;
+  changed?: number[];
+  changes?: PerRow<Change>;
   ui: { height?: number };
 }
 
@@ -240,6 +253,9 @@ export class Store {
   n = 0;
   /** Number of the last message taken. */
   seq = 0;
+  /** What this run is compared with, and where each call is in it; −1 for a new one. */
+  baseline: Store | null = null;
+  baselineOf: Int32Array | null = null;
   #calls = emptyCalls(0);
   #responses = new Map<number, number[]>();
 
@@ -257,7 +273,13 @@ export class Store {
     this.n = 0;
     this.#responses.clear();
     this.#take(this.header.columns, buffer);
+    this.#takeBaseline(this.header, buffer);
     this.seq = seq;
+  }
+
+  #takeBaseline({ baseline, columns }: Header, buffer: ArrayBuffer): void {
+    this.baseline = baseline ? Store.of(baseline, buffer) : null;
+    this.baselineOf = columns.baseline ? (column(buffer, columns.baseline) as Int32Array) : null;
   }
 
   /** Take the rows of one message; false when messages before it are missing. */

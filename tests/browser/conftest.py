@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
+from . import axe as axe_core
 from . import chromium
 from .console import Console
 from .lab import Lab
@@ -62,6 +63,17 @@ def lab_of(page: Page, server: LabServer) -> Iterator[Lab]:
         yield lab
     finally:
         lab.shut_down_kernel()
+
+
+@pytest.fixture(scope="package")
+def axe() -> str:
+    """The source of axe-core; where it is not installed the tests are skipped."""
+    if axe_core.FILE.exists():
+        return axe_core.FILE.read_text(encoding="utf-8")
+    reason = "axe-core is not installed; 'make check-view' installs it"
+    if chromium.required():
+        pytest.fail(reason)
+    pytest.skip(reason)
 
 
 @pytest.fixture

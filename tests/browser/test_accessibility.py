@@ -1,38 +1,14 @@
 """Specification of what assistive technology finds: axe-core has nothing to say."""
 
-from pathlib import Path
-
 import pytest
 from views import samples
 
 from blsnb.views import document
 
-from . import chromium
+from .axe import violations
 from .view import View
 
 pytestmark = pytest.mark.browser
-
-AXE = Path(__file__).parents[2] / "js" / "node_modules" / "axe-core" / "axe.min.js"
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
-
-
-@pytest.fixture(scope="module")
-def axe():
-    if not AXE.exists():
-        reason = "axe-core is not installed; 'make check-view' installs it"
-        if chromium.required():
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return AXE.read_text(encoding="utf-8")
-
-
-def violations(page, axe):
-    page.evaluate(axe)
-    found = page.evaluate(
-        "rules => axe.run('.blsnb-run', {runOnly: rules}).then(r => r.violations)",
-        RULES,
-    )
-    return [(each["id"], [node["html"] for node in each["nodes"]]) for each in found]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
+import json
+from xml.etree import ElementTree
+
 import pytest
 
 from blsnb.trace.comparison import compare
 from blsnb.trace.part import part_of
+from blsnb.views import compared_document, compared_wire, wire
 from blsnb.views.compared_facts import own_times
+from blsnb.views.compared_picture import compared_snapshot
 from blsnb.views.compared_rows import compared_rows
 from blsnb.views.compared_tree import compared_tree
 from blsnb.views.delta import MINUS, Delta
 from blsnb.views.format import TIMES
 from blsnb.views.rows import rows
 
+from . import golden_run
 from .samples import batch_run, edited_run, hostile_run, invoice_run
 
 EDITED = compare(edited_run(), invoice_run())
@@ -123,3 +131,83 @@ def test_many_calls_are_a_page_of_text():
 
     assert len(text.splitlines()) <= 202
     assert all(character >= " " for line in text.splitlines() for character in line)
+
+
+def test_the_golden_files_are_what_is_sent_and_shown():
+    """Python and the page read the same ones."""
+    header, buffer = golden_run.compared()
+
+    assert json.loads(golden_run.COMPARED_HEADER.read_text("utf-8")) == header
+    assert golden_run.COMPARED_BUFFER.read_bytes() == buffer
+    assert golden_run.COMPARED_TREE.read_text("utf-8") == compared_tree(EDITED) + "\n"
+    drawn = golden_run.COMPARED_PICTURE.read_text("utf-8")
+    assert drawn == compared_snapshot(EDITED)
+
+
+def test_the_baseline_travels_in_the_same_buffer_without_its_tensors():
+    """Its columns decode to its calls; of each call the page knows which it was."""
+    header, buffer = golden_run.compared()
+    baseline = header["baseline"]
+    before = wire.decode(baseline, buffer)
+
+    assert [span.parent for span in invoice_run().spans] == before["parent"].tolist()
+    assert (
+        list(EDITED.alignment.baseline_of)
+        == wire.decode(header, buffer)["baseline"].tolist()
+    )
+    assert {"tensors", "sources", "logs"}.isdisjoint(baseline)
+
+
+def test_many_changes_are_cut_and_told():
+    """A page has room for some; which calls changed is told of all."""
+    run = batch_run(3000)
+    spans = [dataclasses.replace(span, error="boom") for span in run.spans]
+    broken = dataclasses.replace(run, spans=tuple(spans))
+    header, _ = compared_wire.assemble(compare(broken, run))
+
+    assert len(run.spans) == len(header["changed"])
+    assert 2000 == len(header["changes"])
+
+
+def test_the_picture_is_well_formed_and_short_whatever_the_runs():
+    """Also of ten thousand calls, and where nothing is alike."""
+    for this, before in itertools.permutations(
+        (batch_run(), hostile_run(), invoice_run()), 2
+    ):
+        picture = compared_snapshot(compare(this, before))
+        ElementTree.fromstring(picture)
+        assert len(picture) < 100_000
+
+
+def test_a_comparison_is_html_and_text():
+    """The picture, a table and the text are there without scripts."""
+    bundle = compared_document.compared_mimebundle(EDITED)
+    html = bundle["text/html"]
+
+    assert {"text/html", "text/plain"} == set(bundle)
+    detector = ("text_detector", "1", "7.26 ms", "11.4 ms", f"▼ {MINUS}4.12 ms")
+    assert "".join(f"<td>{cell}</td>" for cell in detector) in html
+    assert "<td>audit</td><td>1</td><td>505 µs</td><td></td><td>new</td>" in html
+    assert "1 of 76,800 differ" in html
+    assert 'alt="invoice_pipeline · request 7f3a, 76.2 ms wall' in html
+    page = compared_document.compared_page(EDITED)
+    assert page.startswith("<!doctype html>")
+    assert "<title>invoice_pipeline · request 7f3a, vs 76.2 ms baseline</title>" in page
+
+
+def test_markup_in_either_run_stays_text():
+    """Names and errors of both are hostile."""
+    for this, before in itertools.permutations((hostile_run(), invoice_run()), 2):
+        still = compared_document.compared_still(compare(this, before))
+        assert "<script>alert" not in still
+        assert "<img src=x" not in still
+
+
+def test_previews_can_be_left_out():
+    """As of a run."""
+    parts = [
+        len(compared_document.compared_html(EDITED, embed_previews=embedded))
+        for embedded in (True, False)
+    ]
+
+    assert parts[0] > parts[1] + 10_000

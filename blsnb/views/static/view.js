@@ -58,9 +58,29 @@ function threeDigits(number) {
   return number.toFixed(size < 9.995 ? 2 : size < 99.95 ? 1 : 0);
 }
 
+// src/delta.ts
+var ALIKE = 0.05;
+function signOf(now, before) {
+  const change = now - before;
+  if (!(Math.abs(change) > ALIKE * before)) return "≈";
+  return change > 0 ? "▲" : "▼";
+}
+function deltaText(now, before) {
+  const sign = signOf(now, before);
+  if (sign === "≈") return sign;
+  return `${sign} ${sign === "▲" ? "+" : "−"}${time(Math.abs(now - before))}`;
+}
+function shortDelta(now, before) {
+  const sign = signOf(now, before);
+  return sign === "≈" ? sign : `${sign} ${time(Math.abs(now - before))}`;
+}
+function toneOf(sign) {
+  return { "▲": "error", "▼": "output", new: "infer", "≈": "fg2" }[sign];
+}
+
 // src/dom.ts
 var SVG = "http://www.w3.org/2000/svg";
-var ALLOWED = /^(aria-[a-z]+|class|d|data-[a-z-]+|disabled|fill|for|height|id|max|min|marker-end|markerHeight|markerWidth|orient|placeholder|preserveAspectRatio|refX|refY|role|rx|step|tabindex|text-anchor|title|transform|type|value|viewBox|width|x|y)$/;
+var ALLOWED = /^(aria-[a-z]+|class|d|data-[a-z-]+|disabled|fill|for|height|id|max|min|marker-end|markerHeight|markerWidth|orient|placeholder|preserveAspectRatio|refX|refY|role|rx|scope|step|tabindex|text-anchor|title|transform|type|value|viewBox|width|x|y)$/;
 function h(tag, attributes = {}, ...children) {
   return filled(document.createElement(tag), attributes, children);
 }
@@ -156,8 +176,14 @@ function leftText({ count: calls, own, models }) {
   if (models > 1) return `${counted(calls, "call")} ${time(own)}`;
   return calls > 1 ? `×${count(calls)} ${time(own)}` : time(own);
 }
-function rightText({ errors, device }) {
-  return errors ? `⚠ ${count(errors)}` : device;
+function rightText({ before, errors: errors2, device, own }) {
+  if (before !== void 0)
+    return `${errors2 ? "⚠ " : ""}${before === null ? "new" : shortDelta(own, before)}`;
+  return errors2 ? `⚠ ${count(errors2)}` : device;
+}
+function rightClass({ before, errors: errors2, own }) {
+  if (before === void 0) return errors2 ? "failed" : "";
+  return `tone-${toneOf(before === null ? "new" : signOf(own, before))}`;
 }
 function ownPhases({ pre, queue, input, infer, output, post }) {
   return [
@@ -168,7 +194,7 @@ function ownPhases({ pre, queue, input, infer, output, post }) {
   ];
 }
 function total(phases2) {
-  return phases2.reduce((sum, [, us]) => sum + us, 0);
+  return phases2.reduce((sum2, [, us]) => sum2 + us, 0);
 }
 function updateBox(box, node, at, width, largest) {
   const [x, y] = [at.x - width / 2, at.y - BOX_HEIGHT / 2];
@@ -183,17 +209,18 @@ function updateBox(box, node, at, width, largest) {
   setText(box.left, leftText(node));
   setText(box.right, rightText(node));
   box.element.setAttribute("class", boxClass(node, box.element.classList.contains("selected")));
-  box.right.classList.toggle("failed", node.errors > 0);
+  box.right.setAttribute("class", `second ${rightClass(node)}`);
   box.element.setAttribute("aria-description", describe(node));
   drawShare(box, node, x + PADDING, y + BOX_HEIGHT - 7, (width - 2 * PADDING) / largest);
 }
-function boxClass({ errors, count: calls, kind }, selected) {
-  const failing = errors / calls > ERROR_SHARE;
+function boxClass({ errors: errors2, count: calls, kind }, selected) {
+  const failing = errors2 / calls > ERROR_SHARE;
   return ["box", failing && "failing", kind === "span" && "span", selected && "selected"].filter(Boolean).join(" ");
 }
-function describe({ name, count: calls, own, errors }) {
-  const failed = errors ? `, ${counted(errors, "error")}` : "";
-  return `${name}: ${counted(calls, "call")}, own time ${time(own)}${failed}`;
+function describe({ name, count: calls, own, errors: errors2, before }) {
+  const failed = errors2 ? `, ${counted(errors2, "error")}` : "";
+  const then = typeof before === "number" ? `, before ${time(before)}` : "";
+  return `${name}: ${counted(calls, "call")}, own time ${time(own)}${then}${failed}`;
 }
 function drawShare(box, node, x, y, scale) {
   let from = x;
@@ -270,9 +297,9 @@ function edgeElement(edge, route, direction, caller, place4) {
     label2 && svg("text", { x: at.x, y: at.y + 3.5, "text-anchor": "middle" }, label2)
   );
 }
-function edgeLabel({ count: calls, streams, responses }) {
+function edgeLabel({ count: calls, streams, responses: responses2 }) {
   const times = calls > 1 ? `×${count(calls)}` : "";
-  return streams ? `${times} ${count(responses)} resp`.trim() : times;
+  return streams ? `${times} ${count(responses2)} resp`.trim() : times;
 }
 function curve({ points, back }, direction) {
   const down = direction === "down";
@@ -340,7 +367,7 @@ function sortByNeighbours(layers, down) {
 }
 function meanSlot(neighbours, otherwise) {
   if (neighbours.length === 0) return otherwise;
-  return neighbours.reduce((sum, vertex) => sum + vertex.slot, 0) / neighbours.length;
+  return neighbours.reduce((sum2, vertex) => sum2 + vertex.slot, 0) / neighbours.length;
 }
 function swapNeighbours(layers) {
   for (const layer of layers) {
@@ -354,25 +381,25 @@ function swapNeighbours(layers) {
   }
 }
 function crossingsOf(left, right) {
-  let sum = 0;
+  let sum2 = 0;
   for (const side of ["up", "down"]) {
-    for (const a of left[side]) for (const b of right[side]) if (a.slot > b.slot) sum++;
+    for (const a of left[side]) for (const b of right[side]) if (a.slot > b.slot) sum2++;
   }
-  return sum;
+  return sum2;
 }
 function crossings(layers) {
-  let sum = 0;
+  let sum2 = 0;
   for (let rank = 0; rank + 1 < layers.length; rank++) {
     const tree = new Int32Array(layers[rank + 1].length + 2);
     const ends = layers[rank].flatMap(
       (vertex) => vertex.down.map((end) => end.slot).sort((a, b) => a - b)
     );
     for (const end of ends.reverse()) {
-      for (let k = end; k > 0; k -= k & -k) sum += tree[k];
+      for (let k = end; k > 0; k -= k & -k) sum2 += tree[k];
       for (let k = end + 1; k < tree.length; k += k & -k) tree[k]++;
     }
   }
-  return sum;
+  return sum2;
 }
 
 // src/layout.ts
@@ -464,17 +491,17 @@ function vertices(nodes, edges, arcs, ranks, half) {
 }
 function tooWide(layer, { direction, available, siblingGap }) {
   const boxes = layer.filter((vertex) => vertex.node >= 0).length;
-  const width = layer.reduce((sum, vertex) => sum + 2 * vertex.half + siblingGap, 0);
+  const width = layer.reduce((sum2, vertex) => sum2 + 2 * vertex.half + siblingGap, 0);
   return direction === "down" && boxes > 3 && width > available;
 }
 function stagger(layer, size) {
-  let row = 0;
+  let row2 = 0;
   for (const vertex of layer) {
     if (vertex.node < 0) continue;
-    vertex.row = row;
+    vertex.row = row2;
     vertex.half = size / 4;
     vertex.tight = true;
-    row = row === 0 ? 1 : 0;
+    row2 = row2 === 0 ? 1 : 0;
   }
 }
 function place2(layers, gap) {
@@ -495,7 +522,7 @@ function place2(layers, gap) {
 }
 function meanAcross(neighbours, otherwise) {
   if (neighbours.length === 0) return otherwise;
-  return neighbours.reduce((sum, vertex) => sum + vertex.across, 0) / neighbours.length;
+  return neighbours.reduce((sum2, vertex) => sum2 + vertex.across, 0) / neighbours.length;
 }
 function weight(vertex, neighbours) {
   return (neighbours.length > 0 ? 1 : 0.01) * (vertex.node < 0 ? 4 : 1);
@@ -524,8 +551,8 @@ function isotonic(layer, wanted, offsets) {
     blocks.push(block);
   });
   let k = 0;
-  for (const { sum, weight: weight2, size } of blocks) {
-    for (let end = k + size; k < end; k++) layer[k].across = sum / weight2 + offsets[k];
+  for (const { sum: sum2, weight: weight2, size } of blocks) {
+    for (let end = k + size; k < end; k++) layer[k].across = sum2 / weight2 + offsets[k];
   }
 }
 function draw(nodes, edges, arcs, layers, paths, zigzag, crossings2, options) {
@@ -575,6 +602,70 @@ function stepsOf(path, bands, zigzag, depth, shift) {
   if (last.row === 1) steps2.push([bands[last.rank].start, last.across + shift]);
   steps2.push([bands[last.rank].start + last.row * (depth + ZIGZAG_GAP), last.across + shift]);
   return steps2;
+}
+
+// src/comparison.ts
+var Comparison = class _Comparison {
+  baseline;
+  /** Calls that both runs have and that answer, or are asked, differently. */
+  changed;
+  #of;
+  #changes;
+  #missing;
+  #own;
+  constructor(baseline, of, changed, changes) {
+    this.baseline = baseline;
+    this.#of = of;
+    this.#changes = changes;
+    this.changed = new Set(changed);
+    this.#missing = new Uint8Array(baseline.n).fill(1);
+    for (const call of of) if (call >= 0) this.#missing[call] = 0;
+  }
+  /** Null for a run that stands alone. */
+  static of(store) {
+    const { baseline, baselineOf, header } = store;
+    if (!baseline || !baselineOf) return null;
+    const of = baselineOf.map((call) => call < baseline.n ? call : -1);
+    return new _Comparison(new Trace(baseline), of, header.changed ?? [], header.changes ?? {});
+  }
+  /** The same call in the baseline; −1 for one that is new. */
+  before(call) {
+    return this.#of[call] ?? -1;
+  }
+  /** The counterparts of calls; those of new ones are left out. */
+  beforeAll(calls) {
+    return calls.map((call) => this.before(call)).filter((call) => call >= 0);
+  }
+  change(call) {
+    return this.#changes[call];
+  }
+  get newCalls() {
+    return this.#of.reduce((sum2, call) => sum2 + (call < 0 ? 1 : 0), 0);
+  }
+  get missingCalls() {
+    return this.#missing.reduce((sum2, each) => sum2 + each, 0);
+  }
+  /** Calls of the baseline that were not made again: from outside, or below these calls of it. */
+  missing(callers) {
+    const below = callers ? callers.flatMap((caller) => Array.from(this.baseline.children(caller))) : this.baseline.roots;
+    return below.filter((call) => this.#missing[call] === 1);
+  }
+  /** The baseline's own time of all calls of a model; null if it has none. */
+  ownOf(name) {
+    if (!this.#own) {
+      const own = /* @__PURE__ */ new Map();
+      const { header, calls, own: times, n } = this.baseline;
+      for (let call = 0; call < n; call++) {
+        const { name: model } = header.models[calls.model[call]];
+        own.set(model, (own.get(model) ?? 0) + times[call]);
+      }
+      this.#own = own;
+    }
+    return this.#own.get(name) ?? null;
+  }
+};
+function total2(trace, calls) {
+  return calls.reduce((sum2, call) => sum2 + trace.duration[call], 0);
 }
 
 // src/concurrency.ts
@@ -714,6 +805,9 @@ var Store = class _Store {
   n = 0;
   /** Number of the last message taken. */
   seq = 0;
+  /** What this run is compared with, and where each call is in it; −1 for a new one. */
+  baseline = null;
+  baselineOf = null;
   #calls = emptyCalls(0);
   #responses = /* @__PURE__ */ new Map();
   /** A store that holds one finished document. */
@@ -729,7 +823,12 @@ var Store = class _Store {
     this.n = 0;
     this.#responses.clear();
     this.#take(this.header.columns, buffer);
+    this.#takeBaseline(this.header, buffer);
     this.seq = seq;
+  }
+  #takeBaseline({ baseline, columns }, buffer) {
+    this.baseline = baseline ? _Store.of(baseline, buffer) : null;
+    this.baselineOf = columns.baseline ? column(buffer, columns.baseline) : null;
   }
   /** Take the rows of one message; false when messages before it are missing. */
   upsert(header, buffer, seq) {
@@ -749,15 +848,15 @@ var Store = class _Store {
     return Object.fromEntries(cut);
   }
   /** When the call's responses were sent, in microseconds after its start. */
-  responses(row) {
-    return this.#responses.get(row) ?? [];
+  responses(row2) {
+    return this.#responses.get(row2) ?? [];
   }
   #take(columns, buffer) {
     if (!columns.parent) return;
     const size = columns.parent[2];
-    const rows = columns.row ? column(buffer, columns.row) : Int32Array.from({ length: size }, (_, row) => row);
+    const rows = columns.row ? column(buffer, columns.row) : Int32Array.from({ length: size }, (_, row2) => row2);
     let length = this.n;
-    for (const row of rows) length = Math.max(length, row + 1);
+    for (const row2 of rows) length = Math.max(length, row2 + 1);
     this.#grow(length);
     for (const [name] of LAYOUT) {
       if (!columns[name]) continue;
@@ -809,6 +908,8 @@ var Trace = class {
   errors;
   /** End of the last call. */
   wall;
+  /** The run beside an earlier one, where there is one. */
+  comparison;
   #store;
   #offsets;
   #below;
@@ -826,8 +927,9 @@ var Trace = class {
     this.roots = this.#rootCalls();
     this.duration = this.#durations();
     this.own = this.duration.map((duration, call) => duration - this.#covered(call));
-    this.errors = this.calls.flags.reduce((sum, flags) => sum + (flags & Flag.ERROR ? 1 : 0), 0);
+    this.errors = this.calls.flags.reduce((sum2, flags) => sum2 + (flags & Flag.ERROR ? 1 : 0), 0);
     this.wall = this.duration.reduce((most, _, call) => Math.max(most, this.end(call)), 0);
+    this.comparison = Comparison.of(store);
   }
   start(call) {
     return this.calls.start_us[call];
@@ -1024,14 +1126,15 @@ function nodesOf(trace) {
   }
   return [...nodes.values()];
 }
-function emptyNode({ header, names }, id, first) {
+function emptyNode({ comparison, header, names }, id, first) {
   const { device, kind } = header.models[id];
+  const before = comparison ? comparison.ownOf(header.models[id].name) : void 0;
   const counts = { count: 0, errors: 0, own: 0, models: 1 };
-  return { id, name: names[id], device, kind, ...counts, phases: noPhases(), first };
+  return { id, name: names[id], device, kind, ...counts, phases: noPhases(), first, before };
 }
 function edgesOf(trace) {
   const edges = /* @__PURE__ */ new Map();
-  const { parent, model, responses } = trace.calls;
+  const { parent, model, responses: responses2 } = trace.calls;
   for (let call = 0; call < trace.n; call++) {
     if (parent[call] < 0) continue;
     const [from, to] = [model[parent[call]], model[call]];
@@ -1043,7 +1146,7 @@ function edgesOf(trace) {
     if (trace.has(call, Flag.ERROR)) edge.errors++;
     if (!trace.has(call, Flag.DECOUPLED)) continue;
     edge.streams++;
-    edge.responses += responses[call];
+    edge.responses += responses2[call];
   }
   return [...edges.values()].sort((a, b) => a.first - b.first);
 }
@@ -1059,7 +1162,8 @@ function gather(nodes, edges, kept) {
     id: OTHERS,
     name: `+${rest.length} models`,
     device: "",
-    models: rest.length
+    models: rest.length,
+    before: void 0
   };
   box.phases = { ...rest[0].phases };
   for (const node of rest.slice(1)) addNode(box, node);
@@ -1374,6 +1478,9 @@ var STATES = {
 function filterOf(text, trace) {
   const wanted = text.trim().toLowerCase();
   if (!wanted) return null;
+  const { comparison } = trace;
+  if (comparison && wanted === "changed") return (call) => comparison.changed.has(call);
+  if (comparison && wanted === "new") return (call) => comparison.before(call) < 0;
   const flag = STATES[wanted];
   if (flag) return (call) => trace.has(call, flag);
   const bound = /^([<>])\s*(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)?$/.exec(wanted);
@@ -1411,6 +1518,107 @@ function apart(trace, call, [execution, , , words, , times]) {
   const before = times > 1 ? `not with ${count(times)} executions before: ` : "";
   const [first = -1] = trace.executed(trace.calls.model[call], execution);
   return { words: before + words, call: first };
+}
+
+// src/compared.ts
+var NAMES = {
+  queue_us: "queue",
+  compute_input_us: "compute input",
+  compute_infer_us: "compute infer",
+  compute_output_us: "compute output"
+};
+function besideBaseline(trace, calls) {
+  const { comparison } = trace;
+  if (!comparison) return [];
+  const before = comparison.beforeAll(calls);
+  const added = calls.length - before.length;
+  const heading = h("h4", {}, "Compared with baseline");
+  if (before.length === 0)
+    return [heading, h("p", { class: "hint" }, "New: the baseline has no such call.")];
+  const { baseline } = comparison;
+  const rows = [row("total", total2(trace, calls), total2(baseline, before))];
+  for (const phase of PHASES) {
+    const name = NAMES[phase];
+    if (name) rows.push(row(name, sum(trace, calls, phase), sum(baseline, before, phase)));
+  }
+  const head = ["", "this", "baseline", "Δ"].map((text) => h("th", { scope: "col" }, text));
+  const table = h(
+    "table",
+    { class: "phases beside" },
+    h("thead", {}, h("tr", {}, head)),
+    h("tbody", {}, rows)
+  );
+  const note = added ? `${count(added)} of these calls are new.` : "";
+  return [heading, table, ...note ? [h("p", { class: "hint" }, note)] : []];
+}
+function differences(trace, call) {
+  const { comparison } = trace;
+  const change = comparison?.change(call);
+  if (!comparison || !change) {
+    const changed = comparison?.changed.has(call) ?? false;
+    return changed ? [h("p", { class: "hint" }, "It differs; how is not in this document.")] : [];
+  }
+  const items = [...errors(change), ...responses(change), ...tensors(change)];
+  const heading = h("h4", {}, "Differences", h("span", {}, count(items.length + change.more)));
+  const more = change.more ? [h("p", { class: "hint" }, `… ${count(change.more)} more`)] : [];
+  return [heading, ...items, ...more];
+}
+function missingCalls(baseline, calls) {
+  const [call] = calls;
+  const many = calls.length > 1 ? ` ×${count(calls.length)}` : "";
+  const rows = [["total", total2(baseline, calls)]];
+  for (const phase of PHASES) {
+    const name = NAMES[phase];
+    if (name) rows.push([name, sum(baseline, calls, phase)]);
+  }
+  const error2 = baseline.header.errors[call];
+  return [
+    h("div", { class: "breadcrumb" }, "in the baseline only"),
+    h("h3", {}, `${baseline.name(call)}${many}`),
+    h("p", { class: "hint" }, "Missing: this run did not make the call again."),
+    h(
+      "table",
+      { class: "phases" },
+      h(
+        "tbody",
+        {},
+        rows.map(([name, us]) => h("tr", {}, h("th", {}, name), h("td", {}, time(us))))
+      )
+    ),
+    ...error2 ? [h("div", { class: "error", role: "note" }, h("div", { class: "code" }, error2))] : []
+  ];
+}
+function row(name, now, before) {
+  const tone = toneOf(signOf(now, before));
+  return h(
+    "tr",
+    {},
+    h("th", { scope: "row" }, name),
+    h("td", {}, time(now)),
+    h("td", {}, time(before)),
+    h("td", { class: `tone-${tone}` }, deltaText(now, before))
+  );
+}
+function sum(trace, calls, phase) {
+  return calls.reduce((us, call) => us + (trace.phase(call, phase) || 0), 0);
+}
+function errors({ error: error2 }) {
+  if (!error2) return [];
+  const [now, before] = error2;
+  return [item("error", now ? `now: ${now}` : "none now", before ? `before: ${before}` : "none before")];
+}
+function responses({ responses: sent }) {
+  return sent ? [item("responses", `${count(sent[0])}, before ${count(sent[1])}`)] : [];
+}
+function tensors(change) {
+  return change.tensors.map(([role, name, response, words]) => {
+    const number = response > 0 ? ` #${response + 1}` : "";
+    return item(`${role === "output" ? "←" : "→"} ${name}${number}`, words);
+  });
+}
+function item(name, ...lines) {
+  const texts2 = lines.map((line) => h("div", {}, line));
+  return h("div", { class: "difference" }, h("b", { class: "code" }, name), texts2);
 }
 
 // src/source.ts
@@ -1646,10 +1854,10 @@ var SliceView = class {
   async #ask(kernel) {
     const question = ++this.#asked;
     const busy = setTimeout(() => this.#say("the kernel is busy"), BUSY_AFTER_MS);
-    const { row, tensor } = this.#source;
+    const { row: row2, tensor } = this.#source;
     try {
       const { mode, index } = this.#state;
-      const answer = await kernel.slice({ row, tensor, mode, index: [...index] });
+      const answer = await kernel.slice({ row: row2, tensor, mode, index: [...index] });
       if (question === this.#asked) this.#answered(answer);
     } catch (error2) {
       if (question === this.#asked) this.#say(error2.message);
@@ -1713,10 +1921,10 @@ var SliceView = class {
     const column2 = Math.floor(
       (event.clientX - box.left - (box.width - wide) / 2) / wide * columns
     );
-    const row = Math.floor((event.clientY - box.top - (box.height - high) / 2) / high * rows);
-    if (row < 0 || column2 < 0 || row >= rows || column2 >= columns) return this.#caption();
-    const level = this.#bytes()[row * columns + column2];
-    const at = [Math.floor(row * of[0] / rows), Math.floor(column2 * of[1] / columns)];
+    const row2 = Math.floor((event.clientY - box.top - (box.height - high) / 2) / high * rows);
+    if (row2 < 0 || column2 < 0 || row2 >= rows || column2 >= columns) return this.#caption();
+    const level = this.#bytes()[row2 * columns + column2];
+    const at = [Math.floor(row2 * of[0] / rows), Math.floor(column2 * of[1] / columns)];
     setText(this.#range, `[${at.join(", ")}] ≈ ${value(valueOf(this.#picture, level))}`);
   }
 };
@@ -1784,18 +1992,18 @@ var TensorList = class {
     }
   }
   #fill(element, call, answer) {
-    const tensors = answer.tensors ?? [];
-    if (tensors.length === 0)
+    const tensors2 = answer.tensors ?? [];
+    if (tensors2.length === 0)
       return element.replaceChildren(
         h("h4", {}, "Tensors"),
         h("p", { class: "hint" }, "None were recorded.")
       );
     const sections = HEADINGS.flatMap(([role, heading]) => {
-      const own = tensors.map((entry, position) => ({ entry, position })).filter(({ entry }) => entry.role === role);
+      const own = tensors2.map((entry, position) => ({ entry, position })).filter(({ entry }) => entry.role === role);
       if (own.length === 0) return [];
       const list = h("div");
       const items = own.map(
-        ({ entry, position }) => this.#item(call, entry, position, answer, tensors)
+        ({ entry, position }) => this.#item(call, entry, position, answer, tensors2)
       );
       this.#list(list, items, LISTED);
       return [h("h4", {}, heading, h("span", {}, count(own.length))), list];
@@ -1812,19 +2020,19 @@ var TensorList = class {
   #item(call, entry, position, answer, all) {
     const key = `${entry.role}/${entry.name}/${entry.response}`;
     const isOpen = () => this.#opened.get(key) ?? entry === this.#openAtFirst(all);
-    const item = h("div", { class: "tensor" });
+    const item2 = h("div", { class: "tensor" });
     const fill = () => {
       const head = this.#head(entry, isOpen(), `${call}/${position}`);
       head.addEventListener("click", () => {
         this.#opened.set(key, !isOpen());
         fill();
-        item.querySelector("button")?.focus();
+        item2.querySelector("button")?.focus();
       });
-      item.replaceChildren(head);
-      if (isOpen()) item.append(this.#detail(call, entry, position, answer));
+      item2.replaceChildren(head);
+      if (isOpen()) item2.append(this.#detail(call, entry, position, answer));
     };
     fill();
-    return item;
+    return item2;
   }
   /** Unless something was opened by hand, what came out: the first output with something to show. */
   #openAtFirst(all) {
@@ -2001,30 +2209,34 @@ var Inspector = class {
   #factsOf(selection) {
     if (!selection) return "nothing";
     const { trace } = this.#session;
-    const { batching, errors, logs, notes, run, tensors } = trace.header;
+    const { batching, errors: errors2, logs, notes, run, tensors: tensors2 } = trace.header;
+    if (selection.kind === "missing") return `missing ${selection.key}`;
     if (selection.kind !== "call") {
       const key = selection.kind === "fold" ? selection.key : selection.model;
       return `${selection.kind} ${key}
 ${this.#calls(selection).length} ${trace.wall} ${run.state}`;
     }
     const { call } = selection;
-    const { batch, flags, responses } = trace.calls;
+    const { batch, flags, responses: responses2 } = trace.calls;
     const facts = [
       flags[call],
       trace.duration[call],
-      responses[call],
-      errors[call],
+      responses2[call],
+      errors2[call],
       logs[call]?.length,
       notes[call],
       batching[call]?.length,
       batch[call],
-      call in tensors
+      call in tensors2
     ];
     return `call ${call}
 ${facts} ${run.state}`;
   }
   #content(selection) {
     if (!selection) return [h("p", { class: "hint" }, "Select a model or a call.")];
+    const { comparison } = this.#session.trace;
+    if (selection.kind === "missing")
+      return comparison ? missingCalls(comparison.baseline, selection.missing) : [];
     return selection.kind === "call" ? this.#call(selection.call) : this.#many(selection);
   }
   #calls(selection) {
@@ -2036,7 +2248,7 @@ ${facts} ${run.state}`;
   }
   #call(call) {
     const { trace } = this.#session;
-    const { errors, codes, notes, logs } = trace.header;
+    const { errors: errors2, codes, notes, logs } = trace.header;
     const source = sourceLines(trace, call);
     const failed = trace.has(call, Flag.ERROR);
     return [
@@ -2044,9 +2256,11 @@ ${facts} ${run.state}`;
       h("h3", {}, trace.name(call)),
       this.#chips(call),
       ...phases(trace, [call]),
-      ...failed ? [error(trace, call, errors[call] ?? "failed", codes[call])] : [],
+      ...failed ? [error(trace, call, errors2[call] ?? "failed", codes[call])] : [],
       // Who looks at a failure asks where first, others what.
       ...failed ? source : [],
+      ...besideBaseline(trace, [call]),
+      ...differences(trace, call),
       ...(notes[call] ?? []).map((note) => h("p", { class: "note" }, note)),
       ...this.#batch(call),
       this.#tensors.show(call),
@@ -2121,7 +2335,7 @@ ${facts} ${run.state}`;
     const { trace } = this.#session;
     const model = trace.calls.model[call];
     const before = trace.calls.model.subarray(0, call);
-    const number = before.reduce((sum, each) => sum + (each === model ? 1 : 0), 1);
+    const number = before.reduce((sum2, each) => sum2 + (each === model ? 1 : 0), 1);
     return `${trace.name(call)} #${count(number)} at ${time(trace.start(call))}`;
   }
   /** What selects a call, with the time that it took. */
@@ -2139,6 +2353,7 @@ ${facts} ${run.state}`;
     const calls = this.#calls(selection);
     const model = trace.header.models[selection.model];
     const failed = calls.filter((call) => trace.has(call, Flag.ERROR));
+    const changed = calls.filter((call) => trace.comparison?.changed.has(call));
     const what = selection.kind === "fold" ? "calls to one model from the same caller" : "model";
     const chips = [
       [counted(calls.length, "call")],
@@ -2152,7 +2367,9 @@ ${facts} ${run.state}`;
       h("h3", {}, trace.names[selection.model]),
       chipList(chips),
       ...phases(trace, calls),
+      ...besideBaseline(trace, calls),
       ...latency(trace, slowest),
+      ...changed.length ? this.#links("Changed calls", changed, calls) : [],
       ...failed.length ? this.#links("Failed calls", failed, calls) : [],
       ...this.#links("Slowest calls", slowest, calls)
     ];
@@ -2176,7 +2393,7 @@ function chipList(chips) {
 }
 function phases(trace, calls) {
   const sums = trace.phases(calls);
-  const whole = Object.values(sums).reduce((sum, us) => sum + us, 0);
+  const whole = Object.values(sums).reduce((sum2, us) => sum2 + us, 0);
   const stack = PARTS.filter(([part]) => sums[part] > LEAST_SHARE * whole).map(
     ([part, colour]) => h("i", { class: `back-${colour}`, style: { flex: `${sums[part] / whole} 1 0` } })
   );
@@ -2215,7 +2432,7 @@ function error(trace, call, text, code) {
 function latency(trace, slowest) {
   const us = slowest.map((call) => trace.duration[call]).reverse();
   const quantile = (share) => time(us[Math.min(us.length - 1, Math.floor(share * us.length))]);
-  const mean = us.reduce((sum, each) => sum + each, 0) / us.length;
+  const mean = us.reduce((sum2, each) => sum2 + each, 0) / us.length;
   const facts = [
     ["p50", quantile(0.5)],
     ["p90", quantile(0.9)],
@@ -2254,7 +2471,7 @@ function logLines(lines) {
 
 // src/session.ts
 function selectedModel(selection, trace) {
-  if (!selection) return null;
+  if (!selection || selection.kind === "missing") return null;
   return selection.kind === "call" ? trace.calls.model[selection.call] : selection.model;
 }
 
@@ -2266,10 +2483,11 @@ function relevanceOf(trace, filter, selection, hover) {
   if (model === null) return null;
   return { marks: spread(trace, (call) => trace.calls.model[call] === model), strict: false };
 }
-function dims(relevance, row, open) {
+function dims(relevance, row2, open) {
   if (!relevance) return false;
+  if (row2.kind === "missing") return true;
   const bright = relevance.strict && open ? 1 : 3;
-  return !row.calls.some((call) => relevance.marks[call] & bright);
+  return !row2.calls.some((call) => relevance.marks[call] & bright);
 }
 function pathTo(trace, selection) {
   if (selection?.kind !== "call") return null;
@@ -2340,7 +2558,7 @@ function splitter(options) {
 }
 
 // src/style.css
-var style_default = '/* Colours: phases and error keep 3:1 to the background and differ for every kind of colour vision. */\n.view {\n  --bg: #ffffff; --bg2: #f6f7f9; --card: #ffffff;\n  --fg: #1c2128; --fg2: #57606a; --fg3: #818b98;\n  --line: #d8dee4; --line2: #eceff2; --shade: #0f172a14; --over: #0f172a0a; --error-bg: #fdf0ee;\n  --accent: #1f6feb; --queue: #c27c00; --input: #4a9bd3; --infer: #1b4f93; --output: #12866a;\n  --error: #b42318; --running: #7a5cc9;\n  color-scheme: light;\n}\n.view[data-theme="dark"] {\n  --bg: #111317; --bg2: #181b20; --card: #1d2127;\n  --fg: #e6e9ed; --fg2: #a3adb8; --fg3: #77818d;\n  --line: #31373f; --line2: #23282e; --shade: #ffffff1a; --over: #ffffff0d; --error-bg: #331a1d;\n  --accent: #6cb0ff; --queue: #f7c948; --input: #a5dbfa; --infer: #4593e0; --output: #3ccf9b;\n  --error: #f2545b; --running: #b79cf5;\n  color-scheme: dark;\n}\n\n:host { all: initial; display: block; }\n.view {\n  --code: var(--jp-code-font-family, ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace);\n  --side: 322px;\n  position: relative; overflow: hidden; container-type: inline-size;\n  border: 1px solid var(--line); border-radius: 8px;\n  background: var(--bg); color: var(--fg); text-align: left;\n  font: 12px/1.4 var(--jp-ui-font-family, system-ui, -apple-system, "Segoe UI", sans-serif);\n  font-variant-numeric: tabular-nums;\n}\n.view *, .view *::before { box-sizing: border-box; }\n.code { font-family: var(--code); font-size: 11px; }\n.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }\n:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }\nh3 { margin: 0; font-size: 14px; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere; }\nh4 { display: flex; justify-content: space-between; gap: 8px; margin: 14px 0 5px; color: var(--fg2); font-size: 11px; font-weight: 600; line-height: 1.3; }\np { margin: 0; }\n\nbutton {\n  min-width: 24px; min-height: 24px; padding: 2px 6px;\n  border: 1px solid var(--line); border-radius: 5px; background: none;\n  color: var(--fg2); font: inherit; font-size: 11px; cursor: pointer;\n}\nbutton:hover { background: var(--over); color: var(--fg); }\nbutton[aria-pressed="true"] { background: var(--shade); color: var(--fg); }\nbutton.quiet { border-color: transparent; }\n\n.back-queue { background: var(--queue); }\n.back-input { background: var(--input); }\n.back-infer { background: var(--infer); }\n.back-child { background: color-mix(in srgb, var(--infer) 28%, transparent); }\n.back-output { background: var(--output); }\n.back-fg3 { background: var(--fg3); }\n.fill-queue { fill: var(--queue); }\n.fill-input { fill: var(--input); }\n.fill-infer { fill: var(--infer); }\n.fill-output { fill: var(--output); }\n.swatch { display: inline-block; flex: none; width: 12px; height: 9px; border-radius: 2px; }\n.swatch.queue { height: 4px; vertical-align: 2px; }\n.swatch.pre, .swatch.post { height: 1px; vertical-align: 4px; }\n\n/* the line above the panes */\n.toolbar { display: flex; align-items: center; gap: 4px 10px; min-height: 37px; padding: 5px 10px; border-bottom: 1px solid var(--line); }\n.state { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--output); }\n.state.error { background: var(--error); }\n.state.running { background: var(--running); }\n.state.cancelled { background: var(--fg3); }\n.toolbar > * { flex: none; }\n.toolbar > .title { flex: 0 1 auto; min-width: 4ch; max-width: 36ch; overflow: hidden; font-weight: 600; text-overflow: ellipsis; white-space: nowrap; }\n.figures { display: flex; gap: 12px; color: var(--fg2); white-space: nowrap; }\n.figures b { color: var(--fg); font-weight: 600; }\n.figures .failed, .figures .failed b { color: var(--error); }\n.figures .running { color: var(--running); }\n.toolbar > .space { flex: 1; }\n.legend { display: flex; gap: 10px; color: var(--fg2); font-size: 11px; white-space: nowrap; }\n.legend span { display: inline-flex; align-items: center; gap: 4px; }\n.legend .swatch { vertical-align: 0; }\n.toolbar > .filter { flex: 0 1 150px; width: 150px; min-width: 90px; min-height: 24px; padding: 2px 7px; border: 1px solid var(--line); border-radius: 5px; background: var(--bg2); color: var(--fg); font: inherit; }\n.filter::placeholder { color: var(--fg2); opacity: 1; }\n\n/* the panes */\n.panes { position: relative; display: grid; grid-template: var(--graph, 200px) minmax(0, 1fr) / minmax(0, 1fr) var(--side); height: var(--height, 500px); }\n.callgraph { grid-area: 1 / 1; position: relative; min-height: 0; overflow: hidden; border-bottom: 1px solid var(--line); background: var(--bg2); }\n.timeline { grid-area: 2 / 1; display: flex; flex-direction: column; min-height: 0; min-width: 0; }\n.inspector { grid-area: 1 / 2 / 3 / 3; min-width: 0; padding: 10px 12px 16px; overflow: auto; border-left: 1px solid var(--line); }\n.splitter { position: relative; z-index: 2; touch-action: none; }\n.splitter.x { grid-area: 1 / 2 / 3 / 3; justify-self: start; width: 7px; margin-left: -3px; cursor: col-resize; }\n.splitter.y { grid-area: 2 / 1; align-self: start; height: 7px; margin-top: -4px; cursor: row-resize; }\n.splitter:hover, .splitter:focus-visible { background: var(--shade); }\n\n/* call graph */\n.callgraph > svg { display: block; width: 100%; height: 100%; cursor: grab; user-select: none; }\n.callgraph > svg:active { cursor: grabbing; }\n.box { cursor: pointer; outline: none; }\n.box .frame { fill: var(--card); stroke: var(--line); }\n.box:hover .frame { stroke: var(--fg3); }\n.box.failing .frame { stroke: var(--error); }\n.box.span .frame { stroke-dasharray: 4 3; }\n.box.selected .frame { stroke: var(--accent); stroke-width: 2.5; }\n.box:focus-visible .frame { stroke: var(--accent); stroke-width: 3; }\n.box .track { fill: var(--line2); }\n.box .name { fill: var(--fg); font-size: 12px; font-weight: 600; }\n.box .second { fill: var(--fg2); font-size: 10.5px; }\n.box .failed { fill: var(--error); font-weight: 600; }\n.box.dim, .edge.dim { opacity: .3; }\n.far .box .second, .far .edge text, .far .edge rect { display: none; }\n.far .box .name { font-size: 14px; }\n.edge path { fill: none; stroke: var(--fg3); stroke-width: 1.25; opacity: .75; marker-end: var(--arrow); }\n.edge.async path { stroke-dasharray: 5 3; }\n.edge.stream path { stroke-width: 2; stroke-dasharray: 1.5 3; stroke-linecap: round; }\n.edge.failing path { stroke: var(--error); }\n.edge.path path { stroke: var(--fg); opacity: 1; }\n.edge.path.failing path { stroke: var(--error); stroke-width: 2; }\n.edge .label { fill: var(--bg2); }\n.edge text { fill: var(--fg2); font-size: 10.5px; }\n.edge.failing text { fill: var(--error); }\n.edges { position: absolute; bottom: 6px; left: 10px; display: flex; gap: 12px; padding: 0 4px; background: var(--bg2); color: var(--fg2); font-size: 10.5px; }\n.edges i { display: inline-block; width: 20px; margin-right: 4px; border-top: 1.5px solid var(--fg2); vertical-align: middle; }\n.edges .async { border-top-style: dashed; }\n.edges .stream { border-top: 2px dotted var(--fg2); }\n.edges .legend { display: none; }\n.edges .legend i { width: 12px; margin: 0; border: 0; }\n.zoom { position: absolute; right: 6px; bottom: 6px; display: flex; gap: 2px; border-radius: 6px; background: var(--bg2); }\n\n/* timeline */\n.strip, .axis { display: block; flex: none; border-bottom: 1px solid var(--line2); }\n.strip { height: 26px; cursor: crosshair; touch-action: none; }\n.axis { height: 20px; }\n.tree { position: relative; flex: 1; min-height: 0; overflow: hidden auto; outline-offset: -2px; }\n.bars { position: sticky; top: 0; left: 0; display: block; pointer-events: none; }\n.rows { position: absolute; inset: 0 0 auto; }\n.row { position: absolute; right: 0; left: 0; display: flex; height: 22px; white-space: nowrap; cursor: default; }\n.row:hover { background: var(--over); }\n.row.selected { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.tree:focus-visible .row.cursor { outline: 1px solid var(--accent); outline-offset: -1px; }\n.row.dim .names { opacity: .45; }\n.names { display: flex; flex: none; align-items: center; width: var(--names, 220px); padding: 0 6px 0 2px; overflow: hidden; }\n.guide { flex: none; align-self: stretch; width: 12px; border-right: 1px solid var(--line2); }\n.triangle { display: grid; flex: none; place-items: center; width: 16px; height: 22px; color: var(--fg2); }\n.triangle svg { width: 8px; height: 8px; }\n.row[aria-expanded="true"] .triangle svg { rotate: 90deg; }\n.names .name { overflow: hidden; text-overflow: ellipsis; }\n.names .calls, .names .span { font-style: italic; }\n.names .calls { color: var(--fg2); }\n.count { flex: none; margin-left: 5px; color: var(--fg2); font-size: 11px; }\n.badge { flex: none; margin-left: 5px; padding: 0 3px; border: 1px solid var(--line); border-radius: 3px; color: var(--fg2); font-size: 10px; line-height: 14px; }\n.badge.error { border-color: var(--error); color: var(--error); }\n\n/* inspector */\n.breadcrumb, .hint { margin-bottom: 2px; color: var(--fg2); font-size: 11px; overflow-wrap: anywhere; }\n.crumb { min-width: 0; text-align: left; min-height: 22px; padding: 0; border: 0; border-radius: 3px; }\n.crumb:hover { background: none; text-decoration: underline; }\n.chips { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 5px; }\n.chip { max-width: 100%; padding: 0 7px; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 10px; color: var(--fg2); font-size: 10.5px; line-height: 17px; }\n.chip.error { border-color: var(--error); color: var(--error); }\n.chip.running { border-color: var(--running); color: var(--running); }\n.stack { display: flex; gap: 1px; height: 10px; margin: 9px 0 6px; overflow: hidden; border-radius: 3px; background: var(--line2); }\n.stack i { min-width: 1px; }\n.phases { width: 100%; border-collapse: collapse; font-size: 11.5px; }\n.phases th, .phases td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; }\n.phases .swatch { margin-right: 6px; }\n.phases td { padding-left: 8px; color: var(--fg2); text-align: right; }\n.phases td:nth-child(2) { color: var(--fg); }\n.phases .absent { color: var(--fg2); font-style: italic; }\n.error:not(.badge, .chip, .state) { margin-top: 8px; padding: 6px 8px; border-left: 3px solid var(--error); border-radius: 0 4px 4px 0; background: var(--error-bg); overflow-wrap: anywhere; white-space: pre-wrap; }\n.chain { margin-bottom: 3px; color: var(--fg2); font-size: 10.5px; }\n.reason { margin: 2px 0; color: var(--fg2); font-size: 11.5px; overflow-wrap: anywhere; }\n.note { margin-top: 8px; padding: 4px 8px; font-size: 11px; border-left: 3px solid var(--queue); background: var(--bg2); overflow-wrap: anywhere; }\n.head { display: grid; grid-template-columns: 14px minmax(0, 1fr) auto; gap: 0 6px; align-items: baseline; width: 100%; padding: 4px 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); text-align: left; }\n.head[aria-expanded="true"] { background: var(--over); }\n.head .name { overflow: hidden; font-weight: 600; text-overflow: ellipsis; }\n.head .arrow, .head .datatype, .head .shape, .head .place { color: var(--fg2); }\n.head .shape { grid-column: 2; }\n.head .place { font-size: 10.5px; text-align: right; }\n.detail { padding: 6px 2px 10px; }\n.facts { display: grid; grid-template-columns: repeat(3, 1fr); gap: 2px 10px; margin-bottom: 6px; font-size: 11px; }\n.facts div { display: flex; justify-content: space-between; gap: 4px; color: var(--fg2); }\n.facts b { color: var(--fg); font-weight: 500; }\n.histogram { display: block; width: 100%; height: 46px; border-radius: 4px; background: var(--bg2); }\n.caption { display: flex; justify-content: space-between; gap: 8px; margin-top: 1px; color: var(--fg2); font-size: 10.5px; }\n.slice { margin-top: 8px; }\n.picture { display: block; width: 100%; border-radius: 4px; background: var(--bg2); image-rendering: pixelated; }\n.segments { display: inline-flex; margin-bottom: 6px; overflow: hidden; border: 1px solid var(--line); border-radius: 5px; }\n.segments button { padding: 0 8px; border: 0; border-radius: 0; }\n.slider { display: grid; grid-template-columns: 46px 1fr auto; gap: 6px; align-items: center; min-height: 22px; color: var(--fg2); font-size: 11px; }\n.slider input { width: 100%; height: 16px; margin: 0; accent-color: var(--accent); }\n.strings, .logs, .source { max-height: 170px; overflow: auto; border: 1px solid var(--line2); border-radius: 4px; }\n.strings > div, .logs > div { display: grid; gap: 6px; padding: 1px 6px; overflow-wrap: anywhere; white-space: pre-wrap; border-top: 1px solid var(--line2); }\n.strings > div { grid-template-columns: 24px minmax(0, 1fr); }\n.logs > div { grid-template-columns: 52px auto minmax(0, 1fr); }\n.strings > div:first-child, .logs > div:first-child { border-top: 0; }\n.number, .level { color: var(--fg2); }\n.logs > .warning { box-shadow: inset 2px 0 var(--queue); }\n.logs .warning .level { color: var(--fg); font-weight: 600; }\n.logs .error .level { color: var(--error); }\n.source > div { display: grid; grid-template-columns: 30px max-content; padding: 0 6px; line-height: 17px; white-space: pre; }\n.source .here { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.link { display: flex; justify-content: space-between; gap: 8px; width: 100%; padding: 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); font-size: 11.5px; }\n.link span:last-child { color: var(--fg2); }\n.more { width: 100%; margin-top: 4px; }\n\n/* over the panes */\n.tip { position: absolute; z-index: 9; top: 0; left: 0; max-width: 300px; padding: 6px 8px; border: 1px solid var(--line); border-radius: 6px; background: var(--card); box-shadow: 0 4px 16px #0003; font-size: 11px; pointer-events: none; overflow-wrap: anywhere; }\n.shares { display: grid; grid-template-columns: auto auto auto; gap: 0 10px; margin-top: 3px; }\n.shares > :not(:nth-child(3n + 1)) { text-align: right; }\n.tip .swatch { margin-right: 5px; }\n.tip .share { color: var(--fg2); }\n.tip .failed { margin-top: 4px; color: var(--error); }\n[hidden] { display: none; }\n.help { position: absolute; z-index: 8; inset: 37px 0 0; padding: 14px 18px; overflow: auto; background: var(--bg); }\n.help:focus { outline: none; }\n.help dl { display: grid; grid-template-columns: auto 1fr; gap: 4px 14px; margin: 8px 0 12px; }\n.help dd { margin: 0; color: var(--fg2); }\n\n@container (max-width: 980px) {\n  .toolbar .legend { display: none; }\n  .edges .legend { display: flex; }\n  .panes { grid-template-columns: minmax(0, 1fr) min(var(--side), 288px); }\n}\n@container (max-width: 700px) {\n  .toolbar { flex-wrap: wrap; }\n  .panes { grid-template: var(--graph, 200px) var(--timeline, 240px) auto / minmax(0, 1fr); height: auto; }\n  .inspector { grid-area: 3 / 1; max-height: 420px; border-top: 1px solid var(--line); border-left: 0; }\n  .splitter.x { display: none; }\n}\n@container (max-width: 520px) {\n  .edges .legend { display: none; }\n}\n@media (prefers-reduced-motion: no-preference) {\n  .state.running { animation: pulse 1.4s ease-in-out infinite; }\n  @keyframes pulse { 50% { opacity: .35; } }\n}\n@media (forced-colors: active) {\n  .row.selected { outline: 2px solid Highlight; }\n  .box .frame { stroke: CanvasText; }\n  .box.selected .frame { stroke: Highlight; }\n}\n';
+var style_default = '/* Colours: phases and error keep 3:1 to the background and differ for every kind of colour vision. */\n.view {\n  --bg: #ffffff; --bg2: #f6f7f9; --card: #ffffff;\n  --fg: #1c2128; --fg2: #57606a; --fg3: #818b98;\n  --line: #d8dee4; --line2: #eceff2; --shade: #0f172a14; --over: #0f172a0a; --error-bg: #fdf0ee;\n  --accent: #1f6feb; --queue: #c27c00; --input: #4a9bd3; --infer: #1b4f93; --output: #12866a;\n  --error: #b42318; --running: #7a5cc9;\n  color-scheme: light;\n}\n.view[data-theme="dark"] {\n  --bg: #111317; --bg2: #181b20; --card: #1d2127;\n  --fg: #e6e9ed; --fg2: #a3adb8; --fg3: #77818d;\n  --line: #31373f; --line2: #23282e; --shade: #ffffff1a; --over: #ffffff0d; --error-bg: #331a1d;\n  --accent: #6cb0ff; --queue: #f7c948; --input: #a5dbfa; --infer: #4593e0; --output: #3ccf9b;\n  --error: #f2545b; --running: #b79cf5;\n  color-scheme: dark;\n}\n\n:host { all: initial; display: block; }\n.view {\n  --code: var(--jp-code-font-family, ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace);\n  --side: 322px;\n  position: relative; overflow: hidden; container-type: inline-size;\n  border: 1px solid var(--line); border-radius: 8px;\n  background: var(--bg); color: var(--fg); text-align: left;\n  font: 12px/1.4 var(--jp-ui-font-family, system-ui, -apple-system, "Segoe UI", sans-serif);\n  font-variant-numeric: tabular-nums;\n}\n.view *, .view *::before { box-sizing: border-box; }\n.code { font-family: var(--code); font-size: 11px; }\n.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }\n:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }\nh3 { margin: 0; font-size: 14px; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere; }\nh4 { display: flex; justify-content: space-between; gap: 8px; margin: 14px 0 5px; color: var(--fg2); font-size: 11px; font-weight: 600; line-height: 1.3; }\np { margin: 0; }\n\nbutton {\n  min-width: 24px; min-height: 24px; padding: 2px 6px;\n  border: 1px solid var(--line); border-radius: 5px; background: none;\n  color: var(--fg2); font: inherit; font-size: 11px; cursor: pointer;\n}\nbutton:hover { background: var(--over); color: var(--fg); }\nbutton[aria-pressed="true"] { background: var(--shade); color: var(--fg); }\nbutton.quiet { border-color: transparent; }\n\n.back-queue { background: var(--queue); }\n.back-input { background: var(--input); }\n.back-infer { background: var(--infer); }\n.back-child { background: color-mix(in srgb, var(--infer) 28%, transparent); }\n.back-output { background: var(--output); }\n.back-fg3 { background: var(--fg3); }\n.fill-queue { fill: var(--queue); }\n.fill-input { fill: var(--input); }\n.fill-infer { fill: var(--infer); }\n.fill-output { fill: var(--output); }\n.swatch { display: inline-block; flex: none; width: 12px; height: 9px; border-radius: 2px; }\n.swatch.queue { height: 4px; vertical-align: 2px; }\n.swatch.pre, .swatch.post { height: 1px; vertical-align: 4px; }\n\n/* the line above the panes */\n.toolbar { display: flex; align-items: center; gap: 4px 10px; min-height: 37px; padding: 5px 10px; border-bottom: 1px solid var(--line); }\n.state { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--output); }\n.state.error { background: var(--error); }\n.state.running { background: var(--running); }\n.state.cancelled { background: var(--fg3); }\n.toolbar > * { flex: none; }\n.toolbar > .title { flex: 0 1 auto; min-width: 4ch; max-width: 36ch; overflow: hidden; font-weight: 600; text-overflow: ellipsis; white-space: nowrap; }\n.figures { display: flex; gap: 12px; color: var(--fg2); white-space: nowrap; }\n.figures b { color: var(--fg); font-weight: 600; }\n.figures .failed, .figures .failed b { color: var(--error); }\n.figures .running { color: var(--running); }\n.toolbar > .space { flex: 1; }\n.legend { display: flex; gap: 10px; color: var(--fg2); font-size: 11px; white-space: nowrap; }\n.legend span { display: inline-flex; align-items: center; gap: 4px; }\n.legend .swatch { vertical-align: 0; }\n.toolbar > .filter { flex: 0 1 150px; width: 150px; min-width: 90px; min-height: 24px; padding: 2px 7px; border: 1px solid var(--line); border-radius: 5px; background: var(--bg2); color: var(--fg); font: inherit; }\n.filter::placeholder { color: var(--fg2); opacity: 1; }\n\n/* the panes */\n.panes { position: relative; display: grid; grid-template: var(--graph, 200px) minmax(0, 1fr) / minmax(0, 1fr) var(--side); height: var(--height, 500px); }\n.callgraph { grid-area: 1 / 1; position: relative; min-height: 0; overflow: hidden; border-bottom: 1px solid var(--line); background: var(--bg2); }\n.timeline { grid-area: 2 / 1; display: flex; flex-direction: column; min-height: 0; min-width: 0; }\n.inspector { grid-area: 1 / 2 / 3 / 3; min-width: 0; padding: 10px 12px 16px; overflow: auto; border-left: 1px solid var(--line); }\n.splitter { position: relative; z-index: 2; touch-action: none; }\n.splitter.x { grid-area: 1 / 2 / 3 / 3; justify-self: start; width: 7px; margin-left: -3px; cursor: col-resize; }\n.splitter.y { grid-area: 2 / 1; align-self: start; height: 7px; margin-top: -4px; cursor: row-resize; }\n.splitter:hover, .splitter:focus-visible { background: var(--shade); }\n\n/* call graph */\n.callgraph > svg { display: block; width: 100%; height: 100%; cursor: grab; user-select: none; }\n.callgraph > svg:active { cursor: grabbing; }\n.box { cursor: pointer; outline: none; }\n.box .frame { fill: var(--card); stroke: var(--line); }\n.box:hover .frame { stroke: var(--fg3); }\n.box.failing .frame { stroke: var(--error); }\n.box.span .frame { stroke-dasharray: 4 3; }\n.box.selected .frame { stroke: var(--accent); stroke-width: 2.5; }\n.box:focus-visible .frame { stroke: var(--accent); stroke-width: 3; }\n.box .track { fill: var(--line2); }\n.box .name { fill: var(--fg); font-size: 12px; font-weight: 600; }\n.box .second { fill: var(--fg2); font-size: 10.5px; }\n.box .failed { fill: var(--error); font-weight: 600; }\n.box.dim, .edge.dim { opacity: .3; }\n.far .box .second, .far .edge text, .far .edge rect { display: none; }\n.far .box .name { font-size: 14px; }\n.edge path { fill: none; stroke: var(--fg3); stroke-width: 1.25; opacity: .75; marker-end: var(--arrow); }\n.edge.async path { stroke-dasharray: 5 3; }\n.edge.stream path { stroke-width: 2; stroke-dasharray: 1.5 3; stroke-linecap: round; }\n.edge.failing path { stroke: var(--error); }\n.edge.path path { stroke: var(--fg); opacity: 1; }\n.edge.path.failing path { stroke: var(--error); stroke-width: 2; }\n.edge .label { fill: var(--bg2); }\n.edge text { fill: var(--fg2); font-size: 10.5px; }\n.edge.failing text { fill: var(--error); }\n.edges { position: absolute; bottom: 6px; left: 10px; display: flex; gap: 12px; padding: 0 4px; background: var(--bg2); color: var(--fg2); font-size: 10.5px; }\n.edges i { display: inline-block; width: 20px; margin-right: 4px; border-top: 1.5px solid var(--fg2); vertical-align: middle; }\n.edges .async { border-top-style: dashed; }\n.edges .stream { border-top: 2px dotted var(--fg2); }\n.edges .legend { display: none; }\n.edges .legend i { width: 12px; margin: 0; border: 0; }\n.zoom { position: absolute; right: 6px; bottom: 6px; display: flex; gap: 2px; border-radius: 6px; background: var(--bg2); }\n\n/* timeline */\n.strip, .axis { display: block; flex: none; border-bottom: 1px solid var(--line2); }\n.strip { height: 26px; cursor: crosshair; touch-action: none; }\n.axis { height: 20px; }\n.tree { position: relative; flex: 1; min-height: 0; overflow: hidden auto; outline-offset: -2px; }\n.bars { position: sticky; top: 0; left: 0; display: block; pointer-events: none; }\n.rows { position: absolute; inset: 0 0 auto; }\n.row { position: absolute; right: 0; left: 0; display: flex; height: 22px; white-space: nowrap; cursor: default; }\n.row:hover { background: var(--over); }\n.row.selected { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.tree:focus-visible .row.cursor { outline: 1px solid var(--accent); outline-offset: -1px; }\n.row.dim .names { opacity: .45; }\n.names { display: flex; flex: none; align-items: center; width: var(--names, 220px); padding: 0 6px 0 2px; overflow: hidden; }\n.guide { flex: none; align-self: stretch; width: 12px; border-right: 1px solid var(--line2); }\n.triangle { display: grid; flex: none; place-items: center; width: 16px; height: 22px; color: var(--fg2); }\n.triangle svg { width: 8px; height: 8px; }\n.row[aria-expanded="true"] .triangle svg { rotate: 90deg; }\n.names .name { overflow: hidden; text-overflow: ellipsis; }\n.names .calls, .names .span { font-style: italic; }\n.names .calls { color: var(--fg2); }\n.count { flex: none; margin-left: 5px; color: var(--fg2); font-size: 11px; }\n.badge { flex: none; margin-left: 5px; padding: 0 3px; border: 1px solid var(--line); border-radius: 3px; color: var(--fg2); font-size: 10px; line-height: 14px; }\n.badge.compared { border-color: var(--infer); color: var(--infer); }\n.name.missing { color: var(--fg2); font-style: italic; }\n.badge.error { border-color: var(--error); color: var(--error); }\n\n/* inspector */\n.breadcrumb, .hint { margin-bottom: 2px; color: var(--fg2); font-size: 11px; overflow-wrap: anywhere; }\n.crumb { min-width: 0; text-align: left; min-height: 22px; padding: 0; border: 0; border-radius: 3px; }\n.crumb:hover { background: none; text-decoration: underline; }\n.chips { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 5px; }\n.chip { max-width: 100%; padding: 0 7px; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 10px; color: var(--fg2); font-size: 10.5px; line-height: 17px; }\n.chip.error { border-color: var(--error); color: var(--error); }\n.chip.running { border-color: var(--running); color: var(--running); }\n.stack { display: flex; gap: 1px; height: 10px; margin: 9px 0 6px; overflow: hidden; border-radius: 3px; background: var(--line2); }\n.stack i { min-width: 1px; }\n.phases { width: 100%; border-collapse: collapse; font-size: 11.5px; }\n.phases th, .phases td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; }\n.phases .swatch { margin-right: 6px; }\n.phases td { padding-left: 8px; color: var(--fg2); text-align: right; }\n.phases td:nth-child(2) { color: var(--fg); }\n.phases .absent { color: var(--fg2); font-style: italic; }\n.error:not(.badge, .chip, .state) { margin-top: 8px; padding: 6px 8px; border-left: 3px solid var(--error); border-radius: 0 4px 4px 0; background: var(--error-bg); overflow-wrap: anywhere; white-space: pre-wrap; }\n.chain { margin-bottom: 3px; color: var(--fg2); font-size: 10.5px; }\n.reason { margin: 2px 0; color: var(--fg2); font-size: 11.5px; overflow-wrap: anywhere; }\n.note { margin-top: 8px; padding: 4px 8px; font-size: 11px; border-left: 3px solid var(--queue); background: var(--bg2); overflow-wrap: anywhere; }\n.head { display: grid; grid-template-columns: 14px minmax(0, 1fr) auto; gap: 0 6px; align-items: baseline; width: 100%; padding: 4px 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); text-align: left; }\n.head[aria-expanded="true"] { background: var(--over); }\n.head .name { overflow: hidden; font-weight: 600; text-overflow: ellipsis; }\n.head .arrow, .head .datatype, .head .shape, .head .place { color: var(--fg2); }\n.head .shape { grid-column: 2; }\n.head .place { font-size: 10.5px; text-align: right; }\n.detail { padding: 6px 2px 10px; }\n.facts { display: grid; grid-template-columns: repeat(3, 1fr); gap: 2px 10px; margin-bottom: 6px; font-size: 11px; }\n.facts div { display: flex; justify-content: space-between; gap: 4px; color: var(--fg2); }\n.facts b { color: var(--fg); font-weight: 500; }\n.histogram { display: block; width: 100%; height: 46px; border-radius: 4px; background: var(--bg2); }\n.caption { display: flex; justify-content: space-between; gap: 8px; margin-top: 1px; color: var(--fg2); font-size: 10.5px; }\n.slice { margin-top: 8px; }\n.picture { display: block; width: 100%; border-radius: 4px; background: var(--bg2); image-rendering: pixelated; }\n.segments { display: inline-flex; margin-bottom: 6px; overflow: hidden; border: 1px solid var(--line); border-radius: 5px; }\n.segments button { padding: 0 8px; border: 0; border-radius: 0; }\n.slider { display: grid; grid-template-columns: 46px 1fr auto; gap: 6px; align-items: center; min-height: 22px; color: var(--fg2); font-size: 11px; }\n.slider input { width: 100%; height: 16px; margin: 0; accent-color: var(--accent); }\n.strings, .logs, .source { max-height: 170px; overflow: auto; border: 1px solid var(--line2); border-radius: 4px; }\n.strings > div, .logs > div { display: grid; gap: 6px; padding: 1px 6px; overflow-wrap: anywhere; white-space: pre-wrap; border-top: 1px solid var(--line2); }\n.strings > div { grid-template-columns: 24px minmax(0, 1fr); }\n.logs > div { grid-template-columns: 52px auto minmax(0, 1fr); }\n.strings > div:first-child, .logs > div:first-child { border-top: 0; }\n.number, .level { color: var(--fg2); }\n.logs > .warning { box-shadow: inset 2px 0 var(--queue); }\n.logs .warning .level { color: var(--fg); font-weight: 600; }\n.logs .error .level { color: var(--error); }\n.source > div { display: grid; grid-template-columns: 30px max-content; padding: 0 6px; line-height: 17px; white-space: pre; }\n.source .here { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.link { display: flex; justify-content: space-between; gap: 8px; width: 100%; padding: 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); font-size: 11.5px; }\n.link span:last-child { color: var(--fg2); }\n.more { width: 100%; margin-top: 4px; }\n\n.box .tone-error { fill: var(--error); font-weight: 600; }\n.box .tone-output { fill: var(--output); font-weight: 600; }\n.box .tone-infer { fill: var(--infer); font-weight: 600; }\n.toolbar.compared .legend { display: none; }\n.toolbar.compared ~ .panes .edges .legend { display: flex; }\n.beside thead th { color: var(--fg2); text-align: right; }\n.beside td { white-space: nowrap; }\n.beside td.tone-error { color: var(--error); font-weight: 600; }\n.beside td.tone-output { color: var(--output); font-weight: 600; }\n.difference { padding: 3px 8px; margin-top: 4px; border-left: 3px solid var(--infer); background: var(--bg2); font-size: 11px; overflow-wrap: anywhere; }\n\n/* over the panes */\n.tip { position: absolute; z-index: 9; top: 0; left: 0; max-width: 300px; padding: 6px 8px; border: 1px solid var(--line); border-radius: 6px; background: var(--card); box-shadow: 0 4px 16px #0003; font-size: 11px; pointer-events: none; overflow-wrap: anywhere; }\n.shares { display: grid; grid-template-columns: auto auto auto; gap: 0 10px; margin-top: 3px; }\n.shares > :not(:nth-child(3n + 1)) { text-align: right; }\n.tip .swatch { margin-right: 5px; }\n.tip .share { color: var(--fg2); }\n.tip .failed { margin-top: 4px; color: var(--error); }\n[hidden] { display: none; }\n.help { position: absolute; z-index: 8; inset: 37px 0 0; padding: 14px 18px; overflow: auto; background: var(--bg); }\n.help:focus { outline: none; }\n.help dl { display: grid; grid-template-columns: auto 1fr; gap: 4px 14px; margin: 8px 0 12px; }\n.help dd { margin: 0; color: var(--fg2); }\n\n@container (max-width: 980px) {\n  .toolbar .legend { display: none; }\n  .edges .legend { display: flex; }\n  .panes { grid-template-columns: minmax(0, 1fr) min(var(--side), 288px); }\n}\n@container (max-width: 700px) {\n  .toolbar { flex-wrap: wrap; }\n  .toolbar > .figures { flex: 0 1 auto; flex-wrap: wrap; gap: 2px 12px; }\n  .panes { grid-template: var(--graph, 200px) var(--timeline, 240px) auto / minmax(0, 1fr); height: auto; }\n  .inspector { grid-area: 3 / 1; max-height: 420px; border-top: 1px solid var(--line); border-left: 0; }\n  .splitter.x { display: none; }\n}\n@container (max-width: 520px) {\n  .panes .edges .legend, .toolbar.compared ~ .panes .edges .legend { display: none; }\n}\n@media (prefers-reduced-motion: no-preference) {\n  .state.running { animation: pulse 1.4s ease-in-out infinite; }\n  @keyframes pulse { 50% { opacity: .35; } }\n}\n@media (forced-colors: active) {\n  .row.selected { outline: 2px solid Highlight; }\n  .box .frame { stroke: CanvasText; }\n  .box.selected .frame { stroke: Highlight; }\n}\n';
 
 // src/theme.ts
 var TOKENS = [
@@ -2412,6 +2630,7 @@ var TINT = 0.28;
 var DIM = 0.4;
 var LABEL_GAP = 6;
 var MARK_WIDTH = 19;
+var [BEFORE_BELOW, BEFORE_HEIGHT] = [8.25, 2.5];
 var NOTCH_SPACE = 3;
 var Plane = class {
   left;
@@ -2446,13 +2665,52 @@ var Bars = class {
     pen.font = `10.5px ${colours.font}`;
     pen.textBaseline = "middle";
   }
-  paint(row, top, { dim, critical }) {
+  paint(row2, top, { dim, critical }) {
     this.#alpha = dim ? DIM : 1;
     this.#pen.globalAlpha = this.#alpha;
     const middle = top + ROW_HEIGHT / 2;
-    if (row.kind === "call") this.#paintCall(row.calls[0], middle, critical);
-    else this.#paintFold(row, middle, critical);
+    if (row2.kind === "missing") this.#paintMissing(row2, middle);
+    else this.#paintBefore(row2, middle);
+    if (row2.kind === "missing") return;
+    if (row2.kind === "call") this.#paintCall(row2.calls[0], middle, critical);
+    else this.#paintFold(row2, middle, critical);
     this.#pen.globalAlpha = 1;
+  }
+  /** The same calls in the baseline: a thin grey bar below. */
+  #paintBefore(row2, middle) {
+    const { comparison } = this.#trace;
+    if (!comparison) return;
+    for (const [from, to] of this.#merged(comparison.baseline, comparison.beforeAll(row2.calls)))
+      this.#span(from, to, middle + BEFORE_BELOW, BEFORE_HEIGHT, this.#colours.fg3);
+  }
+  /** Calls that only the baseline has are hollow. */
+  #paintMissing({ missing }, middle) {
+    const { comparison } = this.#trace;
+    if (!comparison) return;
+    const { baseline } = comparison;
+    const pen = this.#pen;
+    pen.save();
+    pen.strokeStyle = this.#colours.fg3;
+    pen.setLineDash([2, 2]);
+    for (const [from, to] of this.#merged(baseline, missing)) {
+      const [start, end] = [this.#plane.x(from), this.#plane.x(to)];
+      pen.strokeRect(start + 0.5, middle - 4.5, Math.max(2, end - start - 1), 9);
+    }
+    pen.restore();
+    const [first, last] = [missing[0], missing[missing.length - 1]];
+    const label2 = [[time(total2(baseline, missing)), this.#colours.fg2]];
+    this.#place(label2, baseline.start(first), baseline.end(last), middle, LABEL_GAP);
+  }
+  /** Merged intervals of calls, so that ten thousand are no more than there are pixels. */
+  #merged(trace, calls) {
+    const gap = this.#plane.range.width / this.#plane.width;
+    const merged = [];
+    for (const call of [...calls].sort((a, b) => trace.start(a) - trace.start(b))) {
+      const last = merged[merged.length - 1];
+      if (last && trace.start(call) <= last[1] + gap) last[1] = Math.max(last[1], trace.end(call));
+      else merged.push([trace.start(call), trace.end(call)]);
+    }
+    return merged;
   }
   #paintCall(call, middle, critical) {
     const [start, end] = [
@@ -2467,7 +2725,7 @@ var Bars = class {
       this.#rect(end - 2, middle, 3, BAR_HEIGHT + 2, this.#colours.running);
     if (this.#trace.has(call, Flag.ERROR)) this.#paintError(end, middle);
     if (critical) this.#rect(start, middle + 8.75, Math.max(1, end - start), 1.5, this.#colours.fg);
-    this.#paintLabel(call, start, end, middle);
+    this.#paintLabel(call, middle);
   }
   #paintPhases(call, middle) {
     const { queue, input, infer, output, fg3 } = this.#colours;
@@ -2534,24 +2792,42 @@ var Bars = class {
     pen.fillRect(x + 7.4, middle - 2, 1.3, 3.6);
     pen.fillRect(x + 7.4, middle + 2.6, 1.3, 1.3);
   }
-  /** Behind the bar, else before it, else in it. */
-  #paintLabel(call, start, end, middle) {
-    const label2 = this.#trace.has(call, Flag.RUNNING) ? "running…" : time(this.#trace.duration[call]);
-    const width = this.#pen.measureText(label2).width;
+  #paintLabel(call, middle) {
+    const running = this.#trace.has(call, Flag.RUNNING);
+    const took = running ? "running…" : time(this.#trace.duration[call]);
+    const label2 = [[took, this.#colours.fg2], ...this.#beside([call])];
     const gap = this.#trace.has(call, Flag.ERROR) ? MARK_WIDTH : LABEL_GAP;
-    if (end + gap + width < this.#plane.right)
-      this.#text(label2, end + gap, middle, "left", this.#colours.fg2);
-    else if (start - LABEL_GAP - width > this.#plane.left) {
-      this.#text(label2, start - LABEL_GAP, middle, "right", this.#colours.fg2);
-    } else {
-      const colour = this.#trace.isLeaf(call) ? this.#colours.bg : this.#colours.fg;
-      this.#text(label2, Math.max(start, this.#plane.left) + 8, middle, "left", colour);
-    }
+    const within = this.#trace.isLeaf(call) ? this.#colours.bg : this.#colours.fg;
+    this.#place(label2, this.#trace.start(call), this.#trace.end(call), middle, gap, within);
+  }
+  /** By how much calls are slower or faster than in the baseline, or that they are new. */
+  #beside(calls) {
+    const { comparison } = this.#trace;
+    if (!comparison) return [];
+    const before = comparison.beforeAll(calls);
+    if (before.length === 0) return [["new", this.#colours.infer]];
+    const [now, then] = [total2(this.#trace, calls), total2(comparison.baseline, before)];
+    const sign = signOf(now, then);
+    return sign === "≈" ? [] : [[deltaText(now, then), this.#colours[toneOf(sign)]]];
+  }
+  /** Behind the bar, else before it, else in it. */
+  #place(label2, from, to, middle, gap, within = this.#colours.fg) {
+    const [start, end] = [this.#plane.x(from), this.#plane.x(to)];
+    const widths = label2.map(([text]) => this.#pen.measureText(text).width);
+    const width = widths.reduce((sum2, each) => sum2 + each + LABEL_GAP, -LABEL_GAP);
+    const behind = end + gap + width < this.#plane.right;
+    const ahead = !behind && start - LABEL_GAP - width > this.#plane.left;
+    let x = behind ? end + gap : start - LABEL_GAP - width;
+    if (!behind && !ahead) x = Math.max(start, this.#plane.left) + 8;
+    label2.forEach(([text, colour], k) => {
+      this.#text(text, x, middle, "left", behind || ahead ? colour : within);
+      x += widths[k] + LABEL_GAP;
+    });
   }
   /** Height and opacity are concurrency, ticks are failures. */
-  #paintFold(row, middle, critical) {
+  #paintFold(row2, middle, critical) {
     const { range, left, width } = this.#plane;
-    const steps2 = stepsOf2(this.#trace, row);
+    const steps2 = stepsOf2(this.#trace, row2);
     const pixels = Math.ceil(this.#plane.right - left);
     const most = perPixel(steps2, range.from, range.from + pixels / width * range.width, pixels);
     const last = this.#paintStrip(most, steps2.max, middle);
@@ -2564,13 +2840,16 @@ var Bars = class {
         1.5,
         this.#colours.fg
       );
-    for (const call of row.calls)
+    for (const call of row2.calls)
       if (this.#trace.has(call, Flag.ERROR)) this.#tick(this.#trace.end(call), middle);
     if (last < 0) return;
-    const label2 = `${time(totalOf(this.#trace, row))} total`;
-    const x = left + last + LABEL_GAP + 1;
-    if (x + this.#pen.measureText(label2).width < this.#plane.right)
-      this.#text(label2, x, middle, "left", this.#colours.fg2);
+    let x = left + last + LABEL_GAP + 1;
+    const took = `${time(totalOf(this.#trace, row2))} total`;
+    for (const [text, colour] of [[took, this.#colours.fg2], ...this.#beside(row2.calls)]) {
+      const { width: wide } = this.#pen.measureText(text);
+      if (x + wide < this.#plane.right) this.#text(text, x, middle, "left", colour);
+      x += wide + LABEL_GAP;
+    }
   }
   /** Returns where the strip ends, in pixels; -1 if nothing is in view. */
   #paintStrip(most, max, middle) {
@@ -2624,15 +2903,15 @@ var Bars = class {
 };
 var steps = /* @__PURE__ */ new WeakMap();
 var totals = /* @__PURE__ */ new WeakMap();
-function stepsOf2(trace, row) {
-  let known = steps.get(row);
-  if (!known) steps.set(row, known = trace.concurrencyOf(row.calls));
+function stepsOf2(trace, row2) {
+  let known = steps.get(row2);
+  if (!known) steps.set(row2, known = trace.concurrencyOf(row2.calls));
   return known;
 }
-function totalOf(trace, row) {
-  let known = totals.get(row);
+function totalOf(trace, row2) {
+  let known = totals.get(row2);
   if (known === void 0)
-    totals.set(row, known = row.calls.reduce((sum, call) => sum + trace.duration[call], 0));
+    totals.set(row2, known = row2.calls.reduce((sum2, call) => sum2 + trace.duration[call], 0));
   return known;
 }
 
@@ -2668,7 +2947,7 @@ var HELP = [
   ["Shift ← →", "pan"],
   ["n", "next error, unfolding its path"],
   ["c", "critical path"],
-  ["/", "filter: part of a name or device, error, stream, >5ms, <200us"],
+  ["/", "filter: part of a name or device, error, stream, >5ms, <200us; compared: changed, new"],
   ["arrows, Enter in the graph", "to the nearest box, select"],
   ["Ctrl or ⌘ + wheel", "zoom; with Shift pan; alone it scrolls"],
   ["Esc", "clear filter and selection"]
@@ -2751,72 +3030,72 @@ var RowElements = class {
   show(visible2, rows, cursor) {
     this.#rows = rows;
     this.#cursor = cursor;
-    const keys = new Set(visible2.map((row) => row.key));
+    const keys = new Set(visible2.map((row2) => row2.key));
     for (const [key, { element }] of this.#shown) {
       if (keys.has(key)) continue;
       element.remove();
       this.#shown.delete(key);
     }
     let next = this.element.firstElementChild;
-    for (const row of visible2) {
-      const { element } = this.#rowElement(row);
+    for (const row2 of visible2) {
+      const { element } = this.#rowElement(row2);
       if (element === next) next = next.nextElementSibling;
       else this.element.insertBefore(element, next);
     }
     return this.#shown.get(cursor)?.element;
   }
-  #rowElement(row) {
-    let shown = this.#shown.get(row.key);
+  #rowElement(row2) {
+    let shown = this.#shown.get(row2.key);
     if (!shown) {
-      const element2 = h("div", { class: "row", role: "treeitem", id: `${this.#id}-${row.key}` });
-      this.#shown.set(row.key, shown = { element: element2, row, facts: "" });
+      const element2 = h("div", { class: "row", role: "treeitem", id: `${this.#id}-${row2.key}` });
+      this.#shown.set(row2.key, shown = { element: element2, row: row2, facts: "" });
     }
     const { element } = shown;
-    shown.row = row;
-    const facts = this.#facts(row);
-    if (shown.facts !== facts) this.#fill(element, row);
+    shown.row = row2;
+    const facts = this.#facts(row2);
+    if (shown.facts !== facts) this.#fill(element, row2);
     shown.facts = facts;
-    element.style.top = `${row.index * ROW_HEIGHT}px`;
-    const selected = isSelected(row, this.#session.selection);
+    element.style.top = `${row2.index * ROW_HEIGHT}px`;
+    const selected = isSelected(row2, this.#session.selection);
     element.classList.toggle("selected", selected);
-    element.classList.toggle("cursor", row.key === this.#cursor);
-    element.classList.toggle("dim", this.#session.dims(row, this.#rows?.isOpen(row) ?? false));
+    element.classList.toggle("cursor", row2.key === this.#cursor);
+    element.classList.toggle("dim", this.#session.dims(row2, this.#rows?.isOpen(row2) ?? false));
     element.setAttribute("aria-selected", String(selected));
     return shown;
   }
   /** All that the element of a row shows, to see whether it must be filled anew. */
-  #facts(row) {
+  #facts(row2) {
     const { trace } = this.#session;
-    const [call] = row.calls;
-    const { flags, responses } = trace.calls;
-    const state = [flags[call], responses[call], trace.duration[call], trace.names[row.model]];
-    const tree = [row.calls.length, row.depth, row.position, row.siblings];
+    const [call] = row2.calls;
+    const { flags, responses: responses2 } = trace.calls;
+    const state = [flags[call], responses2[call], trace.duration[call], trace.names[row2.model]];
+    const tree = [row2.calls.length, row2.depth, row2.position, row2.siblings];
     return [
+      row2.missing.length,
       ...state,
       ...tree,
-      this.#rows?.hasChildren(row),
-      this.#rows?.isOpen(row),
-      this.#errors(row)
+      this.#rows?.hasChildren(row2),
+      this.#rows?.isOpen(row2),
+      this.#errors(row2)
     ].join();
   }
-  #errors(row) {
-    return row.calls.reduce(
-      (sum, call) => sum + (this.#session.trace.has(call, Flag.ERROR) ? 1 : 0),
+  #errors(row2) {
+    return row2.calls.reduce(
+      (sum2, call) => sum2 + (this.#session.trace.has(call, Flag.ERROR) ? 1 : 0),
       0
     );
   }
-  #fill(element, row) {
+  #fill(element, row2) {
     const { trace } = this.#session;
-    const [call] = row.calls;
-    const branches = this.#rows?.hasChildren(row) ?? false;
-    element.setAttribute("aria-level", String(row.depth + 1));
-    element.setAttribute("aria-posinset", String(row.position));
-    element.setAttribute("aria-setsize", String(row.siblings));
-    if (branches) element.setAttribute("aria-expanded", String(this.#rows?.isOpen(row)));
+    const branches = this.#rows?.hasChildren(row2) ?? false;
+    element.setAttribute("aria-level", String(row2.depth + 1));
+    element.setAttribute("aria-posinset", String(row2.position));
+    element.setAttribute("aria-setsize", String(row2.siblings));
+    if (branches) element.setAttribute("aria-expanded", String(this.#rows?.isOpen(row2)));
     else element.removeAttribute("aria-expanded");
     element.setAttribute(
       "aria-description",
-      row.kind === "call" ? time(trace.duration[call]) : counted(row.calls.length, "call")
+      this.#description(row2)
     );
     const triangle = branches && svg(
       "svg",
@@ -2824,37 +3103,71 @@ var RowElements = class {
       svg("path", { d: "M2 0 L7 4 L2 8z", fill: "currentColor" })
     );
     const guides = Array.from(
-      { length: Math.min(row.depth, MOST_GUIDES) },
+      { length: Math.min(row2.depth, MOST_GUIDES) },
       () => h("span", { class: "guide" })
     );
-    const name = row.kind === "calls" ? "individual calls" : trace.names[row.model];
+    const name = this.#name(row2);
+    const kind = trace.header.models[row2.model]?.kind ?? "";
     const names = h("div", { class: "names" }, guides, h("span", { class: "triangle" }, triangle));
     names.append(
       h(
         "span",
-        { class: `name ${row.kind} ${trace.header.models[row.model].kind}`, title: name },
+        { class: `name ${row2.kind} ${kind}`, title: name },
         name
       )
     );
-    names.append(...this.#badges(row));
+    names.append(...this.#badges(row2));
     element.replaceChildren(names);
   }
-  #badges(row) {
+  #name(row2) {
     const { trace } = this.#session;
-    const [call] = row.calls;
+    if (row2.kind === "calls") return "individual calls";
+    if (row2.kind === "missing") return trace.comparison?.baseline.name(row2.missing[0]) ?? "";
+    return trace.names[row2.model];
+  }
+  #description(row2) {
+    const { trace } = this.#session;
+    if (row2.kind === "missing") return `missing, ${counted(row2.missing.length, "call")} before`;
+    const [call] = row2.calls;
+    if (row2.kind !== "call") return counted(row2.calls.length, "call");
+    const before = trace.comparison?.before(call) ?? -1;
+    const now = time(trace.duration[call]);
+    return before < 0 ? now : `${now}, before ${time(trace.comparison.baseline.duration[before])}`;
+  }
+  #badges(row2) {
+    const { trace } = this.#session;
+    const [call] = row2.calls;
     const badges = [];
     const badge = (text, kind = "") => badges.push(h("span", { class: `badge ${kind}` }, text));
-    if (row.kind !== "call")
-      badges.push(h("span", { class: "count" }, `×${count(row.calls.length)}`));
-    else if (row.ordinal) badges.push(h("span", { class: "count" }, `#${count(row.ordinal)}`));
-    const errors = this.#errors(row);
-    if (errors) badge(row.kind === "call" ? "error" : counted(errors, "error"), "error");
-    if (row.kind !== "call") return badges;
+    if (row2.kind === "missing") {
+      const { length } = row2.missing;
+      if (length > 1) badges.push(h("span", { class: "count" }, `×${count(length)}`));
+      badge("missing");
+      return badges;
+    }
+    if (row2.kind !== "call")
+      badges.push(h("span", { class: "count" }, `×${count(row2.calls.length)}`));
+    else if (row2.ordinal) badges.push(h("span", { class: "count" }, `#${count(row2.ordinal)}`));
+    const errors2 = this.#errors(row2);
+    if (errors2) badge(row2.kind === "call" ? "error" : counted(errors2, "error"), "error");
+    for (const text of this.#compared(row2)) badge(text, "compared");
+    if (row2.kind !== "call") return badges;
     if (trace.has(call, Flag.CANCELLED)) badge("cancelled");
     if (trace.has(call, Flag.CACHE_HIT)) badge("cached");
     if (trace.has(call, Flag.DECOUPLED)) badge(counted(trace.calls.responses[call], "response"));
     if (trace.header.notes[call]) badge("note");
     return badges;
+  }
+  /** What is different about a row's calls since the baseline. */
+  #compared(row2) {
+    const { comparison } = this.#session.trace;
+    if (!comparison) return [];
+    const added = row2.calls.filter((call) => comparison.before(call) < 0).length;
+    const changed = row2.calls.filter((call) => comparison.changed.has(call)).length;
+    const word = (number, text) => row2.kind === "call" ? text : `${count(number)} ${text}`;
+    return [added && word(added, "new"), changed && word(changed, "changed")].filter(
+      (text) => typeof text === "string"
+    );
   }
   /** The row that a pointer event is about. */
   rowAt(event) {
@@ -2862,11 +3175,11 @@ var RowElements = class {
     return [...this.#shown.values()].find((shown) => shown.element === element)?.row;
   }
 };
-function isSelected(row, selection) {
+function isSelected(row2, selection) {
   if (!selection) return false;
-  if (selection.kind === "fold") return row.key === selection.key;
-  if (selection.kind === "model") return row.model === selection.model;
-  return row.kind === "call" && row.calls[0] === selection.call;
+  if (selection.kind === "fold" || selection.kind === "missing") return row2.key === selection.key;
+  if (selection.kind === "model") return row2.model === selection.model;
+  return row2.kind === "call" && row2.calls[0] === selection.call;
 }
 
 // src/rows.ts
@@ -2881,50 +3194,53 @@ var Rows = class {
   constructor(trace, open = []) {
     this.trace = trace;
     this.open = new Set(open);
-    this.#top = this.#folded(null, trace.roots, FOLD_FROM);
+    this.#top = this.#withMissing(null, this.#folded(null, trace.roots, FOLD_FROM), null);
     this.rebuild();
   }
   /** List the rows shown, top to bottom. */
   rebuild() {
     this.list = [];
     const waiting = this.#top.toReversed();
-    for (let row = waiting.pop(); row; row = waiting.pop()) {
-      row.index = this.list.length;
-      this.list.push(row);
-      if (!this.open.has(row.key)) continue;
-      for (const child of this.children(row).toReversed()) waiting.push(child);
+    for (let row2 = waiting.pop(); row2; row2 = waiting.pop()) {
+      row2.index = this.list.length;
+      this.list.push(row2);
+      if (!this.open.has(row2.key)) continue;
+      for (const child of this.children(row2).toReversed()) waiting.push(child);
     }
   }
   /** Show or hide the row's children. */
-  toggle(row, show = !this.open.has(row.key)) {
-    if (show) this.open.add(row.key);
-    else this.open.delete(row.key);
+  toggle(row2, show = !this.open.has(row2.key)) {
+    if (show) this.open.add(row2.key);
+    else this.open.delete(row2.key);
     this.rebuild();
   }
-  hasChildren(row) {
-    return row.kind !== "call" || !this.trace.isLeaf(row.calls[0]);
+  hasChildren(row2) {
+    const { comparison } = this.trace;
+    if (row2.kind === "missing")
+      return row2.missing.some((call) => !comparison?.baseline.isLeaf(call));
+    return row2.kind !== "call" || !this.trace.isLeaf(row2.calls[0]) || this.#lacks(row2);
   }
-  isOpen(row) {
-    return this.open.has(row.key) && this.hasChildren(row);
+  isOpen(row2) {
+    return this.open.has(row2.key) && this.hasChildren(row2);
   }
-  children(row) {
-    let rows = this.#children.get(row);
-    if (!rows) this.#children.set(row, rows = this.#childrenOf(row));
+  children(row2) {
+    let rows = this.#children.get(row2);
+    if (!rows) this.#children.set(row2, rows = this.#childrenOf(row2));
     return rows;
   }
   find(key) {
-    return this.list.find((row) => row.key === key);
+    return this.list.find((row2) => row2.key === key);
   }
   /** Unfold level by level while the view is not full; single calls of folds stay hidden. */
   openDefault(atMost) {
     this.open.clear();
     const waiting = [...this.#top];
     let shown = waiting.length;
-    for (let row = waiting.shift(); row; row = waiting.shift()) {
-      if (!this.hasChildren(row) || row.kind === "calls" || this.#isPlainFold(row)) continue;
-      const children = this.children(row);
+    for (let row2 = waiting.shift(); row2; row2 = waiting.shift()) {
+      if (!this.hasChildren(row2) || row2.kind === "calls" || this.#isPlainFold(row2)) continue;
+      const children = this.children(row2);
       if (shown + children.length > atMost && shown > 1) continue;
-      this.open.add(row.key);
+      this.open.add(row2.key);
       shown += children.length;
       waiting.push(...children);
     }
@@ -2945,36 +3261,70 @@ var Rows = class {
   }
   /** The row of one call among these, unfolding the folds on the way. */
   #descend(rows, call) {
-    const single = rows.find((row) => row.kind === "call" && row.calls[0] === call);
+    const single = rows.find((row2) => row2.kind === "call" && row2.calls[0] === call);
     if (single) return single;
     const fold = rows.find(
-      (row) => row.kind !== "call" && row.model === this.trace.calls.model[call]
+      (row2) => row2.kind !== "call" && row2.model === this.trace.calls.model[call]
     );
     if (!fold) return null;
     this.open.add(fold.key);
     const within = this.children(fold);
-    const calls = within.find((row) => row.kind === "calls");
-    if (!calls) return within.find((row) => row.calls[0] === call) ?? null;
+    const calls = within.find((row2) => row2.kind === "calls");
+    if (!calls) return within.find((row2) => row2.calls[0] === call) ?? null;
     this.open.add(calls.key);
-    return this.children(calls).find((row) => row.calls[0] === call) ?? null;
+    return this.children(calls).find((row2) => row2.calls[0] === call) ?? null;
   }
   /** A fold whose calls made no calls: its children are the calls themselves. */
-  #isPlainFold(row) {
-    return row.kind === "fold" && row.calls.every((call) => this.trace.isLeaf(call));
+  #isPlainFold(row2) {
+    return row2.kind === "fold" && row2.calls.every((call) => this.trace.isLeaf(call)) && !this.#lacks(row2);
   }
-  #childrenOf(row) {
-    if (row.kind === "call") return this.#folded(row, this.trace.children(row.calls[0]), FOLD_FROM);
-    if (row.kind === "calls" || this.#isPlainFold(row)) return this.#singles(row);
-    const below = row.calls.flatMap((call) => Array.from(this.trace.children(call)));
-    const rows = this.#folded(row, below, 1);
-    rows.push(newRow("calls", row, `${row.key}/calls`, row.model, row.calls));
+  /** Whether calls below this row were made in the baseline only. */
+  #lacks(row2) {
+    const { comparison } = this.trace;
+    return !!comparison && comparison.missing(comparison.beforeAll(row2.calls)).length > 0;
+  }
+  /** The rows below calls, with those between that only the baseline has. */
+  #withMissing(parent, rows, callers) {
+    const { comparison } = this.trace;
+    const calls = comparison?.missing(callers) ?? [];
+    if (!comparison || calls.length === 0) return rows;
+    const { baseline } = comparison;
+    const at = parent ? `${parent.key}/` : "";
+    for (const [model, group] of byModel(baseline, calls)) {
+      const folded = group.length >= FOLD_FROM;
+      for (const missing of folded ? [group] : group.map((call) => [call])) {
+        const key = folded ? `${at}xm${model}` : `${at}x${missing[0]}`;
+        const row2 = newRow("missing", parent, key, -1, []);
+        row2.missing = missing;
+        const start = baseline.start(missing[0]);
+        const later = rows.findIndex((each) => this.#start(each) > start);
+        rows.splice(later < 0 ? rows.length : later, 0, row2);
+      }
+    }
+    return numbered(rows);
+  }
+  #start(row2) {
+    if (row2.kind !== "missing") return this.trace.start(row2.calls[0]);
+    return this.trace.comparison?.baseline.start(row2.missing[0]) ?? 0;
+  }
+  #childrenOf(row2) {
+    const before = this.trace.comparison?.beforeAll(row2.calls) ?? [];
+    if (row2.kind === "missing") return this.#withMissing(row2, [], row2.missing);
+    if (row2.kind === "call") {
+      const rows2 = this.#folded(row2, this.trace.children(row2.calls[0]), FOLD_FROM);
+      return this.#withMissing(row2, rows2, before);
+    }
+    if (row2.kind === "calls" || this.#isPlainFold(row2)) return this.#singles(row2);
+    const below = row2.calls.flatMap((call) => Array.from(this.trace.children(call)));
+    const rows = this.#withMissing(row2, this.#folded(row2, below, 1), before);
+    rows.push(newRow("calls", row2, `${row2.key}/calls`, row2.model, row2.calls));
     return numbered(rows);
   }
   #singles(fold) {
     const rows = fold.calls.map((call, k) => {
-      const row = newRow("call", fold, `${fold.key}/${call}`, fold.model, [call]);
-      row.ordinal = k + 1;
-      return row;
+      const row2 = newRow("call", fold, `${fold.key}/${call}`, fold.model, [call]);
+      row2.ordinal = k + 1;
+      return row2;
     });
     return numbered(rows);
   }
@@ -3011,6 +3361,7 @@ function newRow(kind, parent, key, model, calls) {
     key,
     model,
     calls,
+    missing: [],
     ordinal: 0,
     parent,
     depth,
@@ -3020,9 +3371,9 @@ function newRow(kind, parent, key, model, calls) {
   };
 }
 function numbered(rows) {
-  rows.forEach((row, k) => {
-    row.position = k + 1;
-    row.siblings = rows.length;
+  rows.forEach((row2, k) => {
+    row2.position = k + 1;
+    row2.siblings = rows.length;
   });
   return rows;
 }
@@ -3136,6 +3487,7 @@ function label(pen, { font, fg2 }, text, middle) {
 // src/timeline.ts
 var NAMES_WIDTH = 232;
 var LABEL_ROOM = 74;
+var COMPARED_ROOM = 140;
 var ROWS_AT_FIRST = 24;
 var PAGE = 10;
 var ZOOM_STEP = 0.7;
@@ -3177,22 +3529,22 @@ var Timeline = class {
   draw(trace) {
     this.#rows = new Rows(trace, this.#rows?.open);
     if (!this.#touched) this.#rows.openDefault(ROWS_AT_FIRST);
-    this.range.grow(trace.wall);
+    this.range.grow(Math.max(trace.wall, trace.comparison?.baseline.wall ?? 0));
     this.#resized();
   }
   /** Follow the selection: scroll to its row, if asked by unfolding the path to it. */
   mark(reveal) {
     const { selection } = this.#session;
     if (!this.#rows || !selection) return this.repaint();
-    let row;
+    let row2;
     if (selection.kind === "call" && reveal) {
-      row = this.#rows.reveal(selection.call);
+      row2 = this.#rows.reveal(selection.call);
       this.#touched = true;
       this.#resized();
-    } else row = this.#rows.list.find((each) => isSelected(each, selection));
-    if (row && reveal) {
-      this.#cursor = row.key;
-      this.#scrollTo(row, true);
+    } else row2 = this.#rows.list.find((each) => isSelected(each, selection));
+    if (row2 && reveal) {
+      this.#cursor = row2.key;
+      this.#scrollTo(row2, true);
     }
     this.repaint();
   }
@@ -3234,7 +3586,8 @@ var Timeline = class {
     const width = this.#tree.clientWidth;
     const left = Math.round(Math.min(NAMES_WIDTH, 0.38 * width));
     this.element.style.setProperty("--names", `${left}px`);
-    return new Plane(this.range, left, Math.max(50, width - left - LABEL_ROOM), width);
+    const room = this.#session.trace.comparison && width > 480 ? COMPARED_ROOM : LABEL_ROOM;
+    return new Plane(this.range, left, Math.max(50, width - left - room), width);
   }
   #paint() {
     const { trace, colours, showsCritical } = this.#session;
@@ -3257,10 +3610,10 @@ var Timeline = class {
     pen.rect(plane.left - 1, 0, plane.right, height);
     pen.clip();
     const bars = new Bars(trace, pen, plane, colours);
-    for (const row of visible2) {
-      const critical = showsCritical && row.calls.some((call) => trace.critical.has(call));
-      bars.paint(row, row.index * ROW_HEIGHT - top, {
-        dim: this.#session.dims(row, rows.isOpen(row)),
+    for (const row2 of visible2) {
+      const critical = showsCritical && row2.calls.some((call) => trace.critical.has(call));
+      bars.paint(row2, row2.index * ROW_HEIGHT - top, {
+        dim: this.#session.dims(row2, rows.isOpen(row2)),
         critical
       });
     }
@@ -3280,30 +3633,30 @@ var Timeline = class {
     tree.addEventListener("pointerleave", () => this.#leave());
   }
   #click(event) {
-    const row = this.#elements.rowAt(event);
-    if (!row || !this.#rows) return;
+    const row2 = this.#elements.rowAt(event);
+    if (!row2 || !this.#rows) return;
     this.range.following = false;
-    this.#cursor = row.key;
+    this.#cursor = row2.key;
     const onTriangle = event.target.closest(".triangle") !== null;
-    if (onTriangle && this.#rows.hasChildren(row)) this.#toggle(row);
-    else this.#select(row);
+    if (onTriangle && this.#rows.hasChildren(row2)) this.#toggle(row2);
+    else this.#select(row2);
   }
-  #select(row) {
-    this.#cursor = row.key;
-    const { key, model, calls } = row;
-    this.#session.select(
-      row.kind === "call" ? { kind: "call", call: calls[0] } : { kind: "fold", key, model, calls }
-    );
+  #select(row2) {
+    this.#cursor = row2.key;
+    const { kind, key, model, calls, missing } = row2;
+    if (kind === "call") this.#session.select({ kind, call: calls[0] });
+    else if (kind === "missing") this.#session.select({ kind, key, missing });
+    else this.#session.select({ kind: "fold", key, model, calls });
   }
-  #toggle(row, show) {
+  #toggle(row2, show) {
     this.#touched = true;
     this.range.following = false;
-    this.#rows?.toggle(row, show);
+    this.#rows?.toggle(row2, show);
     this.#resized();
   }
   /** Bring a row into view: just so while stepping, with its surroundings after a jump. */
-  #scrollTo(row, jump = false) {
-    const top = row.index * ROW_HEIGHT;
+  #scrollTo(row2, jump = false) {
+    const top = row2.index * ROW_HEIGHT;
     const { clientHeight, scrollTop } = this.#tree;
     const bottom = top + ROW_HEIGHT - clientHeight;
     if (top >= scrollTop && bottom <= scrollTop) return;
@@ -3327,20 +3680,29 @@ var Timeline = class {
   }
   /** Over a fold, the call nearest to the pointer is meant. */
   #hover(event) {
-    const row = this.#elements.rowAt(event);
+    const row2 = this.#elements.rowAt(event);
     const x = event.clientX - this.#tree.getBoundingClientRect().left;
-    if (!row || x < this.#plane().left) return this.#leave();
+    if (!row2 || x < this.#plane().left) return this.#leave();
     const { trace } = this.#session;
+    if (row2.kind === "missing") return this.#hoverMissing(row2, event);
     const at = this.#plane().time(x);
     const away = (call2) => Math.max(trace.start(call2) - at, at - trace.end(call2), 0);
-    const call = row.calls.reduce((best, each) => away(each) < away(best) ? each : best);
+    const call = row2.calls.reduce((best, each) => away(each) < away(best) ? each : best);
     this.#session.hover({ call });
-    const among = row.kind === "call" ? "" : ` · 1 of ${count(row.calls.length)}`;
+    const among = row2.kind === "call" ? "" : ` · 1 of ${count(row2.calls.length)}`;
     const title = `${trace.name(call)}${among}  ${time(trace.duration[call])}`;
     this.#session.tip(
       { title, phases: trace.phases([call]), error: trace.header.errors[call] },
       event
     );
+  }
+  #hoverMissing({ missing }, event) {
+    const { comparison } = this.#session.trace;
+    if (!comparison) return;
+    const { baseline } = comparison;
+    this.#session.hover(null);
+    const title = `${baseline.name(missing[0])} · in the baseline only  ${time(total2(baseline, missing))}`;
+    this.#session.tip({ title, phases: baseline.phases(missing) }, event);
   }
   #leave() {
     this.#session.hover(null);
@@ -3355,8 +3717,8 @@ var Timeline = class {
   }
   #obey(command) {
     const list = this.#rows?.list ?? [];
-    const at = list.findIndex((row2) => row2.key === this.#cursor);
-    const row = list[at];
+    const at = list.findIndex((row3) => row3.key === this.#cursor);
+    const row2 = list[at];
     switch (command) {
       case "down":
         return this.#goTo(at + 1);
@@ -3371,9 +3733,9 @@ var Timeline = class {
       case "pageUp":
         return this.#goTo(at - PAGE);
       case "unfold":
-        return row && this.#unfold(row);
+        return row2 && this.#unfold(row2);
       case "fold":
-        return row && this.#fold(row);
+        return row2 && this.#fold(row2);
       case "zoomIn":
         return this.#zoom(() => this.range.zoom(ZOOM_STEP));
       case "zoomOut":
@@ -3381,7 +3743,7 @@ var Timeline = class {
       case "zoomAll":
         return this.#zoom(() => this.range.all());
       case "zoomSelected":
-        return row && this.#zoom(() => this.#showCalls(row.calls));
+        return row2 && this.#zoom(() => this.#showCalls(row2));
       case "panLeft":
         return this.#zoom(() => this.range.pan(-PAN_STEP * this.range.width));
       case "panRight":
@@ -3394,21 +3756,24 @@ var Timeline = class {
     const list = this.#rows?.list ?? [];
     if (list.length === 0) return;
     this.range.following = false;
-    const row = list[Math.max(0, Math.min(list.length - 1, index))];
-    this.#scrollTo(row);
-    this.#select(row);
+    const row2 = list[Math.max(0, Math.min(list.length - 1, index))];
+    this.#scrollTo(row2);
+    this.#select(row2);
   }
-  #unfold(row) {
-    if (!this.#rows?.hasChildren(row)) return;
-    if (this.#rows.isOpen(row)) this.#goTo(row.index + 1);
-    else this.#toggle(row, true);
+  #unfold(row2) {
+    if (!this.#rows?.hasChildren(row2)) return;
+    if (this.#rows.isOpen(row2)) this.#goTo(row2.index + 1);
+    else this.#toggle(row2, true);
   }
-  #fold(row) {
-    if (this.#rows?.isOpen(row)) this.#toggle(row, false);
-    else if (row.parent) this.#goTo(row.parent.index);
+  #fold(row2) {
+    if (this.#rows?.isOpen(row2)) this.#toggle(row2, false);
+    else if (row2.parent) this.#goTo(row2.parent.index);
   }
-  #showCalls(calls) {
-    const { trace } = this.#session;
+  #showCalls(row2) {
+    const { comparison } = this.#session.trace;
+    const gone = row2.kind === "missing" && comparison;
+    const trace = gone ? comparison.baseline : this.#session.trace;
+    const calls = gone ? row2.missing : row2.calls;
     const from = calls.reduce((least, call) => Math.min(least, trace.start(call)), Infinity);
     const to = calls.reduce((most, call) => Math.max(most, trace.end(call)), 0);
     const room = 0.08 * (to - from);
@@ -3468,8 +3833,8 @@ var Toolbar = class {
   }
   draw(trace) {
     const { run } = trace.header;
-    const { title, request_id, state, calls = trace.n, errors = trace.errors } = run;
-    const shown = state === "running" ? "running" : state === "cancelled" ? "cancelled" : errors ? "error" : "done";
+    const { title, request_id, state, calls = trace.n, errors: errors2 = trace.errors } = run;
+    const shown = state === "running" ? "running" : state === "cancelled" ? "cancelled" : errors2 ? "error" : "done";
     this.#state.className = `state ${shown}`;
     this.#state.setAttribute("aria-label", shown);
     this.#state.setAttribute("title", shown);
@@ -3481,11 +3846,13 @@ var Toolbar = class {
       figure(count(calls), plural(calls, "call")),
       figure(count(models), plural(models, "model"))
     ];
-    if (errors) facts.push(figure(count(errors), plural(errors, "error"), "failed"));
+    if (errors2) facts.push(figure(count(errors2), plural(errors2, "error"), "failed"));
+    facts.push(...compared(trace));
     if (shown === "running" || shown === "cancelled")
       facts.push(h("span", { class: shown }, shown));
     if (run.file) facts.push(h("span", { class: "file" }, `from ${run.file}`));
     this.#facts.replaceChildren(...facts);
+    this.element.classList.toggle("compared", trace.comparison !== null);
   }
   press(critical) {
     this.#critical.setAttribute("aria-pressed", String(critical));
@@ -3515,6 +3882,21 @@ function helpSheet(close) {
 }
 function figure(number, noun, kind = "") {
   return h("span", { class: kind }, h("b", {}, number), ` ${noun}`);
+}
+function compared({ comparison }) {
+  if (!comparison) return [];
+  const { baseline, changed, newCalls, missingCalls: missingCalls2 } = comparison;
+  const counts = [
+    [changed.size, "changed"],
+    [newCalls, "new"],
+    [missingCalls2, "missing"]
+  ];
+  const told = counts.filter(([number]) => number > 0);
+  return [
+    h("span", {}, `vs ${time(baseline.wall)} baseline`),
+    ...told.map(([number, what]) => figure(count(number), what)),
+    ...told.length ? [] : [h("span", {}, "no call changed")]
+  ];
 }
 function plural(number, noun) {
   return number === 1 ? noun : `${noun}s`;
@@ -3551,7 +3933,7 @@ var Tooltip = class {
   }
 };
 function content({ title, phases: phases2, error: error2 }) {
-  const whole = Object.values(phases2).reduce((sum, us) => sum + us, 0);
+  const whole = Object.values(phases2).reduce((sum2, us) => sum2 + us, 0);
   const rows = PHASES3.filter(([part]) => phases2[part] > 0).flatMap(([part, text]) => [
     h("span", {}, h("i", { class: `swatch ${part} back-${part}` }), text),
     h("span", {}, time(phases2[part])),
@@ -3666,10 +4048,10 @@ var Frame = class {
     this.#options.onSelect?.(selection);
   }
   /** Select a call from outside the view; a number that is no row selects nothing new. */
-  selectRow(row) {
-    const selected = this.selection?.kind === "call" && this.selection.call === row;
-    if (row >= 0 && row < this.trace.n && !selected)
-      this.select({ kind: "call", call: row }, { reveal: true });
+  selectRow(row2) {
+    const selected = this.selection?.kind === "call" && this.selection.call === row2;
+    if (row2 >= 0 && row2 < this.trace.n && !selected)
+      this.select({ kind: "call", call: row2 }, { reveal: true });
   }
   /** Filter by a text that does not come from the field itself. */
   filterBy(text) {
@@ -3686,8 +4068,8 @@ var Frame = class {
     if (tip && event) this.#tip.show(tip, event, this.#root);
     else this.#tip.hide();
   }
-  dims(row, open) {
-    return dims(this.#relevance, row, open);
+  dims(row2, open) {
+    return dims(this.#relevance, row2, open);
   }
   command(name) {
     if (name === "nextError") this.#nextError();
@@ -3827,7 +4209,10 @@ var Frame = class {
         this.#announcer,
         `${trace.name(selection.call)}, ${time(trace.duration[selection.call])}`
       );
-    else setText(this.#announcer, selection ? trace.names[selection.model] : "nothing selected");
+    else if (selection?.kind === "missing") {
+      const name = trace.comparison?.baseline.name(selection.missing[0]) ?? "";
+      setText(this.#announcer, `${name}, missing`);
+    } else setText(this.#announcer, selection ? trace.names[selection.model] : "nothing selected");
   }
   #sideBorder() {
     return splitter({
@@ -3871,8 +4256,8 @@ var Kernel = class {
     this.#listener = (message, buffers = []) => message?.type === "answer" && this.#answered(message, buffers);
     model.on("msg:custom", this.#listener);
   }
-  tensors(row) {
-    return this.#ask({ type: "tensors", row });
+  tensors(row2) {
+    return this.#ask({ type: "tensors", row: row2 });
   }
   slice(question) {
     return this.#ask({ type: "slice", ...question });
@@ -3895,12 +4280,12 @@ var Kernel = class {
       }
     });
   }
-  #answered({ id, error: error2, tensors, preview }, buffers) {
+  #answered({ id, error: error2, tensors: tensors2, preview }, buffers) {
     const waiting = this.#waiting.get(id);
     if (!waiting) return;
     this.#waiting.delete(id);
     const buffer = buffers.length ? ownBuffer(buffers[0]) : new ArrayBuffer(0);
-    if (error2 === void 0) waiting.resolve({ tensors, preview, buffer });
+    if (error2 === void 0) waiting.resolve({ tensors: tensors2, preview, buffer });
     else waiting.reject(new Error(error2));
   }
 };
@@ -3968,8 +4353,9 @@ function mount(host, header, buffer) {
 }
 function draw2(host, store, known) {
   const kernel = known ? new Kernel(known.model) : null;
-  const state = known?.state?.();
-  const frame = new Frame({ store, kernel, state, onSelect: known && selectedIn(known.model) });
+  const same = store.baseline ? void 0 : known;
+  const state = same?.state?.();
+  const frame = new Frame({ store, kernel, state, onSelect: same && selectedIn(same.model) });
   const dispose = () => {
     mounted.delete(host);
     frame.dispose();
@@ -4027,9 +4413,9 @@ function render({ model, el }) {
     if (known) known.state = state;
   };
   const obey = () => {
-    const [row, filter] = [model.get("selected"), model.get("filter")];
+    const [row2, filter] = [model.get("selected"), model.get("filter")];
     if (typeof filter === "string") frame?.filterBy(filter);
-    if (typeof row === "number") frame?.selectRow(row);
+    if (typeof row2 === "number") frame?.selectRow(row2);
   };
   const repaint = everyFrame(
     draw3,

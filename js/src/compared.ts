@@ -1,0 +1,120 @@
+/** The inspector's part about the baseline: times side by side, and what differs. */
+
+import { total } from "./comparison.ts";
+import { deltaText, signOf, toneOf } from "./delta.ts";
+import { h } from "./dom.ts";
+import { count, time } from "./format.ts";
+import type { Trace } from "./trace.ts";
+import { PHASES, type Change, type Phase } from "./wire.ts";
+
+const NAMES: Partial<Record<Phase, string>> = {
+  queue_us: "queue",
+  compute_input_us: "compute input",
+  compute_infer_us: "compute infer",
+  compute_output_us: "compute output",
+};
+
+/** Times of these calls beside those of the same calls before; nothing for a run that stands alone. */
+export function besideBaseline(trace: Trace, calls: readonly number[]): HTMLElement[] {
+  const { comparison } = trace;
+  if (!comparison) return [];
+  const before = comparison.beforeAll(calls);
+  const added = calls.length - before.length;
+  const heading = h("h4", {}, "Compared with baseline");
+  if (before.length === 0)
+    return [heading, h("p", { class: "hint" }, "New: the baseline has no such call.")];
+  const { baseline } = comparison;
+  const rows = [row("total", total(trace, calls), total(baseline, before))];
+  for (const phase of PHASES) {
+    const name = NAMES[phase];
+    if (name) rows.push(row(name, sum(trace, calls, phase), sum(baseline, before, phase)));
+  }
+  const head = ["", "this", "baseline", "Δ"].map((text) => h("th", { scope: "col" }, text));
+  const table = h(
+    "table",
+    { class: "phases beside" },
+    h("thead", {}, h("tr", {}, head)),
+    h("tbody", {}, rows),
+  );
+  const note = added ? `${count(added)} of these calls are new.` : "";
+  return [heading, table, ...(note ? [h("p", { class: "hint" }, note)] : [])];
+}
+
+/** What a call was asked or answered differently. */
+export function differences(trace: Trace, call: number): HTMLElement[] {
+  const { comparison } = trace;
+  const change = comparison?.change(call);
+  if (!comparison || !change) {
+    const changed = comparison?.changed.has(call) ?? false;
+    return changed ? [h("p", { class: "hint" }, "It differs; how is not in this document.")] : [];
+  }
+  const items = [...errors(change), ...responses(change), ...tensors(change)];
+  const heading = h("h4", {}, "Differences", h("span", {}, count(items.length + change.more)));
+  const more = change.more ? [h("p", { class: "hint" }, `… ${count(change.more)} more`)] : [];
+  return [heading, ...items, ...more];
+}
+
+/** About calls that only the baseline has. */
+export function missingCalls(baseline: Trace, calls: readonly number[]): HTMLElement[] {
+  const [call] = calls;
+  const many = calls.length > 1 ? ` ×${count(calls.length)}` : "";
+  const rows: [string, number][] = [["total", total(baseline, calls)]];
+  for (const phase of PHASES) {
+    const name = NAMES[phase];
+    if (name) rows.push([name, sum(baseline, calls, phase)]);
+  }
+  const error = baseline.header.errors[call];
+  return [
+    h("div", { class: "breadcrumb" }, "in the baseline only"),
+    h("h3", {}, `${baseline.name(call)}${many}`),
+    h("p", { class: "hint" }, "Missing: this run did not make the call again."),
+    h(
+      "table",
+      { class: "phases" },
+      h(
+        "tbody",
+        {},
+        rows.map(([name, us]) => h("tr", {}, h("th", {}, name), h("td", {}, time(us)))),
+      ),
+    ),
+    ...(error ? [h("div", { class: "error", role: "note" }, h("div", { class: "code" }, error))] : []),
+  ];
+}
+
+function row(name: string, now: number, before: number): HTMLElement {
+  const tone = toneOf(signOf(now, before));
+  return h(
+    "tr",
+    {},
+    h("th", { scope: "row" }, name),
+    h("td", {}, time(now)),
+    h("td", {}, time(before)),
+    h("td", { class: `tone-${tone}` }, deltaText(now, before)),
+  );
+}
+
+function sum(trace: Trace, calls: readonly number[], phase: Phase): number {
+  return calls.reduce((us, call) => us + (trace.phase(call, phase) || 0), 0);
+}
+
+function errors({ error }: Change): HTMLElement[] {
+  if (!error) return [];
+  const [now, before] = error;
+  return [item("error", now ? `now: ${now}` : "none now", before ? `before: ${before}` : "none before")];
+}
+
+function responses({ responses: sent }: Change): HTMLElement[] {
+  return sent ? [item("responses", `${count(sent[0])}, before ${count(sent[1])}`)] : [];
+}
+
+function tensors(change: Change): HTMLElement[] {
+  return change.tensors.map(([role, name, response, words]) => {
+    const number = response > 0 ? ` #${response + 1}` : "";
+    return item(`${role === "output" ? "←" : "→"} ${name}${number}`, words);
+  });
+}
+
+function item(name: string, ...lines: string[]): HTMLElement {
+  const texts = lines.map((line) => h("div", {}, line));
+  return h("div", { class: "difference" }, h("b", { class: "code" }, name), texts);
+}

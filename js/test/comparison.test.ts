@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+
+import { Comparison, total } from "../src/comparison.ts";
+import { deltaText, shortDelta, signOf, toneOf } from "../src/delta.ts";
+import { filterOf } from "../src/filter.ts";
+import { time } from "../src/format.ts";
+import { modelGraph } from "../src/modelgraph.ts";
+import { dims, relevanceOf } from "../src/relevance.ts";
+import { Rows, type Row } from "../src/rows.ts";
+import { Trace } from "../src/trace.ts";
+import { ownBuffer, Store, type Header } from "../src/wire.ts";
+import { call, random, traceOf } from "./fixture.ts";
+
+// Written by the Python side, python -m tests.views.golden_run.
+const FOLDER = new URL("../../tests/views/golden/", import.meta.url);
+const read = (name: string): Uint8Array => readFileSync(new URL(name, FOLDER));
+const header = JSON.parse(new TextDecoder().decode(read("compared.json"))) as Header;
+const trace = new Trace(Store.of(header, ownBuffer(read("compared.bin"))));
+const comparison = trace.comparison!;
+const text = new TextDecoder().decode(read("compared.txt")).split("\n");
+
+function shown(rows: Rows): string[] {
+  return rows.list.map(({ kind, model, calls, missing }) =>
+    kind === "missing"
+      ? `-${rows.trace.comparison!.baseline.name(missing[0])}${missing.length}`
+      : `${rows.trace.names[model]}${calls.length}`,
+  );
+}
+
+function unfoldAll(rows: Rows): void {
+  for (let k = 0; k < rows.list.length; k++)
+    if (rows.hasChildren(rows.list[k])) rows.toggle(rows.list[k], true);
+}
+
+test("a time within five per cent of the baseline's is alike", () => {
+  assert.deepEqual([105, 95, 106, 94, 0, 1].map((now, k) => signOf(now, k < 4 ? 100 : 0)), [
+    "≈",
+    "≈",
+    "▲",
+    "▼",
+    "≈",
+    "▲",
+  ]);
+  assert.equal(deltaText(7260, 11380), "▼ −4.12 ms");
+  assert.equal(deltaText(39200, 33600), "▲ +5.60 ms");
+  assert.equal(shortDelta(39200, 33600), "▲ 5.60 ms");
+  assert.equal(toneOf("new"), "infer");
+});
+
+test("what Python compared is read as the same calls, in the same words", () => {
+  const [headline] = text;
+  const { baseline, changed, newCalls, missingCalls } = comparison;
+
+  const counts = `${changed.size} changed, ${newCalls} new, ${missingCalls} missing`;
+  assert.ok(headline.endsWith(`vs ${time(baseline.wall)} baseline, ${counts}`));
+  const detector = trace.names.indexOf("text_detector");
+  const at = trace.calls.model.indexOf(detector);
+  const words = deltaText(trace.duration[at], baseline.duration[comparison.before(at)]);
+  assert.ok(text.includes(`    text_detector  ${time(trace.duration[at])}  ${words}`));
+  const [tensor] = comparison.change(at)!.tensors;
+  assert.ok(tensor[3].startsWith("1 of 76,800 differ; most by 0.25 at"));
+});
+
+test("a run that stands alone is compared with nothing", () => {
+  const alone = traceOf([call(-1, 0, 0), call(0, 1, 1)]);
+
+  assert.equal(alone.comparison, null);
+  assert.equal(modelGraph(alone).nodes[0].before, undefined);
+  assert.equal(filterOf("changed", alone)!(0), false);
+});
+
+test("missing calls are rows where they once started", () => {
+  const rows = new Rows(trace);
+  rows.openDefault(24);
+
+  assert.deepEqual(shown(rows), [
+    "invoice_pipeline1",
+    "decode_image1",
+    "text_detector1",
+    "layout_model1",
+    "crop_recognizer12",
+    "rerank1",
+    "embedder6",
+    "llm_extract1",
+    "schema_check1",
+    "schema_check1",
+    "-schema_check1",
+    "audit1",
+  ]);
+  const missing = rows.list.find((row) => row.kind === "missing")!;
+  assert.deepEqual([missing.calls.length, missing.model, rows.hasChildren(missing)], [0, -1, false]);
+  assert.deepEqual(
+    rows.list.slice(-2).map(({ position, siblings }) => [position, siblings]),
+    [
+      [9, 10],
+      [10, 10],
+    ],
+  );
+});
+
+/** A random tree of calls, each made by one before it. */
+function tree(next: () => number, size: number): Trace {
+  const calls = Array.from({ length: size }, (_, k) =>
+    call(k === 0 ? -1 : Math.floor(next() * k), k === 0 ? 0 : 1 + Math.floor(next() * 3), k * 10, {
+      compute_infer_us: 5,
+    }),
+  );
+  return traceOf(calls);
+}
+
+/** Calls without a random part of them, each with all below it, beside the whole. */
+function reduced(next: () => number, baseline: Trace): { trace: Trace; kept: number[] } {
+  const kept: number[] = [];
+  const { parent, model, start_us } = baseline.calls;
+  for (let k = 0; k < baseline.n; k++)
+    if (k === 0 || (kept.includes(parent[k]) && next() < 0.7)) kept.push(k);
+  const trace = traceOf(kept.map((k) => call(kept.indexOf(parent[k]), model[k], start_us[k])));
+  const beside = new Comparison(baseline, Int32Array.from(kept), [], {});
+  return { trace: Object.assign(trace, { comparison: beside }), kept };
+}
+
+test("every missing call can be reached by unfolding", () => {
+  const next = random(7);
+  for (let round = 0; round < 60; round++) {
+    const baseline = tree(next, 2 + Math.floor(next() * 40));
+    const { trace: left, kept } = reduced(next, baseline);
+    const rows = new Rows(left);
+    unfoldAll(rows);
+
+    const found = new Set(rows.list.flatMap((row: Row) => [...row.missing]));
+    const all = Array.from({ length: baseline.n }, (_, k) => k);
+    const single = all.filter((k) => !kept.includes(k) && !found.has(k));
+    assert.deepEqual(single, []);
+    assert.equal(left.comparison!.missingCalls, baseline.n - kept.length);
+    assert.equal(new Set(rows.list.map((row) => row.key)).size, rows.list.length);
+  }
+});
+
+test("boxes tell own time now and before, and which model is new", () => {
+  const nodes = new Map(modelGraph(trace).nodes.map((node) => [node.name, node]));
+
+  assert.equal(nodes.get("audit")!.before, null);
+  const extract = nodes.get("llm_extract")!;
+  assert.equal(shortDelta(extract.own, extract.before!), "▲ 5.60 ms");
+});
+
+test("the filter knows changed and new calls, and leaves missing ones aside", () => {
+  const rows = new Rows(trace);
+  rows.openDefault(24);
+  const bright = (words: string): string[] => {
+    const relevance = relevanceOf(trace, filterOf(words, trace), null, null);
+    return rows.list
+      .filter((row) => !dims(relevance, row, rows.isOpen(row)))
+      .map((row) => trace.names[row.model]);
+  };
+
+  assert.deepEqual(bright("changed"), ["invoice_pipeline", "text_detector", "schema_check"]);
+  assert.deepEqual(bright("new"), ["audit"]);
+});
+
+test("a baseline that does not fit its pairing is no reason to fail", () => {
+  const [, , count] = header.columns.baseline;
+  const odd = new Int32Array(count).fill(9999);
+  const store = Store.of(header, ownBuffer(read("compared.bin")));
+  store.baselineOf = odd;
+
+  assert.equal(new Trace(store).comparison!.newCalls, count);
+  assert.equal(total(trace, []), 0);
+});

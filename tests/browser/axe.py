@@ -1,0 +1,20 @@
+"""axe-core: which rules of WCAG a view breaks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+FILE = Path(__file__).parents[2] / "js" / "node_modules" / "axe-core" / "axe.min.js"
+_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+
+
+def violations(page: Page, axe: str) -> list[tuple[str, list[str]]]:
+    """Rules that are broken, with the elements that break them."""
+    page.evaluate(axe)
+    found = page.evaluate(
+        "rules => axe.run('.blsnb-run', {runOnly: rules}).then(r => r.violations)",
+        _RULES,
+    )
+    return [(each["id"], [node["html"] for node in each["nodes"]]) for each in found]
