@@ -1,6 +1,6 @@
 /** The timeline's bars, painted on canvas: shape and order carry the meaning before colour does. */
 
-import { total } from "./comparison.ts";
+import { total, type Comparison } from "./comparison.ts";
 import { perPixel, type Steps } from "./concurrency.ts";
 import { deltaText, signOf, toneOf } from "./delta.ts";
 import { time } from "./format.ts";
@@ -78,7 +78,7 @@ export class Bars {
     if (row.kind === "missing") this.#paintMissing(row, middle);
     else this.#paintBefore(row, middle);
     if (row.kind === "missing") return;
-    if (row.kind === "call") this.#paintCall(row.calls[0], middle, critical);
+    if (row.kind === "call") this.#paintCall(row, middle, critical);
     else this.#paintFold(row, middle, critical);
     this.#pen.globalAlpha = 1;
   }
@@ -87,42 +87,46 @@ export class Bars {
   #paintBefore(row: Row, middle: number): void {
     const { comparison } = this.#trace;
     if (!comparison) return;
-    for (const [from, to] of this.#merged(comparison.baseline, comparison.beforeAll(row.calls)))
+    for (const [from, to] of this.#visible(beforeOf(comparison, row).times))
       this.#span(from, to, middle + BEFORE_BELOW, BEFORE_HEIGHT, this.#colours.fg3);
   }
 
   /** Calls that only the baseline has are hollow. */
-  #paintMissing({ missing }: Row, middle: number): void {
+  #paintMissing(row: Row, middle: number): void {
     const { comparison } = this.#trace;
     if (!comparison) return;
-    const { baseline } = comparison;
+    const { times, total: took } = beforeOf(comparison, row);
     const pen = this.#pen;
     pen.save();
     pen.strokeStyle = this.#colours.fg3;
     pen.setLineDash([2, 2]);
-    for (const [from, to] of this.#merged(baseline, missing)) {
+    for (const [from, to] of this.#visible(times)) {
       const [start, end] = [this.#plane.x(from), this.#plane.x(to)];
       pen.strokeRect(start + 0.5, middle - 4.5, Math.max(2, end - start - 1), 9);
     }
     pen.restore();
-    const [first, last] = [missing[0], missing[missing.length - 1]];
-    const label: Label = [[time(total(baseline, missing)), this.#colours.fg2]];
-    this.#place(label, baseline.start(first), baseline.end(last), middle, LABEL_GAP);
+    const label: Label = [[time(took), this.#colours.fg2]];
+    this.#place(label, times[0][0], times[times.length - 1][1], middle, LABEL_GAP);
   }
 
-  /** Merged intervals of calls, so that ten thousand are no more than there are pixels. */
-  #merged(trace: Trace, calls: readonly number[]): [number, number][] {
-    const gap = this.#plane.range.width / this.#plane.width;
-    const merged: [number, number][] = [];
-    for (const call of [...calls].sort((a, b) => trace.start(a) - trace.start(b))) {
-      const last = merged[merged.length - 1];
-      if (last && trace.start(call) <= last[1] + gap) last[1] = Math.max(last[1], trace.end(call));
-      else merged.push([trace.start(call), trace.end(call)]);
+  /** The intervals in view, those closer than a pixel as one. */
+  #visible(times: readonly Interval[]): Interval[] {
+    const { range, left, right, width } = this.#plane;
+    const gap = range.width / width;
+    const [from, to] = [this.#plane.time(left), this.#plane.time(right)];
+    const shown: [number, number][] = [];
+    for (const [start, end] of times) {
+      if (end < from) continue;
+      if (start > to) break;
+      const last = shown[shown.length - 1];
+      if (last && start <= last[1] + gap) last[1] = Math.max(last[1], end);
+      else shown.push([start, end]);
     }
-    return merged;
+    return shown;
   }
 
-  #paintCall(call: number, middle: number, critical: boolean): void {
+  #paintCall(row: Row, middle: number, critical: boolean): void {
+    const [call] = row.calls;
     const [start, end] = [
       this.#plane.x(this.#trace.start(call)),
       this.#plane.x(this.#trace.end(call)),
@@ -135,7 +139,7 @@ export class Bars {
       this.#rect(end - 2, middle, 3, BAR_HEIGHT + 2, this.#colours.running);
     if (this.#trace.has(call, Flag.ERROR)) this.#paintError(end, middle);
     if (critical) this.#rect(start, middle + 8.75, Math.max(1, end - start), 1.5, this.#colours.fg);
-    this.#paintLabel(call, middle);
+    this.#paintLabel(row, middle);
   }
 
   #paintPhases(call: number, middle: number): void {
@@ -208,22 +212,23 @@ export class Bars {
     pen.fillRect(x + 7.4, middle + 2.6, 1.3, 1.3);
   }
 
-  #paintLabel(call: number, middle: number): void {
+  #paintLabel(row: Row, middle: number): void {
+    const [call] = row.calls;
     const running = this.#trace.has(call, Flag.RUNNING);
     const took = running ? "running…" : time(this.#trace.duration[call]);
-    const label: Label = [[took, this.#colours.fg2], ...this.#beside([call])];
+    const label: Label = [[took, this.#colours.fg2], ...this.#beside(row)];
     const gap = this.#trace.has(call, Flag.ERROR) ? MARK_WIDTH : LABEL_GAP;
     const within = this.#trace.isLeaf(call) ? this.#colours.bg : this.#colours.fg;
     this.#place(label, this.#trace.start(call), this.#trace.end(call), middle, gap, within);
   }
 
   /** By how much calls are slower or faster than in the baseline, or that they are new. */
-  #beside(calls: readonly number[]): Label {
+  #beside(row: Row): Label {
     const { comparison } = this.#trace;
     if (!comparison) return [];
-    const before = comparison.beforeAll(calls);
-    if (before.length === 0) return [["new", this.#colours.infer]];
-    const [now, then] = [total(this.#trace, calls), total(comparison.baseline, before)];
+    const { times, total: then } = beforeOf(comparison, row);
+    if (times.length === 0) return [["new", this.#colours.infer]];
+    const now = totalOf(this.#trace, row);
     const sign = signOf(now, then);
     return sign === "≈" ? [] : [[deltaText(now, then), this.#colours[toneOf(sign)]]];
   }
@@ -272,7 +277,7 @@ export class Bars {
     if (last < 0) return;
     let x = left + last + LABEL_GAP + 1;
     const took = `${time(totalOf(this.#trace, row))} total`;
-    for (const [text, colour] of [[took, this.#colours.fg2] as const, ...this.#beside(row.calls)]) {
+    for (const [text, colour] of [[took, this.#colours.fg2] as const, ...this.#beside(row)]) {
       const { width: wide } = this.#pen.measureText(text);
       if (x + wide < this.#plane.right) this.#text(text, x, middle, "left", colour);
       x += wide + LABEL_GAP;
@@ -332,6 +337,27 @@ export class Bars {
     this.#pen.fillStyle = colour;
     this.#pen.fillText(text, x, middle + 0.5);
   }
+}
+
+type Interval = readonly [start: number, end: number];
+
+/** The calls of the baseline that belong to a row. */
+interface Before {
+  /** Merged, in order. */
+  times: Interval[];
+  total: number;
+}
+
+const befores = new WeakMap<Row, Before>();
+
+function beforeOf(comparison: Comparison, row: Row): Before {
+  const known = befores.get(row);
+  if (known) return known;
+  const { baseline } = comparison;
+  const calls = row.kind === "missing" ? row.missing : comparison.beforeAll(row.calls);
+  const before = { times: baseline.merged(calls), total: total(baseline, calls) };
+  befores.set(row, before);
+  return before;
 }
 
 const steps = new WeakMap<Row, Steps>();

@@ -33,6 +33,7 @@ export class Rows {
   readonly open: Set<string>;
   list: Row[] = [];
   #children = new Map<Row, Row[]>();
+  #lacking = new Map<Row, boolean>();
   #top: Row[];
 
   constructor(trace: Trace, open: Iterable<string> = []) {
@@ -140,7 +141,13 @@ export class Rows {
   /** Whether calls below this row were made in the baseline only. */
   #lacks(row: Row): boolean {
     const { comparison } = this.trace;
-    return !!comparison && comparison.missing(comparison.beforeAll(row.calls)).length > 0;
+    if (!comparison) return false;
+    let lacks = this.#lacking.get(row);
+    if (lacks === undefined) {
+      lacks = comparison.missing(comparison.beforeAll(row.calls)).length > 0;
+      this.#lacking.set(row, lacks);
+    }
+    return lacks;
   }
 
   /** The rows below calls, with those between that only the baseline has. */

@@ -113,6 +113,17 @@ export class Trace {
     return merged;
   }
 
+  /** The times during which any of some calls ran, in order. */
+  merged(calls: readonly number[]): [start: number, end: number][] {
+    const merged: [number, number][] = [];
+    for (const call of [...calls].sort((a, b) => this.start(a) - this.start(b))) {
+      const last = merged[merged.length - 1];
+      if (last && this.start(call) <= last[1]) last[1] = Math.max(last[1], this.end(call));
+      else merged.push([this.start(call), this.end(call)]);
+    }
+    return merged;
+  }
+
   /** The phases of some calls, summed. */
   phases(calls: Iterable<number>): PhaseSums {
     const sums = noPhases();

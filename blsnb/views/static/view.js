@@ -977,6 +977,16 @@ var Trace = class {
     }
     return merged;
   }
+  /** The times during which any of some calls ran, in order. */
+  merged(calls) {
+    const merged = [];
+    for (const call of [...calls].sort((a, b) => this.start(a) - this.start(b))) {
+      const last = merged[merged.length - 1];
+      if (last && this.start(call) <= last[1]) last[1] = Math.max(last[1], this.end(call));
+      else merged.push([this.start(call), this.end(call)]);
+    }
+    return merged;
+  }
   /** The phases of some calls, summed. */
   phases(calls) {
     const sums = noPhases();
@@ -2672,7 +2682,7 @@ var Bars = class {
     if (row2.kind === "missing") this.#paintMissing(row2, middle);
     else this.#paintBefore(row2, middle);
     if (row2.kind === "missing") return;
-    if (row2.kind === "call") this.#paintCall(row2.calls[0], middle, critical);
+    if (row2.kind === "call") this.#paintCall(row2, middle, critical);
     else this.#paintFold(row2, middle, critical);
     this.#pen.globalAlpha = 1;
   }
@@ -2680,39 +2690,43 @@ var Bars = class {
   #paintBefore(row2, middle) {
     const { comparison } = this.#trace;
     if (!comparison) return;
-    for (const [from, to] of this.#merged(comparison.baseline, comparison.beforeAll(row2.calls)))
+    for (const [from, to] of this.#visible(beforeOf(comparison, row2).times))
       this.#span(from, to, middle + BEFORE_BELOW, BEFORE_HEIGHT, this.#colours.fg3);
   }
   /** Calls that only the baseline has are hollow. */
-  #paintMissing({ missing }, middle) {
+  #paintMissing(row2, middle) {
     const { comparison } = this.#trace;
     if (!comparison) return;
-    const { baseline } = comparison;
+    const { times, total: took } = beforeOf(comparison, row2);
     const pen = this.#pen;
     pen.save();
     pen.strokeStyle = this.#colours.fg3;
     pen.setLineDash([2, 2]);
-    for (const [from, to] of this.#merged(baseline, missing)) {
+    for (const [from, to] of this.#visible(times)) {
       const [start, end] = [this.#plane.x(from), this.#plane.x(to)];
       pen.strokeRect(start + 0.5, middle - 4.5, Math.max(2, end - start - 1), 9);
     }
     pen.restore();
-    const [first, last] = [missing[0], missing[missing.length - 1]];
-    const label2 = [[time(total2(baseline, missing)), this.#colours.fg2]];
-    this.#place(label2, baseline.start(first), baseline.end(last), middle, LABEL_GAP);
+    const label2 = [[time(took), this.#colours.fg2]];
+    this.#place(label2, times[0][0], times[times.length - 1][1], middle, LABEL_GAP);
   }
-  /** Merged intervals of calls, so that ten thousand are no more than there are pixels. */
-  #merged(trace, calls) {
-    const gap = this.#plane.range.width / this.#plane.width;
-    const merged = [];
-    for (const call of [...calls].sort((a, b) => trace.start(a) - trace.start(b))) {
-      const last = merged[merged.length - 1];
-      if (last && trace.start(call) <= last[1] + gap) last[1] = Math.max(last[1], trace.end(call));
-      else merged.push([trace.start(call), trace.end(call)]);
+  /** The intervals in view, those closer than a pixel as one. */
+  #visible(times) {
+    const { range, left, right, width } = this.#plane;
+    const gap = range.width / width;
+    const [from, to] = [this.#plane.time(left), this.#plane.time(right)];
+    const shown = [];
+    for (const [start, end] of times) {
+      if (end < from) continue;
+      if (start > to) break;
+      const last = shown[shown.length - 1];
+      if (last && start <= last[1] + gap) last[1] = Math.max(last[1], end);
+      else shown.push([start, end]);
     }
-    return merged;
+    return shown;
   }
-  #paintCall(call, middle, critical) {
+  #paintCall(row2, middle, critical) {
+    const [call] = row2.calls;
     const [start, end] = [
       this.#plane.x(this.#trace.start(call)),
       this.#plane.x(this.#trace.end(call))
@@ -2725,7 +2739,7 @@ var Bars = class {
       this.#rect(end - 2, middle, 3, BAR_HEIGHT + 2, this.#colours.running);
     if (this.#trace.has(call, Flag.ERROR)) this.#paintError(end, middle);
     if (critical) this.#rect(start, middle + 8.75, Math.max(1, end - start), 1.5, this.#colours.fg);
-    this.#paintLabel(call, middle);
+    this.#paintLabel(row2, middle);
   }
   #paintPhases(call, middle) {
     const { queue, input, infer, output, fg3 } = this.#colours;
@@ -2792,21 +2806,22 @@ var Bars = class {
     pen.fillRect(x + 7.4, middle - 2, 1.3, 3.6);
     pen.fillRect(x + 7.4, middle + 2.6, 1.3, 1.3);
   }
-  #paintLabel(call, middle) {
+  #paintLabel(row2, middle) {
+    const [call] = row2.calls;
     const running = this.#trace.has(call, Flag.RUNNING);
     const took = running ? "running…" : time(this.#trace.duration[call]);
-    const label2 = [[took, this.#colours.fg2], ...this.#beside([call])];
+    const label2 = [[took, this.#colours.fg2], ...this.#beside(row2)];
     const gap = this.#trace.has(call, Flag.ERROR) ? MARK_WIDTH : LABEL_GAP;
     const within = this.#trace.isLeaf(call) ? this.#colours.bg : this.#colours.fg;
     this.#place(label2, this.#trace.start(call), this.#trace.end(call), middle, gap, within);
   }
   /** By how much calls are slower or faster than in the baseline, or that they are new. */
-  #beside(calls) {
+  #beside(row2) {
     const { comparison } = this.#trace;
     if (!comparison) return [];
-    const before = comparison.beforeAll(calls);
-    if (before.length === 0) return [["new", this.#colours.infer]];
-    const [now, then] = [total2(this.#trace, calls), total2(comparison.baseline, before)];
+    const { times, total: then } = beforeOf(comparison, row2);
+    if (times.length === 0) return [["new", this.#colours.infer]];
+    const now = totalOf(this.#trace, row2);
     const sign = signOf(now, then);
     return sign === "≈" ? [] : [[deltaText(now, then), this.#colours[toneOf(sign)]]];
   }
@@ -2845,7 +2860,7 @@ var Bars = class {
     if (last < 0) return;
     let x = left + last + LABEL_GAP + 1;
     const took = `${time(totalOf(this.#trace, row2))} total`;
-    for (const [text, colour] of [[took, this.#colours.fg2], ...this.#beside(row2.calls)]) {
+    for (const [text, colour] of [[took, this.#colours.fg2], ...this.#beside(row2)]) {
       const { width: wide } = this.#pen.measureText(text);
       if (x + wide < this.#plane.right) this.#text(text, x, middle, "left", colour);
       x += wide + LABEL_GAP;
@@ -2901,6 +2916,16 @@ var Bars = class {
     this.#pen.fillText(text, x, middle + 0.5);
   }
 };
+var befores = /* @__PURE__ */ new WeakMap();
+function beforeOf(comparison, row2) {
+  const known = befores.get(row2);
+  if (known) return known;
+  const { baseline } = comparison;
+  const calls = row2.kind === "missing" ? row2.missing : comparison.beforeAll(row2.calls);
+  const before = { times: baseline.merged(calls), total: total2(baseline, calls) };
+  befores.set(row2, before);
+  return before;
+}
 var steps = /* @__PURE__ */ new WeakMap();
 var totals = /* @__PURE__ */ new WeakMap();
 function stepsOf2(trace, row2) {
@@ -3190,6 +3215,7 @@ var Rows = class {
   open;
   list = [];
   #children = /* @__PURE__ */ new Map();
+  #lacking = /* @__PURE__ */ new Map();
   #top;
   constructor(trace, open = []) {
     this.trace = trace;
@@ -3281,7 +3307,13 @@ var Rows = class {
   /** Whether calls below this row were made in the baseline only. */
   #lacks(row2) {
     const { comparison } = this.trace;
-    return !!comparison && comparison.missing(comparison.beforeAll(row2.calls)).length > 0;
+    if (!comparison) return false;
+    let lacks = this.#lacking.get(row2);
+    if (lacks === void 0) {
+      lacks = comparison.missing(comparison.beforeAll(row2.calls)).length > 0;
+      this.#lacking.set(row2, lacks);
+    }
+    return lacks;
   }
   /** The rows below calls, with those between that only the baseline has. */
   #withMissing(parent, rows, callers) {
