@@ -10,6 +10,7 @@ from blsnb.pb_utils.compiled_type import Compiled
 from blsnb.pb_utils.errors import TritonModelException
 from blsnb.pb_utils.signature import Mismatch, compiled, string
 from blsnb.tensors import dlpack
+from blsnb.tensors.buffers import LARGE, frozen, private
 from blsnb.tensors.dtypes import BF16, BY_NUMPY, BYTES, DType, Shape, of_array
 from blsnb.tensors.ref import TensorRef, freeze
 
@@ -122,7 +123,10 @@ class Tensor(Compiled):
             array = ref.view()
             array.flags.writeable = True
             return array
-        return np.ndarray(ref.shape, self._dtype.dtype, bytearray(ref.data))
+        dtype = self._dtype.dtype
+        if dtype is None or ref.byte_size < LARGE:
+            return np.ndarray(ref.shape, dtype, bytearray(ref.data))
+        return private(ref.data, ref.shape, dtype)
 
     def triton_dtype(self) -> Any:
         """Fail as Triton does, where the type of the result is not registered."""
@@ -232,7 +236,8 @@ def transmit(tensor: Tensor) -> TensorRef:
     if ref is None:
         source = tensor._source
         assert source is not None
-        data = source.tobytes()
+        small = source.nbytes < LARGE
+        data = source.tobytes() if small else frozen(source)
         ref = TensorRef(
             tensor._name, tensor._dtype, tensor._shape, data, "cpu", len(data)
         )

@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 
 from blsnb.tensors import byte_strings
+from blsnb.tensors.buffers import frozen
 from blsnb.tensors.dtypes import BYTES, DType, Shape
 
 
 class TensorRef:
     """The frozen value of a tensor: what is sent, received, traced and replayed.
 
-    Treated as immutable by everyone: the buffer is ``bytes``, which nobody can
-    write, so any number of receivers and the trace share it without a copy.
+    Treated as immutable by everyone: the buffer is ``bytes`` or a read-only view of
+    memory that nobody else has, so any number of receivers and the trace share it
+    without a copy.
 
     Parameters
     ----------
@@ -104,5 +106,5 @@ def freeze(name: str, array: np.ndarray[Any, Any], dtype: DType) -> TensorRef:
         Elements of the row's NumPy type, in any layout.
     """
     packed = dtype is BYTES
-    data = byte_strings.pack_array(array) if packed else array.tobytes()
+    data = byte_strings.pack_array(array) if packed else frozen(array)
     return TensorRef(name, dtype, array.shape, data)

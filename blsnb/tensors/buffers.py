@@ -1,0 +1,92 @@
+"""Memory of large tensors: what is frozen is shared, what is freed is used again."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from blsnb.tensors.dtypes import Shape
+
+LARGE = 1 << 20
+"""From so many bytes on, memory that the system gives anew costs more than a copy."""
+IDLE_BYTES = 64 << 20
+"""So much is kept for the next copies: four tensors of 16 MB, as one call has."""
+_Array = np.ndarray[Any, Any]
+
+
+class _Memory(np.ndarray[Any, Any]):
+    """What is lent, to one block at a time.
+
+    A class of its own, or NumPy would let views of a block hold only this.
+    """
+
+
+_idle: deque[_Memory] = deque()
+
+
+class Block(np.ndarray[Any, Any]):
+    """Borrowed memory, which goes back when nothing is left that looks into it."""
+
+    def __del__(self) -> None:
+        """Give it back; takes no lock, since the collector may call it anywhere."""
+        if isinstance(self.base, _Memory):
+            _idle.append(self.base)
+            while sum(each.nbytes for each in _idle.copy()) > IDLE_BYTES:
+                _idle.popleft()
+
+
+def _borrow(size: int) -> Block:
+    """Return a block of a size, its contents undefined."""
+    return Block((size,), np.uint8, _memory(size))
+
+
+def _memory(size: int) -> _Memory:
+    for _ in range(len(_idle)):
+        try:
+            memory = _idle.popleft()
+        except IndexError:
+            break
+        if memory.nbytes == size:
+            return memory
+        _idle.append(memory)
+    return np.empty(size, np.uint8).view(_Memory)
+
+
+def frozen(array: _Array) -> bytes | memoryview:
+    """Return an array's elements in C order, as nobody can change them any more.
+
+    They are copied, unless they lie in a buffer that is frozen and holds nothing
+    else.
+    """
+    if array.nbytes < LARGE:
+        return array.tobytes()
+    return _frozen_already(array) or _copied(array)
+
+
+def _frozen_already(array: _Array) -> bytes | memoryview | None:
+    base: Any = array.base
+    if type(base) is np.ndarray:
+        # A view in another shape or type.
+        base = base.base
+    if not array.flags.c_contiguous or array.flags.writeable:
+        return None
+    if type(base) is bytes and len(base) == array.nbytes:
+        return base
+    if type(base) is memoryview and base.readonly and isinstance(base.obj, Block):
+        return base if base.nbytes == array.nbytes else None
+    return None
+
+
+def _copied(array: _Array) -> memoryview:
+    block = _borrow(array.nbytes)
+    np.copyto(np.ndarray(array.shape, array.dtype, block), array)
+    return memoryview(block).toreadonly()  # type: ignore[arg-type]
+
+
+def private(data: bytes | memoryview, shape: Shape, dtype: np.dtype[Any]) -> _Array:
+    """Return a writable copy of frozen elements, in memory that it does not own."""
+    block = _borrow(len(data))
+    np.copyto(block, np.frombuffer(data, np.uint8))
+    return np.ndarray(shape, dtype, block)

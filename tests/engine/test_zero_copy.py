@@ -1,0 +1,48 @@
+"""Specification of BLSNB_ZERO_COPY, and of what is never copied twice."""
+
+import numpy as np
+import pytest
+from cells import CONFIG, cell
+
+from blsnb.tensors.buffers import LARGE
+
+ZERO_COPY = 'parameters { key: "BLSNB_ZERO_COPY" value { string_value: "true" } }'
+PASSING = cell("return [reply(x_of(request))]")
+WRITING = cell("x = x_of(request)\nx[:] = 1\nreturn [reply(x)]")
+X = {"X": np.zeros(LARGE, np.float32)}
+
+
+def places(run):
+    """Where the values of the input and of the output lie."""
+    call = run.trace.spans[0]
+    return [
+        np.frombuffer(ref.data, np.uint8).ctypes.data
+        for ref in (call.inputs[0], call.outputs[0])
+    ]
+
+
+def test_what_a_model_without_copies_passes_on_lies_where_it_was(server):
+    """Neither reading it nor answering with it copies a large tensor."""
+    server.define("passing", PASSING, config=CONFIG + ZERO_COPY)
+    asked, answered = places(server.infer("passing", X))
+
+    assert asked == answered
+
+
+def test_without_the_parameter_every_receiver_has_a_copy(server):
+    """It may be written, and what was sent stays as it was."""
+    server.define("writing", WRITING, config=CONFIG)
+    run = server.infer("writing", X)
+    asked, answered = places(run)
+
+    assert asked != answered
+    assert 0 == run.trace.spans[0].inputs[0].view().max()
+    assert 1 == run["Y"].min()
+
+
+def test_what_is_not_copied_cannot_be_written(server):
+    """A model that writes to it is told so, not its neighbours."""
+    server.define("writing", WRITING, config=CONFIG + ZERO_COPY)
+
+    with pytest.raises(Exception, match="read-only"):
+        server.infer("writing", X)

@@ -1,0 +1,121 @@
+"""Specification of the memory that large tensors lie in."""
+
+import numpy as np
+import pytest
+
+from blsnb.tensors import buffers
+from blsnb.tensors.buffers import LARGE, frozen, private
+
+INT32 = np.dtype(np.int32)
+SHAPE = (4, LARGE // 4)
+
+
+@pytest.fixture(autouse=True)
+def nothing_idle():
+    """Each test begins without memory that could be used again."""
+    buffers._idle.clear()
+
+
+def large() -> np.ndarray:
+    return np.arange(LARGE, dtype=np.int32).reshape(SHAPE)
+
+
+def test_what_is_frozen_does_not_follow_its_array():
+    """It is a copy of the present contents, which nobody can write."""
+    array = large()
+    data = frozen(array)
+    before = bytes(data)
+    array[:] = 7
+
+    assert before == bytes(data)
+    assert memoryview(data).readonly
+
+
+def test_a_strided_array_is_frozen_in_its_logical_order():
+    """Layout in memory is not part of a tensor's value."""
+    array = large()[:, ::2]
+
+    assert array.tobytes() == bytes(frozen(array))
+
+
+def test_bytes_are_frozen_already():
+    """Whatever shape and type they are looked at in, they are not copied."""
+    data = bytes(LARGE)
+
+    assert data is frozen(np.frombuffer(data, np.uint8))
+    assert data is frozen(np.frombuffer(data, np.int32).reshape(4, -1))
+
+
+def test_a_part_of_bytes_is_copied():
+    """A few rows must not keep alive all that they were cut from."""
+    rows = np.frombuffer(bytes(4 * LARGE), np.uint8).reshape(4, LARGE)[1:3]
+
+    assert isinstance(frozen(rows), memoryview)
+
+
+def test_a_view_of_what_was_frozen_is_not_copied_again():
+    """What a model passes on as it came lies where it was."""
+    data = frozen(large())
+    again = frozen(np.frombuffer(data, np.float32).reshape(8, -1))
+
+    assert data.obj is again.obj
+
+
+def test_what_only_claims_to_be_read_only_is_copied():
+    """Its owner can still write: the flag of a view says nothing of others."""
+    array = large()
+    array.flags.writeable = False
+    wrapped = np.frombuffer(memoryview(bytearray(LARGE)).toreadonly(), np.uint8)
+    received = private(frozen(array), SHAPE, INT32)
+    view = received[:]
+    view.flags.writeable = False
+
+    for claimed in (array, wrapped, view):
+        assert not np.may_share_memory(
+            np.frombuffer(frozen(claimed), np.uint8), claimed
+        )
+
+
+def test_a_private_copy_is_written_without_the_frozen_one():
+    """It is like a small one: writable, in memory that the array does not own."""
+    data = frozen(large())
+    array = private(data, SHAPE, INT32)
+    array[:] = 7
+
+    assert large().tobytes() == bytes(data)
+    assert (False, True) == (array.flags.owndata, array.flags.writeable)
+
+
+def test_memory_is_used_again_once_nothing_looks_into_it():
+    """Not before: a view of a view keeps it, and so does a memoryview."""
+    array = private(frozen(large()), SHAPE, INT32)
+    place = array.ctypes.data
+    view = memoryview(array[1:].view(np.uint8)[:, 5:])
+    buffers._idle.clear()
+    del array
+
+    assert place != private(bytes(4 * LARGE), SHAPE, INT32).ctypes.data
+    buffers._idle.clear()
+    del view
+    assert place == private(bytes(4 * LARGE), SHAPE, INT32).ctypes.data
+
+
+def test_a_view_of_a_block_gives_nothing_back():
+    """Its memory is still that of the block."""
+    array = private(frozen(large()), SHAPE, INT32)
+    buffers._idle.clear()
+    part = array.base[5:][:3]
+
+    assert 3 == len(part)
+    del part
+    assert not buffers._idle
+
+
+def test_little_memory_is_kept_for_later(monkeypatch):
+    """What is over goes back to the system, the oldest first."""
+    monkeypatch.setattr(buffers, "IDLE_BYTES", 3 * LARGE)
+    held = [frozen(np.zeros(size * LARGE, np.uint8)) for size in (1, 2, 1, 1)]
+    while held:
+        held.pop(0)
+
+    assert [LARGE, LARGE] == [memory.nbytes for memory in buffers._idle]
