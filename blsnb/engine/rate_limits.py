@@ -168,7 +168,7 @@ def parse_rate_limit(mode: str, resources: Counts) -> RateLimits | None:
 def _by_device(name: str, counts: int | Mapping[int, int]) -> dict[int | None, int]:
     by_device: dict[int | None, int] = {}
     if isinstance(counts, Mapping):
-        by_device.update(counts)
+        by_device |= dict(counts.items())
     else:
         by_device[None] = counts
     numbers = (*by_device.values(), *(key for key in by_device if key is not None))

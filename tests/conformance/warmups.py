@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import grpc
+
 from .elsewhere import Elsewhere, elsewhere
 from .targets import Failure, Target
 
@@ -165,7 +167,7 @@ def _loaded(
             if answer is not None and answer.code == "UNAVAILABLE":
                 return None
             return outcome(server, models, name, answer)
-        except OSError:
+        except (OSError, grpc.RpcError):
             # It died a little later.
             return None
 
