@@ -200,7 +200,7 @@ class Models:
         InferenceError
             It does not serve; the text is Triton's.
         """
-        return self._served(name, version).config.to_dict()
+        return self._served(name, version).config.to_dict(self._engine.release)
 
     def config_text(self, name: str, *, version: int = -1) -> str:
         """Return the completed configuration as the text of a ``config.pbtxt``.

@@ -9,10 +9,11 @@ import shutil
 import tempfile
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import blsnb.pb_utils
 from blsnb.engine.streaming import FinalFlag
@@ -25,6 +26,7 @@ from blsnb.tensors.ref import TensorRef
 
 from .targets import PATIENCE_S, REPOSITORIES, Answer, Failure, Request, Value
 
+T = TypeVar("T")
 OWN = re.escape(str(Path(blsnb.pb_utils.__file__).parent)) + r"/\w+\.py"
 INVALID = DType("TYPE_INVALID", "<invalid>", 0, None, 0)
 EMPTY_FINAL = "triton_enable_empty_final_response"
@@ -56,12 +58,13 @@ class BlsnbTarget:
     name = "blsnb"
     python = ".".join(platform.python_version_tuple()[:2])
 
-    def __init__(self, cache_bytes: int = 0) -> None:
+    def __init__(self, cache_bytes: int = 0, strict: bool = False) -> None:
         self.repository = Path(tempfile.mkdtemp(prefix="blsnb-written-")).resolve()
         self.server = Server(
             model_repository=[REPOSITORIES, self.repository],
             triton_release="24.10",
             cache_bytes=cache_bytes,
+            strict_model_config=strict,
         )
         self._loaded: dict[str, Failure | None] = {}
 
@@ -114,6 +117,10 @@ class BlsnbTarget:
         for request in requests:
             self.load(request.model)
         return list(map(self.infer, requests))
+
+    def at_risk(self, work: Callable[[BlsnbTarget], T]) -> T:
+        """Do what a server may die of: blsnb does not."""
+        return work(self)
 
     def stream(self, request: Request, cancel_after: int = 0) -> list[Answer]:
         """Run a request as gRPC's stream end point would.

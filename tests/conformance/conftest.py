@@ -57,9 +57,9 @@ def blsnb() -> Iterator[Target]:
 
 @pytest.fixture(scope="session")
 def beside() -> Iterator[Callable[[Target], Target]]:
-    """Return the other server of a target's kind: it has a response cache.
+    """Return the other server of a target's kind: strict, and with a response cache.
 
-    Its models are complete, so that the real one loads them in no time.
+    The real one loads models in no time, since it asks none to complete itself.
     """
     made: dict[str, Target] = {}
 
@@ -67,7 +67,7 @@ def beside() -> Iterator[Callable[[Target], Target]]:
         if target.name not in made:
             env = installed()
             if target.name == "blsnb":
-                made[target.name] = BlsnbTarget(CACHE_BYTES)
+                made[target.name] = BlsnbTarget(CACHE_BYTES, strict=True)
             else:
                 assert env is not None
                 made[target.name] = TritonTarget(env, [*MORTAL, *cache_of(env)])

@@ -21,7 +21,6 @@ class TritonPythonModel:
 _LOGGED = re.compile(
     r"Poll failed for model directory '([^']*)': (.*)\"$", re.MULTILINE
 )
-_TOLD = re.compile(r"UNAVAILABLE state: [^:]*: (.*);\n", re.DOTALL)
 _PARSED = re.compile(r"inference\.ModelConfig: (\d+:\d+): ")
 
 
@@ -78,10 +77,3 @@ def _real(target: Any, name: str) -> tuple[Failure | None, str, str]:
     # The log is JSON-like: quotes are escaped.
     reason = reasons[0].replace("\\'", "'").replace('\\"', '"') if reasons else ""
     return failure, target.normalised(reason), places[0] if places else ""
-
-
-def reason(told: list[Any]) -> str:
-    """Return why a load failed, wherever that is said."""
-    failure, logged, *_ = told
-    found = _TOLD.search(failure.text) if failure else None
-    return str(found[1] if found else logged)

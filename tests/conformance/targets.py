@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
+T = TypeVar("T")
 REPOSITORIES = Path(__file__).parents[1] / "repositories"
 PATIENCE_S = 30.0
 
@@ -117,6 +118,9 @@ class Target(Protocol):
 
         It may die of them: after it has refused something that a model asked for.
         """
+
+    def at_risk(self, work: Callable[[Any], T]) -> T:
+        """Do something with a strict server that may die of it."""
 
     def stream(self, request: Request, cancel_after: int = 0) -> list[Answer]:
         """Send one request on a stream and collect all responses to it.

@@ -1,131 +1,106 @@
-"""The texts of `tests/model` for refused ensembles are those of the real server.
+"""Ensembles that are refused: what the caller is told, and what the log has.
 
-Only the real server is asked here; that blsnb's rules have the same texts is tested
-where they are, with the same data.
+The same configurations are held against blsnb's rules in `tests/model`.
 """
 
-from __future__ import annotations
+import json
 
-import re
-import shutil
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-
-import grpc
 import pytest
 from model.dependency_refusals import CREATE, KNOWN_BEFORE, LOADED
 from model.ensemble_refusals import POLL
-from model.ensembles import BOOM, DECOUPLED_OR_NOT, PLAIN, Refused
-from tritonclient.grpc import service_pb2 as pb
+from model.ensembles import BOOM, DECOUPLED_OR_NOT, PLAIN
 
-from .triton_target import CALL_S, TritonTarget
+from .covering import rows
+from .loading import load
+from .scripted import write
 
-pytestmark = pytest.mark.triton_server
-NOT_POLLED = "failed to load 'm', failed to poll from model repository"
-LOGGED = re.compile(r"Poll failed for model directory 'm': (.*)\"$", re.MULTILINE)
+NAMED = {
+    each.row.replace("-", " "): each
+    for each in (*POLL, *KNOWN_BEFORE, *LOADED, *CREATE)
+}
+ROWS = {
+    "no ensemble_scheduling": "ensemble_scheduling-absent-with-platform-ensemble",
+    "no platform": "ensemble_scheduling-without-platform-ensemble",
+    "instance group before optimization, warm up and no step": "instance_group-given",
+    "optimization before warm up and no step": "optimization-given",
+    "warm up before no step": "model_warmup-given",
+    "no step": "no-step",
+    "nothing in a step": "step-without-model_name-input_map-output_map",
+    "no input_map": "step-without-model_name-input_map-output_map",
+    "no output_map": "step-without-model_name-input_map-output_map",
+    "written twice, before a later step is read": "tensor-written-twice",
+    "an input is not used, nor is an output": "ensemble-input-not-used",
+    "an output is not used": "ensemble-output-never-written-by-any",
+    "not connected": "data-flow-cycle-unreachable",
+    "a circle": "data-flow-cycle-unreachable",
+    "nobody takes a tensor": "produced-tensor-nobody-consumes",
+    "a model is missing": "composing-model-missing",
+    "a model fails": "composing-model-failed-to-load",
+    "an ensemble is refused": "composing-model-invalid",
+    "of versions the last": "required-version-not-loaded",
+    "no version said is version 0": "required-version-not-loaded",
+    "itself": "ensemble-of-ensembles-cycle",
+    "a circle of two": "ensemble-of-ensembles-cycle",
+    "the batch before the names": "batch-size",
+    "the names of a step before the batch of the next": "unknown-model-input",
+    "an unknown output": "unknown-model-output",
+    "an input is not mapped, before an unknown output": "required-input-not-mapped",
+    "an output's type": "dtype-conflict",
+    "rank": "shape-conflict",
+    "two decoupled branches": "inputs-from-two-decoupled-branches",
+}
 
 
-class Repository:
-    """Models written for one case, and gone after it."""
+OFTEN = [each.row.replace("-", " ") for each in (*POLL, *KNOWN_BEFORE)]
 
-    def __init__(self, target: TritonTarget) -> None:
-        self._target = target
-        self._names: list[str] = []
 
-    def write(self, models: Mapping[str, str], failing: tuple[str, ...] = ()) -> None:
+def cases():
+    """All refusals; where models run before they are refused, some take their time."""
+    for name in NAMED:
+        quick = name in ROWS or name in OFTEN
+        yield pytest.param(name, marks=() if quick else pytest.mark.slow, id=name)
+
+
+def loaded(target, models, failing=()):
+    """What the load of the ensemble ``m`` says, that stands with its models."""
+    try:
         for name, text in models.items():
-            self._names.append(name)
-            version = self._target.repository / name / "1"
-            version.mkdir(parents=True)
-            (version.parent / "config.pbtxt").write_text(text)
-            if "'ensemble'" not in text:
-                source = BOOM if name in failing else PLAIN
-                (version / "model.py").write_text(source)
-
-    def load(self) -> tuple[str, str]:
-        """Load `m`; return what the client is told and what the log says."""
-        log: Path = self._target.server.log
-        before = log.stat().st_size
-        request = pb.RepositoryModelLoadRequest(model_name="m")
-        answer = ""
-        try:
-            self._target.server.stub.RepositoryModelLoad(request, timeout=CALL_S)
-        except grpc.RpcError as error:
-            answer = self._target.normalised(error.details() or "")
-        logged = LOGGED.search(log.read_bytes()[before:].decode())
-        # The log is JSON-like: quotes are escaped.
-        return answer, logged[1].replace("\\'", "'") if logged else ""
-
-    def clear(self) -> None:
-        for name in self._names:
-            self._target.unload(name)
-            shutil.rmtree(self._target.repository / name, ignore_errors=True)
+            source = BOOM if name in failing else PLAIN
+            write(target, name, text, None if "'ensemble'" in text else source)
+        source = None if "'ensemble'" in models["m"] else PLAIN
+        return load(target, "m", models["m"], source)
+    finally:
+        for name in models:
+            target.unload(name, wait=False)
 
 
-@pytest.fixture
-def repository(triton: TritonTarget | None) -> Iterator[Repository]:
-    if triton is None:
-        pytest.skip("no real Triton server here")
-    written = Repository(triton)
-    yield written
-    written.clear()
+@rows({name: f"r2.6/{row}" for name, row in ROWS.items()})
+@rows(
+    {
+        "a model is missing": "r1.6/dependency-stage-ensembles-2-6-group",
+        "rank": "r1.6/dependency-stage-ensembles-2-6-group",
+    }
+)
+@pytest.mark.parametrize("name", list(cases()))
+def test_refused(agree, beside, name):
+    """At the poll stage, before or after all models are tried, or when it is made."""
+    refused = NAMED[name]
+    agree(lambda target: loaded(beside(target), refused.models, refused.failing))
 
 
-def rows(refusals: tuple[Refused, ...]) -> pytest.MarkDecorator:
-    names = [refused.row for refused in refusals]
-    return pytest.mark.parametrize("refused", refusals, ids=names)
+CASES = {name.replace("-", " "): case for name, case in DECOUPLED_OR_NOT.items()}
 
 
-@rows(POLL)
-def test_refused_at_the_poll_stage(repository: Repository, refused: Refused) -> None:
-    """The client is told nothing, the log has the reason."""
-    repository.write(refused.models)
+@rows("r2.3/ensemble-decoupled", "r2.2/ensemble_scheduling")
+@pytest.mark.parametrize("name", CASES)
+def test_its_configuration_is_filled_in(agree, beside, name):
+    """With whether it is decoupled, last."""
+    _, text, models = CASES[name]
 
-    assert (NOT_POLLED, refused.reason) == repository.load()
+    def case(target):
+        failure, config = loaded(beside(target), {"m": text, **models})
+        tree = json.loads(config)
+        # Inside maps the real server's order is by chance.
+        return [failure, list(tree), tree]
 
-
-@rows(KNOWN_BEFORE)
-def test_refused_before_anything_is_loaded(
-    repository: Repository, refused: Refused
-) -> None:
-    """The client is told the reason, without a version."""
-    repository.write(refused.models, refused.failing)
-
-    assert f"load failed for model 'm': {refused.reason}\n" == repository.load()[0]
-
-
-@pytest.mark.slow
-@rows(LOADED)
-def test_refused_at_the_dependency_stage(
-    repository: Repository, refused: Refused
-) -> None:
-    """As before, after all models are tried."""
-    repository.write(refused.models, refused.failing)
-
-    assert f"load failed for model 'm': {refused.reason}\n" == repository.load()[0]
-
-
-@pytest.mark.slow
-@rows(CREATE)
-def test_refused_at_the_create_stage(repository: Repository, refused: Refused) -> None:
-    """The client is told the reason, and of which version."""
-    repository.write(refused.models)
-
-    assert (
-        "load failed for model 'm': version 1 is at UNAVAILABLE state: Invalid "
-        f"argument: {refused.reason};\n"
-    ) == repository.load()[0]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", DECOUPLED_OR_NOT)
-def test_whether_it_is_decoupled(
-    repository: Repository, triton: TritonTarget, case: str
-) -> None:
-    """The real server's configuration says what the rules say."""
-    decoupled, text, models = DECOUPLED_OR_NOT[case]
-    repository.write({"m": text, **models})
-
-    assert ("", "") == repository.load()
-    policy = f'"model_transaction_policy":{{"decoupled":{str(decoupled).lower()}}}}}'
-    assert triton.config("m").endswith(policy)
+    agree(case)

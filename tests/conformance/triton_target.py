@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 import tempfile
 import time
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import grpc
 from tritonclient.grpc import service_pb2 as pb
@@ -20,6 +22,7 @@ from .targets import REPOSITORIES, Answer, Failure, Request, Value
 from .triton_env import TritonEnv
 from .triton_server import ServerDiedError, TritonServer
 
+T = TypeVar("T")
 CALL_S = 30.0
 LIVES = 6
 MORTAL = ["--disable-auto-complete-config"]
@@ -96,23 +99,28 @@ class TritonTarget:
         2.51 may end with `boost::interprocess::lock_exception` after it has refused
         something that a model asked for.
         """
-        return [self._risk(request, models) for request in requests]
 
-    def _risk(self, request: Request, models: Sequence[str]) -> Answer:
-        """Return the answer of the first server that lives to give it."""
+        def ask(mortal: TritonTarget, request: Request) -> Answer:
+            for model in models:
+                mortal.place(model)
+            mortal.load(request.model)
+            return mortal.infer(request)
+
+        return [self.at_risk(partial(ask, request=each)) for each in requests]
+
+    def at_risk(self, work: Callable[[TritonTarget], T]) -> T:
+        """Return what work gives on the first server that survives it."""
         for _ in range(LIVES):
             if self._mortal is None:
                 self._mortal = TritonTarget(self._env, MORTAL)
                 self._repositories.append(self._mortal.repository)
-            for model in models:
-                self._mortal.place(model)
-            self._mortal.load(request.model)
-            answer = self._mortal.infer(request)
-            if answer.error is None or self._mortal.lives():
-                return answer
+            with contextlib.suppress(grpc.RpcError):
+                found = work(self._mortal)
+                if self._mortal.lives():
+                    return found
             self._mortal.close()
             self._mortal = None
-        raise ServerDiedError(f"{LIVES} times of {request}")
+        raise ServerDiedError(f"{LIVES} times in a row")
 
     def lives(self) -> bool:
         """Whether the server answers."""
