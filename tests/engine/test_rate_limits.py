@@ -141,6 +141,25 @@ def test_a_batch_grows_until_it_may_begin(limited):
     assert ["a1", "b5"] == stage.seen
 
 
+def test_a_batcher_with_priorities_waits_for_resources_too(limited):
+    """It forms no batches ahead; all are answered."""
+    models = limited()
+    models.define("a", group(R=1))
+    batching = """
+        max_batch_size: 8
+        input { name: "X" data_type: TYPE_FP32 dims: [ 1 ] }
+        output { name: "Y" data_type: TYPE_FP32 dims: [ 1 ] }
+        dynamic_batching { priority_levels: 2 default_priority_level: 2 }
+    """
+    models.define("b", group(R=1), config=batching)
+
+    answers = [models.hold("a"), *(models.ask("b", BATCH) for _ in range(5))]
+    stage.events["go"].set()
+
+    assert all(answer.result(10) for answer in answers)
+    assert 5 == sum(int(seen[1:]) for seen in stage.seen if seen[0] == "b")
+
+
 def test_sequences_wait_for_resources_too(limited):
     """Their queue decides who; the limiter, when."""
     models = limited()

@@ -101,6 +101,15 @@ def test_one_begins_for_each_event():
     assert ["a", "b", "c"] == play.order
 
 
+def test_an_instance_that_is_ready_again_counts_as_another_event():
+    """Then two begin, as on the real server."""
+    play = Play({"a": needs(R=2), "b": needs(R=1), "c": needs(R=1)})
+    play.ask("a", "a", "b", "c")
+    play.end()
+
+    assert ["a", "b", "c"] == play.order
+
+
 def test_nobody_overtakes_the_first_in_line():
     """Whatever it waits for, and whatever the others need."""
     play = Play({"a": needs(R=1), "b": needs(R=1), "c": needs(Q=1), "d": needs()})
