@@ -161,9 +161,7 @@ def test_who_stays_behind_is_told_why(settings, requests):
     for batch in run(settings[0], requests).batches:
         assert batch.sent_because.words
         members = {queued.request.name for queued in batch.members}
-        left = {
-            queued.request.name: reason.words for queued, reason in batch.left_out
-        }
+        left = {queued.request.name: reason.words for queued, reason in batch.left_out}
         assert not members & left.keys()
         assert all(left.values())
 
