@@ -348,15 +348,15 @@ interface Before {
   total: number;
 }
 
-const befores = new WeakMap<Row, Before>();
+const knownBefores = new WeakMap<Row, Before>();
 
 function beforeOf(comparison: Comparison, row: Row): Before {
-  const known = befores.get(row);
+  const known = knownBefores.get(row);
   if (known) return known;
   const { baseline } = comparison;
   const calls = row.kind === "missing" ? row.missing : comparison.beforeAll(row.calls);
   const before = { times: baseline.merged(calls), total: total(baseline, calls) };
-  befores.set(row, before);
+  knownBefores.set(row, before);
   return before;
 }
 

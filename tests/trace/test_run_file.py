@@ -217,10 +217,10 @@ def test_a_value_that_is_handed_on_is_kept_once(tmp_path):
     with zipfile.ZipFile(path) as file:
         known = json.loads(file.read("run.json"))
         size = file.getinfo("values.bin").file_size
-    datas = {id(r.data): r.data for s in trace.spans for r in (*s.inputs, *s.outputs)}
+    buffers = {id(r.data): r.data for s in trace.spans for r in (*s.inputs, *s.outputs)}
     streamed = [r for s in trace.spans for e in s.responses for r in e.outputs]
-    datas |= {id(ref.data): ref.data for ref in streamed}
-    assert sum(len(data) for data in datas.values() if data is not None) == size
+    buffers |= {id(ref.data): ref.data for ref in streamed}
+    assert sum(len(data) for data in buffers.values() if data is not None) == size
     assert sum(known["values"]) == size
 
 

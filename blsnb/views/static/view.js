@@ -2916,14 +2916,14 @@ var Bars = class {
     this.#pen.fillText(text, x, middle + 0.5);
   }
 };
-var befores = /* @__PURE__ */ new WeakMap();
+var knownBefores = /* @__PURE__ */ new WeakMap();
 function beforeOf(comparison, row2) {
-  const known = befores.get(row2);
+  const known = knownBefores.get(row2);
   if (known) return known;
   const { baseline } = comparison;
   const calls = row2.kind === "missing" ? row2.missing : comparison.beforeAll(row2.calls);
   const before = { times: baseline.merged(calls), total: total2(baseline, calls) };
-  befores.set(row2, before);
+  knownBefores.set(row2, before);
   return before;
 }
 var steps = /* @__PURE__ */ new WeakMap();
