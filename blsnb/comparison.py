@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from blsnb.trace.changes import CallChange
 from blsnb.trace.comparison import TraceComparison, compare
@@ -62,6 +62,12 @@ class Comparison:
             for tensor in self._traces.changes[row].tensors
             if tensor.role == "output"
         ]
+
+    def widget(self) -> Any:
+        """Return the connected widget: slices of tensors come from the kernel."""
+        from blsnb.views.trace_view import TraceView
+
+        return TraceView(lambda: self._traces.this, baseline=self.baseline)
 
     def save(self, path: str | Path) -> Path:
         """Write the comparison as a web page that needs no kernel and no network.

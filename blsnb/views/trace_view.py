@@ -11,15 +11,20 @@ import traitlets
 
 from blsnb.errors import TraceError
 from blsnb.tensors import preview
+from blsnb.trace.comparison import TraceComparison, compare
 from blsnb.trace.spans import Trace
-from blsnb.views import document, wire
+from blsnb.views import compared_document, compared_wire, document, wire
 from blsnb.views.buffer import Buffer
+from blsnb.views.compared_tree import compared_tree
 from blsnb.views.entries import entry, placed, tensors_of
 from blsnb.views.flush import FlushClock
 from blsnb.views.tree import tree
 
 Message = dict[str, Any]
 _log = logging.getLogger(__name__)
+
+
+_TRAITS = {"selected", "filter", "height", "baseline"}
 
 
 class TraceView(anywidget.AnyWidget):
@@ -32,7 +37,7 @@ class TraceView(anywidget.AnyWidget):
     ----------
     trace
         Returns the trace as it is now.
-    selected, filter, height
+    selected, filter, height, baseline
         Initial values of the traits.
     """
 
@@ -46,13 +51,14 @@ class TraceView(anywidget.AnyWidget):
         sync=True
     )
     height = traitlets.Int(wire.HEIGHT, help="height in pixels").tag(sync=True)
+    baseline = traitlets.Any(None, help="the run to compare with; None for none")
 
     def __init__(self, trace: Callable[[], Trace], **traits: Any) -> None:
-        unknown = sorted(set(traits) - {"selected", "filter", "height"})
+        unknown = sorted(set(traits) - _TRAITS)
         if unknown:
             raise TypeError(
                 f"TraceView has no trait {unknown[0]!r}, "
-                "only selected, filter and height"
+                "only selected, filter, height and baseline"
             )
         self._trace = trace
         self._clock = FlushClock()
@@ -73,10 +79,29 @@ class TraceView(anywidget.AnyWidget):
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], Message]:
         data, metadata = super()._repr_mimebundle_(**options) or ({}, {})
-        trace = self._trace()
-        data["text/html"] = document.still(trace)
-        data["text/plain"] = tree(trace)
+        compared = self._compared(self._trace())
+        if compared is None:
+            data["text/html"] = document.still(self._trace())
+            data["text/plain"] = tree(self._trace())
+        else:
+            data["text/html"] = compared_document.compared_still(compared)
+            data["text/plain"] = compared_tree(compared)
         return data, metadata
+
+    def _compared(self, trace: Trace) -> TraceComparison | None:
+        return None if self.baseline is None else compare(trace, self.baseline.trace)
+
+    @traitlets.validate("baseline")
+    def _check_baseline(self, proposal: Message) -> Any:
+        value = proposal["value"]
+        if value is not None and not isinstance(getattr(value, "trace", None), Trace):
+            raise traitlets.TraitError(f"a run or None is compared with, not {value!r}")
+        return value
+
+    @traitlets.observe("baseline")
+    def _show_baseline(self, _: Message) -> None:
+        self._seq += 1
+        self._tell("snapshot", self._seq, self._trace(), None)
 
     def tick(self, now_ns: int) -> bool:
         """Send what happened if it is time to; return whether it was sent."""
@@ -118,10 +143,15 @@ class TraceView(anywidget.AnyWidget):
             self.set_trait("run_id", wire.page_id(trace))
 
     def _tell(self, kind: str, seq: int, trace: Trace, rows: list[int] | None) -> None:
-        header, buffer = wire.encode(
-            trace, rows, instances=self._names, height=self.height
-        )
-        self.send({"type": kind, "seq": seq, "header": header}, buffers=[buffer])
+        options: Message = {"instances": self._names, "height": self.height}
+        # A baseline is sent with what is whole.
+        compared = self._compared(trace) if rows is None else None
+        if compared is None:
+            header, buffer = wire.assemble(trace, rows, **options)
+        else:
+            header, buffer = compared_wire.assemble(compared, **options)
+        message = {"type": kind, "seq": seq, "header": header}
+        self.send(message, buffers=[bytes(buffer)])
 
     def _on_message(self, _: Any, content: Any, buffers: list[Any]) -> None:
         """Answer the page; what it says is checked, and never evaluated."""

@@ -1,11 +1,15 @@
 """Specification of the live widget: what it sends and what it answers."""
 
-import pytest
+from types import SimpleNamespace
 
+import pytest
+from traitlets import TraitError
+
+from blsnb.trace.alignment import align
 from blsnb.views import wire
 from blsnb.views.trace_view import TraceView
 
-from .samples import batch_run, invoice_run, running_run
+from .samples import batch_run, edited_run, invoice_run, running_run
 
 MS = 1_000_000
 
@@ -50,6 +54,31 @@ def test_selection_and_filter_are_traits_that_can_be_given_and_observed(view):
     assert [4] == seen
     assert (-1, "") == (TraceView.selected.default_value, view.filter)
     assert {"selected", "filter", "height"} <= set(view.keys)
+
+
+def test_a_baseline_is_a_trait_that_can_be_given_and_changed(view):
+    """The page gets the whole run anew, with the one that it is compared with."""
+    view.baseline = SimpleNamespace(trace=edited_run())
+    [(message, [buffer])] = view.sent
+    header = message["header"]
+    beside = wire.decode(header, buffer)["baseline"].tolist()
+
+    assert ("snapshot", 27) == (message["type"], header["baseline"]["n"])
+    assert list(align(invoice_run(), edited_run()).baseline_of) == beside
+    assert "missing" in view._repr_mimebundle_()[0]["text/plain"]
+    assert "baseline" in view.ask(type="hello")[0]["header"]
+    view.baseline = None
+    assert "baseline" not in view.sent[-1][0]["header"]
+    assert view.sent[-1][0]["seq"] > message["seq"]
+
+
+def test_only_a_run_can_be_a_baseline(view):
+    """Anything else is a slip."""
+    with pytest.raises(TraitError, match="a run or None"):
+        view.baseline = "yesterday"
+    given = Recorded(invoice_run, baseline=SimpleNamespace(trace=edited_run()))
+    assert "baseline" in given.ask(type="hello")[0]["header"]
+    given.close()
 
 
 def test_the_run_is_named_as_in_its_messages_from_its_first_call_on():

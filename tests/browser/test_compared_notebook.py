@@ -1,0 +1,117 @@
+"""Specification of comparing and replaying in JupyterLab: before and after an edit."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from .conftest import lab_of, page_of
+from .view import View
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+
+FLOW = "--input X:FP32[-1] --output Y:FP32[-1]"
+SHARPEN = f"""%%triton_model sharpen {FLOW}
+import numpy as np
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        answers = []
+        for request in requests:
+            x = pb_utils.get_input_tensor_by_name(request, "X").as_numpy()
+            y = pb_utils.Tensor("Y", x * np.float32(2))
+            answers.append(pb_utils.InferenceResponse([y]))
+        return answers
+"""
+SCORE = f"""%%triton_model score {FLOW}
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        return [self.answer(request) for request in requests]
+
+    def answer(self, request):
+        inputs = request.inputs()
+        for _ in range(5):
+            asked = pb_utils.InferenceRequest(
+                model_name="sharpen", inputs=inputs, requested_output_names=["Y"]
+            )
+            outputs = asked.exec().output_tensors()
+            inputs = [pb_utils.Tensor("X", outputs[0].as_numpy())]
+        return pb_utils.InferenceResponse([pb_utils.Tensor("Y", inputs[0].as_numpy())])
+"""
+ASK = "import blsnb\n{} = blsnb.infer('score', {{'X': [1.0, 2.0, 3.0]}})"
+EDITED = SHARPEN.replace("np.float32(2)", "np.float32(2.5)")
+LONGER = SCORE.replace("range(5)", "range(6)")
+CELLS = [
+    "%load_ext blsnb",
+    SHARPEN,
+    SCORE,
+    ASK.format("before"),
+    EDITED,
+    LONGER,
+    f"{ASK.format('after')}\nafter.compare(before)",
+    "before.replay(1)",
+    "after.compare(before).widget()",
+]
+COMPARED, REPLAYED, CONNECTED = 6, 7, 8
+
+
+@pytest.fixture(scope="module")
+def notebook(browser, lab_server):
+    """The notebook after Run All, still open."""
+    with page_of(browser) as page, lab_of(page, lab_server) as lab:
+        lab.write("compared.ipynb", *CELLS)
+        lab.open("compared.ipynb")
+        lab.run_all()
+        yield lab
+
+
+def test_a_cell_compares_two_runs_and_shows_neither_again(notebook):
+    """A call of the loop is new, the others answer differently."""
+    view = View(notebook.cell(COMPARED))
+
+    expect(view.element).to_have_count(1)
+    toolbar = view.element.get_by_role("toolbar", name="Run")
+    expect(toolbar).to_contain_text(re.compile(r"baseline6 changed1 new"))
+    view.row("sharpen").click()
+    expect(view.inspector).to_contain_text("1 of these calls are new.")
+
+
+def test_a_replay_shows_answers_now_and_before(notebook):
+    """Of the model as it is now."""
+    view = View(notebook.cell(REPLAYED))
+
+    expect(view.element).to_have_count(1)
+    expect(view.subject).to_have_text("sharpen")
+    expect(view.inspector).to_contain_text(
+        "3 of 3 differ; most by 1.5 at [2]: 7.5, was 6"
+    )
+
+
+def test_a_widget_of_a_comparison_asks_the_kernel(notebook):
+    """Values that are in no document."""
+    view = View(notebook.cell(CONNECTED))
+    view.row("score").click()
+
+    expect(view.inspector).to_contain_text("Compared with baseline")
+    view.tensor("X").click()
+    expect(view.inspector).to_contain_text(re.compile("max3"))
+
+
+def test_reopened_without_a_kernel_a_comparison_is_interactive(
+    notebook, lab, lab_server
+):
+    """It is a document, like a run."""
+    notebook.save()
+    text = (lab_server.notebooks / "compared.ipynb").read_text(encoding="utf-8")
+    lab.put("again.ipynb", text)
+    lab.open_without_kernel("again.ipynb")
+    view = View(lab.cell(COMPARED))
+    view.row("score").click()
+
+    expect(view.inspector).to_contain_text("Compared with baseline")
+    expect(view.inspector).to_contain_text("differ; most by")
