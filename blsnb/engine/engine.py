@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
-import weakref
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar, cast
 
@@ -21,6 +19,7 @@ from blsnb.engine.metrics import MetricRegistry
 from blsnb.engine.reader import TOO_LATE, Reader
 from blsnb.engine.response_cache import ResponseCache
 from blsnb.engine.root import RootRequest, TooLate, Unwind, interruptible
+from blsnb.engine.roots import Roots
 from blsnb.engine.routes import Routes
 from blsnb.engine.schedulers import Schedulers
 from blsnb.engine.served import Served
@@ -83,8 +82,7 @@ class Engine:
         self.catalog = Catalog()
         self.control = ModelControl(self, repository)
         self.metrics = MetricRegistry(own_metrics.NAMES)
-        self._roots: weakref.WeakSet[RootRequest] = weakref.WeakSet()
-        """Requests from outside that may still be on their way."""
+        self._roots = Roots()
         self._workers = Workers(_MOST_STREAMS, "blsnb stream")
         self._alarm = Alarm()
         self.load_lock = LoadLock()
@@ -261,6 +259,10 @@ class Engine:
         record = record or self.recorder.begin()
         root = RootRequest(record, self._hang_notice_s, deadline_ns)
         self._roots.add(root)
+        if self._closed:
+            # Since the look above: who closes may not have seen this request.
+            self._end(root)
+            self._check_open()
         return root
 
     def interruptibly(
@@ -378,12 +380,7 @@ class Engine:
             How long requests that are on their way may go on, all of them together.
         """
         self._closed = True
-        deadline = time.monotonic() + timeout_s
-        for root in list(self._roots):
-            if root.ended is None and not root.done.wait(
-                max(0.0, deadline - time.monotonic())
-            ):
-                root.end(ServerClosedError("the server was closed"))
+        self._roots.drain(timeout_s)
         with self.load_lock.hold("", wait_s=_LOADING_S):
             for name in self.catalog.names():
                 self.unload(name)
