@@ -191,6 +191,7 @@ def test_metrics_are_shown_while_their_family_lives(agree):
     agree(case)
 
 
+@rows("r5.4/nv_inference_request_duration_us-nv_inference_queue_duration_us")
 def test_the_server_counts_requests(agree):
     """Each model that serves has counters of requests, from its load on."""
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import pytest
 from tritonclient.grpc import service_pb2 as pb
@@ -15,13 +17,11 @@ from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Span, Trace
 
 from .asking import script
-from .reference import required
-from .targets import REPOSITORIES
+from .covering import rows
+from .targets import REPOSITORIES, Target
 from .triton_env import installed
 from .triton_server import TritonServer
 from .triton_target import message
-
-pytestmark = pytest.mark.triton_server
 
 TRACED = r"""
 def child(name, *tensors, **how):
@@ -57,8 +57,20 @@ pb_utils.InferenceRequest(
     trace=request.trace()).exec()
 returned = [answer("done")]
 """
+KID = """pb_utils.InferenceRequest(model_name='echo', request_id='{}',
+requested_output_names=['{}'], inputs=[pb_utils.Tensor('{}', np.array([[{}]],
+np.{}))], trace=request.trace()).exec();"""
+SAYABLE = " ".join(
+    [
+        *KID.format("kid", "INT16", "INT16", "1, -2", "int16").split("\n"),
+        *KID.format("other kid", "FP32", "FP32", "1/3, 1e10", "float32").split("\n"),
+        "returned = [answer('done')]",
+    ]
+)
+"""A text that leaves valid JSON also on Triton: without quotes and new lines."""
 FAILS = "raise ValueError('boom')"
 CASES = {
+    "sayable": ("script", SAYABLE),
     "traced": ("script", TRACED),
     "half": ("script", HALF),
     "fails": ("script", FAILS),
@@ -67,27 +79,47 @@ CASES = {
 MODELS = ("echo", "script", "script_decoupled")
 
 
+class Files:
+    """What each kind of server wrote of the cases, a file for each."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._written: dict[str, dict[str, Path]] = {}
+
+    def of(self, target: Target) -> dict[str, Path]:
+        """Return the files by case."""
+        if target.name not in self._written:
+            write = _ours if target.name == "blsnb" else _real
+            self._written[target.name] = dict(write(self._folder / target.name))
+        return self._written[target.name]
+
+    def trace(self, target: Target, name: str) -> Trace:
+        """Return what is read of one."""
+        [run] = load_trace(self.of(target)[name])
+        return run.trace
+
+
 @pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Trace]:
-    """What a real server wrote of the cases, imported."""
-    env = installed()
-    if env is None:
-        if required():
-            pytest.fail("run tests/conformance/install_triton.py first", pytrace=False)
-        pytest.skip("no real Triton server here")
-    folder = tmp_path_factory.mktemp("traced")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    return Files(tmp_path_factory.mktemp("traced"))
+
+
+def _real(folder: Path) -> Iterator[tuple[str, Path]]:
     for model in MODELS:
         shutil.copytree(REPOSITORIES / model, folder / "repository" / model)
     file = folder / "trace.json"
     settings = ("mode=triton", "rate=1", "level=TIMESTAMPS", "level=TENSORS")
     settings += (f"triton,file={file}", "triton,log-frequency=1")
     arguments = [f"--trace-config={setting}" for setting in settings]
+    env = installed()
+    assert env is not None
     server = TritonServer(env, folder / "repository", folder / "log", arguments)
     try:
         _ask(server)
     finally:
         server.close()
-    return {run.trace.request_id: run.trace for run in load_trace(file)}
+    for number, name in enumerate(CASES):
+        yield name, file.with_name(f"trace.json.{number}")
 
 
 def _ask(server: TritonServer) -> None:
@@ -99,21 +131,15 @@ def _ask(server: TritonServer) -> None:
         list(server.stub.ModelStreamInfer(asked, timeout=30))
 
 
-@pytest.fixture(scope="module")
-def ours(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Trace]:
-    """What blsnb wrote of them, imported."""
-    folder = tmp_path_factory.mktemp("ours")
-    found = {}
+def _ours(folder: Path) -> Iterator[tuple[str, Path]]:
+    folder.mkdir()
     with Server(model_repository=REPOSITORIES, startup_models=MODELS) as server:
         for name, (model, code) in CASES.items():
             stream = server.stream(
                 model, {"CODE": [textwrap.dedent(code)]}, request_id=name
             )
             list(stream)
-            path = stream.run.export_trace(folder / f"{name}.json")
-            [run] = load_trace(path)
-            found[name] = run.trace
-    return found
+            yield name, stream.run.export_trace(folder / f"{name}.json")
 
 
 def known(trace: Trace) -> list[object]:
@@ -143,21 +169,111 @@ def _values(refs: Iterable[TensorRef]) -> list[object]:
 
 
 @pytest.mark.parametrize("name", ["traced", "fails", "streamed"])
-def test_a_run_leaves_as_the_real_server_traces_it(real, ours, name):
+def test_a_run_leaves_as_the_real_server_traces_it(agree, files, name):
     """Models, callers, activities, shapes and values, to the last character."""
-    traced = [span for span in known(ours[name]) if "not traced" not in span[0]]
 
-    assert known(real[name]) == traced
+    def case(target):
+        spans = known(files.trace(target, name))
+        return [repr(span) for span in spans if "not traced" not in span[0]]
+
+    agree(case)
 
 
-def test_calls_that_triton_leaves_out_are_there(real, ours):
+ROUNDED = "a trace file has floats of six digits"
+CORE = ("REQUEST", "QUEUE", "COMPUTE")
+
+
+def spoken(file: Path) -> list[object]:
+    """What a file says of each trace, in its order, but not when or how exactly."""
+    events = json.loads(file.read_text())
+    first = min(event["id"] for event in events)
+    return [
+        _spoken(number, first, [each for each in events if each["id"] == number])
+        for number in dict.fromkeys(event["id"] for event in events)
+    ]
+
+
+def _spoken(number: int, first: int, events: list[dict]) -> list[object]:
+    at = next(n for n, event in enumerate(events) if "model_name" in event)
+    who = {**events[at], "id": number - first}
+    if "parent_id" in who:
+        who["parent_id"] -= first
+    lists = [event["timestamps"] for event in events if "timestamps" in event]
+    stamps = [stamp for each in lists for stamp in each]
+    core = [each for each in stamps if each["name"].startswith(CORE)]
+    tensors = [
+        [each["activity"], sorted(each["tensor"]), each["tensor"]["name"]]
+        for each in events
+        if "tensor" in each
+    ]
+    return [
+        who,
+        events[at + 1]["timestamps"][0]["name"],
+        [len(each) for each in lists if each[0] in core],
+        [each["name"] for each in sorted(core, key=lambda each: each["ns"])],
+        sorted({each["name"] for each in stamps} - {each["name"] for each in core})
+        if "parent_id" in who
+        else [],
+        sorted(tensors),
+    ]
+
+
+@rows(
+    "r5.3/ids-are-integers-unique-per-server",
+    "r5.3/in-a-file-child-traces-come",
+    "r5.3/the-metadata-event-comes-right-before",
+    "r5.3/ns-monotonic-clock-not-epoch-common",
+    "r5.3/each-timestamps-list-holds-exactly-one",
+    "r5.3/names",
+    "r5.3/typical-order-by-time-top-level",
+    "r5.3/children-bls-ensemble-steps-have-only",
+    "r5.3/tensors-level-activities-tensor_queue_input-tensor_backend_output",
+)
+def test_a_file_is_written_as_the_real_server_writes_it(agree, files):
+    """Events, their order and their keys; of the end point it knows nothing."""
+    agree(lambda target: spoken(files.of(target)["sayable"]))
+
+
+UNTRACED = "a BLS request without `trace=request.trace()` leaves no trace"
+
+
+@rows("r5.3/bls-child-is-traced-only-if")
+def test_calls_that_triton_leaves_out_are_there(agree, files):
     """A request without `trace=` leaves no trace on Triton."""
-    assert [3, 4] == [len(trace["traced"].spans) for trace in (real, ours)]
+
+    def ours(known, seen):
+        assert (3, 4) == (known, seen)
+
+    agree(
+        lambda target: len(files.trace(target, "traced").spans),
+        deviates=UNTRACED,
+        ours=ours,
+    )
 
 
-def test_values_that_triton_leaves_out_are_there(real, ours):
-    """Half floats are described only; a file of ours has them."""
-    [_, theirs], [_, own] = real["half"].spans, ours["half"].spans
+@rows("r5.3/data-all-elements-joined-by-bool", "r5.3/fp-values-in-default-c-stream")
+def test_values_that_triton_leaves_out_are_there(agree, files):
+    """Half floats are described only; a file of ours has them, and all digits."""
 
-    assert [("FP16", "FP16", (1, 2), None)] == _values(theirs.inputs)
-    assert [("FP16", "FP16", (1, 2), [[1, 2]])] == _values(own.inputs)
+    def case(target):
+        [_, half] = files.trace(target, "half").spans
+        return [str(_values(half.inputs)), floats(files.of(target)["sayable"])]
+
+    def ours(known, seen):
+        assert ["[('FP16', 'FP16', (1, 2), None)]", ["0.333333,1e+10"]] == known
+        assert [
+            "[('FP16', 'FP16', (1, 2), [[1.0, 2.0]])]",
+            ["0.333333343,1e+10"],
+        ] == seen
+
+    agree(case, deviates=ROUNDED, ours=ours)
+
+
+def floats(file: Path) -> list[str]:
+    """The texts of all tensors of floats that were outputs."""
+    return [
+        event["tensor"]["data"]
+        for event in json.loads(file.read_text())
+        if event.get("activity") == "TENSOR_BACKEND_OUTPUT"
+        and event["tensor"]["dtype"] == "FP32"
+    ]
