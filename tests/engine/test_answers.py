@@ -37,6 +37,16 @@ def errors(inflights: list[Inflight]) -> list[str | None]:
     return [None if i.response is None else i.response.error for i in inflights]
 
 
+def test_an_answer_settles_a_request_whatever_its_release_flags_say():
+    """Only the flag 2 alone forbids it; with another bit the request is done."""
+    (inflight,) = batch(1)
+    inflight.release_flags = RESCHEDULE | 1
+    take_results([response("Y")], [inflight], "model_0")
+
+    assert inflight.final
+    assert not inflight.again
+
+
 def test_each_request_gets_its_response():
     """In order; outputs that nobody asked for are dropped."""
     inflights = batch(2)
