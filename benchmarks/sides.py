@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from benchmarks.side import Ours, Real, Side
 from tests.conformance.triton_env import installed
 
 TIMESTAMPS, TENSORS, TRITON = "timestamps", "tensors", "triton"
+Started = TypeVar("Started", bound=Side)
 Question = tuple[str, dict[str, int | str]]
 Reading = Callable[[dict[str, np.ndarray]], Iterable[float]]
 
@@ -42,7 +44,7 @@ class Sides:
             None if self.env is None else self._start(Real(self.repository, self.env))
         )
 
-    def _start(self, side):
+    def _start(self, side: Started) -> Started:
         self._started.append(side)
         return side
 
