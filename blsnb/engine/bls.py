@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from blsnb.engine.metrics import MetricRegistry
     from blsnb.trace.recorder import Recorder
 
-_BELOW_CALLER = 4
-"""So many frames are between what checks a BLS call's arguments, below the model,
-and the question for the model's line."""
+_BELOW_CALLER = 5
+"""So many frames are between the model and the question for its line: ours, and what
+checks the arguments of its call."""
 _MOST_LINES = 1000
 """So many lines of one call are kept in the trace."""
 
@@ -351,7 +351,10 @@ def _line_in(filename: str, depth: int) -> int:
     depth
         So many frames from here outwards are ours: none of them is made an object.
     """
-    frame: types.FrameType | None = sys._getframe(depth)
+    try:
+        frame: types.FrameType | None = sys._getframe(depth)
+    except ValueError:
+        return 0
     while frame is not None:
         if frame.f_code.co_filename == filename:
             return frame.f_lineno

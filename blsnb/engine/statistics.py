@@ -91,7 +91,10 @@ class ModelStatistics:
         answered = call.compute_output_start_ns
         infer_ns, output_ns = answered - ready, call.compute_end_ns - answered
         sums = self._batches.get(execution_size) or self._sums(execution_size)
-        sums.add(ready - start, infer_ns, output_ns)
+        sums.count += 1
+        sums.input_ns += ready - start
+        sums.infer_ns += infer_ns
+        sums.output_ns += output_ns
         if failed:
             self._fail_ns += end - call.request_start_ns
             self._failures.add(ready - start, infer_ns, output_ns)

@@ -187,6 +187,28 @@ def test_threads_of_a_model_make_bls_calls(server):
     assert [0, 0, 0] == [span.parent for span in run.trace.spans[1:]]
 
 
+def test_a_thread_that_runs_nothing_but_a_bls_call_has_no_line(server):
+    """No frame of the model is below the call; it is made, and drawn, all the same."""
+    called = "stage.events['called'].set()\nreturn [reply(x_of(request))]"
+    server.define("called", cell(called), config=CONFIG)
+    server.define(
+        "threaded",
+        cell(
+            """
+            import _thread
+            question = ask("called", request, trace=request.trace())
+            _thread.start_new_thread(question.exec, ())
+            assert stage.events["called"].wait(10)
+            return [reply(x_of(request))]
+            """
+        ),
+        config=CONFIG,
+    )
+    run = server.infer("threaded", X)
+
+    assert [0, 0] == [span.line for span in run.trace.spans]
+
+
 def test_a_thread_makes_bls_calls_while_no_execute_runs(server):
     """From the end of ``initialize`` on it may; the call is a run of its own."""
     methods = """
