@@ -14,7 +14,7 @@ from benchmarks.rounds import medians
 from benchmarks.row import Row
 from benchmarks.sides import TIMESTAMPS, TRITON, Sides
 
-COUNT, ROUNDS = 8, 10
+COUNT, ROUNDS = 8, 25
 POOL = "a thread pool of 8"
 WORKS = {
     "waits": "execute waits 20 ms",
@@ -35,8 +35,9 @@ def _beside_a_pool(sides: Sides, work: str) -> list[Row]:
         for name in (TIMESTAMPS, TRITON)
         if name == TIMESTAMPS or sides.triton
     }
+    function = _work(work)
     with ThreadPoolExecutor(COUNT) as pool:
-        found = medians({POOL: lambda: _pooled(pool, _work(work))} | subjects, ROUNDS)
+        found = medians({POOL: lambda: _pooled(pool, function)} | subjects, ROUNDS)
     ours, pooled = found[TIMESTAMPS] / 1e6, found[POOL] / 1e6
     rows = [Row(what, ours, "ms", pooled, POOL, Goal(1.15))]
     if TRITON in found:
