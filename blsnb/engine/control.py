@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blsnb.engine.control_mode import ControlMode
-from blsnb.engine.ensembles import Ensembles
+from blsnb.engine.ensembles import Ensembles, Taken
 from blsnb.engine.load_failures import poll_failed
 from blsnb.engine.override_folders import OverrideFolders
 from blsnb.engine.root import RootRequest, Unwind
@@ -139,13 +139,54 @@ class ModelControl:
         with self._engine.load_lock.hold(name):
             directory = self._directory(name, config, files)
             found = directory.files()
-            if asked:
-                self.ensembles.ask(name)
-            if not (always or config is not None or self._is_new(name, found)):
-                return False
-            self._load(directory, found, root)
-            self.ensembles.renew(name, root)
-            return True
+            if always or config is not None or self._is_new(name, found):
+                if asked:
+                    self.ensembles.ask(name)
+                self._bring_up(directory, found, root, always)
+                return True
+        self.ensembles.refresh(name, root)
+        return False
+
+    def _bring_up(
+        self,
+        directory: ModelDirectory,
+        found: Files,
+        root: RootRequest | None,
+        always: bool,
+    ) -> None:
+        given = directory.override is not None or self._folders.has(directory.path)
+        taken = Taken(directory, found, given)
+        try:
+            self._load(taken, root)
+        except ModelLoadError as error:
+            if error.stage == "dependency" and not always:
+                self._take_refused(taken)
+            raise
+        self.ensembles.renew(directory.name, root)
+
+    def _take_refused(self, taken: Taken) -> None:
+        """Let an ensemble that its models do not fit wait for some that do.
+
+        What served before does not any more.
+        """
+        config = self._engine.loader.poll(taken.directory)
+        if config.is_ensemble:
+            self.ensembles.take(taken, config)
+            self.take_down(config.name, wanted=True)
+
+    def renew(self, taken: Taken, root: RootRequest | None) -> None:
+        """Load an ensemble as it was taken up, whatever its folder holds by now.
+
+        Raises
+        ------
+        ModelLoadError
+            With the text of Triton's load call.
+        Unwind
+            The request that asks has ended.
+        """
+        with self._engine.load_lock.hold(taken.directory.name):
+            self._load(taken, root)
+            self.ensembles.renew(taken.directory.name, root)
 
     def folders(self) -> tuple[Path, ...]:
         """Return the folders in which the files of models are."""
@@ -164,9 +205,8 @@ class ModelControl:
             return True
         return newest_ns(found) > newest_ns(self.files(name))
 
-    def _load(
-        self, directory: ModelDirectory, found: Files, root: RootRequest | None
-    ) -> None:
+    def _load(self, taken: Taken, root: RootRequest | None) -> None:
+        directory = taken.directory
         name, start = directory.name, time.perf_counter()
         catalog = self._engine.catalog
         before, states = catalog.versions(name).values(), catalog.states(name)
@@ -182,15 +222,14 @@ class ModelControl:
             self._folders.discard(directory.path)
             raise
         self.seconds[name] = time.perf_counter() - start
-        self._files[name] = found
-        self._note_override(directory)
+        self._files[name] = taken.files
+        change = self._overridden.add if taken.overridden else self._overridden.discard
+        change(name)
+        config = catalog.config(name)
+        assert config is not None
+        self.ensembles.take(taken, config)
         self._folders.leave(name, before)
         self._folders.use(name, directory.path)
-
-    def _note_override(self, directory: ModelDirectory) -> None:
-        given = directory.override is not None or self._folders.has(directory.path)
-        change = self._overridden.add if given else self._overridden.discard
-        change(directory.name)
 
     def is_overridden(self, name: str) -> bool:
         """Whether a model serves with something else than its folder holds."""

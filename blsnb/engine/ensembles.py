@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
+from blsnb.engine.load_failures import poll_failed
 from blsnb.engine.root import RootRequest
 from blsnb.errors import ModelConfigError, ModelLoadError
 from blsnb.model.config import ModelConfig
 from blsnb.model.dependency_rules import Composing, composing_models, find_faults
+from blsnb.repository.directory import Files, ModelDirectory
 
 if TYPE_CHECKING:
     from blsnb.engine.control import ModelControl
     from blsnb.engine.engine import Engine
+
+
+class Taken(NamedTuple):
+    """What a model was loaded from.
+
+    Parameters
+    ----------
+    files
+        As they were then.
+    overridden
+        Whether it is something else than its folder holds.
+    """
+
+    directory: ModelDirectory
+    files: Files
+    overridden: bool
 
 
 class Ensembles:
@@ -30,10 +49,14 @@ class Ensembles:
     def __init__(self, engine: Engine, control: ModelControl) -> None:
         self._engine = engine
         self._control = control
-        self._models: dict[str, frozenset[str]] = {}
-        """Models of each ensemble that is wanted."""
+        self._wanted: dict[str, Taken] = {}
+        """What each ensemble is made of anew, whatever its folder holds by then."""
+        self._down: dict[str, tuple[str, str]] = {}
+        """Ensembles that went down: with which model, and why."""
         self._asked: set[str] = set()
         """What was loaded for its own sake."""
+        self._renewing = False
+        """Whether an ensemble is loaded because of a model, and not the reverse."""
 
     def ask(self, name: str) -> None:
         """Note that a model was loaded for its own sake."""
@@ -42,23 +65,62 @@ class Ensembles:
     def forget(self, name: str) -> None:
         """Note that a model was unloaded, and is not wanted any more."""
         self._asked.discard(name)
-        self._models.pop(name, None)
+        self._wanted.pop(name, None)
+        self._down.pop(name, None)
+
+    def take(self, taken: Taken, config: ModelConfig) -> None:
+        """Note what was taken up, if it is an ensemble.
+
+        Parameters
+        ----------
+        config
+            Of the model, normalised.
+        """
+        name = taken.directory.name
+        self._down.pop(name, None)
+        if not config.is_ensemble:
+            self._wanted.pop(name, None)
+            return
+        directory = replace(taken.directory, override=config)
+        self._wanted[name] = taken._replace(directory=directory)
+
+    def told(self, name: str) -> Iterator[str]:
+        """Yield what a user should know of a model's ensembles, or of itself."""
+        for ensemble, (model, reason) in sorted(self._down.items()):
+            if ensemble == name:
+                yield f"it went down with its model {model!r}: {reason}"
+            elif model == name:
+                yield f"the ensemble {ensemble!r} went down: {reason}"
 
     def composing(
         self, config: ModelConfig, root: RootRequest | None
     ) -> dict[str, Composing]:
-        """Load the models of an ensemble that do not serve; say what became of each.
+        """Load the models of an ensemble that are new; say what became of each.
 
         Raises
         ------
         ModelConfigError
             At stage ``dependency``: a model is nowhere, or the ensembles go round
             in a circle.
+        ModelLoadError
+            At stage ``poll``: the folder of one that serves is wrong, or gone.
         """
         self._check_circles(config)
-        models = composing_models(config)
-        self._models[config.name] = frozenset(models)
-        return {name: self._composing(name, root) for name in models}
+        return {
+            name: self._composing(config.name, name, root)
+            for name in composing_models(config)
+        }
+
+    def refresh(self, ensemble: str, root: RootRequest | None) -> None:
+        """Load the models of an ensemble that are new, though it is not.
+
+        Raises
+        ------
+        ModelLoadError
+            The folder of one is wrong, or gone.
+        """
+        for name in self.models_of(ensemble):
+            self._composing(ensemble, name, root)
 
     def _check_circles(self, config: ModelConfig) -> None:
         configs = {config.name: config}
@@ -77,16 +139,19 @@ class Ensembles:
                 configs[name] = found
                 self._read(found, configs)
 
-    def _composing(self, name: str, root: RootRequest | None) -> Composing:
-        if not self._engine.catalog.versions(name):
-            try:
+    def _composing(
+        self, ensemble: str, name: str, root: RootRequest | None
+    ) -> Composing:
+        serves = bool(self._engine.catalog.versions(name))
+        try:
+            if not (serves and self._renewing):
                 self._control.bring_up(name, root=root, asked=False)
-            except ModelLoadError as error:
-                prefix = f"load failed for model '{name}': "
-                text = error.message.removeprefix(prefix).removesuffix("\n")
-                if error.stage == "dependency":
-                    return Composing(invalid=text)
-                return Composing(failure=text)
+        except ModelLoadError as error:
+            if serves and error.stage == "poll":
+                reason = f"its model {name!r} cannot be read: {error.reason}"
+                raise poll_failed(ensemble, reason, error.advice) from error
+            if not self._engine.catalog.versions(name):
+                return _failed(name, error)
         versions = self._engine.catalog.versions(name)
         return Composing({number: each.config for number, each in versions.items()})
 
@@ -98,17 +163,22 @@ class Ensembles:
         for ensemble in self._of(name):
             if self._engine.load_lock.is_held_for(ensemble):
                 continue
+            before, self._renewing = self._renewing, True
             try:
-                self._control.bring_up(ensemble, always=True, root=root, asked=False)
+                self._control.renew(self._wanted[ensemble], root)
             except ModelLoadError as error:
                 self._engine.log(ensemble, "ERROR", error.message, __file__, 0)
                 self._control.take_down(ensemble, wanted=True)
+                self._down[ensemble] = (name, error.reason)
+            finally:
+                self._renewing = before
 
     def take_down(self, name: str) -> None:
         """Take down the ensembles of which a model is a part that was unloaded."""
         for ensemble in self._of(name):
             if self._engine.catalog.versions(ensemble):
                 self._control.take_down(ensemble, wanted=True)
+                self._down[ensemble] = (name, "that was unloaded")
 
     def drop_unused(self, models: Iterable[str]) -> None:
         """Unload models that nobody asked for and no ensemble uses any more."""
@@ -122,8 +192,18 @@ class Ensembles:
 
     def models_of(self, ensemble: str) -> list[str]:
         """Return the models of an ensemble that is wanted; none of anything else."""
-        return sorted(self._models.get(ensemble, ()))
+        taken = self._wanted.get(ensemble)
+        return sorted(composing_models(taken.directory.config())) if taken else []
 
     def _of(self, model: str) -> list[str]:
         """Return the ensembles that are wanted and have a model."""
-        return sorted(name for name, models in self._models.items() if model in models)
+        return sorted(name for name in self._wanted if model in self.models_of(name))
+
+
+def _failed(name: str, error: ModelLoadError) -> Composing:
+    """Return what became of a model that does not serve."""
+    text = error.message.removeprefix(f"load failed for model '{name}': ")
+    text = text.removesuffix("\n")
+    if error.stage == "dependency":
+        return Composing(invalid=text)
+    return Composing(failure=text)

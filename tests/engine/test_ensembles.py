@@ -210,9 +210,10 @@ def test_a_load_brings_the_models_that_are_missing(tmp_path):
     """And an unload with dependents takes those that nobody asked for."""
     write(tmp_path)
     with Server(model_repository=tmp_path) as server:
+        server.load("triple")
         server.load("chain")
         assert ["chain", "double", "triple"] == ready(server)
-        server.load("triple")
+        server.load("double")
         server.unload("chain", unload_dependents=True)
         assert ["triple"] == ready(server)
 
