@@ -66,9 +66,11 @@ def failures(tmp_path_factory: pytest.TempPathFactory) -> str:
     shutil.copytree(Path(blsnb.__file__).parent, package, ignore=ignore)
     sources = {path: path.read_text() for path in package.rglob("*.py")}
     for text in TEXTS:
-        [path] = [path for path, source in sources.items() if text in source]
-        sources[path] = sources[path].replace(text, mutated(text))
-        path.write_text(sources[path])
+        found = [path for path, source in sources.items() if text in source]
+        assert found, text
+        for path in found:
+            sources[path] = sources[path].replace(text, mutated(text))
+            path.write_text(sources[path])
     # -P: the copy, and not the checkout in the current folder, is imported.
     command = [sys.executable, "-P", "-m", "pytest", str(HERE), "-k", "blsnb", "-vv"]
     command += ["--tb=short", "-p", "no:cacheprovider", "--deselect", __file__]
