@@ -182,6 +182,7 @@ def _header(trace: Trace, state: State | None) -> Header:
     if trace.folded:
         # The rows are not all: what the page would count must be told.
         run |= {"calls": trace.call_count, "errors": trace.error_count}
+        run["folded"] = _folded(trace)
     if trace.file:
         run["file"] = sendable(trace.file, _TEXT)
     return {
@@ -192,6 +193,19 @@ def _header(trace: Trace, state: State | None) -> Header:
         "n": len(trace.spans),
         "models": list(map(_model, trace.models)),
     }
+
+
+def _folded(trace: Trace) -> list[list[float]]:
+    """Return what is known of the calls without rows: caller, model, sums."""
+    number: dict[ModelInfo | None, int] = {
+        model: place for place, model in enumerate(trace.models)
+    }
+    number[None] = -1
+    return [
+        [number[each.caller], number[each.model], each.calls, each.errors]
+        + [each.duration_ns / 1000]
+        for each in trace.folded
+    ]
 
 
 def _model(model: ModelInfo) -> Header:

@@ -372,6 +372,12 @@ function stepsOf(trace: Trace, row: Row): Steps {
 function totalOf(trace: Trace, row: Row): number {
   let known = totals.get(row);
   if (known === undefined)
-    totals.set(row, (known = row.calls.reduce((sum, call) => sum + trace.duration[call], 0)));
+    totals.set(
+      row,
+      (known = row.calls.reduce(
+        (sum, call) => sum + trace.duration[call],
+        row.kind === "fold" ? (trace.folded.beside(row.calls)?.us ?? 0) : 0,
+      )),
+    );
   return known;
 }

@@ -68,6 +68,12 @@ export class Comparison {
         const { name: model } = header.models[calls.model[call]];
         own.set(model, (own.get(model) ?? 0) + times[call]);
       }
+      for (const [caller, model, , , us] of this.baseline.folded.entries) {
+        for (const [id, gained] of [[model, us] as const, [caller, -us] as const]) {
+          const known = header.models[id]?.name;
+          if (known) own.set(known, Math.max(0, (own.get(known) ?? 0) + gained));
+        }
+      }
       this.#own = own;
     }
     return this.#own.get(name) ?? null;

@@ -17,18 +17,12 @@ import { Timeline } from "./timeline.ts";
 import { helpSheet, Toolbar } from "./toolbar.ts";
 import { Tooltip } from "./tooltip.ts";
 import { Trace } from "./trace.ts";
+import { anchorOf, placeOf, type Anchor, type Sizes, type ViewState } from "./viewstate.ts";
 import { Flag, type Store } from "./wire.ts";
 
 /** Above and below the whole view. */
 const BORDERS = 2;
 const [LEAST_TIMELINE, MOST_TIMELINE] = [150, 300];
-
-/** What one view of a run hands over to the next. */
-export interface ViewState {
-  selection: Selection | null;
-  open: string[];
-  range: [number, number] | null;
-}
 
 export interface FrameOptions {
   store: Store;
@@ -64,7 +58,9 @@ export class Frame implements Session {
   #hovered: Hover | null = null;
   #relevance: Relevance | null = null;
   #width = 0;
-  #sizes: { graph: number | null; side: number | null } = { graph: null, side: null };
+  #sizes: Sizes = { graph: null, side: null };
+  /** The selected call as it is known when rows are numbered anew. */
+  #anchor: Anchor | null = null;
   #stops: (() => void)[] = [];
 
   constructor(options: FrameOptions) {
@@ -109,6 +105,7 @@ export class Frame implements Session {
   /** Show what the store holds now; the element must be in the page. */
   draw(): void {
     this.trace = new Trace(this.#options.store);
+    this.#findAgain();
     this.#applyTheme();
     this.#toolbar.draw(this.trace);
     this.#timeline.draw(this.trace);
@@ -134,11 +131,15 @@ export class Frame implements Session {
   }
 
   get state(): ViewState {
-    const { range, open } = this.#timeline;
+    const { range, open, top } = this.#timeline;
     return {
       selection: this.selection,
       open,
       range: range.isWhole ? null : [range.from, range.to],
+      filter: this.#toolbar.filter.value,
+      critical: this.showsCritical,
+      sizes: { ...this.#sizes },
+      top,
     };
   }
 
@@ -258,6 +259,15 @@ export class Frame implements Session {
     this.#root.style.setProperty("--height", `${Math.max(least, graph + timeline)}px`);
   }
 
+  /** Where calls of a long run gave up their rows, the selected one may have another now. */
+  #findAgain(): void {
+    if (this.selection?.kind !== "call" || !this.#anchor) return;
+    const call = placeOf(this.trace, this.#anchor, this.selection.call);
+    if (call === this.selection.call) return;
+    this.#inspector.forget();
+    this.selection = call < 0 ? null : { kind: "call", call };
+  }
+
   /** A fold that is selected has more calls than when it was. */
   #refreshSelection(): void {
     if (this.selection?.kind !== "fold") return;
@@ -265,16 +275,22 @@ export class Frame implements Session {
     if (calls) this.selection = { ...this.selection, calls };
   }
 
-  #restore({ selection, open, range }: ViewState): void {
+  #restore({ selection, open, range, filter, critical, sizes, top }: ViewState): void {
     this.#timeline.restore(open);
+    this.#toolbar.filter.value = filter;
+    if (critical) this.#toggleCritical();
+    if (sizes.side !== null) this.#resizeSide(sizes.side);
+    this.#sizes = { ...sizes };
     // As high as the view before it, which had these rows.
     this.#drawGraph();
     if (range) this.#timeline.range.show(...range);
     this.#take(selection, false);
+    this.#timeline.top = top;
   }
 
   #take(selection: Selection | null, reveal: boolean): void {
     this.selection = selection;
+    this.#anchor = anchorOf(this.trace, selection);
     this.#relate();
     this.#timeline.mark(reveal);
     this.#inspector.draw();
@@ -351,11 +367,16 @@ export class Frame implements Session {
       size: () => this.#inspector.element.offsetWidth,
       bounds: () => [220, Math.max(220, this.#root.clientWidth - 360)],
       resize: (size) => {
-        this.#root.style.setProperty("--side", `${size}px`);
+        this.#resizeSide(size);
         this.#graph.fit();
         this.#timeline.repaint();
       },
     });
+  }
+
+  #resizeSide(size: number): void {
+    this.#sizes.side = size;
+    this.#root.style.setProperty("--side", `${size}px`);
   }
 
   #graphBorder(): HTMLElement {

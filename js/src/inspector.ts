@@ -3,7 +3,9 @@
 import { batchFacts } from "./batching.ts";
 import { besideBaseline, differences, missingCalls } from "./compared.ts";
 import { h } from "./dom.ts";
+import type { Counted } from "./folded.ts";
 import { count, counted, percent, time } from "./format.ts";
+import { responseTimes } from "./responses.ts";
 import type { Missing, Selection, Session } from "./session.ts";
 import { sourceLines } from "./source.ts";
 import { distribution, factGrid, TensorList } from "./tensors.ts";
@@ -76,6 +78,12 @@ export class Inspector {
     this.element.focus();
   }
 
+  /** Rows have other numbers now: what is known of them is of others. */
+  forget(): void {
+    this.#tensors.forget();
+    this.#facts = "";
+  }
+
   dispose(): void {
     this.element.remove();
   }
@@ -139,6 +147,7 @@ export class Inspector {
       ...differences(trace, call),
       ...(notes[call] ?? []).map((note) => h("p", { class: "note" }, note)),
       ...this.#batch(call),
+      ...responseTimes(trace, [call]),
       this.#tensors.show(call),
       ...(failed ? [] : source),
       ...(logs[call]?.length ? logLines(logs[call]) : []),
@@ -242,20 +251,25 @@ export class Inspector {
     const failed = calls.filter((call) => trace.has(call, Flag.ERROR));
     const changed = calls.filter((call) => trace.comparison?.changed.has(call));
     const what = selection.kind === "fold" ? "calls to one model from the same caller" : "model";
+    const gone =
+      selection.kind === "fold" ? trace.folded.beside(calls) : trace.folded.of(selection.model);
+    const errors = failed.length + (gone?.errors ?? 0);
     const chips: [string, string?][] = [
-      [counted(calls.length, "call")],
+      [counted(calls.length + (gone?.calls ?? 0), "call")],
       [model.backend],
       [model.device],
     ];
-    if (failed.length) chips.push([counted(failed.length, "error"), "error"]);
+    if (errors) chips.push([counted(errors, "error"), "error"]);
     const slowest = [...calls].sort((a, b) => trace.duration[b] - trace.duration[a]);
     return [
       h("div", { class: "breadcrumb" }, what),
       h("h3", {}, trace.names[selection.model]),
       chipList(chips),
+      ...(gone ? [onlyCounted(calls.length, gone)] : []),
       ...phases(trace, calls),
       ...besideBaseline(trace, calls),
       ...latency(trace, slowest),
+      ...responseTimes(trace, calls),
       ...(changed.length ? this.#links("Changed calls", changed, calls) : []),
       ...(failed.length ? this.#links("Failed calls", failed, calls) : []),
       ...this.#links("Slowest calls", slowest, calls),
@@ -268,6 +282,13 @@ export class Inspector {
       this.#link(call, `#${count(all.indexOf(call) + 1)} at ${time(trace.start(call))}`);
     return [h("h4", {}, heading), ...some.slice(0, LISTED_CALLS).map(link)];
   }
+}
+
+/** What is left of calls that have no rows, and what the numbers below are about. */
+function onlyCounted(kept: number, { calls, us }: Counted): HTMLElement {
+  const mean = `${time(us)} in all, ${time(us / calls)} on average`;
+  const text = `${counted(calls, "call")} are only counted: ${mean}. Below: the ${count(kept)} kept.`;
+  return h("p", { class: "note" }, text);
 }
 
 function reason(words: string | false): HTMLElement[] {

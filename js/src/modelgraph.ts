@@ -46,6 +46,7 @@ export const OTHERS = 0xffff;
 export function modelGraph(trace: Trace, limit = 60, kept = 40): ModelGraph {
   const nodes = nodesOf(trace);
   const edges = edgesOf(trace);
+  addFolded(trace, nodes, edges);
   return nodes.length <= limit ? { nodes, edges } : gather(nodes, edges, kept);
 }
 
@@ -62,6 +63,29 @@ function nodesOf(trace: Trace): ModelNode[] {
     trace.addPhases(node.phases, call);
   }
   return [...nodes.values()];
+}
+
+/** Add the calls that are only counted; one of each kind is always kept. */
+function addFolded({ folded }: Trace, nodes: ModelNode[], edges: ModelEdge[]): void {
+  for (const [caller, model, calls, errors, us] of folded.entries) {
+    const [node, from] = [model, caller].map((id) => nodes.find((each) => each.id === id));
+    if (node) {
+      node.count += calls;
+      node.errors += errors;
+      addOwn(node, us);
+    }
+    // What they took was not the caller's own time.
+    if (from) addOwn(from, -us);
+    const edge = edges.find((each) => each.from === caller && each.to === model);
+    if (!edge) continue;
+    edge.count += calls;
+    edge.errors += errors;
+  }
+}
+
+function addOwn(node: ModelNode, us: number): void {
+  node.own = Math.max(0, node.own + us);
+  node.phases.infer = Math.max(0, node.phases.infer + us);
 }
 
 function emptyNode({ comparison, header, names }: Trace, id: number, first: number): ModelNode {

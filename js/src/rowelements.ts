@@ -2,6 +2,7 @@
 
 import { ROW_HEIGHT } from "./bars.ts";
 import { h, svg } from "./dom.ts";
+import type { Counted } from "./folded.ts";
 import { count, counted, time } from "./format.ts";
 import type { Row, Rows } from "./rows.ts";
 import type { Selection, Session } from "./session.ts";
@@ -77,6 +78,7 @@ export class RowElements {
     const tree = [row.calls.length, row.depth, row.position, row.siblings];
     return [
       row.missing.length,
+      this.#counted(row)?.calls,
       ...state,
       ...tree,
       this.#rows?.hasChildren(row),
@@ -88,8 +90,13 @@ export class RowElements {
   #errors(row: Row): number {
     return row.calls.reduce(
       (sum, call) => sum + (this.#session.trace.has(call, Flag.ERROR) ? 1 : 0),
-      0,
+      this.#counted(row)?.errors ?? 0,
     );
+  }
+
+  /** The calls of a fold that have no rows. */
+  #counted(row: Row): Counted | null {
+    return row.kind === "fold" ? this.#session.trace.folded.beside(row.calls) : null;
   }
 
   #fill(element: HTMLElement, row: Row): void {
@@ -139,7 +146,8 @@ export class RowElements {
     const { trace } = this.#session;
     if (row.kind === "missing") return `missing, ${counted(row.missing.length, "call")} before`;
     const [call] = row.calls;
-    if (row.kind !== "call") return counted(row.calls.length, "call");
+    if (row.kind !== "call")
+      return counted(row.calls.length + (this.#counted(row)?.calls ?? 0), "call");
     const before = trace.comparison?.before(call) ?? -1;
     const now = time(trace.duration[call]);
     return before < 0 ? now : `${now}, before ${time(trace.comparison!.baseline.duration[before])}`;
@@ -157,11 +165,13 @@ export class RowElements {
       badge("missing");
       return badges;
     }
+    const gone = this.#counted(row)?.calls ?? 0;
     if (row.kind !== "call")
-      badges.push(h("span", { class: "count" }, `×${count(row.calls.length)}`));
+      badges.push(h("span", { class: "count" }, `×${count(row.calls.length + gone)}`));
     else if (row.ordinal) badges.push(h("span", { class: "count" }, `#${count(row.ordinal)}`));
     const errors = this.#errors(row);
     if (errors) badge(row.kind === "call" ? "error" : counted(errors, "error"), "error");
+    if (gone) badge(`${count(row.calls.length)} kept`, "kept");
     for (const text of this.#compared(row)) badge(text, "compared");
     if (row.kind !== "call") return badges;
     if (trace.has(call, Flag.CANCELLED)) badge("cancelled");

@@ -30,6 +30,13 @@ export class TensorList {
     this.#session = session;
   }
 
+  /** Rows have other numbers now. */
+  forget(): void {
+    this.#answers.clear();
+    this.#asked.clear();
+    this.#slices.clear();
+  }
+
   /** The sections of a call; filled again when the kernel has answered. */
   show(call: number): HTMLElement {
     const element = h("div", { class: "tensors" });

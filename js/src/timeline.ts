@@ -63,6 +63,16 @@ export class Timeline {
     if (!this.#touched) this.#rows.openDefault(ROWS_AT_FIRST);
     this.range.grow(Math.max(trace.wall, trace.comparison?.baseline.wall ?? 0));
     this.#resized();
+    if (this.range.following && trace.header.run.state === "running") this.#scrollToLatest();
+  }
+
+  /** Where the rows are scrolled to. */
+  get top(): number {
+    return this.#tree.scrollTop;
+  }
+
+  set top(top: number) {
+    this.#tree.scrollTop = top;
   }
 
   /** Follow the selection: scroll to its row, if asked by unfolding the path to it. */
@@ -144,6 +154,9 @@ export class Timeline {
     if (cursor) this.#tree.setAttribute("aria-activedescendant", cursor.id);
     else this.#tree.removeAttribute("aria-activedescendant");
 
+    const { from, to } = this.range;
+    const shown = this.range.isWhole ? "the whole run" : `${time(from)} to ${time(to)}`;
+    this.#tree.setAttribute("aria-description", `shows ${shown}`);
     const times = this.#axis.paint(plane, colours, rows.list.length);
     const pen = context(this.#canvas, plane.right, height);
     pen.fillStyle = colours.line2;
@@ -214,6 +227,16 @@ export class Timeline {
     this.repaint();
   }
 
+  /** The row of the call that began last, or of the one that made it if that is folded. */
+  #scrollToLatest(): void {
+    const rows = this.#rows;
+    if (!rows || rows.trace.n === 0) return;
+    const latest = rows.trace.n - 1;
+    const path = new Set([...rows.trace.ancestors(latest), latest]);
+    const row = rows.list.findLast(({ calls }) => path.has(calls[calls.length - 1]));
+    if (row) this.#scrollTo(row);
+  }
+
   #wheel(event: WheelEvent): void {
     if (event.ctrlKey || event.metaKey) {
       const x = event.clientX - this.#tree.getBoundingClientRect().left;
@@ -221,7 +244,11 @@ export class Timeline {
     } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
       const pixels = event.deltaX || event.deltaY;
       this.#zoom(() => this.range.pan((pixels / this.#plane().width) * this.range.width));
-    } else return;
+    } else {
+      // Who scrolls by hand looks at something: the rows no longer follow what is new.
+      this.range.following = false;
+      return;
+    }
     event.preventDefault();
   }
 

@@ -2,6 +2,7 @@
 
 import { Comparison } from "./comparison.ts";
 import { concurrency, type Steps } from "./concurrency.ts";
+import { Folded } from "./folded.ts";
 import { Flag, PHASES, type Calls, type Header, type Phase, type Store } from "./wire.ts";
 
 /** Where time of calls went, summed; `infer` is own time, `child` that of the calls below. */
@@ -34,6 +35,8 @@ export class Trace {
   readonly wall: number;
   /** The run beside an earlier one, where there is one. */
   readonly comparison: Comparison | null;
+  /** The calls that are only counted. */
+  readonly folded: Folded;
   #store: Store;
   #offsets: Int32Array;
   #below: Int32Array;
@@ -55,6 +58,7 @@ export class Trace {
     this.errors = this.calls.flags.reduce((sum, flags) => sum + (flags & Flag.ERROR ? 1 : 0), 0);
     this.wall = this.duration.reduce((most, _, call) => Math.max(most, this.end(call)), 0);
     this.comparison = Comparison.of(store);
+    this.folded = new Folded(this.header.run.folded ?? [], this.calls);
   }
 
   start(call: number): number {

@@ -1,9 +1,10 @@
 /** The entry: a live widget for anywidget, and `mount` for a finished run's document. */
 
-import { Frame, type ViewState } from "./frame.ts";
+import { Frame } from "./frame.ts";
 import { Kernel, type WidgetModel } from "./kernel.ts";
 import { Live } from "./live.ts";
 import type { Selection } from "./session.ts";
+import type { ViewState } from "./viewstate.ts";
 import { Store, type Header } from "./wire.ts";
 
 /** What the page knows of a run: the way to its kernel, and what its last view looked like. */

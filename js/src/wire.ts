@@ -1,5 +1,7 @@
 /** Columns of numbers and their header, as blsnb/views/wire.py sends them, and the store that keeps them. */
 
+import type { FoldedEntry } from "./folded.ts";
+
 export const FORMAT = 1;
 
 export const Flag = {
@@ -104,6 +106,8 @@ export interface Run {
   /** Of all calls, where some are only counted and have no rows. */
   calls?: number;
   errors?: number;
+  /** Those that have no rows. */
+  folded?: FoldedEntry[];
   /** What it was read from, if it was not seen here. */
   file?: string;
 }

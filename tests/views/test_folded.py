@@ -77,6 +77,8 @@ def test_the_document_says_what_was_folded():
     header, _ = wire.encode(trace)
     assert LINE in document.html(trace)
     assert (1001, 0) == (header["run"]["calls"], header["run"]["errors"])
+    assert [[0, 1, 900, 0, 13_500.0]] == header["run"]["folded"]
+    assert "folded" not in wire.encode(the_loop().trace())[0]["run"]
     assert [] == folded_note(the_loop().trace())
 
 

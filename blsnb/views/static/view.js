@@ -196,8 +196,8 @@ function ownPhases({ pre, queue, input, infer, output, post }) {
 function total(phases2) {
   return phases2.reduce((sum2, [, us]) => sum2 + us, 0);
 }
-function updateBox(box, node, at, width, largest) {
-  const [x, y] = [at.x - width / 2, at.y - BOX_HEIGHT / 2];
+function updateBox(box, node, at2, width, largest) {
+  const [x, y] = [at2.x - width / 2, at2.y - BOX_HEIGHT / 2];
   box.node = node;
   place(box.frame, { x, y, width, height: BOX_HEIGHT });
   place(box.name, { x: x + PADDING, y: y + 15 });
@@ -252,7 +252,7 @@ function labelPlaces(texts2, { routes, boxes, direction }, box) {
     if (!texts2[k] || route.points.length === 0) return { x: 0, y: 0 };
     const size = { width: labelWidth(texts2[k]), height: LABEL_HEIGHT };
     const candidates = [beforeBox(route, direction), ...along(route, direction)];
-    const areas = candidates.map((at) => ({ ...at, ...size }));
+    const areas = candidates.map((at2) => ({ ...at2, ...size }));
     const found = areas.find((area) => !taken.some((other) => overlap(area, other))) ?? areas[0];
     taken.push(found);
     return { x: found.x, y: found.y };
@@ -283,18 +283,18 @@ function overlap(a, b) {
 function edgeElement(edge, route, direction, caller, place4) {
   const recursive = route.points.length === 0;
   const d = recursive ? loop(caller) : curve(route, direction);
-  const at = recursive ? { x: caller.x, y: caller.y - caller.height / 2 - 18 } : place4;
+  const at2 = recursive ? { x: caller.x, y: caller.y - caller.height / 2 - 18 } : place4;
   const kind = edge.streams ? "stream" : edge.async ? "async" : "";
   const failing = edge.errors / edge.count > ERROR_SHARE ? "failing" : "";
   const label2 = edgeLabel(edge);
   const [width, height] = [labelWidth(label2), LABEL_HEIGHT];
-  const back = { class: "label", x: at.x - width / 2, y: at.y - height / 2, width, height, rx: 3 };
+  const back = { class: "label", x: at2.x - width / 2, y: at2.y - height / 2, width, height, rx: 3 };
   return svg(
     "g",
     { class: `edge ${kind} ${failing}` },
     svg("path", { d }),
     label2 && svg("rect", back),
-    label2 && svg("text", { x: at.x, y: at.y + 3.5, "text-anchor": "middle" }, label2)
+    label2 && svg("text", { x: at2.x, y: at2.y + 3.5, "text-anchor": "middle" }, label2)
   );
 }
 function edgeLabel({ count: calls, streams, responses: responses2 }) {
@@ -538,8 +538,8 @@ function offsetsOf(layer, gap) {
 }
 function isotonic(layer, wanted, offsets) {
   const blocks = [];
-  wanted.forEach(({ at, weight: weight2 }, k2) => {
-    let block = { sum: (at - offsets[k2]) * weight2, weight: weight2, size: 1 };
+  wanted.forEach(({ at: at2, weight: weight2 }, k2) => {
+    let block = { sum: (at2 - offsets[k2]) * weight2, weight: weight2, size: 1 };
     for (let last = blocks.at(-1); last && last.sum / last.weight > block.sum / block.weight; last = blocks.at(-1)) {
       blocks.pop();
       block = {
@@ -659,6 +659,12 @@ var Comparison = class _Comparison {
         const { name: model } = header.models[calls.model[call]];
         own.set(model, (own.get(model) ?? 0) + times[call]);
       }
+      for (const [caller, model, , , us] of this.baseline.folded.entries) {
+        for (const [id, gained] of [[model, us], [caller, -us]]) {
+          const known = header.models[id]?.name;
+          if (known) own.set(known, Math.max(0, (own.get(known) ?? 0) + gained));
+        }
+      }
       this.#own = own;
     }
     return this.#own.get(name) ?? null;
@@ -678,10 +684,10 @@ function concurrency(starts, ends) {
   let running = 0;
   let max = 0;
   for (let open = 0, close = 0; close < closing.length; ) {
-    const at = open < opening.length ? Math.min(opening[open], closing[close]) : closing[close];
-    while (close < closing.length && closing[close] === at) close++, running--;
-    while (open < opening.length && opening[open] === at) open++, running++;
-    times[size] = at;
+    const at2 = open < opening.length ? Math.min(opening[open], closing[close]) : closing[close];
+    while (close < closing.length && closing[close] === at2) close++, running--;
+    while (open < opening.length && opening[open] === at2) open++, running++;
+    times[size] = at2;
     counts[size++] = running;
     max = Math.max(max, running);
   }
@@ -709,6 +715,58 @@ function firstVisible(times, from) {
     else high = middle;
   }
   return Math.max(0, low - 1);
+}
+
+// src/folded.ts
+var Folded = class {
+  entries;
+  #rows;
+  #kept;
+  #known = /* @__PURE__ */ new WeakMap();
+  constructor(entries, rows) {
+    this.entries = entries;
+    this.#rows = rows;
+  }
+  /** Of one model, whoever called it; null if there are none. */
+  of(model) {
+    return summed(this.entries.filter(([, each]) => each === model));
+  }
+  /** Of one model by callers of one model, if these are all such calls that have rows. */
+  beside(calls) {
+    if (this.entries.length === 0 || calls.length === 0) return null;
+    let known = this.#known.get(calls);
+    if (known === void 0) this.#known.set(calls, known = this.#beside(calls));
+    return known;
+  }
+  #beside(calls) {
+    const pair = this.#pair(calls[0]);
+    if (calls.length !== this.#byPair().get(pair)) return null;
+    if (calls.some((call) => this.#pair(call) !== pair)) return null;
+    return summed(this.entries.filter(([caller, model]) => `${caller}>${model}` === pair));
+  }
+  #pair(call) {
+    const { parent, model } = this.#rows;
+    return `${parent[call] < 0 ? -1 : model[parent[call]]}>${model[call]}`;
+  }
+  #byPair() {
+    if (this.#kept) return this.#kept;
+    const kept = this.#kept = /* @__PURE__ */ new Map();
+    for (let call = 0; call < this.#rows.model.length; call++) {
+      const pair = this.#pair(call);
+      kept.set(pair, (kept.get(pair) ?? 0) + 1);
+    }
+    return kept;
+  }
+};
+function summed(entries) {
+  if (entries.length === 0) return null;
+  const sum2 = { calls: 0, errors: 0, us: 0 };
+  for (const [, , calls, errors2, us] of entries) {
+    sum2.calls += calls;
+    sum2.errors += errors2;
+    sum2.us += us;
+  }
+  return sum2;
 }
 
 // src/wire.ts
@@ -910,6 +968,8 @@ var Trace = class {
   wall;
   /** The run beside an earlier one, where there is one. */
   comparison;
+  /** The calls that are only counted. */
+  folded;
   #store;
   #offsets;
   #below;
@@ -930,6 +990,7 @@ var Trace = class {
     this.errors = this.calls.flags.reduce((sum2, flags) => sum2 + (flags & Flag.ERROR ? 1 : 0), 0);
     this.wall = this.duration.reduce((most, _, call) => Math.max(most, this.end(call)), 0);
     this.comparison = Comparison.of(store);
+    this.folded = new Folded(this.header.run.folded ?? [], this.calls);
   }
   start(call) {
     return this.calls.start_us[call];
@@ -960,7 +1021,7 @@ var Trace = class {
   /** The callers, outermost first, without the call itself. */
   ancestors(call) {
     const path = [];
-    for (let at = this.calls.parent[call]; at >= 0; at = this.calls.parent[at]) path.push(at);
+    for (let at2 = this.calls.parent[call]; at2 >= 0; at2 = this.calls.parent[at2]) path.push(at2);
     return path.reverse();
   }
   /** Merged intervals in which calls made by this one ran, as start, end, start, end, … */
@@ -1120,6 +1181,7 @@ var OTHERS = 65535;
 function modelGraph(trace, limit = 60, kept = 40) {
   const nodes = nodesOf(trace);
   const edges = edgesOf(trace);
+  addFolded(trace, nodes, edges);
   return nodes.length <= limit ? { nodes, edges } : gather(nodes, edges, kept);
 }
 function nodesOf(trace) {
@@ -1135,6 +1197,25 @@ function nodesOf(trace) {
     trace.addPhases(node.phases, call);
   }
   return [...nodes.values()];
+}
+function addFolded({ folded }, nodes, edges) {
+  for (const [caller, model, calls, errors2, us] of folded.entries) {
+    const [node, from] = [model, caller].map((id) => nodes.find((each) => each.id === id));
+    if (node) {
+      node.count += calls;
+      node.errors += errors2;
+      addOwn(node, us);
+    }
+    if (from) addOwn(from, -us);
+    const edge = edges.find((each) => each.from === caller && each.to === model);
+    if (!edge) continue;
+    edge.count += calls;
+    edge.errors += errors2;
+  }
+}
+function addOwn(node, us) {
+  node.own = Math.max(0, node.own + us);
+  node.phases.infer = Math.max(0, node.phases.infer + us);
 }
 function emptyNode({ comparison, header, names }, id, first) {
   const { device, kind } = header.models[id];
@@ -1631,44 +1712,6 @@ function item(name, ...lines) {
   return h("div", { class: "difference" }, h("b", { class: "code" }, name), texts2);
 }
 
-// src/source.ts
-var AROUND = 2;
-function sourceLines(trace, call) {
-  const [caller, line] = [trace.calls.parent[call], trace.calls.line[call]];
-  if (caller < 0 || line === 0) return [];
-  const text = trace.header.sources[trace.calls.model[caller]];
-  const lines = text?.trimEnd().split("\n") ?? [];
-  if (line > lines.length) return [];
-  const first = Math.max(1, line - AROUND);
-  const around = lines.slice(first - 1, line + AROUND);
-  const indent = Math.min(...around.filter((each) => each.trim()).map((each) => each.search(/\S/)));
-  const shown = around.map((each, k) => sourceLine(each.slice(indent), first + k, line));
-  const title = h("h4", {}, `Called by ${trace.name(caller)}`, h("span", {}, place3(trace, caller, line)));
-  return [
-    title,
-    h(
-      "div",
-      { class: "source code", tabindex: 0, role: "group", "aria-label": "Source of the call" },
-      shown
-    )
-  ];
-}
-function place3(trace, caller, line) {
-  const origin = trace.header.models[trace.calls.model[caller]].origin;
-  const file = `model.py:${line}`;
-  return origin ? `cell ${origin[0]} line ${line + origin[1]} (${file})` : file;
-}
-function sourceLine(text, number, called) {
-  const here = number === called;
-  const attributes = { class: here ? "here" : "", "aria-current": here ? "location" : null };
-  return h(
-    "div",
-    attributes,
-    h("span", { class: "number" }, String(number)),
-    h("span", {}, text || " ")
-  );
-}
-
 // src/picture.ts
 var SEQUENTIAL = [
   "#00224e",
@@ -1729,12 +1772,12 @@ function colourTable(preview) {
   });
 }
 function channels(colour) {
-  return [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+  return [1, 3, 5].map((at2) => parseInt(colour.slice(at2, at2 + 2), 16));
 }
 function blend(stops, share) {
-  const at = Math.min(1, Math.max(0, share)) * (stops.length - 1);
-  const lower = Math.min(stops.length - 2, Math.floor(at));
-  const mixed = stops[lower].map((from, k) => from + (stops[lower + 1][k] - from) * (at - lower));
+  const at2 = Math.min(1, Math.max(0, share)) * (stops.length - 1);
+  const lower = Math.min(stops.length - 2, Math.floor(at2));
+  const mixed = stops[lower].map((from, k) => from + (stops[lower + 1][k] - from) * (at2 - lower));
   return Uint8ClampedArray.of(...mixed, 255);
 }
 function imageLayout(shape2, datatype) {
@@ -1934,8 +1977,8 @@ var SliceView = class {
     const row2 = Math.floor((event.clientY - box.top - (box.height - high) / 2) / high * rows);
     if (row2 < 0 || column2 < 0 || row2 >= rows || column2 >= columns) return this.#caption();
     const level = this.#bytes()[row2 * columns + column2];
-    const at = [Math.floor(row2 * of[0] / rows), Math.floor(column2 * of[1] / columns)];
-    setText(this.#range, `[${at.join(", ")}] ≈ ${value(valueOf(this.#picture, level))}`);
+    const at2 = [Math.floor(row2 * of[0] / rows), Math.floor(column2 * of[1] / columns)];
+    setText(this.#range, `[${at2.join(", ")}] ≈ ${value(valueOf(this.#picture, level))}`);
   }
 };
 
@@ -1956,6 +1999,12 @@ var TensorList = class {
   #shown = -1;
   constructor(session) {
     this.#session = session;
+  }
+  /** Rows have other numbers now. */
+  forget() {
+    this.#answers.clear();
+    this.#asked.clear();
+    this.#slices.clear();
   }
   /** The sections of a call; filled again when the kernel has answered. */
   show(call) {
@@ -2158,6 +2207,75 @@ function texts({ strings, count: all }) {
   return strings.length < all ? [list, h("div", { class: "caption" }, `first ${count(strings.length)} of ${count(all)}`)] : [list];
 }
 
+// src/responses.ts
+function timesOf(trace, calls) {
+  const times = { streams: 0, responses: 0, first: [], gaps: [] };
+  for (const call of calls) {
+    const sent = trace.responses(call);
+    if (!trace.has(call, Flag.DECOUPLED) || sent.length === 0) continue;
+    times.streams++;
+    times.responses += trace.calls.responses[call];
+    times.first.push(sent[0]);
+    for (let k = 1; k < sent.length; k++) times.gaps.push(sent[k] - sent[k - 1]);
+  }
+  for (const each of [times.first, times.gaps]) each.sort((a, b) => a - b);
+  return times;
+}
+function responseTimes(trace, calls) {
+  const { streams, responses: responses2, first, gaps } = timesOf(trace, calls);
+  if (streams === 0) return [];
+  const number = h("span", {}, counted(responses2, "response"));
+  const facts = streams === 1 ? [["first", at(first, 0)]] : [
+    ["first, p50", at(first, 0.5)],
+    ["p90", at(first, 0.9)],
+    ["max", at(first, 1)]
+  ];
+  if (gaps.length)
+    facts.push([streams === 1 ? "then every" : "then, p50", at(gaps, 0.5)], ["longest", at(gaps, 1)]);
+  return [h("h4", {}, "Responses", number), factGrid(facts)];
+}
+function at(us, share) {
+  return time(us[Math.min(us.length - 1, Math.floor(share * us.length))]);
+}
+
+// src/source.ts
+var AROUND = 2;
+function sourceLines(trace, call) {
+  const [caller, line] = [trace.calls.parent[call], trace.calls.line[call]];
+  if (caller < 0 || line === 0) return [];
+  const text = trace.header.sources[trace.calls.model[caller]];
+  const lines = text?.trimEnd().split("\n") ?? [];
+  if (line > lines.length) return [];
+  const first = Math.max(1, line - AROUND);
+  const around = lines.slice(first - 1, line + AROUND);
+  const indent = Math.min(...around.filter((each) => each.trim()).map((each) => each.search(/\S/)));
+  const shown = around.map((each, k) => sourceLine(each.slice(indent), first + k, line));
+  const title = h("h4", {}, `Called by ${trace.name(caller)}`, h("span", {}, place3(trace, caller, line)));
+  return [
+    title,
+    h(
+      "div",
+      { class: "source code", tabindex: 0, role: "group", "aria-label": "Source of the call" },
+      shown
+    )
+  ];
+}
+function place3(trace, caller, line) {
+  const origin = trace.header.models[trace.calls.model[caller]].origin;
+  const file = `model.py:${line}`;
+  return origin ? `cell ${origin[0]} line ${line + origin[1]} (${file})` : file;
+}
+function sourceLine(text, number, called) {
+  const here = number === called;
+  const attributes = { class: here ? "here" : "", "aria-current": here ? "location" : null };
+  return h(
+    "div",
+    attributes,
+    h("span", { class: "number" }, String(number)),
+    h("span", {}, text || " ")
+  );
+}
+
 // src/inspector.ts
 var LISTED_CALLS = 6;
 var BINS = 36;
@@ -2211,6 +2329,11 @@ var Inspector = class {
   }
   focus() {
     this.element.focus();
+  }
+  /** Rows have other numbers now: what is known of them is of others. */
+  forget() {
+    this.#tensors.forget();
+    this.#facts = "";
   }
   dispose() {
     this.element.remove();
@@ -2273,6 +2396,7 @@ ${facts} ${run.state}`;
       ...differences(trace, call),
       ...(notes[call] ?? []).map((note) => h("p", { class: "note" }, note)),
       ...this.#batch(call),
+      ...responseTimes(trace, [call]),
       this.#tensors.show(call),
       ...failed ? [] : source,
       ...logs[call]?.length ? logLines(logs[call]) : []
@@ -2365,20 +2489,24 @@ ${facts} ${run.state}`;
     const failed = calls.filter((call) => trace.has(call, Flag.ERROR));
     const changed = calls.filter((call) => trace.comparison?.changed.has(call));
     const what = selection.kind === "fold" ? "calls to one model from the same caller" : "model";
+    const gone = selection.kind === "fold" ? trace.folded.beside(calls) : trace.folded.of(selection.model);
+    const errors2 = failed.length + (gone?.errors ?? 0);
     const chips = [
-      [counted(calls.length, "call")],
+      [counted(calls.length + (gone?.calls ?? 0), "call")],
       [model.backend],
       [model.device]
     ];
-    if (failed.length) chips.push([counted(failed.length, "error"), "error"]);
+    if (errors2) chips.push([counted(errors2, "error"), "error"]);
     const slowest = [...calls].sort((a, b) => trace.duration[b] - trace.duration[a]);
     return [
       h("div", { class: "breadcrumb" }, what),
       h("h3", {}, trace.names[selection.model]),
       chipList(chips),
+      ...gone ? [onlyCounted(calls.length, gone)] : [],
       ...phases(trace, calls),
       ...besideBaseline(trace, calls),
       ...latency(trace, slowest),
+      ...responseTimes(trace, calls),
       ...changed.length ? this.#links("Changed calls", changed, calls) : [],
       ...failed.length ? this.#links("Failed calls", failed, calls) : [],
       ...this.#links("Slowest calls", slowest, calls)
@@ -2390,6 +2518,11 @@ ${facts} ${run.state}`;
     return [h("h4", {}, heading), ...some.slice(0, LISTED_CALLS).map(link)];
   }
 };
+function onlyCounted(kept, { calls, us }) {
+  const mean = `${time(us)} in all, ${time(us / calls)} on average`;
+  const text = `${counted(calls, "call")} are only counted: ${mean}. Below: the ${count(kept)} kept.`;
+  return h("p", { class: "note" }, text);
+}
 function reason(words) {
   return words ? [h("p", { class: "reason" }, words)] : [];
 }
@@ -2523,7 +2656,7 @@ function spread(trace, meant) {
   for (let call = 0; call < trace.n; call++) {
     if (!meant(call)) continue;
     marks[call] |= 1;
-    for (let at = parent[call]; at >= 0 && !(marks[at] & 2); at = parent[at]) marks[at] |= 2;
+    for (let at2 = parent[call]; at2 >= 0 && !(marks[at2] & 2); at2 = parent[at2]) marks[at2] |= 2;
   }
   return marks;
 }
@@ -2621,8 +2754,8 @@ function coloursOf(root) {
   return { ...Object.fromEntries(tokens), font: style.fontFamily };
 }
 function backgroundTheme(element) {
-  for (let at = element; at; at = parentOf(at)) {
-    const [red, green, blue, alpha = 1] = (getComputedStyle(at).backgroundColor.match(/[\d.]+/g) ?? [0, 0, 0, 0]).map(Number);
+  for (let at2 = element; at2; at2 = parentOf(at2)) {
+    const [red, green, blue, alpha = 1] = (getComputedStyle(at2).backgroundColor.match(/[\d.]+/g) ?? [0, 0, 0, 0]).map(Number);
     if (alpha > 0.5) return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 110 ? "dark" : "light";
   }
   return null;
@@ -2743,11 +2876,11 @@ var Bars = class {
   }
   #paintPhases(call, middle) {
     const { queue, input, infer, output, fg3 } = this.#colours;
-    let at = this.#trace.start(call);
+    let at2 = this.#trace.start(call);
     const next = (us, height, colour) => {
       if (!(us > 0)) return;
-      this.#span(at, at + us, middle, height, colour);
-      at += us;
+      this.#span(at2, at2 + us, middle, height, colour);
+      at2 += us;
     };
     next(this.#trace.phase(call, "pre_us"), 1, fg3);
     next(this.#trace.phase(call, "queue_us"), QUEUE_HEIGHT, queue);
@@ -2755,8 +2888,8 @@ var Bars = class {
     const inferring = this.#trace.phase(call, "compute_infer_us");
     if (this.#trace.isLeaf(call)) next(inferring, BAR_HEIGHT, infer);
     else if (inferring > 0) {
-      this.#paintCaller(call, at, at + inferring, middle);
-      at += inferring;
+      this.#paintCaller(call, at2, at2 + inferring, middle);
+      at2 += inferring;
     }
     next(this.#trace.phase(call, "compute_output_us"), BAR_HEIGHT, output);
     next(this.#trace.phase(call, "post_us"), 1, fg3);
@@ -2768,14 +2901,14 @@ var Bars = class {
     this.#span(from, to, middle, BAR_HEIGHT, colour);
     this.#pen.globalAlpha = this.#alpha;
     const gap = 0.3 * (this.#plane.range.width / this.#plane.width);
-    let at = from;
+    let at2 = from;
     const intervals = this.#trace.childIntervals(call);
-    for (let k = 0; k < intervals.length && at < to; k += 2) {
-      if (intervals[k] - at > gap)
-        this.#span(at, Math.min(to, intervals[k]), middle, BAR_HEIGHT, colour);
-      at = Math.max(at, intervals[k + 1]);
+    for (let k = 0; k < intervals.length && at2 < to; k += 2) {
+      if (intervals[k] - at2 > gap)
+        this.#span(at2, Math.min(to, intervals[k]), middle, BAR_HEIGHT, colour);
+      at2 = Math.max(at2, intervals[k + 1]);
     }
-    if (to - at > gap) this.#span(at, to, middle, BAR_HEIGHT, colour);
+    if (to - at2 > gap) this.#span(at2, to, middle, BAR_HEIGHT, colour);
   }
   /** A stream's responses are notches at their times; the first one goes through the bar. */
   #paintResponses(call, middle) {
@@ -2936,7 +3069,13 @@ function stepsOf2(trace, row2) {
 function totalOf(trace, row2) {
   let known = totals.get(row2);
   if (known === void 0)
-    totals.set(row2, known = row2.calls.reduce((sum2, call) => sum2 + trace.duration[call], 0));
+    totals.set(
+      row2,
+      known = row2.calls.reduce(
+        (sum2, call) => sum2 + trace.duration[call],
+        row2.kind === "fold" ? trace.folded.beside(row2.calls)?.us ?? 0 : 0
+      )
+    );
   return known;
 }
 
@@ -3017,8 +3156,8 @@ var TimeRange = class {
     this.#set(from, to);
   }
   /** Show less (`factor` below 1) or more; the time `at` stays where it is. */
-  zoom(factor, at = (this.from + this.to) / 2) {
-    this.show(at - (at - this.from) * factor, at + (this.to - at) * factor);
+  zoom(factor, at2 = (this.from + this.to) / 2) {
+    this.show(at2 - (at2 - this.from) * factor, at2 + (this.to - at2) * factor);
   }
   pan(by) {
     this.show(this.from + by, this.to + by);
@@ -3097,6 +3236,7 @@ var RowElements = class {
     const tree = [row2.calls.length, row2.depth, row2.position, row2.siblings];
     return [
       row2.missing.length,
+      this.#counted(row2)?.calls,
       ...state,
       ...tree,
       this.#rows?.hasChildren(row2),
@@ -3107,8 +3247,12 @@ var RowElements = class {
   #errors(row2) {
     return row2.calls.reduce(
       (sum2, call) => sum2 + (this.#session.trace.has(call, Flag.ERROR) ? 1 : 0),
-      0
+      this.#counted(row2)?.errors ?? 0
     );
+  }
+  /** The calls of a fold that have no rows. */
+  #counted(row2) {
+    return row2.kind === "fold" ? this.#session.trace.folded.beside(row2.calls) : null;
   }
   #fill(element, row2) {
     const { trace } = this.#session;
@@ -3154,7 +3298,8 @@ var RowElements = class {
     const { trace } = this.#session;
     if (row2.kind === "missing") return `missing, ${counted(row2.missing.length, "call")} before`;
     const [call] = row2.calls;
-    if (row2.kind !== "call") return counted(row2.calls.length, "call");
+    if (row2.kind !== "call")
+      return counted(row2.calls.length + (this.#counted(row2)?.calls ?? 0), "call");
     const before = trace.comparison?.before(call) ?? -1;
     const now = time(trace.duration[call]);
     return before < 0 ? now : `${now}, before ${time(trace.comparison.baseline.duration[before])}`;
@@ -3170,11 +3315,13 @@ var RowElements = class {
       badge("missing");
       return badges;
     }
+    const gone = this.#counted(row2)?.calls ?? 0;
     if (row2.kind !== "call")
-      badges.push(h("span", { class: "count" }, `×${count(row2.calls.length)}`));
+      badges.push(h("span", { class: "count" }, `×${count(row2.calls.length + gone)}`));
     else if (row2.ordinal) badges.push(h("span", { class: "count" }, `#${count(row2.ordinal)}`));
     const errors2 = this.#errors(row2);
     if (errors2) badge(row2.kind === "call" ? "error" : counted(errors2, "error"), "error");
+    if (gone) badge(`${count(row2.calls.length)} kept`, "kept");
     for (const text of this.#compared(row2)) badge(text, "compared");
     if (row2.kind !== "call") return badges;
     if (trace.has(call, Flag.CANCELLED)) badge("cancelled");
@@ -3321,11 +3468,11 @@ var Rows = class {
     const calls = comparison?.missing(callers) ?? [];
     if (!comparison || calls.length === 0) return rows;
     const { baseline } = comparison;
-    const at = parent ? `${parent.key}/` : "";
+    const at2 = parent ? `${parent.key}/` : "";
     for (const [model, group] of byModel(baseline, calls)) {
       const folded = group.length >= FOLD_FROM;
       for (const missing of folded ? [group] : group.map((call) => [call])) {
-        const key = folded ? `${at}xm${model}` : `${at}x${missing[0]}`;
+        const key = folded ? `${at2}xm${model}` : `${at2}x${missing[0]}`;
         const row2 = newRow("missing", parent, key, -1, []);
         row2.missing = missing;
         const start = baseline.start(missing[0]);
@@ -3363,13 +3510,13 @@ var Rows = class {
   /** Calls as rows in order of their start, folded by model from `foldFrom` calls on. */
   #folded(parent, calls, foldFrom) {
     const { trace } = this;
-    const at = parent ? `${parent.key}/` : "";
+    const at2 = parent ? `${parent.key}/` : "";
     const rows = [];
     for (const [model, group] of byModel(trace, calls)) {
       if (group.length >= foldFrom)
-        rows.push(newRow("fold", parent, `${at}m${model}`, model, group));
+        rows.push(newRow("fold", parent, `${at2}m${model}`, model, group));
       else
-        for (const call of group) rows.push(newRow("call", parent, `${at}${call}`, model, [call]));
+        for (const call of group) rows.push(newRow("call", parent, `${at2}${call}`, model, [call]));
     }
     rows.sort((a, b) => trace.start(a.calls[0]) - trace.start(b.calls[0]));
     return numbered(rows);
@@ -3563,6 +3710,14 @@ var Timeline = class {
     if (!this.#touched) this.#rows.openDefault(ROWS_AT_FIRST);
     this.range.grow(Math.max(trace.wall, trace.comparison?.baseline.wall ?? 0));
     this.#resized();
+    if (this.range.following && trace.header.run.state === "running") this.#scrollToLatest();
+  }
+  /** Where the rows are scrolled to. */
+  get top() {
+    return this.#tree.scrollTop;
+  }
+  set top(top) {
+    this.#tree.scrollTop = top;
   }
   /** Follow the selection: scroll to its row, if asked by unfolding the path to it. */
   mark(reveal) {
@@ -3632,6 +3787,9 @@ var Timeline = class {
     const cursor = this.#elements.show(visible2, rows, this.#cursor);
     if (cursor) this.#tree.setAttribute("aria-activedescendant", cursor.id);
     else this.#tree.removeAttribute("aria-activedescendant");
+    const { from, to } = this.range;
+    const shown = this.range.isWhole ? "the whole run" : `${time(from)} to ${time(to)}`;
+    this.#tree.setAttribute("aria-description", `shows ${shown}`);
     const times = this.#axis.paint(plane, colours, rows.list.length);
     const pen = context(this.#canvas, plane.right, height);
     pen.fillStyle = colours.line2;
@@ -3696,6 +3854,15 @@ var Timeline = class {
     else this.#tree.scrollTop = top < scrollTop ? top : bottom;
     this.repaint();
   }
+  /** The row of the call that began last, or of the one that made it if that is folded. */
+  #scrollToLatest() {
+    const rows = this.#rows;
+    if (!rows || rows.trace.n === 0) return;
+    const latest = rows.trace.n - 1;
+    const path = /* @__PURE__ */ new Set([...rows.trace.ancestors(latest), latest]);
+    const row2 = rows.list.findLast(({ calls }) => path.has(calls[calls.length - 1]));
+    if (row2) this.#scrollTo(row2);
+  }
   #wheel(event) {
     if (event.ctrlKey || event.metaKey) {
       const x = event.clientX - this.#tree.getBoundingClientRect().left;
@@ -3703,7 +3870,10 @@ var Timeline = class {
     } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
       const pixels = event.deltaX || event.deltaY;
       this.#zoom(() => this.range.pan(pixels / this.#plane().width * this.range.width));
-    } else return;
+    } else {
+      this.range.following = false;
+      return;
+    }
     event.preventDefault();
   }
   #zoom(change) {
@@ -3717,8 +3887,8 @@ var Timeline = class {
     if (!row2 || x < this.#plane().left) return this.#leave();
     const { trace } = this.#session;
     if (row2.kind === "missing") return this.#hoverMissing(row2, event);
-    const at = this.#plane().time(x);
-    const away = (call2) => Math.max(trace.start(call2) - at, at - trace.end(call2), 0);
+    const at2 = this.#plane().time(x);
+    const away = (call2) => Math.max(trace.start(call2) - at2, at2 - trace.end(call2), 0);
     const call = row2.calls.reduce((best, each) => away(each) < away(best) ? each : best);
     this.#session.hover({ call });
     const among = row2.kind === "call" ? "" : ` · 1 of ${count(row2.calls.length)}`;
@@ -3749,21 +3919,21 @@ var Timeline = class {
   }
   #obey(command) {
     const list = this.#rows?.list ?? [];
-    const at = list.findIndex((row3) => row3.key === this.#cursor);
-    const row2 = list[at];
+    const at2 = list.findIndex((row3) => row3.key === this.#cursor);
+    const row2 = list[at2];
     switch (command) {
       case "down":
-        return this.#goTo(at + 1);
+        return this.#goTo(at2 + 1);
       case "up":
-        return this.#goTo(at - 1);
+        return this.#goTo(at2 - 1);
       case "first":
         return this.#goTo(0);
       case "last":
         return this.#goTo(list.length - 1);
       case "pageDown":
-        return this.#goTo(at + PAGE);
+        return this.#goTo(at2 + PAGE);
       case "pageUp":
-        return this.#goTo(at - PAGE);
+        return this.#goTo(at2 - PAGE);
       case "unfold":
         return row2 && this.#unfold(row2);
       case "fold":
@@ -3879,6 +4049,10 @@ var Toolbar = class {
       figure(count(models), plural(models, "model"))
     ];
     if (errors2) facts.push(figure(count(errors2), plural(errors2, "error"), "failed"));
+    if (run.folded?.length) {
+      const title2 = "the first, the last, failed and slowest calls; the others are only counted";
+      facts.push(h("span", { class: "folded", title: title2 }, `${count(trace.n)} kept one by one`));
+    }
     facts.push(...compared(trace));
     if (shown === "running" || shown === "cancelled")
       facts.push(h("span", { class: shown }, shown));
@@ -3976,6 +4150,18 @@ function content({ title, phases: phases2, error: error2 }) {
   return parts;
 }
 
+// src/viewstate.ts
+var SAME = 1e-3;
+function anchorOf(trace, selection) {
+  if (selection?.kind !== "call") return null;
+  const { call } = selection;
+  return { model: trace.calls.model[call], start: trace.start(call) };
+}
+function placeOf(trace, { model, start }, old = 0) {
+  const same = (call) => trace.calls.model[call] === model && Math.abs(trace.start(call) - start) < SAME;
+  return old < trace.n && same(old) ? old : trace.calls.model.findIndex((_, call) => same(call));
+}
+
 // src/frame.ts
 var BORDERS = 2;
 var [LEAST_TIMELINE, MOST_TIMELINE] = [150, 300];
@@ -4002,6 +4188,8 @@ var Frame = class {
   #relevance = null;
   #width = 0;
   #sizes = { graph: null, side: null };
+  /** The selected call as it is known when rows are numbered anew. */
+  #anchor = null;
   #stops = [];
   constructor(options) {
     this.#options = options;
@@ -4043,6 +4231,7 @@ var Frame = class {
   /** Show what the store holds now; the element must be in the page. */
   draw() {
     this.trace = new Trace(this.#options.store);
+    this.#findAgain();
     this.#applyTheme();
     this.#toolbar.draw(this.trace);
     this.#timeline.draw(this.trace);
@@ -4065,11 +4254,15 @@ var Frame = class {
     this.draw();
   }
   get state() {
-    const { range, open } = this.#timeline;
+    const { range, open, top } = this.#timeline;
     return {
       selection: this.selection,
       open,
-      range: range.isWhole ? null : [range.from, range.to]
+      range: range.isWhole ? null : [range.from, range.to],
+      filter: this.#toolbar.filter.value,
+      critical: this.showsCritical,
+      sizes: { ...this.#sizes },
+      top
     };
   }
   select(selection, { reveal = false } = {}) {
@@ -4172,20 +4365,34 @@ var Frame = class {
     this.#root.style.setProperty("--timeline", `${timeline}px`);
     this.#root.style.setProperty("--height", `${Math.max(least, graph + timeline)}px`);
   }
+  /** Where calls of a long run gave up their rows, the selected one may have another now. */
+  #findAgain() {
+    if (this.selection?.kind !== "call" || !this.#anchor) return;
+    const call = placeOf(this.trace, this.#anchor, this.selection.call);
+    if (call === this.selection.call) return;
+    this.#inspector.forget();
+    this.selection = call < 0 ? null : { kind: "call", call };
+  }
   /** A fold that is selected has more calls than when it was. */
   #refreshSelection() {
     if (this.selection?.kind !== "fold") return;
     const calls = this.#timeline.callsOf(this.selection.key);
     if (calls) this.selection = { ...this.selection, calls };
   }
-  #restore({ selection, open, range }) {
+  #restore({ selection, open, range, filter, critical, sizes, top }) {
     this.#timeline.restore(open);
+    this.#toolbar.filter.value = filter;
+    if (critical) this.#toggleCritical();
+    if (sizes.side !== null) this.#resizeSide(sizes.side);
+    this.#sizes = { ...sizes };
     this.#drawGraph();
     if (range) this.#timeline.range.show(...range);
     this.#take(selection, false);
+    this.#timeline.top = top;
   }
   #take(selection, reveal) {
     this.selection = selection;
+    this.#anchor = anchorOf(this.trace, selection);
     this.#relate();
     this.#timeline.mark(reveal);
     this.#inspector.draw();
@@ -4254,11 +4461,15 @@ var Frame = class {
       size: () => this.#inspector.element.offsetWidth,
       bounds: () => [220, Math.max(220, this.#root.clientWidth - 360)],
       resize: (size) => {
-        this.#root.style.setProperty("--side", `${size}px`);
+        this.#resizeSide(size);
         this.#graph.fit();
         this.#timeline.repaint();
       }
     });
+  }
+  #resizeSide(size) {
+    this.#sizes.side = size;
+    this.#root.style.setProperty("--side", `${size}px`);
   }
   #graphBorder() {
     return splitter({

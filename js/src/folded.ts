@@ -1,0 +1,78 @@
+/** Calls that a long run only counts: how many, by caller and model, beside those that have rows. Pure. */
+
+/** As it is sent: the caller's model (−1 for requests from outside), the model, and sums. */
+export type FoldedEntry = [
+  caller: number,
+  model: number,
+  calls: number,
+  errors: number,
+  us: number,
+];
+
+/** Calls that have no rows, summed. */
+export interface Counted {
+  calls: number;
+  errors: number;
+  us: number;
+}
+
+type Rows = { parent: ArrayLike<number>; model: ArrayLike<number> };
+
+/** What a trace knows of the calls that it does not hold. */
+export class Folded {
+  readonly entries: readonly FoldedEntry[];
+  #rows: Rows;
+  #kept: Map<string, number> | undefined;
+  #known = new WeakMap<readonly number[], Counted | null>();
+
+  constructor(entries: readonly FoldedEntry[], rows: Rows) {
+    this.entries = entries;
+    this.#rows = rows;
+  }
+
+  /** Of one model, whoever called it; null if there are none. */
+  of(model: number): Counted | null {
+    return summed(this.entries.filter(([, each]) => each === model));
+  }
+
+  /** Of one model by callers of one model, if these are all such calls that have rows. */
+  beside(calls: readonly number[]): Counted | null {
+    if (this.entries.length === 0 || calls.length === 0) return null;
+    let known = this.#known.get(calls);
+    if (known === undefined) this.#known.set(calls, (known = this.#beside(calls)));
+    return known;
+  }
+
+  #beside(calls: readonly number[]): Counted | null {
+    const pair = this.#pair(calls[0]);
+    if (calls.length !== this.#byPair().get(pair)) return null;
+    if (calls.some((call) => this.#pair(call) !== pair)) return null;
+    return summed(this.entries.filter(([caller, model]) => `${caller}>${model}` === pair));
+  }
+
+  #pair(call: number): string {
+    const { parent, model } = this.#rows;
+    return `${parent[call] < 0 ? -1 : model[parent[call]]}>${model[call]}`;
+  }
+
+  #byPair(): Map<string, number> {
+    if (this.#kept) return this.#kept;
+    const kept = (this.#kept = new Map<string, number>());
+    for (let call = 0; call < this.#rows.model.length; call++) {
+      const pair = this.#pair(call);
+      kept.set(pair, (kept.get(pair) ?? 0) + 1);
+    }
+    return kept;
+  }
+}
+
+function summed(entries: readonly FoldedEntry[]): Counted | null {
+  if (entries.length === 0) return null;
+  const sum = { calls: 0, errors: 0, us: 0 };
+  for (const [, , calls, errors, us] of entries) {
+    sum.calls += calls;
+    sum.errors += errors;
+    sum.us += us;
+  }
+  return sum;
+}
