@@ -9,9 +9,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .targets import Answer, Failure, Target
+
+if TYPE_CHECKING:
+    from .triton_target import TritonTarget
 
 GOLDEN = Path(__file__).parent / "golden"
 RECORD = "BLSNB_RECORD_GOLDEN"
@@ -78,7 +81,7 @@ class Reference:
         What it said when it was recorded.
     """
 
-    server: Target | None
+    server: TritonTarget | None
     golden: Golden
     _said: dict[tuple[str, str], Any] = field(default_factory=dict)
 
@@ -87,7 +90,9 @@ class Reference:
         if self.server is None:
             raise LookupError("no real server runs")
         if (module, key) not in self._said:
-            self._said[module, key] = plain(case(self.server))
+            self._said[module, key] = self.server.surviving(
+                lambda: plain(case(self.server))
+            )
         return self._said[module, key]
 
     def recorded(self, module: str, key: str) -> Any:

@@ -20,6 +20,7 @@ from .triton_env import TritonEnv
 
 READY_S = 60.0
 STOP_S = 10.0
+SHARED_MEMORY = Path("/dev/shm")
 
 
 class ServerDiedError(Exception):
@@ -52,11 +53,13 @@ class TritonServer:
         grpc_port, http_port, metrics_port = free_ports(3)
         self.grpc_port, self.http_port = grpc_port, http_port
         self.metrics_port = metrics_port
+        self._memory = f"blsnb_{os.getpid()}_{grpc_port}_"
         command = [
             *die_with_us(),
             env.server,
             f"--model-repository={repository}",
             f"--backend-directory={env.backends}",
+            f"--backend-config=python,shm-region-prefix-name={self._memory}",
             "--model-control-mode=explicit",
             "--grpc-address=127.0.0.1",
             f"--grpc-port={grpc_port}",
@@ -92,6 +95,11 @@ class TritonServer:
         return f"TritonServer(pid={self._process.pid}, grpc_port={self.grpc_port})"
 
     @property
+    def pid(self) -> int:
+        """Of the process, which leads the group of those that it starts."""
+        return self._process.pid
+
+    @property
     def alive(self) -> bool:
         """True until the process ends."""
         return self._process.poll() is None
@@ -113,6 +121,9 @@ class TritonServer:
         # Some shutdowns leave model processes; they are in the server's group.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
+        # Who is killed leaves its shared memory.
+        for region in SHARED_MEMORY.glob(f"{self._memory}*"):
+            region.unlink(missing_ok=True)
 
     def _wait_until_ready(self) -> None:
         deadline = time.monotonic() + READY_S

@@ -44,12 +44,41 @@ class TritonTarget:
         self._env = env
         self._mortal: TritonTarget | None = None
         self._repositories = [self.repository]
-        log = self.repository.parent / "server.log"
+        self._arguments = arguments
         try:
-            self.server = TritonServer(env, self.repository, log, arguments)
+            self.server = self._started()
         except BaseException:
             self._folder.cleanup()
             raise
+
+    def _started(self) -> TritonServer:
+        log = self.repository.parent / "server.log"
+        return TritonServer(self._env, self.repository, log, self._arguments)
+
+    def surviving(self, work: Callable[[], T]) -> T:
+        """Return what work gives while the server lives; start it again if it dies.
+
+        Whatever was asked for, 2.51 may end a little later.
+        """
+        for _ in range(LIVES):
+            if not self.lives():
+                self._start_again()
+            try:
+                found = work()
+            except Exception:
+                if self.lives():
+                    raise
+                continue
+            if self.lives():
+                return found
+        raise ServerDiedError(f"{LIVES} times in a row")
+
+    def _start_again(self) -> None:
+        self.server.close()
+        self._loaded.clear()
+        for folder in self.repository.iterdir():
+            shutil.rmtree(folder)
+        self.server = self._started()
 
     def load(self, model: str, source: Path | None = None) -> Failure | None:
         """Copy a model folder into the repository and load it, once."""
