@@ -180,6 +180,7 @@ class Models:
             self._engine.catalog.config(name),
             self._engine.control.seconds.get(name, 0.0),
             self._standins.how(name),
+            tuple(self._engine.control.ensembles.told(name)),
         )
 
     def index(self) -> list[dict[str, str]]:

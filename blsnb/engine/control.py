@@ -159,7 +159,8 @@ class ModelControl:
         try:
             self._load(taken, root)
         except ModelLoadError as error:
-            if error.stage == "dependency" and not always:
+            fits_not = error.stage == "dependency" and error.reasons is None
+            if fits_not and not always:
                 self._take_refused(taken)
             raise
         self.ensembles.renew(directory.name, root)
@@ -226,8 +227,8 @@ class ModelControl:
         change = self._overridden.add if taken.overridden else self._overridden.discard
         change(name)
         config = catalog.config(name)
-        assert config is not None
-        self.ensembles.take(taken, config)
+        if config is not None:
+            self.ensembles.take(taken, config)
         self._folders.leave(name, before)
         self._folders.use(name, directory.path)
 

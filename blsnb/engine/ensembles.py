@@ -52,7 +52,7 @@ class Ensembles:
         self._wanted: dict[str, Taken] = {}
         """What each ensemble is made of anew, whatever its folder holds by then."""
         self._down: dict[str, tuple[str, str]] = {}
-        """Ensembles that went down: with which model, and why."""
+        """Ensembles that went down: with which model, and why, if it was loaded."""
         self._asked: set[str] = set()
         """What was loaded for its own sake."""
         self._renewing = False
@@ -88,9 +88,11 @@ class Ensembles:
         """Yield what a user should know of a model's ensembles, or of itself."""
         for ensemble, (model, reason) in sorted(self._down.items()):
             if ensemble == name:
-                yield f"it went down with its model {model!r}: {reason}"
+                became = f"was loaded: {reason}" if reason else "was unloaded"
+                yield f"it went down when its model {model!r} {became}"
             elif model == name:
-                yield f"the ensemble {ensemble!r} went down: {reason}"
+                why = f": {reason}" if reason else " with it"
+                yield f"the ensemble {ensemble!r} went down{why}"
 
     def composing(
         self, config: ModelConfig, root: RootRequest | None
@@ -178,7 +180,7 @@ class Ensembles:
         for ensemble in self._of(name):
             if self._engine.catalog.versions(ensemble):
                 self._control.take_down(ensemble, wanted=True)
-                self._down[ensemble] = (name, "that was unloaded")
+                self._down[ensemble] = (name, "")
 
     def drop_unused(self, models: Iterable[str]) -> None:
         """Unload models that nobody asked for and no ensemble uses any more."""

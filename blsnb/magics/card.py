@@ -18,6 +18,7 @@ _BOX = (
 _COLOURS = {True: "#12866a", False: "#b42318"}
 _STANDIN_COLOUR = "#b54708"
 _MOST_TENSORS = 8
+_MOST_STEPS = 12
 # JupyterLab puts what is in a table to the right.
 _LEFT = 'style="text-align:left"'
 
@@ -38,7 +39,8 @@ def text(status: ModelStatus, failure: str = "") -> str:
     """Return the card as text: a line, and one more for what went wrong."""
     parts = [f"{status.name} {_standing(status)}", _flow(status, "->")]
     parts += _facts(status)
-    lines = ["  ".join(filter(None, parts)), *_warnings(status, failure)]
+    steps = [f"  {step}" for step in _steps(status)]
+    lines = ["  ".join(filter(None, parts)), *steps, *_warnings(status, failure)]
     return "\n".join(lines)
 
 
@@ -47,6 +49,7 @@ def _html(status: ModelStatus, failure: str) -> str:
     rows = [
         f"<b>{escape(status.name)}</b> {escape(_standing(status))}",
         f"<code>{escape(_flow(status, '→'))}</code>",
+        *(f"<code>{escape(_arrowed(step))}</code>" for step in _steps(status)),
         escape(" · ".join(_facts(status))),
         *map(escape, _warnings(status, failure)),
     ]
@@ -76,6 +79,17 @@ def _tensors(specs: tuple[str, ...]) -> str:
     shown = ", ".join(specs[:_MOST_TENSORS]) or "nothing"
     left_out = len(specs) - _MOST_TENSORS
     return f"{shown}, … {left_out} more" if left_out > 0 else shown
+
+
+def _steps(status: ModelStatus) -> list[str]:
+    """Return a line for each step of an ensemble."""
+    left_out = len(status.steps) - _MOST_STEPS
+    more = [f"… {left_out} more steps"] if left_out > 0 else []
+    return [*status.steps[:_MOST_STEPS], *more]
+
+
+def _arrowed(step: str) -> str:
+    return step.replace(" -> ", " → ")
 
 
 def _facts(status: ModelStatus) -> list[str]:

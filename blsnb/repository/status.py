@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from blsnb.model.config import ModelConfig
@@ -40,6 +40,8 @@ class ModelStatus:
         What a reviewer would ask about the configuration.
     standin
         How a stand-in answers in its place; empty if the model itself does.
+    steps
+        Of an ensemble: ``"double: EX -> MIDDLE"``.
     """
 
     name: str
@@ -53,6 +55,7 @@ class ModelStatus:
     load_s: float
     findings: tuple[str, ...] = ()
     standin: str = ""
+    steps: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         versions = ",".join(map(str, self.versions)) or "-"
@@ -70,6 +73,7 @@ def status_of(
     config: ModelConfig | None,
     load_s: float,
     standin: str = "",
+    told: tuple[str, ...] = (),
 ) -> ModelStatus:
     """Return the status of a model.
 
@@ -83,6 +87,8 @@ def status_of(
         Seconds that the last load took.
     standin
         How a stand-in answers in its place, if one does.
+    told
+        What else its user should know, of ensembles that went down with it.
     """
     ready = tuple(n for n, (state, _) in sorted(states.items()) if state == "READY")
     others = [known for known in states.values() if known[0] != "READY"]
@@ -97,6 +103,18 @@ def status_of(
         config.max_batch_size if config else 0,
         len(config.instance_names()) if config else 0,
         load_s,
-        tuple(findings(config)) if config else (),
+        (*(findings(config) if config else ()), *told),
         standin if ready else "",
+        tuple(_steps(config)) if config else (),
     )
+
+
+def _steps(config: ModelConfig) -> Iterator[str]:
+    """Yield what each step of an ensemble makes of what."""
+    for step in config.message.ensemble_scheduling.step:
+        taken, made = (
+            ", ".join(names[key] for key in sorted(names))
+            for names in (step.input_map, step.output_map)
+        )
+        version = "" if step.model_version == -1 else f" version {step.model_version}"
+        yield f"{step.model_name}{version}: {taken} -> {made}"
