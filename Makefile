@@ -60,9 +60,9 @@ check-notebooks: $(VENV)/.test
 check-view: js/node_modules/.package-lock.json
 	@$(NPM) run check
 	@$(NPM) test
-	@mkdir -p build
-	@$(NPM) run build -- --outfile=../build/view.js --log-level=warning
-	@cmp build/view.js blsnb/views/static/view.js || { \
+	@$(NPM) run build -- --outdir=../build/static --log-level=warning
+	@cmp build/static/view.js blsnb/views/static/view.js && \
+		cmp build/static/monitor.js blsnb/views/static/monitor.js || { \
 		echo "The committed view is not what js/src builds: run 'make js'." >&2; exit 1; }
 
 check-wheel: $(VENV)/.test

@@ -296,6 +296,7 @@ class Server(Exchange, Measuring, StandingIn):
         if self._closed:
             return
         self._closed = True
+        self._close_monitor()
         self._changed_files.close(self.exit_timeout_s)
         self._engine.close(self.exit_timeout_s)
         self._inference.close()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from blsnb.engine import readings
 from blsnb.engine.validation import RequestError
 from blsnb.inference import OutsideRequest
 from blsnb.models import Models, told
@@ -15,11 +17,14 @@ if TYPE_CHECKING:
     from blsnb.benchmark.bench import Bench
     from blsnb.benchmark.measure import Progress
     from blsnb.benchmark.samples import Counts
+    from blsnb.dashboard.monitor import Monitor
     from blsnb.engine.batching import ModelBatching
 
 
 class Measuring(Models):
     """The part of a server that counts and measures."""
+
+    _monitor: Monitor | None = None
 
     def statistics(
         self, name: str | None = None, *, version: int = -1
@@ -63,6 +68,32 @@ class Measuring(Models):
         themselves with ``pb_utils.MetricFamily``.
         """
         return self._engine.metrics_text()
+
+    def monitor(self) -> Monitor:
+        """Return what shows this server live, the same until it is closed.
+
+        As the value of a cell it is a widget, as ``str()`` a table. Rates are those
+        of the last five seconds; p50 and p95 are those of the latest requests of
+        each model that succeeded, 512 at most and none from before the last minute.
+        """
+        from blsnb.dashboard.monitor import Monitor
+
+        self._check_open()
+        with self._changes:
+            if self._monitor is None or self._monitor.closed:
+                catalog = self._engine.catalog
+                self._monitor = Monitor(
+                    self._reading, partial(readings.unwatch, catalog)
+                )
+            return self._monitor
+
+    def _reading(self) -> readings.Reading:
+        engine = self._engine
+        return readings.read(engine.catalog, engine.roots, time.monotonic_ns())
+
+    def _close_monitor(self) -> None:
+        if self._monitor is not None:
+            self._monitor.close()
 
     def bench(
         self,

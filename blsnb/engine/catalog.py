@@ -37,6 +37,10 @@ class Catalog:
         """Return the names of the models that serve."""
         return sorted(self._served)
 
+    def known_names(self) -> list[str]:
+        """Return the names of all models that were ever taken up."""
+        return sorted(self._states.copy())
+
     def versions(self, name: str) -> dict[int, Served]:
         """Return the versions of a model that serve, by number."""
         return dict(self._served.get(name, {}))

@@ -82,7 +82,7 @@ class Engine:
         self.catalog = Catalog()
         self.control = ModelControl(self, repository)
         self.metrics = MetricRegistry(own_metrics.NAMES)
-        self._roots = Roots()
+        self.roots = Roots()
         self._workers = Workers(_MOST_STREAMS, "blsnb stream")
         self._alarm = Alarm()
         self.load_lock = LoadLock()
@@ -146,7 +146,7 @@ class Engine:
     def _load_interruptibly(self, directory: ModelDirectory) -> dict[int, Served]:
         """Load, and let Ctrl-C in a hook be the user's, not the model's failure."""
         root = RootRequest(RunRecord(""), self._hang_notice_s)
-        self._roots.add(root)
+        self.roots.add(root)
         versions: dict[int, Served] = {}
         try:
             with interruptible(root, self.control.folders):
@@ -258,7 +258,7 @@ class Engine:
         self._check_open()
         record = record or self.recorder.begin()
         root = RootRequest(record, self._hang_notice_s, deadline_ns)
-        self._roots.add(root)
+        self.roots.add(root)
         if self._closed:
             # Since the look above: who closes may not have seen this request.
             self._end(root)
@@ -309,7 +309,7 @@ class Engine:
 
     def _end(self, root: RootRequest) -> None:
         self.recorder.end(root.record)
-        self._roots.discard(root)
+        self.roots.discard(root)
         root.done.wake()
 
     def _leave_behind(self, root: RootRequest) -> None:
@@ -380,7 +380,7 @@ class Engine:
             How long requests that are on their way may go on, all of them together.
         """
         self._closed = True
-        self._roots.drain(timeout_s)
+        self.roots.drain(timeout_s)
         with self.load_lock.hold("", wait_s=_LOADING_S):
             for name in self.catalog.names():
                 self.unload(name)

@@ -64,6 +64,11 @@ class Served(abc.ABC):
         return 0
 
     @property
+    def instance_counts(self) -> tuple[int, int]:
+        """Number of instances that are busy, and of all; an ensemble has none."""
+        return 0, 0
+
+    @property
     def is_running(self) -> bool:
         """Whether something of it is still there after it was retired."""
         return False

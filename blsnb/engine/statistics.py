@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, deque
 from typing import Any
 
 from blsnb.engine.batching import BatchingCounts, ModelBatching
 from blsnb.trace.events import Call
 
 _PHASES = ("compute_input", "compute_infer", "compute_output")
+MOST_LATEST = 512
+"""So many requests of a watched model are remembered one by one."""
 
 
 class _Sums:
@@ -70,6 +72,8 @@ class ModelStatistics:
         self._batches: dict[int, _Sums] = {}
         self.batching = BatchingCounts()
         """What the model's batcher did, if it has one."""
+        self._latest: deque[tuple[int, int]] | None = None
+        """When each of the latest requests ended, and how long it took."""
 
     def add(
         self, call: Call, batch_size: int, failed: bool, execution_size: int
@@ -102,6 +106,8 @@ class ModelStatistics:
         self._inference_count += batch_size
         self._success_ns += end - call.request_start_ns
         self._queue_ns += start - call.queue_start_ns
+        if self._latest is not None:
+            self._latest.append((end, end - call.request_start_ns))
 
     def add_steps(
         self,
@@ -131,6 +137,8 @@ class ModelStatistics:
         self._inference_count += batch_size
         self._success_ns += took_ns
         self._queue_ns += begun_ns - call.queue_start_ns
+        if self._latest is not None:
+            self._latest.append((call.request_end_ns, took_ns))
 
     def reject(self, call: Call, reason: str) -> None:
         """Count a call that was answered with an error before it was executed.
@@ -147,7 +155,10 @@ class ModelStatistics:
         """Count a call that the response cache answered."""
         self._hits += 1
         self._hit_ns += look_up_ns
-        self._success_ns += call.request_end_ns - call.request_start_ns
+        took_ns = call.request_end_ns - call.request_start_ns
+        self._success_ns += took_ns
+        if self._latest is not None:
+            self._latest.append((call.request_end_ns, took_ns))
 
     def miss(self, ns: int) -> None:
         """Count a call that the response cache could not answer.
@@ -207,6 +218,25 @@ class ModelStatistics:
         sizes = {size: sums.count for size, sums in sorted(self._batches.items())}
         requests = {1: sum(sizes.values())} if sizes else {}
         return ModelBatching(self._name, self._version, "", sizes, requests)
+
+    def totals(self) -> tuple[int, int]:
+        """Return how many requests succeeded, and how many failed."""
+        succeeded = self._successes().count + self._hits
+        return succeeded, self._failures.count + self.rejections.total()
+
+    def watch(self) -> tuple[tuple[int, int], ...]:
+        """Return the latest requests that succeeded: end and nanoseconds of each.
+
+        They are remembered from the first call on, as that costs every request time.
+        """
+        if self._latest is None:
+            self._latest = deque(maxlen=MOST_LATEST)
+        # A copy is one step for all threads, a walk is not.
+        return tuple(self._latest.copy())
+
+    def unwatch(self) -> None:
+        """Remember single requests no longer."""
+        self._latest = None
 
     def _successes(self) -> _Sums:
         """Return what was executed and did not fail."""

@@ -68,6 +68,12 @@ class ServedVersion(Served):
         """Number of requests that wait to be executed."""
         return self._scheduler.waiting_count
 
+    @property
+    def instance_counts(self) -> tuple[int, int]:
+        """Number of instances that are busy, and of all."""
+        count = len(self.pool.instances)
+        return max(0, count - self.pool.idle_count), count
+
     def _run(self, inflight: Inflight, certain: bool) -> ResponseMessage:
         __tracebackhide__ = True
         try:

@@ -15,7 +15,7 @@ from IPython.core.magic import (
 )
 from IPython.display import display
 
-from blsnb.magics import bench, card, default, line, standins, stats, traces
+from blsnb.magics import bench, card, default, line, monitor, standins, stats, traces
 
 _MOST_LOG_LINES = 200
 _ANY = 1000
@@ -48,6 +48,7 @@ SUBCOMMANDS = {
         "_infer",
     ),
     "stats": Subcommand(stats.USAGE, stats.SUMMARY, "_stats"),
+    "monitor": Subcommand("", monitor.SUMMARY, "_monitor"),
     "log": Subcommand("[NAME]", "print what models have logged", "_log"),
     "help": Subcommand("[SUBCOMMAND]", "show this text", "_help"),
     "import": Subcommand(
@@ -82,6 +83,14 @@ def _documented(function: Callable[..., Any]) -> Callable[..., Any]:
 @magics_class
 class OperateMagics(Magics):
     """The magic ``%triton``."""
+
+    def __init__(self, shell: Any) -> None:
+        super().__init__(shell)
+        self._monitors = monitor.Monitors()
+
+    def close(self) -> None:
+        """End what goes on after its cell."""
+        self._monitors.close()
 
     @no_var_expand
     @needs_local_scope
@@ -153,6 +162,11 @@ class OperateMagics(Magics):
 
     def _stats(self, text: str, namespace: Mapping[str, Any]) -> None:
         stats.stats(line.words(text, namespace))
+
+    def _monitor(self, text: str, namespace: Mapping[str, Any]) -> None:
+        _arguments("monitor", text, namespace, 0, 0)
+        live = getattr(self.shell, "kernel", None) is not None
+        self._monitors.show(default.server().monitor(), live=live)
 
     def _log(self, text: str, namespace: Mapping[str, Any]) -> None:
         names = _arguments("log", text, namespace, 0, 1)

@@ -1,0 +1,115 @@
+"""Window: from readings of counters to rates and percentiles; pure, told the time."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from blsnb.engine.readings import Reading, VersionReading
+from blsnb.views.overview import ModelRow, Overview
+
+RATE_NS = 5_000_000_000
+"""Rates are those of so long a time."""
+LATENCY_NS = 60_000_000_000
+"""Requests that ended longer ago count in no percentile."""
+_MOST_POINTS = 120
+_Key = tuple[str, int]
+
+
+class Window:
+    """Remembers the readings of the latest seconds."""
+
+    def __init__(self) -> None:
+        self._readings: deque[Reading] = deque()
+        self._history: deque[float] = deque(maxlen=_MOST_POINTS)
+        self._looks = 0
+
+    def add(self, reading: Reading) -> Overview:
+        """Take a reading, the latest so far, and return what it shows."""
+        self._looks += 1
+        last = self._readings[-1] if self._readings else None
+        self._readings.append(reading)
+        # The first is what is subtracted: one that is as old as a rate wants it.
+        while len(self._readings) > 1 and self._is_old(self._readings[1], reading):
+            self._readings.popleft()
+        if last is not None:
+            self._history.append(_total(_ended(last, reading)))
+        return self._overview(reading)
+
+    def _is_old(self, other: Reading, now: Reading) -> bool:
+        return now.at_ns - other.at_ns >= RATE_NS
+
+    def _overview(self, now: Reading) -> Overview:
+        ended = _ended(self._readings[0], now)
+        rows = tuple(
+            _row(version, now.at_ns, ended.get((version.name, version.version)))
+            for version in now.versions
+        )
+        known = len(self._readings) > 1
+        total = _total(ended) if known else math.nan
+        history = tuple(self._history)
+        return Overview(now.in_flight, total, rows, history, self._looks)
+
+
+class _Ended(NamedTuple):
+    """How many requests ended each second, and how many failed, in some time."""
+
+    per_second: float
+    failed: int
+
+
+def _ended(before: Reading, now: Reading) -> dict[_Key, _Ended]:
+    """Return what ended between two readings; nothing if they are the same."""
+    seconds = (now.at_ns - before.at_ns) / 1e9
+    if seconds <= 0:
+        return {}
+    earlier = {(each.name, each.version): each for each in before.versions}
+    return {
+        (each.name, each.version): _since(
+            earlier.get((each.name, each.version)), each, seconds
+        )
+        for each in now.versions
+    }
+
+
+def _since(
+    before: VersionReading | None, now: VersionReading, seconds: float
+) -> _Ended:
+    succeeded, failed = now.succeeded, now.failed
+    # With fewer than before it was loaded anew, and counts from 0.
+    if before and before.succeeded <= succeeded and before.failed <= failed:
+        succeeded -= before.succeeded
+        failed -= before.failed
+    return _Ended((succeeded + failed) / seconds, failed)
+
+
+def _total(ended: dict[_Key, _Ended]) -> float:
+    return sum((each.per_second for each in ended.values()), 0.0)
+
+
+def _row(version: VersionReading, now_ns: int, ended: _Ended | None) -> ModelRow:
+    took = sorted(ns for at, ns in version.latest if now_ns - at <= LATENCY_NS)
+    return ModelRow(
+        version.name,
+        version.version,
+        version.state,
+        version.reason,
+        version.busy,
+        version.instances,
+        version.waiting,
+        math.nan if ended is None else ended.per_second,
+        _percentile_us(took, 50),
+        _percentile_us(took, 95),
+        version.succeeded + version.failed,
+        version.failed,
+        0 if ended is None else ended.failed,
+    )
+
+
+def _percentile_us(took: Sequence[int], percent: int) -> float:
+    """Return the smallest time that so many percent do not exceed; NaN of none."""
+    if not took:
+        return math.nan
+    return took[math.ceil(len(took) * percent / 100) - 1] / 1e3

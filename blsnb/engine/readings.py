@@ -1,0 +1,86 @@
+"""Reading: what all counters of a server say at one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from blsnb.engine.catalog import Catalog, VersionState
+from blsnb.engine.roots import Roots
+from blsnb.engine.served import Served
+
+
+class VersionReading(NamedTuple):
+    """The counters of one model version.
+
+    Parameters
+    ----------
+    busy, instances
+        How many instances execute, and how many there are; an ensemble has none.
+    waiting
+        Requests that wait to be executed.
+    succeeded, failed
+        Requests in all; they restart at 0 with every load.
+    latest
+        When each of the latest requests that succeeded ended, and how long it took,
+        in nanoseconds.
+    """
+
+    name: str
+    version: int
+    state: str
+    reason: str = ""
+    busy: int = 0
+    instances: int = 0
+    waiting: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    latest: tuple[tuple[int, int], ...] = ()
+
+
+class Reading(NamedTuple):
+    """The counters of all versions, and when they were read.
+
+    Parameters
+    ----------
+    in_flight
+        Requests from outside that are on their way.
+    """
+
+    at_ns: int
+    in_flight: int
+    versions: tuple[VersionReading, ...]
+
+
+def read(catalog: Catalog, roots: Roots, now_ns: int) -> Reading:
+    """Read all counters; from then on single requests are remembered."""
+    return Reading(now_ns, len(roots.all()), tuple(_versions(catalog)))
+
+
+def unwatch(catalog: Catalog) -> None:
+    """Let no model remember single requests any longer."""
+    for version in catalog.all_versions():
+        version.statistics.unwatch()
+
+
+def _versions(catalog: Catalog) -> Iterator[VersionReading]:
+    for name in catalog.known_names():
+        serving = catalog.versions(name)
+        for number, state in sorted(catalog.states(name).items()):
+            yield _version(name, number, state, serving.get(number))
+
+
+def _version(
+    name: str, number: int, state: VersionState, served: Served | None
+) -> VersionReading:
+    if served is None:
+        return VersionReading(name, number, *state)
+    return VersionReading(
+        name,
+        number,
+        *state,
+        *served.instance_counts,
+        served.waiting_count,
+        *served.statistics.totals(),
+        served.statistics.watch(),
+    )

@@ -1,0 +1,75 @@
+"""MonitorView: the widget that shows a server while it is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+from blsnb.views.overview import Overview
+
+_CODE = Path(__file__).parent / "static" / "monitor.js"
+
+
+class MonitorView(anywidget.AnyWidget):
+    """Models, rates, latencies, queues and errors of one server.
+
+    It starts no thread: whoever looks calls `show`, from any thread.
+
+    Parameters
+    ----------
+    overview
+        What is shown first.
+    watched
+        Told each time a page says that somebody has it before him.
+    closed
+        Told when the widget is closed.
+    """
+
+    _esm = _CODE
+
+    overview = traitlets.Dict(help="the server as it is now").tag(sync=True)
+
+    def __init__(
+        self,
+        overview: Overview,
+        watched: Callable[[], None],
+        closed: Callable[[], None],
+    ) -> None:
+        self._overview = overview
+        self._watched = watched
+        self._told_closed = closed
+        super().__init__(overview=overview.wire())
+        self.on_msg(self._on_message)
+
+    def __repr__(self) -> str:
+        return f"<MonitorView: {self._overview.caption}>"
+
+    def _repr_mimebundle_(
+        self, **options: Any
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        data, metadata = super()._repr_mimebundle_(**options) or ({}, {})
+        return {**data, **still(self._overview)}, metadata
+
+    def show(self, overview: Overview) -> None:
+        """Show a server as it is now; a page hears of it if anything is new."""
+        self._overview = overview
+        self.overview = overview.wire()
+
+    def close(self) -> None:
+        """Take the widget from every page."""
+        super().close()
+        self._told_closed()
+
+    def _on_message(self, _: Any, content: Any, buffers: list[Any]) -> None:
+        match content:
+            case {"type": "watching"}:
+                self._watched()
+
+
+def still(overview: Overview) -> dict[str, str]:
+    """Return a server as it was, for readers without scripts and without a kernel."""
+    return {"text/html": overview.html(), "text/plain": str(overview)}

@@ -1,0 +1,187 @@
+"""Overview: a server at one moment, and how it is written as a table."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+from typing import Any, NamedTuple
+
+from blsnb.views.format import time, visible
+
+_DASH = "-"
+_LEFT = 'style="text-align:left"'
+_RIGHT = 'style="text-align:right"'
+_TEXTS = 3
+"""The first columns are texts, the others numbers."""
+HEAD = (
+    "model",
+    "version",
+    "state",
+    "busy",
+    "queue",
+    "requests/s",
+    "p50",
+    "p95",
+    "requests",
+    "failed",
+)
+_MOST_REASON = 200
+
+
+class ModelRow(NamedTuple):
+    """One model version.
+
+    Parameters
+    ----------
+    busy, instances
+        How many instances execute, and how many there are; an ensemble has none.
+    waiting
+        Requests in its queue.
+    per_second
+        Requests that ended, of late; NaN as long as that is not known.
+    p50_us, p95_us
+        How long the latest requests took; NaN if there are none.
+    requests, failed
+        Since it was loaded.
+    failed_lately
+        How many of these failed of late.
+    """
+
+    name: str
+    version: int
+    state: str
+    reason: str = ""
+    busy: int = 0
+    instances: int = 0
+    waiting: int = 0
+    per_second: float = math.nan
+    p50_us: float = math.nan
+    p95_us: float = math.nan
+    requests: int = 0
+    failed: int = 0
+    failed_lately: int = 0
+
+
+class Overview(NamedTuple):
+    """A server: what is on its way, and a row for each model version.
+
+    Parameters
+    ----------
+    in_flight
+        Requests from outside that are on their way.
+    per_second
+        Requests that ended of late, of all models; NaN as long as that is not known.
+    history
+        The same at each of the latest looks, oldest first.
+    looks
+        How many there were: a page that hears of none knows that its numbers are old.
+    ended
+        Whether nobody looks any more.
+    """
+
+    in_flight: int
+    per_second: float
+    rows: tuple[ModelRow, ...]
+    history: tuple[float, ...] = ()
+    looks: int = 0
+    ended: bool = False
+
+    def __str__(self) -> str:
+        lines = [HEAD, *map(_line, self.rows)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join([self.caption, *(_padded(line, widths) for line in lines)])
+
+    @property
+    def waiting(self) -> int:
+        """Requests in the queues of all models."""
+        return sum(row.waiting for row in self.rows)
+
+    @property
+    def failed(self) -> int:
+        """Requests that failed, of all models since they were loaded."""
+        return sum(row.failed for row in self.rows)
+
+    @property
+    def caption(self) -> str:
+        """The server in a line."""
+        return (
+            f"{self.in_flight:,} in flight, {_rate(self.per_second)} requests/s, "
+            f"{self.waiting:,} waiting, {self.failed:,} failed"
+        )
+
+    def html(self) -> str:
+        """Return the table for a page without scripts."""
+        head = "".join(
+            f'<th scope="col" {_side(column)}>{name}</th>'
+            for column, name in enumerate(HEAD)
+        )
+        body = "".join(f"<tr>{_cells(_line(row))}</tr>" for row in self.rows)
+        return (
+            f"<table><caption>{self.caption}</caption>"
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        )
+
+    def wire(self) -> dict[str, Any]:
+        """Return what travels to a page; what is not known is None."""
+        whole = self._asdict() | {"waiting": self.waiting, "failed": self.failed}
+        whole["rows"] = [_finite(row._asdict()) for row in self.rows]
+        whole["history"] = [round(rate, 1) for rate in self.history]
+        return _finite(whole)
+
+
+def _line(row: ModelRow) -> tuple[str, ...]:
+    reason = visible(row.reason.strip().partition("\n")[0])[:_MOST_REASON]
+    return (
+        visible(row.name),
+        str(row.version),
+        f"{row.state}: {reason}" if reason else row.state,
+        f"{row.busy} of {row.instances}" if row.instances else _DASH,
+        f"{row.waiting:,}",
+        _rate(row.per_second),
+        _time(row.p50_us),
+        _time(row.p95_us),
+        f"{row.requests:,}",
+        f"{row.failed:,}",
+    )
+
+
+def _padded(line: tuple[str, ...], widths: list[int]) -> str:
+    cells = (
+        cell.ljust(width) if column < _TEXTS else cell.rjust(width)
+        for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+    )
+    return "  ".join(cells).rstrip()
+
+
+def _cells(line: tuple[str, ...]) -> str:
+    return "".join(
+        f"<td {_side(column)}>{escape(cell)}</td>" for column, cell in enumerate(line)
+    )
+
+
+def _side(column: int) -> str:
+    return _LEFT if column < _TEXTS else _RIGHT
+
+
+def _rate(per_second: float) -> str:
+    if math.isnan(per_second):
+        return _DASH
+    return f"{per_second:,.0f}" if per_second >= 99.95 else f"{per_second:.3g}"
+
+
+def _time(us: float) -> str:
+    return _DASH if math.isnan(us) else time(us)
+
+
+def _finite(values: dict[str, Any]) -> dict[str, Any]:
+    """Replace what JSON has no number for, and texts that UTF-8 cannot carry."""
+    return {key: _sendable(value) for key, value in values.items()}
+
+
+def _sendable(value: Any) -> Any:
+    match value:
+        case float():
+            return round(value, 2) if math.isfinite(value) else None
+        case str():
+            return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    return value

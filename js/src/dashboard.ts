@@ -1,0 +1,200 @@
+/** The dashboard: figures of a server, a line of its throughput, a row for each model version. */
+
+import { h, setText, svg } from "./dom.ts";
+import { count, time } from "./format.ts";
+import { clicked, line, ordered, rate, type Key, type ModelRow, type Order, type Overview } from "./overview.ts";
+import style from "./style.css";
+import own from "./dashboard.css";
+import { themeOf, watchTheme } from "./theme.ts";
+
+const [WIDTH, HEIGHT] = [240, 40];
+/** As many as Python sends: a minute. */
+const PLACES = 120;
+const COLUMNS: readonly [Key, string, string][] = [
+  ["name", "model", "name and version"],
+  ["state", "state", "as in the repository index"],
+  ["busy", "busy", "instances that execute, of all"],
+  ["waiting", "queue", "requests that wait to be executed"],
+  ["per_second", "requests/s", "that ended, in the last 5 seconds"],
+  ["p50_us", "p50", "median of the latest requests: 512 at most, of the last minute"],
+  ["p95_us", "p95", "95 of 100 of the latest requests took no longer"],
+  ["requests", "requests", "since the model was loaded"],
+  ["failed", "failed", "since the model was loaded"],
+];
+const NOTE =
+  "Rates: the last 5 s, BLS calls included. p50, p95: the latest requests of each model that succeeded, 512 at most, of the last minute.";
+
+export class Dashboard {
+  /** The shadow host. */
+  readonly element = h("div", { class: "blsnb-monitor", "data-lm-suppress-shortcuts": "true" });
+  #root: HTMLElement;
+  #figures = new Map<string, HTMLElement>();
+  #state = h("span", { class: "now" });
+  #path = svg("path", { class: "line" });
+  #area = svg("path", { class: "area" });
+  #peak = h("span", { class: "peak" });
+  #heads = new Map<Key, HTMLElement>();
+  #body = h("tbody");
+  #empty = h("p", { class: "empty" }, "There are no models yet.");
+  #rows = new Map<string, Row>();
+  #order: Order = { key: "name", down: false };
+  #shown: Overview | null = null;
+  #stop: () => void;
+
+  constructor() {
+    const table = h("table", {}, h("caption", { class: "hidden" }, "Models"), this.#head(), this.#body);
+    const scroll = { class: "models", tabindex: 0, role: "region", "aria-label": "Models" };
+    this.#root = h(
+      "section",
+      { class: "view dashboard", "aria-label": "Triton server" },
+      this.#top(),
+      h("div", scroll, table, this.#empty),
+      h("p", { class: "note-line" }, NOTE),
+    );
+    const shadow = this.element.attachShadow({ mode: "open" });
+    shadow.append(h("style", {}, style), h("style", {}, own), this.#root);
+    this.element.addEventListener("keydown", (event) => event.stopPropagation());
+    this.#stop = watchTheme(() => this.theme());
+  }
+
+  dispose(): void {
+    this.#stop();
+    this.element.remove();
+  }
+
+  /** To be called once the element is in the page, and whenever the host's theme may have changed. */
+  theme(): void {
+    this.#root.dataset.theme = themeOf(this.element.parentElement ?? this.element);
+  }
+
+  /** Say in words whether these numbers are those of now. */
+  tell(state: "live" | "closed" | string): void {
+    this.#state.className = `now ${state === "live" || state === "closed" ? state : "late"}`;
+    setText(this.#state, state);
+  }
+
+  draw(overview: Overview): void {
+    this.#shown = overview;
+    this.#figure("in flight", count(overview.in_flight));
+    this.#figure("requests/s", rate(overview.per_second));
+    this.#figure("waiting", count(overview.waiting));
+    this.#figure("failed", count(overview.failed), overview.failed > 0);
+    this.#drawLine(overview.history);
+    this.#drawRows(overview.rows);
+  }
+
+  #top(): HTMLElement {
+    const names = ["in flight", "requests/s", "waiting", "failed"];
+    const figures = names.map((name) => {
+      const number = h("b", {}, "–");
+      this.#figures.set(name, number);
+      return h("div", { class: "figure" }, number, h("span", {}, name));
+    });
+    const picture = svg(
+      "svg",
+      { viewBox: `0 0 ${WIDTH} ${HEIGHT + 2}`, preserveAspectRatio: "none", "aria-hidden": "true" },
+      this.#area,
+      this.#path,
+    );
+    const chart = h("div", { class: "chart" }, picture, this.#peak);
+    return h("header", {}, h("div", { class: "title" }, h("h3", {}, "Triton server"), this.#state), figures, chart);
+  }
+
+  #head(): HTMLElement {
+    const cells = COLUMNS.map(([key, name, title]) => {
+      const sort = (): void => this.#sort(key);
+      const head = h("th", { scope: "col", class: `of-${key}` }, h("button", { type: "button", class: "quiet", title, onclick: sort }, name));
+      this.#heads.set(key, head);
+      return head;
+    });
+    return h("thead", {}, h("tr", {}, cells));
+  }
+
+  #sort(key: Key): void {
+    this.#order = clicked(this.#order, key);
+    if (this.#shown) this.#drawRows(this.#shown.rows);
+  }
+
+  #figure(name: string, number: string, bad = false): void {
+    const element = this.#figures.get(name);
+    if (!element) return;
+    setText(element, number);
+    element.parentElement?.classList.toggle("failing", bad);
+  }
+
+  #drawLine(history: readonly number[]): void {
+    const drawn = line(history, PLACES, WIDTH, HEIGHT);
+    this.#path.setAttribute("d", drawn);
+    const from = ((PLACES - history.length) / (PLACES - 1)) * WIDTH;
+    this.#area.setAttribute("d", drawn && `${drawn}L${WIDTH} ${HEIGHT}L${from.toFixed(1)} ${HEIGHT}Z`);
+    setText(this.#peak, history.length > 1 ? `last minute, peak ${rate(Math.max(...history))}/s` : "last minute");
+  }
+
+  #drawRows(rows: readonly ModelRow[]): void {
+    for (const [key, head] of this.#heads) {
+      if (key === this.#order.key) head.setAttribute("aria-sort", this.#order.down ? "descending" : "ascending");
+      else head.removeAttribute("aria-sort");
+    }
+    const most = Math.max(...rows.map((row) => row.per_second ?? 0), 1e-9);
+    const before = this.#rows;
+    this.#rows = new Map();
+    const elements = ordered(rows, this.#order).map((row) => {
+      const key = JSON.stringify([row.name, row.version]);
+      const shown = before.get(key) ?? new Row();
+      this.#rows.set(key, shown);
+      shown.draw(row, most);
+      return shown.element;
+    });
+    // A row that stays where it is keeps what its reader has selected.
+    if (elements.some((element, at) => this.#body.children[at] !== element) || elements.length !== this.#body.children.length)
+      this.#body.replaceChildren(...elements);
+    this.#empty.hidden = rows.length > 0;
+  }
+}
+
+/** One model version: its elements stay, their texts change. */
+class Row {
+  readonly element: HTMLElement;
+  #name = h("span", { class: "name" });
+  #version = h("span", { class: "version" });
+  #state = h("span", { class: "word" });
+  #reason = h("span", { class: "reason" });
+  #share = h("i", { class: "share", "aria-hidden": "true" });
+  #rate = h("span");
+  #numbers = new Map<Key, HTMLElement>();
+
+  constructor() {
+    const cells = COLUMNS.slice(2).map(([key]) => {
+      const cell = h("td", { class: `number of-${key}` });
+      this.#numbers.set(key, cell);
+      return cell;
+    });
+    this.#numbers.get("per_second")?.append(this.#share, this.#rate);
+    const name = h("th", { scope: "row", class: "of-name" }, this.#name, this.#version);
+    this.element = h("tr", {}, name, h("td", { class: "of-state" }, this.#state, this.#reason), cells);
+  }
+
+  draw(row: ModelRow, most: number): void {
+    setText(this.#name, row.name);
+    setText(this.#version, `version ${row.version}`);
+    setText(this.#state, row.state);
+    setText(this.#reason, row.reason.trim().split("\n")[0] ?? "");
+    this.#set("busy", row.instances ? `${row.busy} of ${row.instances}` : "–");
+    this.#set("waiting", count(row.waiting));
+    setText(this.#rate, rate(row.per_second));
+    this.#share.style.width = `${(100 * (row.per_second ?? 0)) / most}%`;
+    this.#set("p50_us", time(row.p50_us ?? NaN));
+    this.#set("p95_us", time(row.p95_us ?? NaN));
+    this.#set("requests", count(row.requests));
+    this.#set("failed", row.failed_lately ? `▲ ${count(row.failed)}` : count(row.failed));
+    this.#numbers.get("failed")?.classList.toggle("failing", row.failed > 0);
+    this.#numbers.get("waiting")?.classList.toggle("waits", row.waiting > 0);
+    this.#numbers.get("busy")?.classList.toggle("runs", row.busy > 0);
+    this.element.classList.toggle("serves", row.state === "READY");
+  }
+
+  #set(key: Key, text: string): void {
+    const cell = this.#numbers.get(key);
+    if (cell) setText(cell, text);
+  }
+}

@@ -1,0 +1,218 @@
+"""Who looks at a server, and when that ends."""
+
+import threading
+
+import pytest
+import stage
+from cells import CONFIG, DOUBLE, cell
+
+from blsnb import InferenceError
+from blsnb.dashboard.monitor import UNWATCHED_NS, Monitor
+from blsnb.engine.readings import Reading, VersionReading
+from blsnb.errors import ServerClosedError
+
+X = {"X": [1.0, 2.0]}
+HELD = cell(
+    """
+    stage.sleep()
+    return [reply(x_of(request))]
+    """
+)
+FAILING = cell('raise pb_utils.TritonModelException("no")')
+
+
+class Clock:
+    """Stands still until it is put."""
+
+    now_ns = 0
+
+    def __call__(self):
+        return self.now_ns
+
+
+class Looked:
+    """A server that counts how often it is read, and notes that it was left."""
+
+    def __init__(self):
+        self.clock = Clock()
+        self.read = threading.Semaphore(0)
+        self.left = 0
+        self.monitor = Monitor(self._reading, self._leave, self.clock)
+
+    def _reading(self):
+        self.read.release()
+        return Reading(self.clock(), 0, (VersionReading("m", 1, "READY"),))
+
+    def _leave(self):
+        self.left += 1
+
+
+def looking():
+    """Whether a thread of a monitor is there."""
+    return "blsnb monitor" in [thread.name for thread in threading.enumerate()]
+
+
+@pytest.fixture
+def looked():
+    looked = Looked()
+    yield looked
+    looked.monitor.close()
+
+
+def test_a_monitor_shows_models_requests_and_errors(server):
+    """As its text does."""
+    server.define("double", DOUBLE, config=CONFIG)
+    server.define("failing", FAILING, config=CONFIG)
+    monitor = server.monitor()
+    monitor.overview()
+    server.infer("double", X)
+    with pytest.raises(InferenceError):
+        server.infer("failing", X)
+    double, failing = monitor.overview().rows
+
+    assert ("double", 1, "READY", 1, 0) == (
+        double.name,
+        double.version,
+        double.state,
+        double.requests,
+        double.failed,
+    )
+    assert (1, 1) == (failing.failed, failing.failed_lately)
+    assert 0 < double.p50_us <= double.p95_us
+    assert not failing.p50_us > 0
+    assert "double" in str(monitor)
+
+
+def test_what_is_on_its_way_is_shown(server):
+    """One is executed, one waits in the queue."""
+    server.define("held", HELD, config=CONFIG)
+    clients = [
+        threading.Thread(target=server.infer, args=("held", X)) for _ in range(2)
+    ]
+    clients[0].start()
+    assert stage.events["asleep"].wait(10)
+    clients[1].start()
+    monitor = server.monitor()
+    while (overview := monitor.overview()).waiting < 1:
+        pass
+    [row] = overview.rows
+    stage.clear()
+    for client in clients:
+        client.join()
+
+    assert (2, 1, 1, 1) == (overview.in_flight, row.busy, row.instances, row.waiting)
+    assert (0, 0) == (monitor.overview().in_flight, monitor.overview().rows[0].busy)
+
+
+def test_models_that_do_not_serve_are_shown_with_their_reason(server):
+    """Those that were unloaded, too."""
+    server.define("double", DOUBLE, config=CONFIG)
+    server.unload("double")
+    [row] = server.monitor().overview().rows
+
+    assert ("UNAVAILABLE", "unloaded") == (row.state, row.reason)
+
+
+def test_single_requests_are_remembered_only_while_somebody_looks(server):
+    """It costs each request time."""
+    server.define("double", DOUBLE, config=CONFIG)
+    statistics = server._engine.catalog.find("double").statistics
+    server.infer("double", X)
+    assert statistics._latest is None
+    monitor = server.monitor()
+    monitor.overview()
+    server.infer("double", X)
+    assert 1 == len(statistics._latest)
+    monitor.close()
+
+    assert statistics._latest is None
+
+
+def test_it_looks_on_one_thread_and_only_once_it_is_shown(looked):
+    """However often it is shown."""
+    assert not looking()
+    assert looked.monitor.widget() is looked.monitor.widget()
+    assert looked.monitor.is_looking
+    names = [thread.name for thread in threading.enumerate()]
+
+    assert 1 == names.count("blsnb monitor")
+    for _ in range(3):
+        assert looked.read.acquire(timeout=10)
+
+
+def test_closing_it_ends_the_thread_and_leaves_the_last_state(looked):
+    """Safe to repeat."""
+    told = []
+    looked.monitor.widget()
+    looked.monitor.at_end(told.append)
+    looked.monitor.close()
+    looked.monitor.close()
+
+    assert not looking()
+    assert 1 == looked.left
+    assert [True] == [overview.ended for overview in told]
+    assert looked.monitor.overview() is told[0]
+    assert {"text/html", "text/plain"} == set(looked.monitor._repr_mimebundle_())
+    with pytest.raises(RuntimeError, match="was closed"):
+        looked.monitor.widget()
+
+
+def test_closing_the_widget_closes_it(looked):
+    """As its owner does in a notebook."""
+    looked.monitor.widget().close()
+
+    assert looked.monitor.closed
+    assert not looking()
+
+
+def test_it_rests_without_a_viewer_and_goes_on_with_one(looked):
+    """A page that was away for long finds it alive."""
+    monitor = looked.monitor
+    view = monitor.widget()
+    looked.clock.now_ns = UNWATCHED_NS - 1
+    monitor.look()
+    assert monitor.is_looking
+    looked.clock.now_ns = UNWATCHED_NS
+    monitor.look()
+    assert not monitor.is_looking
+    assert 1 == looked.left
+    view._handle_custom_msg({"type": "watching"}, [])
+
+    assert monitor.is_looking
+    monitor.look()
+    assert monitor.is_looking
+
+
+def test_a_failed_look_ends_nothing(looked, caplog):
+    """It is logged, and the next one may succeed."""
+    monitor = looked.monitor
+    view = monitor.widget()
+    before = view.overview["looks"]
+    read, monitor._read = monitor._read, None
+    monitor.look()
+    monitor._read = read
+    monitor.look()
+
+    assert "a look at the server failed" in caplog.text
+    assert view.overview["looks"] > before
+
+
+def test_closing_the_server_closes_its_monitor(server):
+    """The same until then; there is none afterwards."""
+    monitor = server.monitor()
+    monitor.widget()
+    assert server.monitor() is monitor
+    server.close()
+
+    assert monitor.closed
+    assert not looking()
+    with pytest.raises(ServerClosedError):
+        server.monitor()
+
+
+def test_a_closed_monitor_is_followed_by_a_new_one(server):
+    """One that was closed stays so."""
+    first = server.monitor()
+    first.close()
+
+    assert server.monitor() is not first

@@ -1,0 +1,120 @@
+"""From readings to rates and percentiles: a pure fold, told the time."""
+
+import math
+
+import pytest
+
+from blsnb.dashboard.window import Window
+from blsnb.engine.readings import Reading, VersionReading
+
+S = 1_000_000_000
+MS = 1_000_000
+
+
+def reading(seconds, *versions, in_flight=0):
+    """Counters as they were then."""
+    return Reading(int(seconds * S), in_flight, versions)
+
+
+def version(name="double", succeeded=0, failed=0, **counts):
+    """One version that serves."""
+    return VersionReading(
+        name, 1, "READY", succeeded=succeeded, failed=failed, **counts
+    )
+
+
+@pytest.fixture
+def window():
+    return Window()
+
+
+def test_one_reading_tells_no_rate(window):
+    """What is not known is no 0."""
+    overview = window.add(reading(0, version(succeeded=7, waiting=2), in_flight=3))
+    [row] = overview.rows
+
+    assert math.isnan(overview.per_second)
+    assert math.isnan(row.per_second)
+    assert (3, 2, 7, ()) == (
+        overview.in_flight,
+        row.waiting,
+        row.requests,
+        overview.history,
+    )
+
+
+def test_a_rate_is_that_of_the_last_five_seconds(window):
+    """What ended before no longer counts."""
+    window.add(reading(0, version()))
+    window.add(reading(1, version(succeeded=1000)))
+    for second in range(2, 6):
+        window.add(reading(second, version(succeeded=1000)))
+    [row] = window.add(reading(6, version(succeeded=1010))).rows
+
+    assert 2 == row.per_second
+
+
+def test_failures_count_in_the_rate_and_apart(window):
+    """A request that failed has ended, too."""
+    window.add(reading(0, version(succeeded=4, failed=1)))
+    [row] = window.add(reading(2, version(succeeded=6, failed=3))).rows
+
+    assert (2, 9, 3, 2) == (
+        row.per_second,
+        row.requests,
+        row.failed,
+        row.failed_lately,
+    )
+
+
+def test_a_model_loaded_anew_counts_from_0(window):
+    """No rate is negative."""
+    window.add(reading(0, version(succeeded=100)))
+    [row] = window.add(reading(1, version(succeeded=5))).rows
+
+    assert 5 == row.per_second
+
+
+def test_a_model_that_came_later_has_a_rate_at_once(window):
+    """And one that went away has no row."""
+    window.add(reading(0, version("old", succeeded=9)))
+    overview = window.add(reading(2, version("new", succeeded=6)))
+
+    assert [("new", 3)] == [(row.name, row.per_second) for row in overview.rows]
+    assert 3 == overview.per_second
+
+
+def test_percentiles_are_those_of_requests_of_the_last_minute(window):
+    """The smallest time that so many do not exceed."""
+    latest = tuple((90 * S, n * MS) for n in range(1, 101))
+    old = tuple((20 * S, 10 * S) for _ in range(100))
+    [row] = window.add(reading(100, version(latest=old + latest))).rows
+
+    assert (50_000, 95_000) == (row.p50_us, row.p95_us)
+
+
+def test_without_recent_requests_there_is_no_percentile(window):
+    """Also where all of them failed."""
+    [row] = window.add(reading(100, version(failed=3, latest=((S, MS),)))).rows
+
+    assert math.isnan(row.p50_us)
+    assert math.isnan(row.p95_us)
+
+
+def test_the_history_is_that_of_each_look_and_bounded(window):
+    """The oldest go."""
+    for look in range(200):
+        overview = window.add(reading(look / 2, version(succeeded=look**2)))
+
+    assert 120 == len(overview.history)
+    assert (199**2 - 198**2) * 2 == overview.history[-1]
+    assert 200 == overview.looks
+
+
+def test_two_readings_of_one_moment_divide_by_nothing(window):
+    """A clock may stand still."""
+    window.add(reading(1, version(succeeded=1)))
+    overview = window.add(reading(1, version(succeeded=5)))
+
+    assert 0 == overview.per_second
+    assert math.isnan(overview.rows[0].per_second)
