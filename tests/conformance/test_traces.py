@@ -75,8 +75,18 @@ CASES = {
     "half": ("script", HALF),
     "fails": ("script", FAILS),
     "streamed": ("script_decoupled", STREAMED),
+    "chained": ("chained", "returned = [answer('returned = [answer(str(5))]')]"),
 }
 MODELS = ("echo", "script", "script_decoupled")
+STEP = """step {{ model_name: "script" model_version: -1
+  input_map {{ key: "CODE" value: "{}" }} output_map {{ key: "OUT" value: "{}" }} }}"""
+CHAINED = f"""
+platform: "ensemble"
+input {{ name: "CODE" data_type: TYPE_STRING dims: [ 1 ] }}
+output {{ name: "OUT" data_type: TYPE_STRING dims: [ -1 ] }}
+ensemble_scheduling {{ {STEP.format("CODE", "MIDDLE")} {STEP.format("MIDDLE", "OUT")} }}
+"""
+"""What the first step says is what the second one runs."""
 
 
 class Files:
@@ -104,9 +114,17 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     return Files(tmp_path_factory.mktemp("traced"))
 
 
+def _put_chained(folder: Path) -> Path:
+    """Write the ensemble into a repository, and return that."""
+    (folder / "chained" / "1").mkdir(parents=True)
+    (folder / "chained" / "config.pbtxt").write_text(CHAINED)
+    return folder
+
+
 def _real(folder: Path) -> Iterator[tuple[str, Path]]:
     for model in MODELS:
         shutil.copytree(REPOSITORIES / model, folder / "repository" / model)
+    _put_chained(folder / "repository")
     file = folder / "trace.json"
     settings = ("mode=triton", "rate=1", "level=TIMESTAMPS", "level=TENSORS")
     settings += (f"triton,file={file}", "triton,log-frequency=1")
@@ -123,7 +141,7 @@ def _real(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _ask(server: TritonServer) -> None:
-    for model in MODELS:
+    for model in (*MODELS, "chained"):
         load = pb.RepositoryModelLoadRequest(model_name=model)
         server.stub.RepositoryModelLoad(load, timeout=30)
     for name, (model, code) in CASES.items():
@@ -133,7 +151,9 @@ def _ask(server: TritonServer) -> None:
 
 def _ours(folder: Path) -> Iterator[tuple[str, Path]]:
     folder.mkdir()
-    with Server(model_repository=REPOSITORIES, startup_models=MODELS) as server:
+    roots = [REPOSITORIES, _put_chained(folder / "repository")]
+    names = (*MODELS, "chained")
+    with Server(model_repository=roots, startup_models=names) as server:
         for name, (model, code) in CASES.items():
             stream = server.stream(
                 model, {"CODE": [textwrap.dedent(code)]}, request_id=name
@@ -168,7 +188,7 @@ def _values(refs: Iterable[TensorRef]) -> list[object]:
     ]
 
 
-@pytest.mark.parametrize("name", ["traced", "fails", "streamed"])
+@pytest.mark.parametrize("name", ["traced", "fails", "streamed", "chained"])
 def test_a_run_leaves_as_the_real_server_traces_it(agree, files, name):
     """Models, callers, activities, shapes and values, to the last character."""
 
@@ -232,6 +252,15 @@ def _spoken(number: int, first: int, events: list[dict]) -> list[object]:
 def test_a_file_is_written_as_the_real_server_writes_it(agree, files):
     """Events, their order and their keys; of the end point it knows nothing."""
     agree(lambda target: spoken(files.of(target)["sayable"]))
+
+
+@rows(
+    "r5.3/children-bls-ensemble-steps-have-only",
+    "r5.3/ensemble-top-trace-request_start-queue_start-infer_response_complete",
+)
+def test_an_ensemble_is_written_as_the_real_server_writes_it(agree, files):
+    """It computes nothing itself; its steps have its id."""
+    agree(lambda target: spoken(files.of(target)["chained"]))
 
 
 UNTRACED = "a BLS request without `trace=request.trace()` leaves no trace"
