@@ -58,7 +58,7 @@ def cases():
     """All refusals; where models run before they are refused, some take their time."""
     for name in NAMED:
         quick = name in ROWS or name in OFTEN
-        yield pytest.param(name, marks=() if quick else pytest.mark.slow, id=name)
+        yield pytest.param(name, marks=() if quick else pytest.mark.slow)
 
 
 def loaded(target, models, failing=()):
@@ -81,7 +81,7 @@ def loaded(target, models, failing=()):
         "rank": "r1.6/dependency-stage-ensembles-2-6-group",
     }
 )
-@pytest.mark.parametrize("name", list(cases()))
+@pytest.mark.parametrize("name", list(cases()), ids=list(NAMED))
 def test_refused(agree, beside, name):
     """At the poll stage, before or after all models are tried, or when it is made."""
     refused = NAMED[name]

@@ -53,18 +53,18 @@ def test_requests_are_counted(agree, scene):
     """By what became of them, and by the sizes of what was executed."""
 
     def case(target):
-        with scene(target, "choosing", "", size=4, source=CHOOSING) as s:
-            found = [counted(s.target, "choosing", 0)]
+        with scene(target, "counted_choosing", "", size=4, source=CHOOSING) as s:
+            found = [counted(s.target, "counted_choosing", 0)]
             for id, size in (("one", 1), ("four", 4), ("another", 1)):
                 s.ask(id, rows=size).result()
-            found += [counted(s.target, "choosing", 3)]
+            found += [counted(s.target, "counted_choosing", 3)]
             ids = ("error", "raises", "returns a list too short")
             answers = [s.ask(id, rows=2).result() for id in ids]
             answers += [s.ask("too many", rows=5).result()]
-            found += [counted(s.target, "choosing", 6)]
-            found += samples(s.target, "choosing", *COUNTERS)
-        with scene(target, "choosing", "", size=4, source=CHOOSING) as s:
-            return [answers, found, counted(s.target, "choosing", 0)]
+            found += [counted(s.target, "counted_choosing", 6)]
+            found += samples(s.target, "counted_choosing", *COUNTERS)
+        with scene(target, "counted_choosing", "", size=4, source=CHOOSING) as s:
+            return [answers, found, counted(s.target, "counted_choosing", 0)]
 
     agree(case)
 
@@ -80,7 +80,7 @@ def test_batches_are_counted(agree, scene):
         policy = "max_queue_size: 4 default_timeout_microseconds: 15000000 "
         policy += "allow_timeout_override: true"
         more = BATCHING % f"default_queue_policy {{ {policy} }}"
-        with scene(target, "queued", more, source=CHOOSING) as s:
+        with scene(target, "counted_queued", more, source=CHOOSING) as s:
             s.hold()
             s.ask("impatient", timeout=1000).result()
             s.ask("leaves", deadline_s=0.2)
@@ -91,8 +91,8 @@ def test_batches_are_counted(agree, scene):
             s.over("leaves")
             s.go()
             answers = s.over()
-            found = counted(s.target, "queued", 6)
-            failures = samples(s.target, "queued", FAILURES)
+            found = counted(s.target, "counted_queued", 6)
+            failures = samples(s.target, "counted_queued", FAILURES)
             return [refused, sorted(answers), s.groups(), found, failures]
 
     agree(case)
@@ -103,14 +103,19 @@ def test_who_left_is_counted(agree, scene):
     """As a success: without a batcher it is executed all the same."""
 
     def case(target):
-        with scene(target, "left", "") as s:
+        with scene(target, "counted_left", "") as s:
             s.hold()
             s.ask("leaves", deadline_s=0.2)
             s.over("leaves")
             s.go()
             s.ask("next").result()
-            failures = samples(s.target, "left", FAILURES)
-            return [s.over(), s.groups(), counted(s.target, "left", 3), failures]
+            failures = samples(s.target, "counted_left", FAILURES)
+            return [
+                s.over(),
+                s.groups(),
+                counted(s.target, "counted_left", 3),
+                failures,
+            ]
 
     agree(case)
 
@@ -123,14 +128,14 @@ def test_without_a_batcher_every_request_is_an_execution(agree, scene):
     """In the order in which they came, whatever they say of priority and time."""
 
     def case(target):
-        with scene(target, "alone", "") as s:
+        with scene(target, "counted_alone", "") as s:
             s.hold()
             s.ask("first", priority=9)
             s.ask("second", timeout=1)
             s.ask("third", priority=1, rows=8)
             s.go()
             said = s.over()
-            return [said, s.groups(), counted(s.target, "alone", 4)]
+            return [said, s.groups(), counted(s.target, "counted_alone", 4)]
 
     agree(case)
 
@@ -154,10 +159,10 @@ def test_streams_are_counted(agree, scene):
 
     def case(target):
         more = "model_transaction_policy { decoupled: true }"
-        with scene(target, "streams", more, source=STREAMS) as s:
+        with scene(target, "counted_streams", more, source=STREAMS) as s:
             for id in ("three", "none", "an error", "three and an error"):
                 s.ask(id, stream=True).result()
-            return [s.over(), counted(s.target, "streams", 4)]
+            return [s.over(), counted(s.target, "counted_streams", 4)]
 
     agree(case)
 
@@ -194,12 +199,14 @@ def test_sequences_are_counted(agree, scene):
     """Without the requests that only fill slots; the batch's size has those too."""
 
     def case(target):
-        with scene(target, "slots", "sequence_batching { direct { } }", size=3) as s:
+        with scene(
+            target, "counted_slots", "sequence_batching { direct { } }", size=3
+        ) as s:
             for flags in FLAGS:
                 for number in (1, 2, 3):
                     s.ask(f"{number} {len(s.futures)}", sequence_id=number, **flags)
                     s.over()
             refused = s.ask("late", sequence_id=1).result()
-            return [refused, counted(s.target, "slots", 9)]
+            return [refused, counted(s.target, "counted_slots", 9)]
 
     agree(case)
