@@ -202,9 +202,8 @@ def _folded(trace: Trace) -> list[list[float]]:
     }
     number[None] = -1
     return [
-        [number[each.caller], number[each.model], each.calls, each.errors]
-        + [each.duration_ns / 1000]
-        for each in trace.folded
+        [number[caller], number[model], calls, errors, duration_ns / 1000]
+        for caller, model, calls, errors, duration_ns in trace.folded
     ]
 
 

@@ -139,7 +139,8 @@ export class Bars {
       this.#rect(end - 2, middle, 3, BAR_HEIGHT + 2, this.#colours.running);
     if (this.#trace.has(call, Flag.ERROR)) this.#paintError(end, middle);
     if (critical) this.#rect(start, middle + 8.75, Math.max(1, end - start), 1.5, this.#colours.fg);
-    this.#paintLabel(row, middle);
+    // Of a call that ended before what is shown, half a label would remain.
+    if (end >= this.#plane.left) this.#paintLabel(row, middle);
   }
 
   #paintPhases(call: number, middle: number): void {

@@ -35,6 +35,11 @@ export class Folded {
     return summed(this.entries.filter(([, each]) => each === model));
   }
 
+  /** Made by calls of one model; null if there are none. */
+  by(caller: number): Counted | null {
+    return summed(this.entries.filter(([each]) => each === caller));
+  }
+
   /** Of one model by callers of one model, if these are all such calls that have rows. */
   beside(calls: readonly number[]): Counted | null {
     if (this.entries.length === 0 || calls.length === 0) return null;

@@ -140,6 +140,7 @@ export class Inspector {
       h("h3", {}, trace.name(call)),
       this.#chips(call),
       ...phases(trace, [call]),
+      ...uncounted(trace.folded.by(trace.calls.model[call])),
       ...(failed ? [error(trace, call, errors[call] ?? "failed", codes[call])] : []),
       // Who looks at a failure asks where first, others what.
       ...(failed ? source : []),
@@ -289,6 +290,13 @@ function onlyCounted(kept: number, { calls, us }: Counted): HTMLElement {
   const mean = `${time(us)} in all, ${time(us / calls)} on average`;
   const text = `${counted(calls, "call")} are only counted: ${mean}. Below: the ${count(kept)} kept.`;
   return h("p", { class: "note" }, text);
+}
+
+/** Where child calls have no rows, their time looks like the caller's own. */
+function uncounted(gone: Counted | null): HTMLElement[] {
+  if (!gone) return [];
+  const took = `${counted(gone.calls, "call")} that calls of this model made, ${time(gone.us)}`;
+  return [h("p", { class: "hint" }, `${took}, are only counted, not in child calls above.`)];
 }
 
 function reason(words: string | false): HTMLElement[] {

@@ -33,18 +33,23 @@ export function timesOf(trace: Trace, calls: readonly number[]): ResponseTimes {
 export function responseTimes(trace: Trace, calls: readonly number[]): HTMLElement[] {
   const { streams, responses, first, gaps } = timesOf(trace, calls);
   if (streams === 0) return [];
-  const number = h("span", {}, counted(responses, "response"));
-  const facts: [string, string][] =
-    streams === 1
-      ? [["first", at(first, 0)]]
-      : [
-          ["first, p50", at(first, 0.5)],
-          ["p90", at(first, 0.9)],
-          ["max", at(first, 1)],
-        ];
-  if (gaps.length)
-    facts.push([streams === 1 ? "then every" : "then, p50", at(gaps, 0.5)], ["longest", at(gaps, 1)]);
-  return [h("h4", {}, "Responses", number), factGrid(facts)];
+  const heading = h("h4", {}, "Responses", h("span", {}, counted(responses, "response")));
+  if (streams === 1) {
+    const facts: [string, string][] = [["first", at(first, 0)]];
+    if (gaps.length) facts.push(["gap", at(gaps, 0.5)], ["max gap", at(gaps, 1)]);
+    return [heading, factGrid(facts)];
+  }
+  return [heading, ...spread("first", first), ...spread("between them", gaps)];
+}
+
+function spread(what: string, us: readonly number[]): HTMLElement[] {
+  if (us.length === 0) return [];
+  const facts: [string, string][] = [
+    ["p50", at(us, 0.5)],
+    ["p90", at(us, 0.9)],
+    ["max", at(us, 1)],
+  ];
+  return [h("div", { class: "caption" }, h("span", {}, what)), factGrid(facts)];
 }
 
 function at(us: readonly number[], share: number): string {

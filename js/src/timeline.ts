@@ -36,6 +36,7 @@ export class Timeline {
   #elements: RowElements;
   #tree: HTMLElement;
   #frame = 0;
+  #top = 0;
 
   constructor(session: Session, id: string) {
     this.#session = session;
@@ -66,9 +67,9 @@ export class Timeline {
     if (this.range.following && trace.header.run.state === "running") this.#scrollToLatest();
   }
 
-  /** Where the rows are scrolled to. */
+  /** Where the rows are scrolled to; out of the page they are scrolled nowhere, yet were. */
   get top(): number {
-    return this.#tree.scrollTop;
+    return this.#top;
   }
 
   set top(top: number) {
@@ -181,6 +182,7 @@ export class Timeline {
   #listen(): void {
     const tree = this.#tree;
     tree.addEventListener("scroll", () => {
+      if (tree.isConnected) this.#top = tree.scrollTop;
       this.#leave();
       this.repaint();
     });

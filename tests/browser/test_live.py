@@ -137,6 +137,29 @@ def test_selection_is_handed_over(view, end):
     expect(view.selected_rows).to_have_text([re.compile(f"^step{TIMES}")])
 
 
+def test_what_was_set_by_hand_is_handed_over(view, end):
+    """Zoom, filter, critical path, the height of a pane, where the rows are."""
+    view.row("step").click()
+    view.tree.press("ArrowRight")
+    view.tree.press("+")
+    expect(view.tree).not_to_have_attribute("aria-description", "shows the whole run")
+    zoomed = view.tree.get_attribute("aria-description")
+    view.tree.press("c")
+    view.filter.fill(">1s")
+    border = view.element.get_by_role("separator", name="Height of the call graph")
+    border.press("ArrowDown")
+    high = view.graph.bounding_box()["height"]
+    view.tree.evaluate("tree => tree.scrollTop = 40")
+    end()
+
+    button = view.element.get_by_role("button", name="critical path")
+    expect(view.tree).to_have_attribute("aria-description", zoomed)
+    expect(button).to_have_attribute("aria-pressed", "true")
+    expect(view.filter).to_have_value(">1s")
+    assert high == view.graph.bounding_box()["height"]
+    assert 40 == view.tree.evaluate("tree => tree.scrollTop")
+
+
 def test_the_document_asks_the_kernel_as_long_as_there_is_one(running, view, end):
     """Slices that it does not contain come from the kernel; else it says why not."""
     lab, _ = running

@@ -731,6 +731,10 @@ var Folded = class {
   of(model) {
     return summed(this.entries.filter(([, each]) => each === model));
   }
+  /** Made by calls of one model; null if there are none. */
+  by(caller) {
+    return summed(this.entries.filter(([each]) => each === caller));
+  }
   /** Of one model by callers of one model, if these are all such calls that have rows. */
   beside(calls) {
     if (this.entries.length === 0 || calls.length === 0) return null;
@@ -2224,15 +2228,22 @@ function timesOf(trace, calls) {
 function responseTimes(trace, calls) {
   const { streams, responses: responses2, first, gaps } = timesOf(trace, calls);
   if (streams === 0) return [];
-  const number = h("span", {}, counted(responses2, "response"));
-  const facts = streams === 1 ? [["first", at(first, 0)]] : [
-    ["first, p50", at(first, 0.5)],
-    ["p90", at(first, 0.9)],
-    ["max", at(first, 1)]
+  const heading = h("h4", {}, "Responses", h("span", {}, counted(responses2, "response")));
+  if (streams === 1) {
+    const facts = [["first", at(first, 0)]];
+    if (gaps.length) facts.push(["gap", at(gaps, 0.5)], ["max gap", at(gaps, 1)]);
+    return [heading, factGrid(facts)];
+  }
+  return [heading, ...spread("first", first), ...spread("between them", gaps)];
+}
+function spread(what, us) {
+  if (us.length === 0) return [];
+  const facts = [
+    ["p50", at(us, 0.5)],
+    ["p90", at(us, 0.9)],
+    ["max", at(us, 1)]
   ];
-  if (gaps.length)
-    facts.push([streams === 1 ? "then every" : "then, p50", at(gaps, 0.5)], ["longest", at(gaps, 1)]);
-  return [h("h4", {}, "Responses", number), factGrid(facts)];
+  return [h("div", { class: "caption" }, h("span", {}, what)), factGrid(facts)];
 }
 function at(us, share) {
   return time(us[Math.min(us.length - 1, Math.floor(share * us.length))]);
@@ -2389,6 +2400,7 @@ ${facts} ${run.state}`;
       h("h3", {}, trace.name(call)),
       this.#chips(call),
       ...phases(trace, [call]),
+      ...uncounted(trace.folded.by(trace.calls.model[call])),
       ...failed ? [error(trace, call, errors2[call] ?? "failed", codes[call])] : [],
       // Who looks at a failure asks where first, others what.
       ...failed ? source : [],
@@ -2523,6 +2535,11 @@ function onlyCounted(kept, { calls, us }) {
   const text = `${counted(calls, "call")} are only counted: ${mean}. Below: the ${count(kept)} kept.`;
   return h("p", { class: "note" }, text);
 }
+function uncounted(gone) {
+  if (!gone) return [];
+  const took = `${counted(gone.calls, "call")} that calls of this model made, ${time(gone.us)}`;
+  return [h("p", { class: "hint" }, `${took}, are only counted, not in child calls above.`)];
+}
 function reason(words) {
   return words ? [h("p", { class: "reason" }, words)] : [];
 }
@@ -2620,11 +2637,11 @@ function selectedModel(selection, trace) {
 
 // src/relevance.ts
 function relevanceOf(trace, filter, selection, hover) {
-  if (filter) return { marks: spread(trace, filter), strict: true };
+  if (filter) return { marks: spread2(trace, filter), strict: true };
   const selected = selection?.kind === "model" ? selection.model : null;
   const model = hover && "model" in hover ? hover.model : selected;
   if (model === null) return null;
-  return { marks: spread(trace, (call) => trace.calls.model[call] === model), strict: false };
+  return { marks: spread2(trace, (call) => trace.calls.model[call] === model), strict: false };
 }
 function dims(relevance, row2, open) {
   if (!relevance) return false;
@@ -2650,7 +2667,7 @@ function litModels(trace, filter, selection, hover) {
   const selected = selectedModel(selection, trace);
   return selected === null ? lit : lit.add(selected);
 }
-function spread(trace, meant) {
+function spread2(trace, meant) {
   const marks = new Uint8Array(trace.n);
   const { parent } = trace.calls;
   for (let call = 0; call < trace.n; call++) {
@@ -2872,7 +2889,7 @@ var Bars = class {
       this.#rect(end - 2, middle, 3, BAR_HEIGHT + 2, this.#colours.running);
     if (this.#trace.has(call, Flag.ERROR)) this.#paintError(end, middle);
     if (critical) this.#rect(start, middle + 8.75, Math.max(1, end - start), 1.5, this.#colours.fg);
-    this.#paintLabel(row2, middle);
+    if (end >= this.#plane.left) this.#paintLabel(row2, middle);
   }
   #paintPhases(call, middle) {
     const { queue, input, infer, output, fg3 } = this.#colours;
@@ -3685,6 +3702,7 @@ var Timeline = class {
   #elements;
   #tree;
   #frame = 0;
+  #top = 0;
   constructor(session, id) {
     this.#session = session;
     this.#elements = new RowElements(session, id);
@@ -3712,9 +3730,9 @@ var Timeline = class {
     this.#resized();
     if (this.range.following && trace.header.run.state === "running") this.#scrollToLatest();
   }
-  /** Where the rows are scrolled to. */
+  /** Where the rows are scrolled to; out of the page they are scrolled nowhere, yet were. */
   get top() {
-    return this.#tree.scrollTop;
+    return this.#top;
   }
   set top(top) {
     this.#tree.scrollTop = top;
@@ -3813,6 +3831,7 @@ var Timeline = class {
   #listen() {
     const tree = this.#tree;
     tree.addEventListener("scroll", () => {
+      if (tree.isConnected) this.#top = tree.scrollTop;
       this.#leave();
       this.repaint();
     });
