@@ -11,7 +11,7 @@ import traitlets
 
 from blsnb.views.overview import Overview
 
-_CODE = Path(__file__).parent / "static" / "monitor.js"
+CODE = Path(__file__).parent / "static" / "monitor.js"
 
 
 class MonitorView(anywidget.AnyWidget):
@@ -29,7 +29,7 @@ class MonitorView(anywidget.AnyWidget):
         Told when the widget is closed.
     """
 
-    _esm = _CODE
+    _esm = CODE
 
     overview = traitlets.Dict(help="the server as it is now").tag(sync=True)
 

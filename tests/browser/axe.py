@@ -10,11 +10,14 @@ FILE = Path(__file__).parents[2] / "js" / "node_modules" / "axe-core" / "axe.min
 _RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
 
-def violations(page: Page, axe: str) -> list[tuple[str, list[str]]]:
+def violations(
+    page: Page, axe: str, within: str = ".blsnb-run"
+) -> list[tuple[str, list[str]]]:
     """Rules that are broken, with the elements that break them."""
     page.evaluate(axe)
     found = page.evaluate(
-        "rules => axe.run('.blsnb-run', {runOnly: rules}).then(r => r.violations)",
-        _RULES,
+        "([within, rules]) => axe.run(within, {runOnly: rules})"
+        ".then(r => r.violations)",
+        [within, _RULES],
     )
     return [(each["id"], [node["html"] for node in each["nodes"]]) for each in found]

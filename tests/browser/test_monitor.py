@@ -1,0 +1,247 @@
+"""Specification of the server's live view in a page."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from blsnb.views.monitor_view import CODE
+from blsnb.views.overview import ModelRow, Overview
+
+from .axe import violations
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+
+MODEL = """%%triton_model {name} --input X:FP32[-1] --output Y:FP32[-1] --quiet
+import triton_python_backend_utils as pb_utils
+
+class TritonPythonModel:
+    def execute(self, requests):
+        {line}
+        x = requests[0].inputs()[0].as_numpy()
+        return [pb_utils.InferenceResponse([pb_utils.Tensor("Y", x * 2)])]
+"""
+LOAD = "%load_ext blsnb"
+DOUBLE = MODEL.format(name="double", line="")
+FAILING = MODEL.format(name="failing", line='raise ValueError("no")')
+# On a thread, until the test has seen enough: it leaves a file.
+CLIENT = """import threading
+from pathlib import Path
+import blsnb
+blsnb.options.show = False
+server = blsnb.server()
+def ask():
+    while not Path("enough").exists():
+        server.infer("double", {"X": [1.0]})
+        try:
+            server.infer("failing", {"X": [1.0]})
+        except blsnb.InferenceError:
+            pass
+client = threading.Thread(target=ask)
+client.start()
+"""
+MONITOR = "%triton monitor"
+CLOSE = "import blsnb\nblsnb.server().monitor().close()"
+UNKNOWN = "\N{EN DASH}"
+SEVERAL = re.compile(r"^[1-9][\d,]*$")
+
+
+class Board:
+    """The live view, found by roles and names."""
+
+    def __init__(self, inside):
+        self.element = inside.locator(".blsnb-monitor")
+        self.models = self.element.get_by_role("region", name="Models")
+
+    def row(self, model):
+        return self.models.get_by_role("row", name=re.compile(rf"^{model}\b"))
+
+    def cell(self, model, column):
+        return self.row(model).locator(f".of-{column}")
+
+    def head(self, column):
+        return self.models.get_by_role("columnheader", name=column, exact=True)
+
+    def names(self):
+        return self.models.locator("tbody .name").all_text_contents()
+
+
+@pytest.fixture
+def opened(lab):
+    """Open a notebook with these cells and run them until all have run."""
+    files = []
+
+    def open_(*cells):
+        notebook = lab.write("monitor.ipynb", LOAD, DOUBLE, FAILING, *cells)
+        files.append(notebook.with_name("enough"))
+        files[0].unlink(missing_ok=True)
+        lab.open("monitor.ipynb")
+        lab.run_all()
+        return lab
+
+    yield open_
+    for file in files:
+        file.touch()
+
+
+def moves(page, locator):
+    """Wait until a text is another one."""
+    before = locator.text_content()
+    expect(locator).not_to_have_text(before)
+
+
+def test_numbers_move_while_requests_are_made(opened, page):
+    """Of the server, and of each model; with the errors."""
+    lab = opened(CLIENT, MONITOR)
+    board = Board(lab.cell(4))
+    expect(board.element).to_contain_text("live")
+    expect(board.cell("double", "state")).to_have_text("READY")
+    expect(board.cell("double", "requests")).to_have_text(SEVERAL)
+    expect(board.cell("double", "per_second")).to_have_text(re.compile("[1-9]"))
+    expect(board.cell("double", "p95_us")).to_have_text(re.compile(r"\d (µs|ms)"))
+    expect(board.cell("failing", "failed")).to_have_text(re.compile("^▲ [1-9]"))
+    expect(board.cell("failing", "p50_us")).to_have_text(UNKNOWN)
+    moves(page, board.cell("double", "requests"))
+    moves(page, board.cell("failing", "failed"))
+
+
+def test_it_is_told_when_it_is_closed(opened):
+    """A table stands in its place, which a saved notebook shows, too."""
+    lab = opened(MONITOR, CLOSE)
+    shown = lab.cell(3)
+
+    expect(shown.locator("table")).to_contain_text("double")
+    expect(shown.locator(".blsnb-monitor")).to_have_count(0)
+
+
+def test_models_are_ordered_by_keyboard_and_no_cell_is_deleted(opened, page):
+    """The head of a column is a button; JupyterLab's shortcuts do not reach it."""
+    lab = opened(CLIENT, MONITOR)
+    board = Board(lab.cell(4))
+    expect(board.cell("failing", "failed")).to_have_text(re.compile("^▲ [1-9]"))
+    count = lab.cell_count
+    board.head("failed").get_by_role("button").focus()
+    page.keyboard.press("Enter")
+    expect(board.head("failed")).to_have_attribute("aria-sort", "descending")
+    assert ["failing", "double"] == board.names()
+    page.keyboard.press("Enter")
+    expect(board.head("failed")).to_have_attribute("aria-sort", "ascending")
+    assert ["double", "failing"] == board.names()
+    for key in ("d", "d", "x"):
+        page.keyboard.press(key)
+
+    assert count == lab.cell_count
+
+
+@pytest.mark.parametrize("theme", ["Light", "Dark"])
+def test_no_rule_of_wcag_is_broken(opened, page, axe, theme):
+    """In light and dark, with models that serve, that fail, and that are gone."""
+    gone = DOUBLE.replace("triton_model double", "triton_model gone")
+    lab = opened(gone, "%triton unload gone", CLIENT, MONITOR)
+    lab.theme(theme)
+    board = Board(lab.cell(6))
+    expect(board.cell("gone", "state")).to_contain_text("unloaded")
+    expect(board.cell("failing", "failed")).to_have_text(re.compile("^▲ [1-9]"))
+    expect(board.element.locator(".view")).to_have_attribute(
+        "data-theme", theme.lower()
+    )
+
+    assert [] == violations(page, axe, ".blsnb-monitor")
+
+
+HOSTILE = "<img src=x onerror=document.title='ran'></script>\u202e"
+ODD = Overview(
+    2,
+    1234.5,
+    (
+        ModelRow("double", 1, "READY", "", 1, 2, 3, 1234.5, 98.0, 2400.0, 56789),
+        ModelRow(HOSTILE, 1, "READY", HOSTILE, 0, 1, 0, 1.0, 1.0, 1.0, 9, 9, 9),
+        ModelRow("gone" * 20, 2, "UNAVAILABLE", "unloaded"),
+    ),
+    (1.0, 5.0, 3.0),
+)
+# What anywidget does with the code, on a page without a kernel.
+SHOW = """async ([code, overview]) => {
+    const url = URL.createObjectURL(new Blob([code], {type: "text/javascript"}));
+    const { default: widget } = await import(url);
+    const heard = {}, sent = [];
+    const model = {
+        get: () => overview,
+        send: (said) => sent.push(said.type),
+        on: (event, call) => { heard[event] = call; },
+        off: (event) => { delete heard[event]; },
+    };
+    globalThis.show = (next) => { overview = next; heard["change:overview"](); };
+    globalThis.sent = sent;
+    globalThis.heard = heard;
+    globalThis.end = widget.render({ model, el: document.body });
+}"""
+
+
+@pytest.fixture
+def board(page, tmp_path):
+    """The view on a page of its own, with models of odd names."""
+    blank = tmp_path / "blank.html"
+    blank.write_text('<!doctype html><html lang="en"><title>blank</title><body>')
+    page.goto(blank.as_uri())
+    code = CODE.read_text(encoding="utf-8")
+    page.evaluate(SHOW, [code, ODD.wire()])
+    return Board(page.locator("body"))
+
+
+def test_hostile_names_stay_text(board, page):
+    """Nothing runs, nothing is fetched, nothing is hidden."""
+    expect(board.models).to_contain_text("<img src=x onerror=document.title='ran'>")
+    expect(board.models).to_contain_text("⟨U+202E⟩")
+    assert 0 == board.element.locator("img, script").count()
+    assert "blank" == page.title()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_narrow_page_breaks_no_rule_either(board, page, axe, theme):
+    """At 500 pixels, with what is odd; light and dark."""
+    page.emulate_media(color_scheme=theme)
+    page.set_viewport_size({"width": 500, "height": 800})
+    expect(board.element.locator(".view")).to_have_attribute("data-theme", theme)
+
+    assert [] == violations(page, axe, ".blsnb-monitor")
+    width = "document.documentElement.scrollWidth"
+    assert 500 >= page.evaluate(width)
+
+
+def test_it_says_whether_the_numbers_are_those_of_now(board, page):
+    """Live, without news, and closed."""
+    expect(board.element).to_contain_text("live")
+    expect(board.element).to_contain_text("no news since")
+    page.evaluate("each => show(each)", ODD._replace(looks=2).wire())
+    expect(board.element).to_contain_text("live")
+    page.evaluate("each => show(each)", ODD._replace(ended=True).wire())
+    expect(board.element).to_contain_text("closed")
+
+
+def test_it_says_that_it_is_watched_and_leaves_nothing_behind(board, page):
+    """Python's thread rests when it hears nothing."""
+    assert ["watching"] == page.evaluate("sent")
+    page.evaluate("end()")
+
+    expect(board.element).to_have_count(0)
+    assert [] == page.evaluate("Object.keys(heard)")
+
+
+def test_a_row_that_stays_is_the_same_element(board, page):
+    """What its reader has selected stays selected; a new row comes where it belongs."""
+    row = board.row("double").element_handle()
+    more = (*ODD.rows, ModelRow("another", 1, "READY"))
+    page.evaluate("each => show(each)", ODD._replace(rows=more).wire())
+    expect(board.row("another")).to_have_count(1)
+
+    assert row.evaluate("each => each.isConnected")
+    assert ["another", "double"] == board.names()[1:3]
+
+
+def test_without_models_it_says_so(board, page):
+    """A server is empty at first."""
+    expect(board.element.get_by_text("There are no models yet.")).to_be_hidden()
+    page.evaluate("each => show(each)", ODD._replace(rows=()).wire())
+
+    expect(board.element.get_by_text("There are no models yet.")).to_be_visible()
