@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -140,7 +141,7 @@ class Monitor:
         with self._lock:
             if self.closed:
                 return
-            last = self.overview()
+            last = self._final()
             self.closed = True
             watcher, self._watcher = self._watcher, None
             view, self._view = self._view, None
@@ -148,9 +149,25 @@ class Monitor:
         if watcher is not None:
             # Not under the lock: the thread may wait for it.
             watcher.close(_END_S)
-        self._last = last = last._replace(ended=True)
-        for call in self._ends:
-            call(last)
+        self._leave(last)
         if view is not None:
             view.show(last)
             view.close()
+
+    def _final(self) -> Overview:
+        """Return the last state, and keep it; the server may be half gone."""
+        try:
+            last = self.overview()
+        except Exception:
+            _log.exception("the last look at the server failed")
+            last = self._last or Overview(0, math.nan, ())
+        self._last = last._replace(ended=True)
+        return self._last
+
+    def _leave(self, last: Overview) -> None:
+        for call in self._ends:
+            try:
+                call(last)
+            except Exception:
+                # A server that closes goes on doing so.
+                _log.exception("a monitor's place could not be filled")

@@ -41,6 +41,13 @@ client = threading.Thread(target=ask)
 client.start()
 """
 MONITOR = "%triton monitor"
+# The same as the bar of a bench: the kernel answers nothing as long as it runs.
+BUSY = """from pathlib import Path
+import blsnb
+blsnb.options.show = False
+while not Path("enough").exists():
+    blsnb.infer("double", {"X": [1.0]})
+"""
 CLOSE = "import blsnb\nblsnb.server().monitor().close()"
 UNKNOWN = "\N{EN DASH}"
 SEVERAL = re.compile(r"^[1-9][\d,]*$")
@@ -68,15 +75,17 @@ class Board:
 
 @pytest.fixture
 def opened(lab):
-    """Open a notebook with these cells and run them until all have run."""
+    """Open a notebook with these cells and run them, by default until all have run."""
     files = []
 
-    def open_(*cells):
+    def open_(*cells, wait=True):
         notebook = lab.write("monitor.ipynb", LOAD, DOUBLE, FAILING, *cells)
         files.append(notebook.with_name("enough"))
         files[0].unlink(missing_ok=True)
         lab.open("monitor.ipynb")
-        lab.run_all()
+        lab.start()
+        if wait:
+            lab.wait_until_run()
         return lab
 
     yield open_
@@ -103,6 +112,19 @@ def test_numbers_move_while_requests_are_made(opened, page):
     expect(board.cell("failing", "p50_us")).to_have_text(UNKNOWN)
     moves(page, board.cell("double", "requests"))
     moves(page, board.cell("failing", "failed"))
+
+
+def test_numbers_move_while_a_cell_runs(opened, page):
+    """As one does that measures."""
+    lab = opened(MONITOR, BUSY, wait=False)
+    board = Board(lab.cell(3))
+    expect(board.cell("double", "requests")).to_have_text(SEVERAL)
+    moves(page, board.cell("double", "requests"))
+    expect(board.element).to_contain_text("live")
+    page.wait_for_function(
+        "jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === 'busy'"
+    )
+    moves(page, board.cell("double", "requests"))
 
 
 def test_it_is_told_when_it_is_closed(opened):

@@ -157,6 +157,21 @@ def test_closing_it_ends_the_thread_and_leaves_the_last_state(looked):
         looked.monitor.widget()
 
 
+def test_what_fails_at_the_end_ends_it_all_the_same(looked, caplog):
+    """A server that closes goes on doing so."""
+    told = []
+    looked.monitor.widget()
+    looked.monitor.at_end(lambda last: 1 / 0)
+    looked.monitor.at_end(told.append)
+    looked.monitor._read = None
+    looked.monitor.close()
+
+    assert 1 == len(told)
+    assert not looking()
+    assert "the last look at the server failed" in caplog.text
+    assert "ZeroDivisionError" in caplog.text
+
+
 def test_closing_the_widget_closes_it(looked):
     """As its owner does in a notebook."""
     looked.monitor.widget().close()
