@@ -180,7 +180,7 @@ def test_who_waits_for_a_candidates_place(agree, scene):
 
 def test_the_oldest_leave_together(agree, scene):
     """Of several sequences, within the delay, each with one request."""
-    settings = "max_candidate_sequences: 4 max_queue_delay_microseconds: 400000"
+    settings = "max_candidate_sequences: 4 max_queue_delay_microseconds: 800000"
 
     def case(target):
         more = sequences(f"oldest {{ {settings} }}")
