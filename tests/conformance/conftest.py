@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from .blsnb_target import AT_THE_END_POINT, BlsnbTarget
-from .covering import LEDGER, Deviation, Ledger, rows_of, summary
+from .covering import LEDGER, Deviation, Ledger, named, rows_of, summary
 from .reference import Case, Golden, Reference, plain, recording, required
 from .scripted import Scene
 from .targets import Target
 from .triton_env import TritonEnv, installed
 from .triton_target import MORTAL, TritonTarget
 
+HERE = Path(__file__).parent
 CACHE_BYTES = 1 << 20
 TARGETS = [pytest.param("triton", marks=pytest.mark.triton_server), "blsnb"]
 
@@ -179,6 +180,15 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let the tests that judge all cases of the session come after them."""
     items.sort(key=lambda item: item.path == Path(__file__).with_name("test_rows.py"))
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    """Note the rows of slow tests that this session leaves out."""
+    for item in items:
+        if item.get_closest_marker("slow") and item.path.parent == HERE:
+            left = item.config.stash[LEDGER].left
+            test = left.setdefault(item.nodeid.split("[")[0], set())
+            test |= set(named(item.iter_markers("rows")))
 
 
 def pytest_terminal_summary(

@@ -54,6 +54,14 @@ class Ledger:
     live: set[str] = field(default_factory=set)
     """Rows of which a case was compared with the running server."""
     deviations: dict[str, list[Deviation]] = field(default_factory=dict)
+    left: dict[str, set[str]] = field(default_factory=dict)
+    """Slow tests that this session leaves to the long one, and their rows."""
+
+    @property
+    def later(self) -> set[str]:
+        """Rows that only the long session sees."""
+        rows = set[str]().union(*self.left.values())
+        return rows - set(self.agreed) - set(self.deviations)
 
     def note(
         self, covered: Iterable[str], case: str, live: bool, deviation: Deviation | None

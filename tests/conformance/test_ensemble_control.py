@@ -126,6 +126,7 @@ def played(tmp_path_factory):
     return play
 
 
+@pytest.mark.slow
 @rows(
     "r1.4/load-of-ensemble",
     "r1.4/unload-of-a-composing-model",
@@ -152,6 +153,7 @@ def test_an_ensemble_comes_and_goes_with_its_models(agree, played):
     agree(lambda target: played(target, case))
 
 
+@pytest.mark.slow
 @rows("r1.4/unload-ensemble-with-parameters-unload_dependents-true")
 def test_models_that_nobody_asked_for_go_with_it(agree, played):
     """If they are to; those of another ensemble stay."""
@@ -184,6 +186,7 @@ def test_models_that_nobody_asked_for_go_with_it(agree, played):
     agree(lambda target: played(target, case))
 
 
+@pytest.mark.slow
 def test_a_load_looks_at_all_that_an_ensemble_is_made_of(agree, played):
     """What is new of it is loaded anew, also where the ensemble is not new."""
 
@@ -225,6 +228,7 @@ OVERRIDE = {
 }
 
 
+@pytest.mark.slow
 def test_an_override_outlives_the_models_of_its_ensemble(agree, played):
     """Until the ensemble itself is unloaded, or a file of its folder is newer."""
 

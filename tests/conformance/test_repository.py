@@ -86,6 +86,7 @@ def test_what_was_exported_is_served(agree, folders):
 POLICY = f"{CONFIG} version_policy {{ specific {{ versions: [ 2, 1, 7 ] }} }}"
 
 
+@pytest.mark.slow
 @rows(
     "r1.1/only-sub-directories-of-the-repository",
     "r1.1/model-name-directory-name-name-in",
@@ -161,6 +162,7 @@ TWO = f"{CONFIG} version_policy {{ latest {{ num_versions: 2 }} }}"
 LISTED = f"{CONFIG} version_policy {{ specific {{ versions: [ 1, 3 ] }} }}"
 
 
+@pytest.mark.slow
 @rows(
     "r1.2/absent",
     "r1.2/latest-num_versions-n",
@@ -223,6 +225,7 @@ def test_a_broken_version_takes_the_others_along(agree, folders):
     agree(case)
 
 
+@pytest.mark.slow
 @rows(
     "r1.4/reload-fails-initialize-raises",
     "r1.4/reload-with-an-unparsable-invalid-config",
@@ -280,6 +283,7 @@ def test_a_model_whose_folder_is_gone(agree, folders):
     agree(case)
 
 
+@pytest.mark.slow
 @rows(
     "r1.3/poll-repository-poll-secs-default-15",
 )
