@@ -32,7 +32,7 @@ def texts(completer, text):
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("%triton mo", [("mo", "models")]),
+        ("%triton mo", [("mo", "models"), ("mo", "monitor")]),
         ("%triton infer d", [("d", "double")]),
         ("%triton infer double ", [("", "X=")]),
         ("%triton stats d", [("d", "double")]),
