@@ -133,6 +133,7 @@ ORDERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("models", "resources", "orders"), ORDERS.values(), ids=ORDERS)
 def test_executions_take_turns(agree, folder, models, resources, orders):
     """By resources, and by the number of executions times the priority."""

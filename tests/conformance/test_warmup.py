@@ -176,6 +176,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.slow
 @rows("r4.7/errors-stage-c-invalid-argument-model")
 def test_a_wrong_sample_fails_the_load(agree, folder):
     """Before any sample is executed; what has initialized is finalized."""
