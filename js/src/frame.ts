@@ -266,6 +266,7 @@ export class Frame implements Session {
     if (call === this.selection.call) return;
     this.#inspector.forget();
     this.selection = call < 0 ? null : { kind: "call", call };
+    this.#options.onSelect?.(this.selection);
   }
 
   /** A fold that is selected has more calls than when it was. */

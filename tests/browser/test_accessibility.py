@@ -45,3 +45,23 @@ def test_a_narrow_page_and_a_hostile_one_break_none_either(page, axe, tmp_path):
     View(page).rows.first.wait_for()
 
     assert [] == violations(page, axe)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_ten_thousand_calls_break_none_either(page, axe, tmp_path, theme):
+    """With a fold, with its calls one by one, and with a stream."""
+    file = tmp_path / "run.html"
+    file.write_text(document.page(samples.batch_run()), encoding="utf-8")
+    page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+    page.goto(file.as_uri())
+    view = View(page)
+    view.row("router").click()
+    found = {"fold": violations(page, axe)}
+    view.tree.press("End")
+    view.tree.press("ArrowRight")
+    view.tree.press("End")
+    found["calls"] = violations(page, axe)
+    view.box("llm").click()
+    found["streams"] = violations(page, axe)
+
+    assert {state: [] for state in found} == found

@@ -1,0 +1,149 @@
+"""Specification of a view whose rows still come, in a page with no notebook."""
+
+import base64
+
+import pytest
+from playwright.sync_api import expect
+from views import samples
+from views.test_folded import folded, the_loop
+
+from blsnb.trace.events import LogLine
+from blsnb.views import document, wire
+
+from .view import View
+
+pytestmark = pytest.mark.browser
+
+# The page's side of a widget: what it sends is kept, what it is sent is given by hand.
+RENDER = """async (text) => {
+    const url = URL.createObjectURL(new Blob([text], {type: "text/javascript"}));
+    const code = (await import(url)).default;
+    const traits = {selected: -1, filter: "", height: 480, run_id: ""};
+    const heard = new Map();
+    const tell = (name, ...values) => heard.get(name)?.forEach((f) => f(...values));
+    globalThis.sent = [];
+    const model = {
+        get: (name) => traits[name],
+        set: (name, value) => {
+            const changed = traits[name] !== value;
+            traits[name] = value;
+            if (changed) tell(`change:${name}`);
+        },
+        save_changes: () => {},
+        send: (message) => sent.push(message),
+        on: (name, f) => heard.set(name, [...(heard.get(name) ?? []), f]),
+        off: (name, f) =>
+            heard.set(name, (heard.get(name) ?? []).filter((each) => each !== f)),
+    };
+    globalThis.model = model;
+    globalThis.receive = (message, text) => tell("msg:custom", message,
+        [new DataView(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer)]);
+    code.initialize({model});
+    code.render({model, el: document.body});
+}"""
+
+
+class Page:
+    """A view without a kernel: the test sends what a kernel would."""
+
+    def __init__(self, page) -> None:
+        self._page = page
+        self._seq = 0
+        page.set_content("<!doctype html><title>live</title>")
+        page.evaluate(RENDER, document.CODE.read_text("utf-8"))
+
+    def send(self, trace, kind="snapshot", rows=None, skipped=0):
+        self._seq += 1 + skipped
+        header, buffer = wire.encode(trace, rows)
+        message = {"type": kind, "seq": self._seq, "header": header}
+        call = "([message, text]) => receive(message, text)"
+        self._page.evaluate(call, [message, base64.b64encode(buffer).decode()])
+
+    def set(self, name, value):
+        self._page.evaluate("([name, value]) => model.set(name, value)", [name, value])
+
+    def get(self, name):
+        return self._page.evaluate("name => model.get(name)", name)
+
+    @property
+    def asked(self):
+        """What it asked of the kernel, but for tensors."""
+        kinds = [message["type"] for message in self._page.evaluate("sent")]
+        return [kind for kind in kinds if kind != "tensors"]
+
+
+@pytest.fixture
+def live(page):
+    return Page(page)
+
+
+def running(steps):
+    """A caller that has called so many models, one after the other, and goes on."""
+    script = samples.Script()
+    script.model("walk")
+    root = script.call(None, "walk", 0, 5, 5, 900 + 1000 * steps, 5)
+    for k in range(steps):
+        script.model(f"step_{k}")
+        script.call(root, f"step_{k}", 100 + 1000 * k, 5, 5, 800, 5)
+    root.compute_output_start_ns = root.compute_end_ns = root.request_end_ns = 0
+    return script.trace(now_us=1000 * steps + 1000)
+
+
+def test_the_rows_follow_what_is_new_until_somebody_scrolls(live, page):
+    """The newest call is in view, without a hand."""
+    view = View(page)
+    live.send(running(5))
+    expect(view.rows).to_have_count(6)
+    live.send(running(40))
+    expect(view.row("step_39")).to_be_visible()
+    view.tree.hover(position={"x": 300, "y": 60})
+    page.mouse.wheel(0, -5000)
+    expect(view.row("walk")).to_be_visible()
+    live.send(running(60))
+
+    expect(view.element).to_contain_text("61 calls")
+    expect(view.row("step_3")).to_be_visible()
+    expect(view.row("step_59")).to_have_count(0)
+
+
+def test_a_zoom_by_hand_stays_while_rows_come(live, page):
+    """Without one the whole run is shown, however long it grows."""
+    view = View(page)
+    live.send(running(5))
+    live.send(running(8))
+    expect(view.tree).to_have_attribute("aria-description", "shows the whole run")
+    view.tree.press("+")
+    expect(view.tree).not_to_have_attribute("aria-description", "shows the whole run")
+    zoomed = view.tree.get_attribute("aria-description")
+    live.send(running(20))
+
+    expect(view.element).to_contain_text("21 calls")
+    expect(view.tree).to_have_attribute("aria-description", zoomed)
+
+
+def test_a_selected_call_stays_selected_when_others_give_up_their_rows(live, page):
+    """It has another number now, and Python is told which."""
+    script = the_loop()
+    script.calls[990].logs = [LogLine(samples.BASE_NS, "INFO", "here I am")]
+    view = View(page)
+    live.send(script.trace())
+    expect(view.element).to_contain_text("1,001 calls")
+    live.set("selected", 990)
+    expect(view.inspector).to_contain_text("here I am")
+    live.send(folded(script, 100))
+
+    expect(view.element).to_contain_text("101 kept one by one")
+    expect(view.inspector).to_contain_text("here I am")
+    assert 90 == live.get("selected")
+
+
+def test_a_message_that_is_missing_is_asked_for_once(live, page):
+    """And the snapshot that answers is shown."""
+    view = View(page)
+    live.send(running(5))
+    live.send(running(7), "rows", [6, 7], skipped=1)
+    live.send(running(8), "rows", [8])
+    assert ["hello", "resync"] == live.asked
+    live.send(running(9))
+
+    expect(view.element).to_contain_text("10 calls")
