@@ -10,6 +10,7 @@ from typing import Protocol
 from blsnb.engine.bls import InstanceBackend, Router
 from blsnb.engine.instance import HookFailed, ModelInstance
 from blsnb.engine.root import RootRequest
+from blsnb.errors import ModelConfigError
 from blsnb.model.complete import check_returned, complete
 from blsnb.model.config import InstanceSpec, ModelConfig
 from blsnb.model.normalise import normalise
@@ -171,7 +172,14 @@ class InstanceMaker:
     def _complete(self, spare: ModelInstance) -> None:
         name = self.config.name
         returned = spare.auto_complete(pb_config.ModelConfig(self.config.to_json()))
-        completed = complete(self.config, check_returned(name, returned))
+        checked = check_returned(name, returned)
+        try:
+            completed = complete(self.config, checked)
+        except ModelConfigError:
+            if not self._directory.is_configured:
+                raise
+            # Triton then goes on with what the folder says, and nothing else.
+            return
         self.config = normalise(completed, model_name=name)
 
     def renew(self, old: ModelInstance) -> ModelInstance:

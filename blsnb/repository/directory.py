@@ -86,6 +86,11 @@ class ModelDirectory:
         """Return the folder of a version."""
         return self.path / str(number)
 
+    @property
+    def is_configured(self) -> bool:
+        """Whether there is a configuration, however little it says."""
+        return self.override is not None or self.config_file.exists()
+
     def check_config_file(self) -> None:
         """Refuse a folder without a configuration.
 
@@ -95,7 +100,7 @@ class ModelDirectory:
             With Triton's text.
         """
         file = self.config_file
-        if self.override is None and not file.exists():
+        if not self.is_configured:
             raise ModelConfigError(
                 f"failed to open text file for read {file}: No such file or directory",
                 code="INTERNAL",

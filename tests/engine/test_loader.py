@@ -228,3 +228,22 @@ def test_every_version_is_tried_and_one_failure_takes_all_along(tmp_path):
     assert ["Internal: ZeroDivisionErr", "unloaded", "Internal: NameError: name"] == [
         reason[:25] for _, reason in rows
     ]
+
+
+COMPLETES = """
+@staticmethod
+def auto_complete_config(config):
+    config.add_input({"name": "Z", "data_type": "FP32", "dims": [1]})
+    return config
+
+"""
+
+
+def test_a_completion_that_is_none_fails_only_where_nothing_is_configured(server):
+    """Else it is dropped, as a whole and silently, as on Triton."""
+    source = cell("return [reply(x_of(request))]", methods=COMPLETES)
+    server.define("model", source, config=CONFIG)
+
+    assert ["X"] == [each["name"] for each in server.config("model")["input"]]
+    with pytest.raises(ModelLoadError, match="Not found: model configuration is not"):
+        server.define("bare", source)
