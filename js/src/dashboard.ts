@@ -1,7 +1,7 @@
 /** The dashboard: figures of a server, a line of its throughput, a row for each model version. */
 
 import { h, setText, svg } from "./dom.ts";
-import { count, time } from "./format.ts";
+import { count, time, visible } from "./format.ts";
 import { clicked, line, ordered, rate, type Key, type ModelRow, type Order, type Overview } from "./overview.ts";
 import style from "./style.css";
 import own from "./dashboard.css";
@@ -178,7 +178,9 @@ class Row {
     setText(this.#name, row.name);
     setText(this.#version, `version ${row.version}`);
     setText(this.#state, row.state);
-    setText(this.#reason, row.reason.trim().split("\n")[0] ?? "");
+    const reason = row.reason.trim();
+    setText(this.#reason, reason.split("\n")[0] ?? "");
+    this.#reason.title = visible(reason);
     this.#set("busy", row.instances ? `${row.busy} of ${row.instances}` : "–");
     this.#set("waiting", count(row.waiting));
     setText(this.#rate, rate(row.per_second));
@@ -190,7 +192,9 @@ class Row {
     this.#numbers.get("failed")?.classList.toggle("failing", row.failed > 0);
     this.#numbers.get("waiting")?.classList.toggle("waits", row.waiting > 0);
     this.#numbers.get("busy")?.classList.toggle("runs", row.busy > 0);
-    this.element.classList.toggle("serves", row.state === "READY");
+    const serves = row.state === "READY";
+    this.element.classList.toggle("serves", serves);
+    this.element.classList.toggle("broken", !serves && reason !== "unloaded");
   }
 
   #set(key: Key, text: string): void {

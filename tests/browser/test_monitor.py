@@ -179,6 +179,7 @@ ODD = Overview(
         ModelRow("double", 1, "READY", "", 1, 2, 3, 1234.5, 98.0, 2400.0, 56789),
         ModelRow(HOSTILE, 1, "READY", HOSTILE, 0, 1, 0, 1.0, 1.0, 1.0, 9, 9, 9),
         ModelRow("gone" * 20, 2, "UNAVAILABLE", "unloaded"),
+        ModelRow("broken", 1, "UNAVAILABLE", "Internal: No module\nand more"),
     ),
     (1.0, 5.0, 3.0),
 )
@@ -258,7 +259,7 @@ def test_a_row_that_stays_is_the_same_element(board, page):
     expect(board.row("another")).to_have_count(1)
 
     assert row.evaluate("each => each.isConnected")
-    assert ["another", "double"] == board.names()[1:3]
+    assert ["another", "broken", "double"] == board.names()[1:4]
 
 
 def test_without_models_it_says_so(board, page):
