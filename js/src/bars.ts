@@ -273,8 +273,8 @@ export class Bars {
         1.5,
         this.#colours.fg,
       );
-    for (const call of row.calls)
-      if (this.#trace.has(call, Flag.ERROR)) this.#tick(this.#trace.end(call), middle);
+    for (const call of this.#trace.failedOf(row.calls))
+      this.#tick(this.#trace.end(call), middle);
     if (last < 0) return;
     let x = left + last + LABEL_GAP + 1;
     const took = `${time(totalOf(this.#trace, row))} total`;

@@ -88,10 +88,8 @@ export class RowElements {
   }
 
   #errors(row: Row): number {
-    return row.calls.reduce(
-      (sum, call) => sum + (this.#session.trace.has(call, Flag.ERROR) ? 1 : 0),
-      this.#counted(row)?.errors ?? 0,
-    );
+    const { length } = this.#session.trace.failedOf(row.calls);
+    return length + (this.#counted(row)?.errors ?? 0);
   }
 
   /** The calls of a fold that have no rows. */

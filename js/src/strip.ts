@@ -1,13 +1,12 @@
 /** Above the rows: how many calls ran at once, with a brush to zoom, and the time axis. */
 
 import type { Plane } from "./bars.ts";
-import { perPixel } from "./concurrency.ts";
+import { perPixel, type Steps } from "./concurrency.ts";
 import { context, h } from "./dom.ts";
 import { count, counted } from "./format.ts";
 import { ticks, type TimeRange } from "./range.ts";
 import type { Colours } from "./theme.ts";
 import type { Trace } from "./trace.ts";
-import { Flag } from "./wire.ts";
 
 const HEIGHT = 26;
 const AXIS_HEIGHT = 20;
@@ -20,6 +19,7 @@ export class Strip {
   #range: TimeRange;
   #changed: () => void;
   #plane: Plane | null = null;
+  #curve: { steps: Steps; whole: number; most: Uint32Array } | null = null;
 
   constructor(range: TimeRange, changed: () => void) {
     this.#range = range;
@@ -36,7 +36,7 @@ export class Strip {
     const pen = context(this.element, plane.right, HEIGHT);
     const pixels = Math.max(1, Math.floor(plane.width));
     const { concurrency } = trace;
-    const most = perPixel(concurrency, 0, this.#range.whole, pixels);
+    const most = this.#curveOf(concurrency, pixels);
     pen.fillStyle = colours.infer;
     pen.globalAlpha = 0.55;
     // One shape: columns beside one another leave seams on screens of other resolutions.
@@ -52,12 +52,21 @@ export class Strip {
     label(pen, colours, `concurrent calls, max ${count(concurrency.max)}`, HEIGHT / 2);
   }
 
+  /** The curve is of the whole run: neither zoom nor pan changes it. */
+  #curveOf(steps: Steps, pixels: number): Uint32Array {
+    const { whole } = this.#range;
+    const known = this.#curve;
+    if (known?.steps === steps && known.whole === whole && known.most.length === pixels)
+      return known.most;
+    const most = perPixel(steps, 0, whole, pixels);
+    this.#curve = { steps, whole, most };
+    return most;
+  }
+
   #paintErrors(trace: Trace, pen: CanvasRenderingContext2D, plane: Plane, colours: Colours): void {
     pen.fillStyle = colours.error;
-    for (let call = 0; call < trace.n; call++) {
-      if (!trace.has(call, Flag.ERROR)) continue;
+    for (const call of trace.failed)
       pen.fillRect(plane.left + (trace.end(call) / this.#range.whole) * plane.width - 1, 2, 2, 4);
-    }
   }
 
   #paintWindow(

@@ -44,6 +44,8 @@ export class Trace {
   #concurrency: Steps | undefined;
   #executions: Map<string, number[]> | undefined;
   #intervals = new Map<number, number[]>();
+  #failed = new WeakMap<readonly number[], readonly number[]>();
+  #allFailed: readonly number[] | undefined;
 
   constructor(store: Store) {
     this.#store = store;
@@ -75,6 +77,23 @@ export class Trace {
 
   has(call: number, flag: number): boolean {
     return (this.calls.flags[call] & flag) !== 0;
+  }
+
+  /** All calls that failed; looked for once, since every frame shows them. */
+  get failed(): readonly number[] {
+    if (this.#allFailed) return this.#allFailed;
+    const failed: number[] = [];
+    if (this.errors)
+      for (let call = 0; call < this.n; call++) if (this.has(call, Flag.ERROR)) failed.push(call);
+    return (this.#allFailed = failed);
+  }
+
+  /** Those of some calls that failed; looked for once per list. */
+  failedOf(calls: readonly number[]): readonly number[] {
+    let known = this.#failed.get(calls);
+    if (!known)
+      this.#failed.set(calls, (known = calls.filter((call) => this.has(call, Flag.ERROR))));
+    return known;
   }
 
   /** A phase's duration, NaN where it was not recorded. */

@@ -153,3 +153,14 @@ test("a trace without calls is no error", () => {
   );
   assert.equal(trace.has(0, Flag.ERROR), false);
 });
+
+test("failed calls are found once, of all calls and of some", () => {
+  const failed = { flags: Flag.ERROR };
+  const trace = traceOf([call(-1, 0, 0), call(0, 1, 5, failed), call(0, 1, 9), call(0, 2, 9, failed)]);
+  const some = [2, 3];
+
+  assert.deepEqual(trace.failed, [1, 3]);
+  assert.deepEqual(trace.failedOf(some), [3]);
+  assert.equal(trace.failedOf(some), trace.failedOf(some));
+  assert.deepEqual(traceOf([call(-1, 0, 0)]).failed, []);
+});

@@ -981,6 +981,8 @@ var Trace = class {
   #concurrency;
   #executions;
   #intervals = /* @__PURE__ */ new Map();
+  #failed = /* @__PURE__ */ new WeakMap();
+  #allFailed;
   constructor(store) {
     this.#store = store;
     this.header = store.header;
@@ -1007,6 +1009,22 @@ var Trace = class {
   }
   has(call, flag) {
     return (this.calls.flags[call] & flag) !== 0;
+  }
+  /** All calls that failed; looked for once, since every frame shows them. */
+  get failed() {
+    if (this.#allFailed) return this.#allFailed;
+    const failed = [];
+    if (this.errors) {
+      for (let call = 0; call < this.n; call++) if (this.has(call, Flag.ERROR)) failed.push(call);
+    }
+    return this.#allFailed = failed;
+  }
+  /** Those of some calls that failed; looked for once per list. */
+  failedOf(calls) {
+    let known = this.#failed.get(calls);
+    if (!known)
+      this.#failed.set(calls, known = calls.filter((call) => this.has(call, Flag.ERROR)));
+    return known;
   }
   /** A phase's duration, NaN where it was not recorded. */
   phase(call, phase) {
@@ -3005,8 +3023,8 @@ var Bars = class {
         1.5,
         this.#colours.fg
       );
-    for (const call of row2.calls)
-      if (this.#trace.has(call, Flag.ERROR)) this.#tick(this.#trace.end(call), middle);
+    for (const call of this.#trace.failedOf(row2.calls))
+      this.#tick(this.#trace.end(call), middle);
     if (last < 0) return;
     let x = left + last + LABEL_GAP + 1;
     const took = `${time(totalOf(this.#trace, row2))} total`;
@@ -3262,10 +3280,8 @@ var RowElements = class {
     ].join();
   }
   #errors(row2) {
-    return row2.calls.reduce(
-      (sum2, call) => sum2 + (this.#session.trace.has(call, Flag.ERROR) ? 1 : 0),
-      this.#counted(row2)?.errors ?? 0
-    );
+    const { length } = this.#session.trace.failedOf(row2.calls);
+    return length + (this.#counted(row2)?.errors ?? 0);
   }
   /** The calls of a fold that have no rows. */
   #counted(row2) {
@@ -3584,6 +3600,7 @@ var Strip = class {
   #range;
   #changed;
   #plane = null;
+  #curve = null;
   constructor(range, changed) {
     this.#range = range;
     this.#changed = changed;
@@ -3598,7 +3615,7 @@ var Strip = class {
     const pen = context(this.element, plane.right, HEIGHT);
     const pixels = Math.max(1, Math.floor(plane.width));
     const { concurrency: concurrency2 } = trace;
-    const most = perPixel(concurrency2, 0, this.#range.whole, pixels);
+    const most = this.#curveOf(concurrency2, pixels);
     pen.fillStyle = colours.infer;
     pen.globalAlpha = 0.55;
     pen.beginPath();
@@ -3612,12 +3629,20 @@ var Strip = class {
     this.#paintWindow(pen, plane, colours);
     label(pen, colours, `concurrent calls, max ${count(concurrency2.max)}`, HEIGHT / 2);
   }
+  /** The curve is of the whole run: neither zoom nor pan changes it. */
+  #curveOf(steps2, pixels) {
+    const { whole } = this.#range;
+    const known = this.#curve;
+    if (known?.steps === steps2 && known.whole === whole && known.most.length === pixels)
+      return known.most;
+    const most = perPixel(steps2, 0, whole, pixels);
+    this.#curve = { steps: steps2, whole, most };
+    return most;
+  }
   #paintErrors(trace, pen, plane, colours) {
     pen.fillStyle = colours.error;
-    for (let call = 0; call < trace.n; call++) {
-      if (!trace.has(call, Flag.ERROR)) continue;
+    for (const call of trace.failed)
       pen.fillRect(plane.left + trace.end(call) / this.#range.whole * plane.width - 1, 2, 2, 4);
-    }
   }
   #paintWindow(pen, { left, width }, { shade, accent }) {
     if (this.#range.isWhole) return;
