@@ -2,7 +2,16 @@
 
 import { h, setText, svg } from "./dom.ts";
 import { count, time, visible } from "./format.ts";
-import { clicked, line, ordered, rate, type Key, type ModelRow, type Order, type Overview } from "./overview.ts";
+import {
+  clicked,
+  line,
+  ordered,
+  rate,
+  type Key,
+  type ModelRow,
+  type Order,
+  type Overview,
+} from "./overview.ts";
 import style from "./style.css";
 import own from "./dashboard.css";
 import { themeOf, watchTheme } from "./theme.ts";
@@ -22,7 +31,8 @@ const COLUMNS: readonly [Key, string, string][] = [
   ["failed", "failed", "since the model was loaded"],
 ];
 const NOTE =
-  "Rates: the last 5 s, BLS calls included. p50, p95: the latest requests of each model that succeeded, 512 at most, of the last minute.";
+  "Rates: the last 5 s, BLS calls included. p50, p95: the latest requests of each model " +
+  "that succeeded, 512 at most, of the last minute.";
 
 export class Dashboard {
   /** The shadow host. */
@@ -42,7 +52,8 @@ export class Dashboard {
   #stop: () => void;
 
   constructor() {
-    const table = h("table", {}, h("caption", { class: "hidden" }, "Models"), this.#head(), this.#body);
+    const caption = h("caption", { class: "hidden" }, "Models");
+    const table = h("table", {}, caption, this.#head(), this.#body);
     const scroll = { class: "models", tabindex: 0, role: "region", "aria-label": "Models" };
     this.#root = h(
       "section",
@@ -97,13 +108,15 @@ export class Dashboard {
       this.#path,
     );
     const chart = h("div", { class: "chart" }, picture, this.#peak);
-    return h("header", {}, h("div", { class: "title" }, h("h3", {}, "Triton server"), this.#state), figures, chart);
+    const title = h("div", { class: "title" }, h("h3", {}, "Triton server"), this.#state);
+    return h("header", {}, title, figures, chart);
   }
 
   #head(): HTMLElement {
     const cells = COLUMNS.map(([key, name, title]) => {
       const sort = (): void => this.#sort(key);
-      const head = h("th", { scope: "col", class: `of-${key}` }, h("button", { type: "button", class: "quiet", title, onclick: sort }, name));
+      const button = h("button", { type: "button", class: "quiet", title, onclick: sort }, name);
+      const head = h("th", { scope: "col", class: `of-${key}` }, button);
       this.#heads.set(key, head);
       return head;
     });
@@ -126,13 +139,16 @@ export class Dashboard {
     const drawn = line(history, PLACES, WIDTH, HEIGHT);
     this.#path.setAttribute("d", drawn);
     const from = ((PLACES - history.length) / (PLACES - 1)) * WIDTH;
-    this.#area.setAttribute("d", drawn && `${drawn}L${WIDTH} ${HEIGHT}L${from.toFixed(1)} ${HEIGHT}Z`);
-    setText(this.#peak, history.length > 1 ? `last minute, peak ${rate(Math.max(...history))}/s` : "last minute");
+    const below = `L${WIDTH} ${HEIGHT}L${from.toFixed(1)} ${HEIGHT}Z`;
+    this.#area.setAttribute("d", drawn && drawn + below);
+    const peak = history.length > 1 ? `, peak ${rate(Math.max(...history))}/s` : "";
+    setText(this.#peak, `last minute${peak}`);
   }
 
   #drawRows(rows: readonly ModelRow[]): void {
     for (const [key, head] of this.#heads) {
-      if (key === this.#order.key) head.setAttribute("aria-sort", this.#order.down ? "descending" : "ascending");
+      const direction = this.#order.down ? "descending" : "ascending";
+      if (key === this.#order.key) head.setAttribute("aria-sort", direction);
       else head.removeAttribute("aria-sort");
     }
     const most = Math.max(...rows.map((row) => row.per_second ?? 0), 1e-9);
@@ -146,7 +162,8 @@ export class Dashboard {
       return shown.element;
     });
     // A row that stays where it is keeps what its reader has selected.
-    if (elements.some((element, at) => this.#body.children[at] !== element) || elements.length !== this.#body.children.length)
+    const there = this.#body.children;
+    if (elements.length !== there.length || elements.some((each, at) => there[at] !== each))
       this.#body.replaceChildren(...elements);
     this.#empty.hidden = rows.length > 0;
   }
@@ -171,7 +188,8 @@ class Row {
     });
     this.#numbers.get("per_second")?.append(this.#share, this.#rate);
     const name = h("th", { scope: "row", class: "of-name" }, this.#name, this.#version);
-    this.element = h("tr", {}, name, h("td", { class: "of-state" }, this.#state, this.#reason), cells);
+    const state = h("td", { class: "of-state" }, this.#state, this.#reason);
+    this.element = h("tr", {}, name, state, cells);
   }
 
   draw(row: ModelRow, most: number): void {

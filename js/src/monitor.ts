@@ -16,7 +16,8 @@ function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => v
   const overview = (): Overview => model.get("overview") as Overview;
   const tell = (): void => {
     const late = Date.now() - came.getTime() > LATE_MS;
-    dashboard.tell(overview().ended ? "closed" : late ? `no news since ${came.toLocaleTimeString()}` : "live");
+    const state = late ? `no news since ${came.toLocaleTimeString()}` : "live";
+    dashboard.tell(overview().ended ? "closed" : state);
   };
   const paint = (): void => {
     frame = 0;
@@ -28,7 +29,8 @@ function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => v
     frame ||= requestAnimationFrame(paint);
   };
   const watching = (): void => {
-    if (document.visibilityState === "visible" && !overview().ended) model.send({ type: "watching" });
+    if (document.visibilityState === "visible" && !overview().ended)
+      model.send({ type: "watching" });
   };
   el.append(dashboard.element);
   dashboard.theme();

@@ -30,7 +30,7 @@ export interface Overview {
 }
 
 /** What a column is ordered by. */
-export type Key = "name" | "state" | "busy" | "waiting" | "per_second" | "p50_us" | "p95_us" | "requests" | "failed";
+export type Key = Exclude<keyof ModelRow, "version" | "reason" | "instances" | "failed_lately">;
 
 export interface Order {
   key: Key;
@@ -61,8 +61,13 @@ export function rate(perSecond: number | null): string {
   return String(Number(perSecond.toPrecision(3)));
 }
 
-/** A line through numbers, the latest at the right end, in a box of so many units; empty for fewer than two. */
-export function line(values: readonly number[], places: number, width: number, height: number): string {
+/** A line through numbers in a box, the latest at the right end; empty for fewer than two. */
+export function line(
+  values: readonly number[],
+  places: number,
+  width: number,
+  height: number,
+): string {
   if (values.length < 2) return "";
   const most = Math.max(...values, 1e-9);
   const left = places - values.length;

@@ -185,7 +185,8 @@ var Dashboard = class {
   #shown = null;
   #stop;
   constructor() {
-    const table = h("table", {}, h("caption", { class: "hidden" }, "Models"), this.#head(), this.#body);
+    const caption = h("caption", { class: "hidden" }, "Models");
+    const table = h("table", {}, caption, this.#head(), this.#body);
     const scroll = { class: "models", tabindex: 0, role: "region", "aria-label": "Models" };
     this.#root = h(
       "section",
@@ -235,12 +236,14 @@ var Dashboard = class {
       this.#path
     );
     const chart = h("div", { class: "chart" }, picture, this.#peak);
-    return h("header", {}, h("div", { class: "title" }, h("h3", {}, "Triton server"), this.#state), figures, chart);
+    const title = h("div", { class: "title" }, h("h3", {}, "Triton server"), this.#state);
+    return h("header", {}, title, figures, chart);
   }
   #head() {
     const cells = COLUMNS.map(([key, name, title]) => {
       const sort = () => this.#sort(key);
-      const head = h("th", { scope: "col", class: `of-${key}` }, h("button", { type: "button", class: "quiet", title, onclick: sort }, name));
+      const button = h("button", { type: "button", class: "quiet", title, onclick: sort }, name);
+      const head = h("th", { scope: "col", class: `of-${key}` }, button);
       this.#heads.set(key, head);
       return head;
     });
@@ -260,12 +263,15 @@ var Dashboard = class {
     const drawn = line(history, PLACES, WIDTH, HEIGHT);
     this.#path.setAttribute("d", drawn);
     const from = (PLACES - history.length) / (PLACES - 1) * WIDTH;
-    this.#area.setAttribute("d", drawn && `${drawn}L${WIDTH} ${HEIGHT}L${from.toFixed(1)} ${HEIGHT}Z`);
-    setText(this.#peak, history.length > 1 ? `last minute, peak ${rate(Math.max(...history))}/s` : "last minute");
+    const below = `L${WIDTH} ${HEIGHT}L${from.toFixed(1)} ${HEIGHT}Z`;
+    this.#area.setAttribute("d", drawn && drawn + below);
+    const peak = history.length > 1 ? `, peak ${rate(Math.max(...history))}/s` : "";
+    setText(this.#peak, `last minute${peak}`);
   }
   #drawRows(rows) {
     for (const [key, head] of this.#heads) {
-      if (key === this.#order.key) head.setAttribute("aria-sort", this.#order.down ? "descending" : "ascending");
+      const direction = this.#order.down ? "descending" : "ascending";
+      if (key === this.#order.key) head.setAttribute("aria-sort", direction);
       else head.removeAttribute("aria-sort");
     }
     const most = Math.max(...rows.map((row) => row.per_second ?? 0), 1e-9);
@@ -278,7 +284,8 @@ var Dashboard = class {
       shown.draw(row, most);
       return shown.element;
     });
-    if (elements.some((element, at) => this.#body.children[at] !== element) || elements.length !== this.#body.children.length)
+    const there = this.#body.children;
+    if (elements.length !== there.length || elements.some((each, at) => there[at] !== each))
       this.#body.replaceChildren(...elements);
     this.#empty.hidden = rows.length > 0;
   }
@@ -300,7 +307,8 @@ var Row = class {
     });
     this.#numbers.get("per_second")?.append(this.#share, this.#rate);
     const name = h("th", { scope: "row", class: "of-name" }, this.#name, this.#version);
-    this.element = h("tr", {}, name, h("td", { class: "of-state" }, this.#state, this.#reason), cells);
+    const state = h("td", { class: "of-state" }, this.#state, this.#reason);
+    this.element = h("tr", {}, name, state, cells);
   }
   draw(row, most) {
     setText(this.#name, row.name);
@@ -340,7 +348,8 @@ function render({ model, el }) {
   const overview = () => model.get("overview");
   const tell = () => {
     const late = Date.now() - came.getTime() > LATE_MS;
-    dashboard.tell(overview().ended ? "closed" : late ? `no news since ${came.toLocaleTimeString()}` : "live");
+    const state = late ? `no news since ${came.toLocaleTimeString()}` : "live";
+    dashboard.tell(overview().ended ? "closed" : state);
   };
   const paint = () => {
     frame = 0;
@@ -352,7 +361,8 @@ function render({ model, el }) {
     frame ||= requestAnimationFrame(paint);
   };
   const watching = () => {
-    if (document.visibilityState === "visible" && !overview().ended) model.send({ type: "watching" });
+    if (document.visibilityState === "visible" && !overview().ended)
+      model.send({ type: "watching" });
   };
   el.append(dashboard.element);
   dashboard.theme();
