@@ -3,8 +3,8 @@
 import { batchFacts } from "./batching.ts";
 import { besideBaseline, differences, missingCalls } from "./compared.ts";
 import { h } from "./dom.ts";
-import type { Counted } from "./folded.ts";
 import { count, counted, percent, time } from "./format.ts";
+import { onlyCounted, uncounted } from "./onlycounted.ts";
 import { responseTimes } from "./responses.ts";
 import type { Missing, Selection, Session } from "./session.ts";
 import { sourceLines } from "./source.ts";
@@ -283,20 +283,6 @@ export class Inspector {
       this.#link(call, `#${count(all.indexOf(call) + 1)} at ${time(trace.start(call))}`);
     return [h("h4", {}, heading), ...some.slice(0, LISTED_CALLS).map(link)];
   }
-}
-
-/** What is left of calls that have no rows, and what the numbers below are about. */
-function onlyCounted(kept: number, { calls, us }: Counted): HTMLElement {
-  const mean = `${time(us)} in all, ${time(us / calls)} on average`;
-  const text = `${counted(calls, "call")} are only counted: ${mean}. Below: the ${count(kept)} kept.`;
-  return h("p", { class: "note" }, text);
-}
-
-/** Where child calls have no rows, their time looks like the caller's own. */
-function uncounted(gone: Counted | null): HTMLElement[] {
-  if (!gone) return [];
-  const took = `${counted(gone.calls, "call")} that calls of this model made, ${time(gone.us)}`;
-  return [h("p", { class: "hint" }, `${took}, are only counted, not in child calls above.`)];
 }
 
 function reason(words: string | false): HTMLElement[] {

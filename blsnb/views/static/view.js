@@ -1734,6 +1734,18 @@ function item(name, ...lines) {
   return h("div", { class: "difference" }, h("b", { class: "code" }, name), texts2);
 }
 
+// src/onlycounted.ts
+function onlyCounted(kept, { calls, us }) {
+  const mean = `${time(us)} in all, ${time(us / calls)} on average`;
+  const text = `${counted(calls, "call")} are only counted: ${mean}. Below: the ${count(kept)} kept.`;
+  return h("p", { class: "note" }, text);
+}
+function uncounted(gone) {
+  if (!gone) return [];
+  const took = `${counted(gone.calls, "call")} that calls of this model made, ${time(gone.us)}`;
+  return [h("p", { class: "hint" }, `${took}, are only counted, not in child calls above.`)];
+}
+
 // src/picture.ts
 var SEQUENTIAL = [
   "#00224e",
@@ -2548,16 +2560,6 @@ ${facts} ${run.state}`;
     return [h("h4", {}, heading), ...some.slice(0, LISTED_CALLS).map(link)];
   }
 };
-function onlyCounted(kept, { calls, us }) {
-  const mean = `${time(us)} in all, ${time(us / calls)} on average`;
-  const text = `${counted(calls, "call")} are only counted: ${mean}. Below: the ${count(kept)} kept.`;
-  return h("p", { class: "note" }, text);
-}
-function uncounted(gone) {
-  if (!gone) return [];
-  const took = `${counted(gone.calls, "call")} that calls of this model made, ${time(gone.us)}`;
-  return [h("p", { class: "hint" }, `${took}, are only counted, not in child calls above.`)];
-}
 function reason(words) {
   return words ? [h("p", { class: "reason" }, words)] : [];
 }
