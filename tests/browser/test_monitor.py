@@ -121,9 +121,8 @@ def test_numbers_move_while_a_cell_runs(opened, page):
     expect(board.cell("double", "requests")).to_have_text(SEVERAL)
     moves(page, board.cell("double", "requests"))
     expect(board.element).to_contain_text("live")
-    page.wait_for_function(
-        "jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === 'busy'"
-    )
+    expect(lab.cell(4).locator(".jp-InputPrompt").first).to_contain_text("[*]")
+    lab.cell(3)
     moves(page, board.cell("double", "requests"))
 
 
