@@ -13,8 +13,7 @@
     ├── ServerClosedError     the server was closed
     ├── RepositoryError       a folder or file of a model repository cannot be used
     ├── TraceError            a recorded value is asked for that is not there
-    ├── TraceFileError        a file is neither a Triton trace nor a saved run
-    └── NotYetError           part of Triton that this release does not have yet
+    └── TraceFileError        a file is neither a Triton trace nor a saved run
 """
 
 from __future__ import annotations
@@ -181,7 +180,3 @@ class TraceError(BlsnbError):
 
 class TraceFileError(BlsnbError):
     """A file holds no trace of a Triton server and no saved run, or too much."""
-
-
-class NotYetError(BlsnbError):
-    """A part of Triton that this release of blsnb does not have yet."""

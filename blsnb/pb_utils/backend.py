@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Protocol
 
-from blsnb.errors import NotYetError
 from blsnb.pb_utils.errors import TritonModelException
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 
@@ -158,11 +157,3 @@ class Outside:
 def told(backend: Backend, failure: str, refusal: Refusal) -> TritonModelException:
     """Return the exception by which a model learns of a refusal."""
     return TritonModelException(failure + backend.refused(str(refusal)))
-
-
-def not_yet(what: str) -> NotYetError:
-    """Return the error of a part of Triton that comes with a later release."""
-    return NotYetError(
-        f"{what} is part of Triton's Python backend, but this release of blsnb "
-        "does not have it yet; the model itself is right and would run on Triton."
-    )
