@@ -19,12 +19,13 @@ from blsnb.pb_utils.config import ModelConfig
 from blsnb.pb_utils.control import bound_model_dir, control_functions
 from blsnb.pb_utils.enums import MemoryType, MetricKind
 from blsnb.pb_utils.errors import TritonError, TritonModelException
+from blsnb.pb_utils.inference_trace import InferenceTrace
 from blsnb.pb_utils.logger import bound_logger
 from blsnb.pb_utils.memory import PreferredMemory
 from blsnb.pb_utils.metrics import Metric, bound_metric_family
 from blsnb.pb_utils.older import Classes, classes_of
 from blsnb.pb_utils.releases import NEWEST, Release
-from blsnb.pb_utils.request import InferenceRequest, InferenceTrace
+from blsnb.pb_utils.request import InferenceRequest
 from blsnb.pb_utils.sender import InferenceResponseSender
 from blsnb.pb_utils.tensor import Tensor
 

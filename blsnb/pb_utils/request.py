@@ -13,6 +13,7 @@ from blsnb.pb_utils.backend import Backend, Outside, Reply, Responses
 from blsnb.pb_utils.compiled_type import Compiled
 from blsnb.pb_utils.enums import MemoryType
 from blsnb.pb_utils.errors import TritonModelException
+from blsnb.pb_utils.inference_trace import NO_TRACE, InferenceTrace, mark
 from blsnb.pb_utils.iterator import ResponseIterator, over
 from blsnb.pb_utils.memory import PreferredMemory
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
@@ -52,36 +53,6 @@ def _method(name: str, result: str, *parameters: str) -> str:
     return f"{name}({', '.join((_SELF, *parameters))}) -> {result}"
 
 
-class InferenceTrace(Compiled):
-    """The mark of a request, passed on so that a BLS call is drawn below it.
-
-    References
-    ----------
-    python_backend: src/infer_trace.h
-    """
-
-    __slots__ = ("_mark",)
-    _mark: Any
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        raise TypeError(
-            "c_python_backend_utils.InferenceTrace: No constructor defined!"
-        )
-
-    @compiled("get_context(self: c_python_backend_utils.InferenceTrace) -> object")
-    def get_context(self) -> str | None:
-        """Return the OpenTelemetry context; None, since none is collected."""
-        return None
-
-
-def mark(caller: Any) -> InferenceTrace:
-    """Return the trace object that names a caller."""
-    trace: InferenceTrace = object.__new__(InferenceTrace)
-    trace._mark = caller
-    return trace
-
-
-NO_TRACE = mark(None)
 ANY_MEMORY = PreferredMemory(MemoryType(1))
 _CONSTRUCTOR = (
     "c_python_backend_utils.InferenceRequest(request_id: str = '', "
