@@ -37,7 +37,7 @@ js: js/node_modules/.package-lock.json ## rebuild the view's JavaScript
 	@$(NPM) run build
 
 triton: $(VENV)/.test
-	@$(BIN)/python tests/conformance/install_triton.py
+	@$(BIN)/python -m tests.conformance.install_triton
 
 check: check-style check-types check-rooms check-spelling check-notebooks check-view check-wheel ## look at the code without running it
 

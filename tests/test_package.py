@@ -111,6 +111,13 @@ def test_pb_utils_is_no_installed_module_of_its_own():
     assert not (folder / "triton_python_backend_utils.py").exists()
 
 
+def test_no_folder_of_tests_shadows_other_modules():
+    """Only the root of the tests is where ``import`` looks, and what has no package."""
+    packages = {str(path.parent) for path in TESTS.rglob("__init__.py")}
+
+    assert set() == packages & set(sys.path)
+
+
 def test_every_test_says_what_it_specifies():
     """A docstring of one sentence at least; fixtures and helpers, too."""
     silent = [

@@ -7,17 +7,25 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Locator, Page, TimeoutError
 
 from .lab_server import LabServer
 
 _PANEL = "globalThis.jupyterapp?.shell?.currentWidget"
 _LOADED = f"{_PANEL}?.context?.isReady && {_PANEL}.content?.widgets?.length > 0"
 _IDLE = f"{_LOADED} && {_PANEL}.sessionContext.session?.kernel?.status === 'idle'"
-_HAS_RUN = f"""() => {_PANEL}.content.widgets
-    .filter((cell) => cell.model.type === "code" && cell.model.sharedModel.source)
-    .every((cell) => cell.model.executionCount !== null
-        && cell.model.executionState !== "running")"""
+_CODE = f"""{_PANEL}.content.widgets
+    .filter((cell) => cell.model.type === "code" && cell.model.sharedModel.source)"""
+# A cell that fails ends the run: those after it keep waiting for ever.
+_HAS_RUN = f"""() => {_CODE}.every((cell) => cell.model.executionCount !== null
+        && cell.model.executionState !== "running")
+    || {_CODE}.some((cell) => (cell.model.outputs?.toJSON() ?? [])
+        .some((output) => output.output_type === "error"))"""
+_STATES = f"""() => [{_PANEL}.sessionContext.session?.kernel?.status,
+    ...{_CODE}.map((cell) => `${{cell.model.executionState}} `
+        + cell.model.sharedModel.source.split("\\n", 1)[0])].join("\\n")"""
+_PATIENCE_S = 60
+"""How long a notebook may run on a machine with other work."""
 _SCROLL = f"""async (index) => {{
     const notebook = {_PANEL}.content;
     notebook.activeCellIndex = index;
@@ -87,7 +95,11 @@ class Lab:
 
     def wait_until_run(self) -> None:
         """Wait until every code cell has run; an error in one of them fails."""
-        self.page.wait_for_function(_HAS_RUN)
+        try:
+            self.page.wait_for_function(_HAS_RUN, timeout=_PATIENCE_S * 1000)
+        except TimeoutError as error:
+            states = self.page.evaluate(_STATES)
+            raise AssertionError(f"the cells have not run:\n{states}") from error
         assert [] == self.page.evaluate(_OUTPUT_ERRORS)
 
     def run_all(self) -> None:

@@ -27,7 +27,7 @@ def triton() -> Iterator[TritonTarget | None]:
     env = installed()
     if env is None:
         if required() or recording():
-            pytest.fail("run tests/conformance/install_triton.py first", pytrace=False)
+            pytest.fail("run make triton first", pytrace=False)
         yield None
         return
     target = TritonTarget(env)

@@ -16,5 +16,5 @@ def pytest_report_header() -> str:
         return "conformance: NO real Triton server here, and this run demands one"
     return (
         "conformance: no real Triton server here; its recorded answers in golden/ "
-        "stand in (python tests/conformance/install_triton.py sets one up)"
+        "stand in (make triton sets one up)"
     )

@@ -1,6 +1,6 @@
 """Put a real Triton server beside this checkout, in an environment of its own.
 
-``python tests/conformance/install_triton.py`` builds ``.triton/`` once, needs
+``python -m tests.conformance.install_triton`` builds ``.triton/`` once, needs
 a package index for that, and says at once that all is there when called again.
 """
 
@@ -15,9 +15,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-# Run as a script, and by the Makefile before anything is installed.
-sys.path.insert(0, str(Path(__file__).parent))
-from triton_env import HOME, TritonEnv, installed
+from .triton_env import HOME, TritonEnv, installed
 
 PACKAGE = "nvidia-pytriton==0.7.0"
 # The 24.10 model process dies when NumPy 2 is imported.

@@ -1,4 +1,4 @@
-"""Rewrite golden/ from a real server: python tests/conformance/record_golden.py."""
+"""Rewrite golden/ from a real server: python -m tests.conformance.record_golden."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def main() -> int:
     variables = {"BLSNB_REQUIRE_TRITON": "1", "BLSNB_RECORD_GOLDEN": "1"}
     env = {**os.environ, **variables}
     for command in (
-        [sys.executable, str(HERE / "install_triton.py")],
+        [sys.executable, "-m", "tests.conformance.install_triton"],
         [sys.executable, "-m", "pytest", "-q", "-k", "triton", str(HERE)],
     ):
         if code := subprocess.run(command, env=env).returncode:

@@ -76,7 +76,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     env = installed()
     if env is None:
         if required():
-            pytest.fail("run tests/conformance/install_triton.py first", pytrace=False)
+            pytest.fail("run make triton first", pytrace=False)
         pytest.skip("no real Triton server here")
     folder = tmp_path_factory.mktemp("remote")
     write(folder / "leaf", LEAF, 'backend: "python"')
