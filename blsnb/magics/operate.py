@@ -16,6 +16,7 @@ from IPython.core.magic import (
 from IPython.display import display
 
 from blsnb.magics import bench, card, default, line, monitor, standins, stats, traces
+from blsnb.magics.flags import Flags
 
 _MOST_LOG_LINES = 200
 _ANY = 1000
@@ -27,6 +28,7 @@ class Subcommand(NamedTuple):
     usage: str
     summary: str
     method: str
+    flags: Callable[[], Flags] | None = None
 
 
 SUBCOMMANDS = {
@@ -57,22 +59,33 @@ SUBCOMMANDS = {
     "export": Subcommand(
         "PATH [NAME ...] [--force]", "write a model repository for Triton", "_export"
     ),
-    "trace": Subcommand(traces.USAGE, traces.SUMMARY, "_trace"),
-    "standin": Subcommand(standins.USAGE, standins.SUMMARY, "_standin"),
-    "bench": Subcommand(bench.USAGE, bench.SUMMARY, "_bench"),
+    "trace": Subcommand(traces.USAGE, traces.SUMMARY, "_trace", traces.trace_flags),
+    "standin": Subcommand(
+        standins.USAGE, standins.SUMMARY, "_standin", standins.standin_flags
+    ),
+    "bench": Subcommand(bench.USAGE, bench.SUMMARY, "_bench", bench.bench_flags),
 }
 
 
 def help_text() -> str:
-    """Return what ``%triton help`` prints: a line for each subcommand."""
+    """Return what ``%triton help`` prints: each subcommand, and what it does."""
     rows = []
     for name, subcommand in SUBCOMMANDS.items():
         written = f"%triton {name} {subcommand.usage}".rstrip()
-        rows.append(f"  {written:<39} {subcommand.summary}")
+        rows.append(f"  {written}\n      {subcommand.summary}")
     listed = "\n".join(rows)
     return (
         f"Look at models, and run them.\n\nusage: %triton SUBCOMMAND ...\n\n{listed}\n"
     )
+
+
+def help_of(name: str) -> str:
+    """Return what ``%triton help NAME`` prints: of its options all, if it has any."""
+    subcommand = SUBCOMMANDS[name]
+    if subcommand.flags is not None:
+        return subcommand.flags().format_help()
+    usage = f"%triton {name} {subcommand.usage}".rstrip()
+    return f"{usage}\n  {subcommand.summary}\n"
 
 
 def _documented(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -209,9 +222,7 @@ class OperateMagics(Magics):
             return
         if text not in SUBCOMMANDS:
             raise UsageError(f"%triton has no subcommand {text!r}")
-        subcommand = SUBCOMMANDS[text]
-        print(f"%triton {text} {subcommand.usage}".rstrip())
-        print(f"  {subcommand.summary}")
+        print(help_of(text), end="")
 
 
 def _value(tensor: str, expression: str, namespace: dict[str, Any]) -> Any:

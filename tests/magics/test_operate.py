@@ -44,6 +44,17 @@ def test_help_on_one_subcommand_is_short(notebook):
     )
 
 
+@pytest.mark.parametrize("line", ["%triton help bench", "%triton bench --help"])
+def test_help_on_one_with_options_lists_them(notebook, line):
+    """Each with what it does."""
+    assert "--duration TIME          how long each level" in notebook.run(line).stdout
+
+
+def test_no_line_of_the_help_runs_out_of_the_page():
+    """How a subcommand is written has a line of its own."""
+    assert 120 > max(len(line) for line in help_text().splitlines())
+
+
 @pytest.mark.parametrize("line", ["%triton nothing", "%triton help nothing"])
 def test_an_unknown_subcommand_is_named(notebook, line):
     """It is an error."""
