@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 
-from blsnb.magics.define import DefineMagics
-from blsnb.magics.operate import SUBCOMMANDS, help_of, help_text
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+
+from blsnb.magics.define import DefineMagics
+from blsnb.magics.operate import SUBCOMMANDS, help_of, help_text
 
 DEFINING = ("triton_model", "triton_config", "triton_file")
 

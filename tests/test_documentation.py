@@ -1,0 +1,100 @@
+"""What the documentation says is true of the code."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import blsnb
+from blsnb.magics.operate import SUBCOMMANDS
+
+ROOT = Path(__file__).parents[1]
+_ENTRY = re.compile(r"^### `(.+)`$", re.MULTILINE)
+ENTRIES = _ENTRY.findall((ROOT / "docs" / "errors.md").read_text(encoding="utf-8"))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Yield every string of a JSON value."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from _strings(item)
+    elif isinstance(value, str):
+        yield value
+
+
+def _literals(path: Path) -> Iterator[str]:
+    """Yield every text that a module writes, what it puts in as an ellipsis."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(
+                part.value if isinstance(part, ast.Constant) else "…"
+                for part in node.values
+            )
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[str]:
+    """All that the real server answered, and all that blsnb can write."""
+    golden = sorted((ROOT / "tests/conformance/golden").glob("*.json"))
+    answers = (json.loads(path.read_text(encoding="utf-8")) for path in golden)
+    modules = sorted(Path(blsnb.__file__).parent.rglob("*.py"))
+    return [
+        *(text for answer in answers for text in _strings(answer)),
+        *(text for module in modules for text in _literals(module)),
+    ]
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_a_text_of_the_error_catalogue_is_one_that_somebody_meets(texts, entry):
+    """The real server has answered it, or blsnb writes it."""
+    pattern = re.compile(".*?".join(map(re.escape, entry.split("…"))), re.DOTALL)
+
+    assert any(map(pattern.search, texts))
+
+
+def _built(folder: Path, *options: str) -> str:
+    """Build the documentation; return what went wrong."""
+    build = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", *options]
+    command = [*build, "-d", str(folder / "doctrees"), "docs", str(folder / "html")]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stderr
+
+
+def test_the_documentation_builds_without_a_warning(tmp_path):
+    """A link that leads nowhere, or a name that is gone, is one."""
+    assert "" == _built(tmp_path, "-D", "nb_execution_mode=off")
+    magics = (tmp_path / "html" / "magics.html").read_text(encoding="utf-8")
+    assert all(f'id="triton-{name}"' in magics for name in SUBCOMMANDS)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_documentation_builds_with_its_tutorials_executed(tmp_path):
+    """A tutorial that fails fails the build."""
+    assert "" == _built(tmp_path)
+
+
+def test_the_keys_of_the_view_are_those_that_its_help_lists():
+    """In the same words and order."""
+    help_rows = (ROOT / "js" / "src" / "keys.ts").read_text(encoding="utf-8")
+    listed = re.findall(r'^  \["(.+)", "(.+)"\],$', help_rows, re.MULTILINE)
+    page = (ROOT / "docs" / "view.md").read_text(encoding="utf-8")
+
+    assert "\n".join(f"| {keys} | {does} |" for keys, does in listed) in page
+    assert listed
+
+
+def test_no_text_stands_twice_in_the_error_catalogue():
+    """Each has one cause."""
+    assert sorted(set(ENTRIES)) == sorted(ENTRIES)
