@@ -1,0 +1,1 @@
+"""Serving: a live server behind KServe's HTTP and gRPC interfaces."""

@@ -1,0 +1,89 @@
+"""LogSettings: what of the server's log is shown, which both end points can change."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+from blsnb.engine.model_log import ModelLog
+from blsnb.engine.validation import RequestError
+
+FORMATS = ("default", "ISO8601")
+_INT_MAX = 2**31 - 1
+_UNSIGNED = 2**32
+
+
+@dataclass(slots=True)
+class LogSettings:
+    """The values of Triton's logging extension; used from any thread.
+
+    They are kept and told as Triton does. Of them the verbose level counts here: from
+    1 on, VERBOSE lines of models are shown.
+
+    Parameters
+    ----------
+    log
+        The log of the server's models.
+
+    References
+    ----------
+    server: src/http_server.cc, HandleLogging
+    """
+
+    log: ModelLog
+    _on: dict[str, bool] = field(
+        default_factory=lambda: dict.fromkeys(
+            ("log_info", "log_warning", "log_error"), True
+        )
+    )
+    _format: str = FORMATS[0]
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def get(self) -> dict[str, str | bool | int]:
+        """Return every setting by the extension's names, and in its order."""
+        with self._lock:
+            return {
+                "log_file": "",
+                **self._on,
+                "log_verbose_level": self.log.verbose,
+                "log_format": self._format,
+            }
+
+    def switch(self, name: str, on: bool) -> None:
+        """Set ``log_info``, ``log_warning`` or ``log_error``."""
+        with self._lock:
+            self._on[name] = on
+
+    def set_verbose_level(self, level: int) -> None:
+        """Set ``log_verbose_level``; one that is negative as Triton keeps it is 0."""
+        level %= _UNSIGNED
+        with self._lock:
+            self.log.verbose = level if level <= _INT_MAX else 0
+
+    def set_format(self, name: str) -> None:
+        """Set ``log_format``.
+
+        Raises
+        ------
+        RequestError
+            There is no such format.
+        """
+        if name not in FORMATS:
+            raise RequestError(
+                f"invalid argument for --log_format, got: {name}", "UNAVAILABLE"
+            )
+        with self._lock:
+            self._format = name
+
+    def refuse_file(self) -> None:
+        """Refuse another log file, whatever its name.
+
+        Raises
+        ------
+        RequestError
+            Always.
+        """
+        raise RequestError(
+            "log file location can not be updated through network protocol",
+            "UNSUPPORTED",
+        )

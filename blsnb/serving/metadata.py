@@ -1,0 +1,140 @@
+"""Metadata: what both end points tell of the server and of its models."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from blsnb.engine.catalog import Catalog
+from blsnb.engine.served import Served
+from blsnb.engine.validation import RequestError
+from blsnb.model.config import TensorSpec
+
+SERVER_NAME = "triton"
+EXTENSIONS = (
+    "classification",
+    "sequence",
+    "model_repository",
+    "model_repository(unload_dependents)",
+    "schedule_policy",
+    "model_configuration",
+    "system_shared_memory",
+    "cuda_shared_memory",
+    "binary_tensor_data",
+    "parameters",
+    "statistics",
+    "trace",
+    "logging",
+)
+"""What the server says that it has beside the protocol."""
+
+_LARGEST_VERSION = 2**63 - 1
+_LONGEST = 100
+"""Digits of a version that are looked at."""
+_VERSION = re.compile(r"\s*[+-]?\d+")
+_FIRST = (24, 10, 51)
+"""Release 24.10 is version 2.51.0; each month has one more."""
+_SKIPPED = (25, 7)
+"""This month's release, 2.59.1, counted none."""
+
+
+def server_version(release: tuple[int, int]) -> str:
+    """Return the version that a release of Triton says it is: ``"2.51.0"``."""
+    year, month, minor = _FIRST
+    months = (release[0] - year) * 12 + release[1] - month
+    minor += months - (release >= _SKIPPED)
+    return f"2.{minor}.{int(release == _SKIPPED)}"
+
+
+def server_metadata(release: tuple[int, int]) -> dict[str, Any]:
+    """Return name, version and extensions of the server, in the protocol's order."""
+    return {
+        "name": SERVER_NAME,
+        "version": server_version(release),
+        "extensions": list(EXTENSIONS),
+    }
+
+
+def parse_version(text: str) -> int:
+    """Return the version that a request names; -1 for none, the server's choice.
+
+    Raises
+    ------
+    RequestError
+        It is none: Triton's text, whatever the end point.
+
+    References
+    ----------
+    server: src/common.cc, GetModelVersionFromString
+    """
+    if not text:
+        return -1
+    found = _VERSION.match(text)
+    # Of a text without end Python would read nothing.
+    parsed = found is not None and len(found[0]) < _LONGEST
+    number = int(found[0]) if found and parsed else 0
+    parsed = parsed and abs(number) <= _LARGEST_VERSION
+    if parsed and number >= 0:
+        return number
+    details = "" if parsed else " (details: stol)"
+    raise RequestError(
+        f"failed to get model version from specified version string '{text}'{details}, "
+        "version should be an integral value > 0"
+    )
+
+
+def server_is_ready(catalog: Catalog) -> bool:
+    """Whether no version of a model is on its way or has failed.
+
+    One that was unloaded does not count, nor one that was refused before its files
+    were looked at.
+
+    References
+    ----------
+    core: src/server.cc, InferenceServer::IsReady
+    """
+    return all(
+        state.state == "READY" or state == ("UNAVAILABLE", "unloaded")
+        for name in catalog.known_names()
+        for state in catalog.states(name).values()
+    )
+
+
+def model_is_ready(catalog: Catalog, name: str, version: int = -1) -> bool:
+    """Whether a model, or a version of it, can serve; an unknown one cannot."""
+    try:
+        served = catalog.find(name, version)
+    except RequestError:
+        return False
+    return not served.says_ready or not served.unready()
+
+
+def model_metadata(catalog: Catalog, name: str, version: int = -1) -> dict[str, Any]:
+    """Return a model's name, versions, platform, inputs and outputs.
+
+    The shapes are those of requests: with the batch axis, before any ``reshape``.
+
+    Raises
+    ------
+    RequestError
+        It does not serve; the text is Triton's.
+
+    References
+    ----------
+    core: src/tritonserver.cc, TRITONSERVER_ServerModelMetadata
+    """
+    served = catalog.find(name, version)
+    config = served.config
+    return {
+        "name": name,
+        "versions": [str(number) for number in sorted(catalog.versions(name))],
+        "platform": config.message.platform or config.backend,
+        "inputs": [_tensor(spec, served) for spec in config.inputs],
+        "outputs": [_tensor(spec, served) for spec in config.outputs],
+    }
+
+
+def _tensor(spec: TensorSpec, served: Served) -> dict[str, Any]:
+    batch = [-1] if served.config.max_batch_size > 0 else []
+    shape = [*batch, *spec.dims]
+    return {"name": spec.name, "datatype": spec.datatype, "shape": shape}

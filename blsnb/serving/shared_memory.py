@@ -1,0 +1,232 @@
+"""SharedMemory: the regions that clients registered, which both end points have."""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import os
+import threading
+from typing import Any, NamedTuple
+
+from blsnb.engine.validation import RequestError
+
+_SIZES = 2**64
+"""Where Triton's counts of bytes begin again."""
+CUDA_HANDLE_SIZE = 64
+"""Bytes of a ``cudaIpcMemHandle_t``."""
+
+
+class Region(NamedTuple):
+    """A registered region: a part of a system shared memory object."""
+
+    name: str
+    key: str
+    offset: int
+    byte_size: int
+    memory: mmap.mmap
+
+    def row(self) -> dict[str, Any]:
+        """Return what the status tells of it."""
+        return {
+            "name": self.name,
+            "key": self.key,
+            "offset": self.offset,
+            "byte_size": self.byte_size,
+        }
+
+
+class Window(NamedTuple):
+    """A part of a region, which a request names for an input or an output.
+
+    It stays usable when the region is unregistered meanwhile.
+    """
+
+    region: Region
+    offset: int
+    byte_size: int
+
+    def read(self) -> bytes:
+        """Return a copy of what is there now: the client may write at any time."""
+        return self.region.memory[self.offset : self.offset + self.byte_size]
+
+    def write(self, name: str, data: bytes | memoryview) -> None:
+        """Put an output there.
+
+        Raises
+        ------
+        RequestError
+            It is larger than the window.
+        """
+        size = len(data)
+        if size > self.byte_size:
+            raise RequestError(
+                "shared memory size specified with the request for output "
+                f"'{name}' ({self.byte_size} bytes) should be at least {size} bytes "
+                "to hold the results",
+                "INTERNAL",
+            )
+        self.region.memory[self.offset : self.offset + size] = bytes(data)
+
+
+class SharedMemory:
+    """Registers, tells of, reads and writes regions; used from any thread.
+
+    Regions of CUDA memory are refused with the texts of a server without a GPU.
+
+    References
+    ----------
+    server: src/shared_memory_manager.cc
+    """
+
+    def __init__(self) -> None:
+        self._regions: dict[str, Region] = {}
+        self._lock = threading.Lock()
+
+    def register(self, name: str, key: str, offset: int, byte_size: int) -> None:
+        """Register a part of a system shared memory object under a name.
+
+        Raises
+        ------
+        RequestError
+            The name is taken, or there is no such part; the text is Triton's.
+        """
+        with self._lock:
+            self._check_free(name)
+            if any(region.key == key for region in self._regions.values()):
+                # Triton looks at the object through a descriptor that it closed
+                # after the first registration, so that a second one always fails.
+                raise _invalid_object(key)
+            memory = _map(name, key, offset, byte_size)
+            self._regions[name] = Region(name, key, offset, byte_size, memory)
+
+    def register_cuda(self, name: str) -> None:
+        """Refuse a CUDA region as a server without a GPU does.
+
+        Raises
+        ------
+        RequestError
+            Always.
+        """
+        with self._lock:
+            self._check_free(name)
+        raise RequestError("failed to register shared memory region: invalid args")
+
+    def _check_free(self, name: str) -> None:
+        if name in self._regions:
+            raise RequestError(
+                f"shared memory region '{name}' already in manager", "ALREADY_EXISTS"
+            )
+
+    def status(self, name: str = "") -> list[dict[str, Any]]:
+        """Return rows of name, key, offset and byte size: of one region, or of all.
+
+        Raises
+        ------
+        RequestError
+            There is no such region.
+        """
+        with self._lock:
+            if not name:
+                # Triton's regions are in an ordered map.
+                return [self._regions[each].row() for each in sorted(self._regions)]
+            if name in self._regions:
+                return [self._regions[name].row()]
+        raise RequestError(
+            f"Unable to find system shared memory region: '{name}'", "NOT_FOUND"
+        )
+
+    def cuda_status(self, name: str = "") -> list[dict[str, Any]]:
+        """Return rows of CUDA regions, of which there are none.
+
+        Raises
+        ------
+        RequestError
+            One is asked for.
+        """
+        if not name:
+            return []
+        with self._lock:
+            registered = name in self._regions
+        if registered:
+            text = (
+                f"The region named '{name}' is registered as system shared memory, not "
+                "CUDA shared memory"
+            )
+        else:
+            text = f"Unable to find cuda shared memory region: '{name}'"
+        raise RequestError(text, "NOT_FOUND")
+
+    def unregister(self, name: str = "") -> None:
+        """Forget a region, or all of them; one that is unknown is no error.
+
+        Its memory is given back once no request uses it any more.
+        """
+        with self._lock:
+            if name:
+                self._regions.pop(name, None)
+            else:
+                self._regions.clear()
+
+    def window(self, name: str, offset: int, byte_size: int) -> Window:
+        """Return the part of a region that a request names.
+
+        Raises
+        ------
+        RequestError
+            There is no such region, or the part is not within it.
+        """
+        with self._lock:
+            region = self._regions.get(name)
+        if region is None:
+            raise RequestError(
+                f"Unable to find shared memory region: '{name}'", "NOT_FOUND"
+            )
+        if offset >= region.byte_size:
+            raise RequestError(f"Invalid offset for shared memory region: '{name}'")
+        if offset + byte_size > region.byte_size:
+            raise RequestError(
+                f"Invalid offset + byte size for shared memory region: '{name}'"
+            )
+        return Window(region, offset, byte_size)
+
+    def close(self) -> None:
+        """Forget every region."""
+        self.unregister()
+
+
+def _map(name: str, key: str, offset: int, byte_size: int) -> mmap.mmap:
+    """Map a part of a shared memory object into this process."""
+    descriptor = _open(key)
+    try:
+        if (offset + byte_size) % _SIZES > os.fstat(descriptor).st_size:
+            raise RequestError(
+                f"failed to register shared memory region '{name}': invalid args"
+            )
+        if not byte_size:
+            raise OSError(errno.EINVAL, "nothing to map")
+        return mmap.mmap(descriptor, byte_size, offset=offset)
+    except (OSError, OverflowError, ValueError) as error:
+        number = getattr(error, "errno", None) or errno.EINVAL
+        # The missing blank is Triton's.
+        raise RequestError(
+            f"failed to register shared memory region '{name}': unable to process "
+            f"address space{os.strerror(number)}"
+        ) from None
+    finally:
+        os.close(descriptor)
+
+
+def _open(key: str) -> int:
+    # What multiprocessing stands on; its own class would unlink the object.
+    import _posixshmem  # type: ignore[import-not-found]
+
+    try:
+        return int(_posixshmem.shm_open(key, os.O_RDWR, 0o600))
+    except (OSError, ValueError):
+        raise RequestError(
+            f"Unable to open shared memory region: '{key}'", "INTERNAL"
+        ) from None
+
+
+def _invalid_object(key: str) -> RequestError:
+    return RequestError(f"Invalid shared memory region: '{key}'", "INTERNAL")
