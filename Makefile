@@ -12,7 +12,7 @@ NOTEBOOK := notebooks/01_first_pipeline.ipynb
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
 .DEFAULT_GOAL := help
-.PHONY: help lab demo test test-all bench js triton check check-style check-types \
+.PHONY: help lab demo test test-all bench docs js triton check check-style check-types \
 	check-rooms check-spelling check-notebooks check-view check-wheel
 
 help: ## say what there is
@@ -33,11 +33,14 @@ test-all: $(VENV)/.test triton ## run the tests, with the long hunts
 bench: $(VENV)/.test triton ## measure, side by side with a real server; ONLY=name for a part
 	@$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY))
 
+docs: $(VENV)/.test ## build the documentation into build/docs, tutorials executed
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs build/docs
+
 js: js/node_modules/.package-lock.json ## rebuild the view's JavaScript
 	@$(NPM) run build
 
 triton: $(VENV)/.test
-	@$(BIN)/python -m tests.conformance.install_triton
+	@$(BIN)/python -m blsnb.parity.install
 
 check: check-style check-types check-rooms check-spelling check-notebooks check-view check-wheel ## look at the code without running it
 

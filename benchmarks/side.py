@@ -8,8 +8,8 @@ import numpy as np
 
 import blsnb
 from benchmarks.repository import Repository
+from blsnb.parity.environment import TritonEnv
 from tests.conformance.targets import Request, Value
-from tests.conformance.triton_env import TritonEnv
 from tests.conformance.triton_target import MORTAL, TritonTarget
 
 PATIENCE_S = 300.0

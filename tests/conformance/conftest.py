@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+from blsnb.parity.environment import TritonEnv, installed
+
 from .blsnb_target import AT_THE_END_POINT, BlsnbTarget
 from .covering import LEDGER, Deviation, Ledger, named, rows_of, summary
 from .reference import Case, Golden, Reference, plain, recording, required
 from .scripted import Scene
 from .targets import Target
-from .triton_env import TritonEnv, installed
 from .triton_target import MORTAL, TritonTarget
 
 HERE = Path(__file__).parent

@@ -17,11 +17,11 @@ import grpc
 from tritonclient.grpc import service_pb2 as pb
 
 from blsnb import InferenceError, ModelLoadError, Server
+from blsnb.parity.environment import installed
+from blsnb.parity.server_process import ServerDiedError, TritonServer
 
 from .blsnb_target import GRPC_CODES
 from .targets import Failure, Target
-from .triton_env import installed
-from .triton_server import ServerDiedError, TritonServer
 
 CALL_S = 20.0
 _CELLS = ("name", "version", "state", "reason")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from blsnb.parity.environment import installed
+
 from .reference import recording, required
-from .triton_env import installed
 
 
 def pytest_report_header() -> str:

@@ -15,7 +15,7 @@ def main() -> int:
     variables = {"BLSNB_REQUIRE_TRITON": "1", "BLSNB_RECORD_GOLDEN": "1"}
     env = {**os.environ, **variables}
     for command in (
-        [sys.executable, "-m", "tests.conformance.install_triton"],
+        [sys.executable, "-m", "blsnb.parity.install"],
         [sys.executable, "-m", "pytest", "-q", "-k", "triton", str(HERE)],
     ):
         if code := subprocess.run(command, env=env).returncode:

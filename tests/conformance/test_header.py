@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from blsnb.parity.environment import HIDE, installed
+
 from .reference import RECORD, REQUIRE
-from .triton_env import HIDE, installed
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 import blsnb
-
-from .triton_env import HIDE
+from blsnb.parity.environment import HIDE
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

@@ -12,6 +12,8 @@ import pytest
 from tritonclient.grpc import service_pb2 as pb
 
 from blsnb import Server, load_trace
+from blsnb.parity.environment import installed
+from blsnb.parity.server_process import TritonServer
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Span, Trace
@@ -19,8 +21,6 @@ from blsnb.trace.spans import Span, Trace
 from .asking import script
 from .covering import rows
 from .targets import REPOSITORIES, Target
-from .triton_env import installed
-from .triton_server import TritonServer
 from .triton_target import message
 
 TRACED = r"""

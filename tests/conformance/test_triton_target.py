@@ -7,7 +7,8 @@ import signal
 
 import pytest
 
-from .triton_server import SHARED_MEMORY
+from blsnb.parity.server_process import SHARED_MEMORY
+
 from .triton_target import TritonTarget
 
 

@@ -18,9 +18,10 @@ from typing import Any, TypeVar
 import grpc
 from tritonclient.grpc import service_pb2 as pb
 
+from blsnb.parity.environment import TritonEnv
+from blsnb.parity.server_process import ServerDiedError, TritonServer
+
 from .targets import REPOSITORIES, Answer, Failure, Request, Value
-from .triton_env import TritonEnv
-from .triton_server import ServerDiedError, TritonServer
 
 T = TypeVar("T")
 CALL_S = 30.0

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from cells import CONFIG, cell
 from conformance.reference import required
-from conformance.triton_env import installed
-from conformance.triton_server import TritonServer
 from tritonclient.grpc import service_pb2 as wire
 
 from blsnb.errors import InferenceError, ModelLoadError
+from blsnb.parity.environment import installed
+from blsnb.parity.server_process import TritonServer
 
 LEAF = """
 import numpy as np

@@ -1,7 +1,7 @@
-"""Put a real Triton server beside this checkout, in an environment of its own.
+"""Install a real Triton server, in an environment of its own.
 
-``python -m tests.conformance.install_triton`` builds ``.triton/`` once, needs
-a package index for that, and says at once that all is there when called again.
+``python -m blsnb.parity.install`` does it once, needs a package index for that, and
+says at once that all is there when called again.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from .triton_env import HOME, TritonEnv, installed
+from blsnb.parity.environment import HOME, STAMP, TritonEnv, home, installed
 
 PACKAGE = "nvidia-pytriton==0.7.0"
 # The 24.10 model process dies when NumPy 2 is imported.
 NUMPY = "numpy<2"
 GLIBC = (2, 35)
 PYTHONS = ((3, 11), (3, 12))
+MARK = "made-by-blsnb.txt"
 
 DESCRIBE = """
 import ensurepip, json, pathlib, platform, sys, sysconfig, venv
@@ -42,18 +44,37 @@ class CannotInstallError(Exception):
 
 
 def install() -> TritonEnv:
-    """Return the server of this checkout, built first if it is not there."""
+    """Return the server in an environment of its own, made first if it is not there."""
     env = installed()
     if env is not None and env.package == PACKAGE:
         return env
     check_machine()
     python, library = find_python()
-    shutil.rmtree(HOME, ignore_errors=True)
-    HOME.mkdir()
+    make_room(home())
     own_python = make_venv(python)
     env = lay_out(own_python, library)
     env.save()
     return env
+
+
+def make_room(folder: Path) -> None:
+    """Make a folder anew, if it is one that an installation has begun.
+
+    Raises
+    ------
+    CannotInstallError
+        Somebody else's files are in it.
+    """
+    there = {each.name for each in folder.iterdir()} if folder.exists() else set()
+    if there and not there & {MARK, STAMP}:
+        raise CannotInstallError(
+            f"{folder} holds other files; name an empty folder by {HOME}"
+        )
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / MARK).write_text(
+        "Made by blsnb, which replaces this folder when need be.\n"
+    )
 
 
 def check_machine() -> None:
@@ -99,7 +120,7 @@ def candidates() -> Iterator[str]:
                 yield str(path)
 
 
-def describe(python: str) -> dict:
+def describe(python: str) -> dict[str, Any]:
     """Ask an interpreter about itself; a failure is an empty answer with a reason."""
     try:
         done = subprocess.run(
@@ -110,13 +131,14 @@ def describe(python: str) -> dict:
     if done.returncode:
         lines = done.stderr.strip().splitlines() or ["it does not start"]
         return {"failure": lines[-1]}
-    return json.loads(done.stdout)
+    facts: dict[str, Any] = json.loads(done.stdout)
+    return facts
 
 
-def why_not(facts: dict) -> str:
+def why_not(facts: dict[str, Any]) -> str:
     """Return why an interpreter does not fit, or an empty text if it does."""
     if "failure" in facts:
-        return facts["failure"]
+        return str(facts["failure"])
     if facts["implementation"] != "CPython":
         return f"is {facts['implementation']}"
     if tuple(facts["version"]) not in PYTHONS:
@@ -126,8 +148,8 @@ def why_not(facts: dict) -> str:
 
 def make_venv(python: str) -> Path:
     """Make the environment of the model processes, with the server's package."""
-    run([python, "-m", "venv", str(HOME / "venv")])
-    own = HOME / "venv" / "bin" / "python"
+    run([python, "-m", "venv", str(home() / "venv")])
+    own = home() / "venv" / "bin" / "python"
     pip = [str(own), "-m", "pip", "install", "--quiet"]
     run([*pip, NUMPY])
     # Its dependencies serve pytriton's own Python layer, which nobody calls here.
@@ -140,7 +162,7 @@ def lay_out(python: Path, library: str) -> TritonEnv:
     ask = "import sysconfig, sys; print(sysconfig.get_path('purelib'))"
     done = subprocess.run([python, "-c", ask], capture_output=True, check=True)
     package = Path(done.stdout.decode().strip(), "pytriton", "tritonserver")
-    backend = HOME / "backends" / "python"
+    backend = home() / "backends" / "python"
     shutil.copytree(package / "backends" / "python", backend)
     # The library looks for its own libraries relative to where it lies.
     (backend / "libtriton_python.so").unlink()

@@ -1,4 +1,4 @@
-"""Where the real Triton server of this checkout lies, and how to call it."""
+"""TritonEnv: a real Triton server that was installed, and how to call it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-HOME = Path(__file__).parents[2] / ".triton"
-STAMP = HOME / "environment.json"
+HOME = "BLSNB_TRITON"
+"""Names the folder in which a server of its own lies, or will lie."""
 HIDE = "BLSNB_HIDE_TRITON"
-"""Set in runs that must do with the recorded answers."""
+"""Set in runs that must do without it."""
+STAMP = "environment.json"
+_CHECKOUT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +51,26 @@ class TritonEnv:
 
     def save(self) -> None:
         """Remember this installation as complete."""
-        STAMP.write_text(json.dumps(asdict(self), indent=1))
+        (home() / STAMP).write_text(json.dumps(asdict(self), indent=1))
+
+
+def home() -> Path:
+    """Return the folder of a server with an environment of its own.
+
+    ``$BLSNB_TRITON``; else ``.triton`` of a checkout; else one in the user's cache.
+    """
+    if given := os.environ.get(HOME):
+        return Path(given).expanduser()
+    if (_CHECKOUT / "pyproject.toml").is_file():
+        return _CHECKOUT / ".triton"
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache, "blsnb", "triton")
 
 
 def installed() -> TritonEnv | None:
-    """Return the installation of this checkout, or None when there is none."""
-    if HIDE in os.environ or not STAMP.exists():
+    """Return the server that lies there, or None when there is none."""
+    stamp = home() / STAMP
+    if HIDE in os.environ or not stamp.exists():
         return None
-    env = TritonEnv(**json.loads(STAMP.read_text()))
+    env = TritonEnv(**json.loads(stamp.read_text()))
     return env if env.usable else None

@@ -16,7 +16,7 @@ import grpc
 from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc import service_pb2_grpc
 
-from .triton_env import TritonEnv
+from blsnb.parity.environment import TritonEnv
 
 READY_S = 60.0
 STOP_S = 10.0
@@ -106,7 +106,7 @@ class TritonServer:
 
     def version(self) -> str:
         """Return the server's own version, such as ``2.51.0``."""
-        return self.stub.ServerMetadata(pb.ServerMetadataRequest()).version
+        return str(self.stub.ServerMetadata(pb.ServerMetadataRequest()).version)
 
     def close(self) -> None:
         """Ask the process to end, then kill it and every model process it left."""

@@ -4,7 +4,7 @@ import platform
 
 import pytest
 
-from . import install_triton, triton_env
+from blsnb.parity import environment, install
 
 FITTING = {
     "executable": "/usr/bin/python3.11",
@@ -27,12 +27,12 @@ FITTING = {
 )
 def test_an_interpreter_fits_or_a_reason_is_given(facts, reason):
     """CPython 3.11 and 3.12 with a shared library and venv can be embedded."""
-    assert reason == install_triton.why_not(FITTING | facts)
+    assert reason == install.why_not(FITTING | facts)
 
 
 def test_an_interpreter_that_does_not_start_is_a_reason(tmp_path):
     """A candidate that cannot be run is refused by name, not a crash."""
-    assert "failure" in install_triton.describe(str(tmp_path / "python3.11"))
+    assert "failure" in install.describe(str(tmp_path / "python3.11"))
 
 
 def test_other_systems_are_refused_by_name(monkeypatch):
@@ -40,8 +40,8 @@ def test_other_systems_are_refused_by_name(monkeypatch):
     monkeypatch.setattr(platform, "system", lambda: "Darwin")
     monkeypatch.setattr(platform, "machine", lambda: "arm64")
 
-    with pytest.raises(install_triton.CannotInstallError) as refused:
-        install_triton.check_machine()
+    with pytest.raises(install.CannotInstallError) as refused:
+        install.check_machine()
 
     assert str(refused.value) == "it needs Linux x86_64, this is Darwin arm64"
 
@@ -52,21 +52,19 @@ def test_an_old_library_is_refused_by_its_version(monkeypatch):
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
     monkeypatch.setattr(platform, "libc_ver", lambda: ("glibc", "2.31"))
 
-    with pytest.raises(install_triton.CannotInstallError) as refused:
-        install_triton.check_machine()
+    with pytest.raises(install.CannotInstallError) as refused:
+        install.check_machine()
 
     assert str(refused.value) == "it needs glibc 2.35 or later, this is glibc 2.31"
 
 
 def test_no_fitting_interpreter_lists_those_tried(monkeypatch):
     """The text says what to install, and why each interpreter was refused."""
-    monkeypatch.setattr(install_triton, "candidates", lambda: iter(["/opt/python3"]))
-    monkeypatch.setattr(
-        install_triton, "describe", lambda _: FITTING | {"version": [3, 13]}
-    )
+    monkeypatch.setattr(install, "candidates", lambda: iter(["/opt/python3"]))
+    monkeypatch.setattr(install, "describe", lambda _: FITTING | {"version": [3, 13]})
 
-    with pytest.raises(install_triton.CannotInstallError) as refused:
-        install_triton.find_python()
+    with pytest.raises(install.CannotInstallError) as refused:
+        install.find_python()
 
     assert "python3.11-venv and libpython3.11" in str(refused.value)
     assert str(refused.value).endswith("  /opt/python3: is Python 3.13")
@@ -79,28 +77,53 @@ def test_impossible_is_a_failure_only_where_a_server_is_demanded(
     """The script's exit status obeys BLSNB_REQUIRE_TRITON; its text is the reason."""
 
     def refuse():
-        raise install_triton.CannotInstallError("it needs a mountain")
+        raise install.CannotInstallError("it needs a mountain")
 
-    monkeypatch.setattr(install_triton, "install", refuse)
+    monkeypatch.setattr(install, "install", refuse)
     monkeypatch.setenv("BLSNB_REQUIRE_TRITON", required)
 
-    assert status == install_triton.main()
+    assert status == install.main()
     assert "it needs a mountain" in capsys.readouterr().err
 
 
 def test_an_installation_that_lost_a_part_is_none(tmp_path, monkeypatch):
     """What is recorded counts only while every part of it exists."""
     parts = {name: str(tmp_path / name) for name in ("server", "backends", "python")}
-    env = triton_env.TritonEnv(
+    env = environment.TritonEnv(
         **parts, python_library=str(tmp_path / "libpython3.11.so.1.0"), package="p"
     )
-    monkeypatch.setattr(triton_env, "STAMP", tmp_path / "environment.json")
-    assert triton_env.installed() is None
+    monkeypatch.setenv(environment.HOME, str(tmp_path))
+    assert environment.installed() is None
 
     env.save()
-    assert triton_env.installed() is None
+    assert environment.installed() is None
 
     for part in (*parts.values(), env.python_library):
         (tmp_path / part).touch()
-    assert env == triton_env.installed()
+    assert env == environment.installed()
     assert env.python_version == "3.11"
+
+
+def test_only_its_own_folder_is_made_anew(tmp_path):
+    """A folder with other files is refused, and left as it is."""
+    folder = tmp_path / "home" / "triton"
+    install.make_room(folder)
+    (folder / "half").touch()
+    install.make_room(folder)
+    assert [install.MARK] == [each.name for each in folder.iterdir()]
+
+    with pytest.raises(install.CannotInstallError, match="holds other files"):
+        install.make_room(tmp_path)
+    assert folder.is_dir()
+
+
+def test_without_a_name_a_checkout_keeps_its_own_server(tmp_path, monkeypatch):
+    """A user's lies in the cache, or where BLSNB_TRITON says."""
+    monkeypatch.delenv(environment.HOME, raising=False)
+    assert ".triton" == environment.home().name
+
+    monkeypatch.setattr(environment, "_CHECKOUT", tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/cache")
+    assert "/cache/blsnb/triton" == str(environment.home())
+    monkeypatch.setenv(environment.HOME, "/elsewhere")
+    assert "/elsewhere" == str(environment.home())
