@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from blsnb.backends.standin import StandIn
 from blsnb.engine.standins import choose_standin
 from blsnb.errors import ModelLoadError
 from blsnb.models import Models
@@ -70,6 +72,38 @@ class StandingIn(Models):
         with self._standins.changing(name, chosen):
             self._engine.control.bring_up(name, always=True)
         return self.model(name)
+
+    @contextlib.contextmanager
+    def standing_in(self, name: str, **how: Any) -> Iterator[ModelStatus]:
+        """Let a stand-in answer while a block runs; takes what `standin` takes.
+
+        After it the model of the folder serves as before, or what stood in for it;
+        nothing does, if nothing did.
+
+        Raises
+        ------
+        ModelLoadError
+            The stand-in cannot answer; or the model does not load afterwards.
+        ValueError
+            Not one way to answer was given, but none or several.
+        """
+        before = self._standins.get(name)
+        served = self._engine.catalog.config(name) is not None
+        status = self.standin(name, **how)
+        try:
+            yield status
+        finally:
+            self._put_back(name, before, served)
+
+    def _put_back(self, name: str, before: StandIn | None, served: bool) -> None:
+        # Whoever defined or unloaded the model meanwhile wants it to stay so.
+        if self._closed or self._standins.get(name) is None:
+            return
+        with self._standins.changing(name, before):
+            if served:
+                self._engine.control.bring_up(name, always=True)
+            else:
+                self._engine.control.unload(name)
 
     def _refuse_ensemble(self, name: str) -> None:
         directory = self.repository.directory(name)

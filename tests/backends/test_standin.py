@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import signal
 
 import numpy as np
 import pytest
-from cells import CONFIG, DOUBLE, cell
+from cells import CONFIG, DOUBLE, TRIPLE, cell
 
 from blsnb.errors import InferenceError, ModelLoadError, RepositoryError
 from blsnb.magics import card
@@ -380,3 +381,52 @@ ensemble_scheduling { step { model_name: "leaf" model_version: -1
     assert [[0, 0]] == run["B"].tolist()
     with pytest.raises(ModelLoadError, match="an ensemble has no backend"):
         stood.standin("whole", zeros=True)
+
+
+def y_of(server) -> list[float]:
+    """Return what the leaf answers."""
+    return server.infer("leaf", {"X": np.array([1, 2], np.float32)})["Y"].tolist()
+
+
+def test_a_stand_in_of_a_block_is_gone_after_it(server):
+    """Whatever the block raised, the model answers again, with its own state."""
+    server.define("leaf", DOUBLE, config=CONFIG)
+    five_times = server.standing_in("leaf", call=lambda inputs: {"Y": inputs["X"] * 5})
+    with contextlib.suppress(RuntimeError), five_times as status:
+        answered = y_of(server)
+        raise RuntimeError
+
+    assert "call <lambda>" == status.standin
+    assert ([5, 10], [2, 4]) == (answered, y_of(server))
+    assert "" == server.model("leaf").standin
+
+
+def test_stand_ins_of_blocks_nest(server):
+    """The end of the inner block brings the outer one's back."""
+    server.define("leaf", DOUBLE, config=CONFIG)
+    with server.standing_in("leaf", zeros=True):
+        with server.standing_in("leaf", call=lambda inputs: {"Y": inputs["X"] * 5}):
+            inner = y_of(server)
+        outer = y_of(server)
+
+    assert ([5, 10], [0, 0], [2, 4]) == (inner, outer, y_of(server))
+
+
+def test_a_model_that_did_not_serve_does_not_serve_after_the_block(server):
+    """As before, in the index too."""
+    put(server)
+    with server.standing_in("leaf", zeros=True):
+        assert "READY" == server.model("leaf").state
+
+    assert "UNAVAILABLE" == server.model("leaf").state
+
+
+def test_a_model_that_was_defined_in_the_block_stays(server):
+    """Nothing stands in for it any more; and nothing is put back on a closed server."""
+    server.define("leaf", DOUBLE, config=CONFIG)
+    with server.standing_in("leaf", zeros=True):
+        server.define("leaf", TRIPLE, config=CONFIG)
+    assert [3, 6] == y_of(server)
+
+    with server.standing_in("leaf", zeros=True):
+        server.close()
