@@ -13,6 +13,7 @@ from typing import Any
 
 from blsnb.engine.engine import Answer, Engine
 from blsnb.engine.failure import notes_of
+from blsnb.engine.reader import Reader
 from blsnb.engine.root import RootRequest
 from blsnb.engine.validation import RequestError
 from blsnb.engine.workers import Workers
@@ -196,6 +197,31 @@ class Inference:
                 error.run = self._failed_run(request, record, error.message)
             raise
         return self._finished(request, answer)
+
+    def answer(self, message: RequestMessage, begun: _Begun | None = None) -> Answer:
+        """Run a request whose inputs are frozen; a refusal is an answer, too.
+
+        Parameters
+        ----------
+        begun
+            Told of the request's life, so that another thread can cancel it.
+        """
+        return self._engine.infer(message, begun=begun)
+
+    def read(self, message: RequestMessage, begun: _Begun | None = None) -> Reader:
+        """Start such a request, which may have any number of responses.
+
+        Raises
+        ------
+        InferenceError
+            The request was refused.
+        """
+        try:
+            return self._engine.read(message, begun=begun)
+        except RequestError as error:
+            raise InferenceError(
+                error.message, error.code, advice=error.advice
+            ) from None
 
     def _message(self, request: OutsideRequest) -> RequestMessage:
         __tracebackhide__ = True

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
 from blsnb.engine.changed_files import ChangedFiles
 from blsnb.engine.control_mode import ControlMode, parse_control_mode
-from blsnb.engine.engine import Engine
+from blsnb.engine.engine import Answer, Engine
 from blsnb.engine.model_log import ModelLog
 from blsnb.engine.rate_limits import Counts, parse_rate_limit
+from blsnb.engine.reader import Reader
+from blsnb.engine.root import RootRequest
 from blsnb.engine.settings import Settings
 from blsnb.engine.startup import load_startup_models
 from blsnb.exchange import Exchange
@@ -124,6 +126,7 @@ class Server(Exchange, Measuring, StandingIn):
         )
         self._inference = Inference(self._engine)
         self._closed = False
+        self._closers: list[Callable[[], None]] = []
         self.exit_timeout_s = exit_timeout_s
         self._changes = threading.RLock()
         control = self._engine.control
@@ -236,6 +239,45 @@ class Server(Exchange, Measuring, StandingIn):
         self._check_open()
         return self._inference.ask_again(request, client_timeout_s)
 
+    def answer(
+        self,
+        message: RequestMessage,
+        begun: Callable[[RootRequest], None] | None = None,
+    ) -> Answer:
+        """Run a request whose bytes are in Triton's form, on this thread.
+
+        A refusal is an answer, too. What network clients send takes this way.
+
+        Parameters
+        ----------
+        begun
+            Told of the request's life, so that another thread can cancel it.
+
+        Raises
+        ------
+        WouldHang
+            Triton would never answer.
+        """
+        self._check_open()
+        return self._inference.answer(message, begun)
+
+    def read(
+        self,
+        message: RequestMessage,
+        begun: Callable[[RootRequest], None] | None = None,
+    ) -> Reader:
+        """Start such a request on any model; what it answers is read one by one.
+
+        One of a model that is not decoupled runs on this thread.
+
+        Raises
+        ------
+        InferenceError
+            The request was refused.
+        """
+        self._check_open()
+        return self._inference.read(message, begun)
+
     async def async_infer(
         self, model_name: str, inputs: Mapping[str, Any], **options: Any
     ) -> Run:
@@ -283,6 +325,11 @@ class Server(Exchange, Measuring, StandingIn):
         request = OutsideRequest(model_name, inputs, **options)
         return self._inference.async_stream(request)
 
+    def at_close(self, close: Callable[[], None]) -> None:
+        """Call a function when the server is closed, before anything of it ends."""
+        self._check_open()
+        self._closers.append(close)
+
     @property
     def closed(self) -> bool:
         """Whether the server was closed."""
@@ -296,6 +343,8 @@ class Server(Exchange, Measuring, StandingIn):
         if self._closed:
             return
         self._closed = True
+        while self._closers:
+            self._closers.pop()()
         self._close_monitor()
         self._changed_files.close(self.exit_timeout_s)
         self._engine.close(self.exit_timeout_s)

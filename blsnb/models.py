@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from blsnb.engine.catalog import Catalog
 from blsnb.engine.changed_files import ChangedFiles
 from blsnb.engine.control import ConfigOverride
 from blsnb.engine.engine import Engine
@@ -34,6 +35,11 @@ class Models:
     _changed_files: ChangedFiles
     _changes: threading.RLock
     _closed: bool
+
+    @property
+    def catalog(self) -> Catalog:
+        """Which model versions serve, for what stands in front of the server."""
+        return self._engine.catalog
 
     @property
     def _standins(self) -> StandIns:

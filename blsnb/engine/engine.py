@@ -40,6 +40,7 @@ _MOST_STREAMS = 1024
 _LOADING_S = 1.0
 """How long a server that is closed waits for a load that was told to end."""
 T = TypeVar("T")
+Begun = Callable[[RootRequest], None]
 LogWriter = Callable[[str, str, str, str, int], None]
 
 
@@ -188,7 +189,7 @@ class Engine:
         self,
         message: RequestMessage,
         deadline_ns: int = 0,
-        begun: Callable[[RootRequest], None] | None = None,
+        begun: Begun | None = None,
         record: RunRecord | None = None,
     ) -> Answer:
         """Run a request from outside: on this thread, if it has no deadline.
@@ -210,9 +211,7 @@ class Engine:
             Ctrl-C ended the request.
         """
         __tracebackhide__ = True
-        root = self.open(deadline_ns, record)
-        if begun is not None:
-            begun(root)
+        root = self.open(deadline_ns, record, begun)
         answer = None
         try:
             answer = self.interruptibly(root, lambda: self._answer(message, root))
@@ -228,8 +227,9 @@ class Engine:
         message: RequestMessage,
         deadline_ns: int = 0,
         record: RunRecord | None = None,
+        begun: Begun | None = None,
     ) -> Reader:
-        """Start a request that may have any number of responses.
+        """Start a request that may have any number of responses; as `infer` else.
 
         Raises
         ------
@@ -237,7 +237,7 @@ class Engine:
             The request was refused; ``run_record`` is the record of the run.
         """
         __tracebackhide__ = True
-        root = self.open(deadline_ns, record)
+        root = self.open(deadline_ns, record, begun)
         caller = Caller(root, None, None, 0, outside=True)
         try:
             responses = self.interruptibly(
@@ -252,9 +252,9 @@ class Engine:
         return Reader(self, root, responses)
 
     def open(
-        self, deadline_ns: int = 0, record: RunRecord | None = None
+        self, deadline_ns: int, record: RunRecord | None, begun: Begun | None = None
     ) -> RootRequest:
-        """Begin a request from outside."""
+        """Begin a request from outside; as `infer`."""
         self._check_open()
         record = record or self.recorder.begin()
         root = RootRequest(record, self._hang_notice_s, deadline_ns)
@@ -263,6 +263,8 @@ class Engine:
             # Since the look above: who closes may not have seen this request.
             self._end(root)
             self._check_open()
+        if begun is not None:
+            begun(root)
         return root
 
     def interruptibly(

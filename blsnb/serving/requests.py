@@ -1,0 +1,135 @@
+"""Requests: what network clients ask, run on a server as any request from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from blsnb.engine.engine import Begun
+from blsnb.engine.served import Served
+from blsnb.engine.validation import RequestError
+from blsnb.errors import InferenceError, WouldHang
+from blsnb.inference_server import Server
+from blsnb.pb_utils.message import RequestMessage
+from blsnb.serving.responses import Responses
+from blsnb.serving.wire import WireInput, WireRequest, WireResponse
+from blsnb.tensors.dtypes import BY_DATATYPE, DType
+from blsnb.tensors.ref import TensorRef
+
+_START, _END = 1, 2
+_NO_DATATYPE = DType("TYPE_INVALID", "<invalid>", 0, None, 0)
+
+
+class Requests:
+    """Runs the requests of network clients; both end points share it.
+
+    Each is a run of the server as any other, recorded under its id. Nothing is shown:
+    its answer belongs to a client.
+
+    Parameters
+    ----------
+    server
+        Where the models are.
+    """
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def served(self, model_name: str, version: int) -> Served:
+        """Return what would answer a request.
+
+        Its ``decoupled`` says whether `stream` must be used.
+
+        Parameters
+        ----------
+        version
+            -1 leaves the choice to the server.
+
+        Raises
+        ------
+        RequestError
+            Nothing serves; the text is Triton's.
+        """
+        return self._server.catalog.find(model_name, version)
+
+    def infer(self, request: WireRequest, begun: Begun | None = None) -> WireResponse:
+        """Run a request on this thread, and return its only response.
+
+        Parameters
+        ----------
+        begun
+            Told of the request's life before it runs, so that another thread can say
+            ``root.cancel()``: the model may ask, and goes on, as on Triton.
+
+        Raises
+        ------
+        RequestError
+            It was refused, or failed: Triton's code and text.
+        WouldHang
+            Triton would never answer.
+        ServerClosedError
+            There is no server any more.
+        """
+        responses = self._responses(request)
+        answer = self._server.answer(message_of(request), begun).response
+        response = responses.of(answer)
+        if response.error is not None:
+            raise RequestError(response.error, response.code)
+        return response
+
+    def stream(
+        self, request: WireRequest, begun: Begun | None = None
+    ) -> Iterator[WireResponse]:
+        """Run a request on any model, and yield its responses as they come.
+
+        An error is a response, too; more may follow. Closing the iterator cancels
+        the request. A model that is not decoupled runs on this thread.
+
+        Raises
+        ------
+        RequestError
+            It was refused.
+        WouldHang
+            Triton would never answer.
+        ServerClosedError
+            There is no server any more.
+        """
+        responses = self._responses(request)
+        try:
+            reader = self._server.read(message_of(request), begun)
+            try:
+                while (answer := reader.read()) is not None:
+                    yield responses.of(answer)
+            finally:
+                # Does nothing where the last one was read.
+                reader.cancel()
+        except WouldHang:
+            raise
+        except InferenceError as error:
+            raise RequestError(error.message, error.code) from error
+
+    def _responses(self, request: WireRequest) -> Responses:
+        served = self.served(request.model_name, request.model_version)
+        return Responses(self._server.repository, served, request)
+
+
+def message_of(request: WireRequest) -> RequestMessage:
+    """Return a request as models see it; its bytes are checked against its shapes."""
+    message = RequestMessage(
+        request.model_name,
+        tuple(map(_ref, request.inputs)),
+        tuple(dict.fromkeys(output.name for output in request.outputs)),
+        request.model_version,
+        request.id,
+        request.correlation_id,
+        _START * request.sequence_start | _END * request.sequence_end,
+        request.timeout_us,
+        request.priority,
+        dict(request.parameters),
+    )
+    message.raw = True
+    return message
+
+
+def _ref(tensor: WireInput) -> TensorRef:
+    dtype = BY_DATATYPE.get(tensor.datatype, _NO_DATATYPE)
+    return TensorRef(tensor.name, dtype, tensor.shape, tensor.data)
