@@ -12,6 +12,7 @@
     ├── BackendError          a backend cannot load a model, or answer requests
     ├── ServerClosedError     the server was closed
     ├── RepositoryError       a folder or file of a model repository cannot be used
+    ├── TritonServerError     a real Triton server cannot be started, reached or asked
     ├── TraceError            a recorded value is asked for that is not there
     └── TraceFileError        a file is neither a Triton trace nor a saved run
 """
@@ -172,6 +173,29 @@ class ServerClosedError(BlsnbError):
 
 class RepositoryError(BlsnbError):
     """A folder or a file of a model repository cannot be used."""
+
+
+class TritonServerError(BlsnbError):
+    """A real Triton server cannot be installed, started, reached or asked.
+
+    Parameters
+    ----------
+    message
+        What went wrong, with its reason.
+    log
+        The last lines that the server wrote.
+    advice
+        What to do about it.
+    """
+
+    def __init__(self, message: str, log: str = "", advice: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.log = log
+        self.advice = advice
+
+    def __str__(self) -> str:
+        return "\n\n".join(filter(None, (self.message, self.log, self.advice)))
 
 
 class TraceError(BlsnbError):

@@ -17,7 +17,22 @@ _CHECKOUT = Path(__file__).parents[2]
 
 @dataclass(frozen=True, slots=True)
 class TritonEnv:
-    """An installed server and the Python environment of its model processes."""
+    """An installed server and the Python environment of its model processes.
+
+    Parameters
+    ----------
+    server
+        The program.
+    backends
+        Folder of its backends; empty where it knows itself.
+    python
+        The interpreter whose packages the models import.
+    python_library
+        The shared library of that interpreter; empty where the server needs no help
+        to find it, and takes its models' packages from the first ``python3`` on PATH.
+    package
+        What it came with.
+    """
 
     server: str
     backends: str
@@ -38,7 +53,9 @@ class TritonEnv:
 
     def variables(self) -> dict[str, str]:
         """Return the environment variables of the server process."""
-        variables = dict(os.environ)
+        variables = {**os.environ, "PYTHONUNBUFFERED": "1"}
+        if not self.python_library:
+            return variables
         for name in ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "VIRTUAL_ENV"):
             variables.pop(name, None)
         # The model process takes its packages from the first python3 on PATH.
@@ -46,7 +63,6 @@ class TritonEnv:
             [str(Path(self.python).parent), os.environ.get("PATH", "")]
         )
         variables["LD_LIBRARY_PATH"] = str(Path(self.python_library).parent)
-        variables["PYTHONUNBUFFERED"] = "1"
         return variables
 
     def save(self) -> None:

@@ -1,4 +1,4 @@
-"""One real tritonserver process: started, waited for, and always stopped."""
+"""TritonServer: one real tritonserver process; started, waited for, always stopped."""
 
 from __future__ import annotations
 
@@ -9,21 +9,30 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import grpc
 from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc import service_pb2_grpc
 
+from blsnb.errors import TritonServerError
 from blsnb.parity.environment import TritonEnv
 
 READY_S = 60.0
 STOP_S = 10.0
 SHARED_MEMORY = Path("/dev/shm")
+ANY_SIZE = [
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_send_message_length", -1),
+]
+_LAST_WORDS = 4000
+
+Tick = Callable[[], None]
 
 
-class ServerDiedError(Exception):
+class ServerDiedError(TritonServerError):
     """The server process ended or never became ready; the text holds its log."""
 
 
@@ -40,6 +49,17 @@ class TritonServer:
         File that receives everything the server and its models print.
     arguments
         Further arguments of the command.
+    ready_s
+        Seconds that it has to become ready.
+    tick
+        Called now and then while it does.
+
+    Raises
+    ------
+    ServerDiedError
+        It ended, or was not ready in time.
+    TritonServerError
+        It cannot be executed.
     """
 
     def __init__(
@@ -48,17 +68,21 @@ class TritonServer:
         repository: Path,
         log: Path,
         arguments: Sequence[str] = (),
+        *,
+        ready_s: float = READY_S,
+        tick: Tick = lambda: None,
     ) -> None:
         self.log = log
+        remove_stale_memory()
         grpc_port, http_port, metrics_port = free_ports(3)
         self.grpc_port, self.http_port = grpc_port, http_port
         self.metrics_port = metrics_port
-        self._memory = f"blsnb_{os.getpid()}_{grpc_port}_"
+        self._memory = f"{_memory_prefix()}{os.getpid()}_{grpc_port}_"
         command = [
             *die_with_us(),
             env.server,
             f"--model-repository={repository}",
-            f"--backend-directory={env.backends}",
+            *([f"--backend-directory={env.backends}"] if env.backends else []),
             f"--backend-config=python,shm-region-prefix-name={self._memory}",
             "--model-control-mode=explicit",
             "--grpc-address=127.0.0.1",
@@ -70,25 +94,15 @@ class TritonServer:
             "--exit-timeout-secs=2",
             *arguments,
         ]
-        with log.open("wb") as output:
-            # A group of its own: the model processes are the server's children.
-            self._process = subprocess.Popen(
-                command,
-                env=env.variables(),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        self._process = _start(command, env, log)
         self._channel = grpc.insecure_channel(
-            f"127.0.0.1:{grpc_port}",
-            options=[("grpc.max_receive_message_length", -1)],
+            f"127.0.0.1:{grpc_port}", options=ANY_SIZE
         )
         self.stub = service_pb2_grpc.GRPCInferenceServiceStub(self._channel)
         try:
-            self._wait_until_ready()
+            self._wait_until_ready(ready_s, tick)
         except BaseException:
-            self.close()
+            self.kill()
             raise
 
     def __repr__(self) -> str:
@@ -108,38 +122,68 @@ class TritonServer:
         """Return the server's own version, such as ``2.51.0``."""
         return str(self.stub.ServerMetadata(pb.ServerMetadataRequest()).version)
 
+    def last_words(self) -> str:
+        """Return the end of what it has written."""
+        return self.log.read_text(errors="replace")[-_LAST_WORDS:]
+
     def close(self) -> None:
         """Ask the process to end, then kill it and every model process it left."""
+        try:
+            if self.alive:
+                self._process.terminate()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._process.wait(STOP_S)
+        finally:
+            self.kill()
+
+    def kill(self) -> None:
+        """End the process and its model processes at once."""
         self._channel.close()
-        if self.alive:
-            self._process.terminate()
-            try:
-                self._process.wait(STOP_S)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
         # Some shutdowns leave model processes; they are in the server's group.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
         # Who is killed leaves its shared memory.
         for region in SHARED_MEMORY.glob(f"{self._memory}*"):
             region.unlink(missing_ok=True)
 
-    def _wait_until_ready(self) -> None:
-        deadline = time.monotonic() + READY_S
+    def _wait_until_ready(self, ready_s: float, tick: Tick) -> None:
+        deadline = time.monotonic() + ready_s
         while time.monotonic() < deadline:
+            tick()
             if not self.alive:
-                raise ServerDiedError(self._last_words())
+                raise ServerDiedError(
+                    f"the server ended with status {self._process.returncode} before "
+                    "it was ready; its last lines:",
+                    self.last_words(),
+                )
             try:
                 grpc.channel_ready_future(self._channel).result(timeout=0.25)
                 if self.stub.ServerReady(pb.ServerReadyRequest(), timeout=5).ready:
                     return
             except (grpc.FutureTimeoutError, grpc.RpcError):
                 continue
-        raise ServerDiedError(f"not ready after {READY_S:.0f} s\n{self._last_words()}")
+        raise ServerDiedError(
+            f"the server was not ready after {ready_s:g} s; its last lines:",
+            self.last_words(),
+        )
 
-    def _last_words(self) -> str:
-        return self.log.read_text(errors="replace")[-4000:]
+
+def _start(command: list[str], env: TritonEnv, log: Path) -> subprocess.Popen[Any]:
+    with log.open("wb") as output:
+        try:
+            # A group of its own: the model processes are the server's children, and
+            # Ctrl-C is not for them.
+            return subprocess.Popen(
+                command,
+                env=env.variables(),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise TritonServerError(f"{env.server} cannot be run: {error}") from error
 
 
 def die_with_us() -> list[str]:
@@ -148,13 +192,43 @@ def die_with_us() -> list[str]:
     return [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
 
 
+def remove_stale_memory() -> None:
+    """Remove the shared memory of servers whose owner was killed."""
+    prefix = _memory_prefix()
+    for region in SHARED_MEMORY.glob(f"{prefix}*"):
+        owner = region.name.removeprefix(prefix).partition("_")[0]
+        if owner.isdecimal() and not _lives(int(owner)):
+            with contextlib.suppress(OSError):
+                region.unlink()
+
+
+def _memory_prefix() -> str:
+    """Return how names of our regions begin: containers may share the memory."""
+    try:
+        space = os.stat("/proc/self/ns/pid").st_ino
+    except OSError:
+        space = 0
+    return f"blsnb_{space}_"
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def free_ports(count: int) -> list[int]:
     """Return ports that nobody listens on now."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
+    with contextlib.ExitStack() as opened:
+        return list(_bound(opened, count))
+
+
+def _bound(opened: contextlib.ExitStack, count: int) -> Iterator[int]:
+    for _ in range(count):
+        each = opened.enter_context(socket.socket())
+        each.bind(("127.0.0.1", 0))
+        yield each.getsockname()[1]
