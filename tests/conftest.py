@@ -11,13 +11,22 @@ from pathlib import Path
 
 import pytest
 import stage
-from conformance.header import pytest_report_header  # noqa: F401 (a hook)
+from conformance.report import (  # noqa: F401 (hooks)
+    pytest_report_header,
+    pytest_sessionfinish,
+    pytest_terminal_summary,
+    pytest_testnodedown,
+)
+from dealing import LONG_LIVED, ByServers
 
 from blsnb.inference_server import Server
 
-_LONG_LIVED = ("browser", "conformance", "notebooks")
-"""Folders whose servers outlive a test."""
 _JOIN_S = 2.0
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByServers:
+    """Let tests that share a server run in one process."""
+    return ByServers(config, log)
 
 
 @pytest.fixture
@@ -54,7 +63,7 @@ def _left_running(before: set[threading.Thread]) -> list[str]:
 def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     """No thread, module, import hook, path or signal handler outlives its test."""
     folder = request.path.relative_to(Path(__file__).parent).parts[0]
-    if folder in _LONG_LIVED:
+    if folder in LONG_LIVED:
         yield
         return
     threads = set(threading.enumerate())

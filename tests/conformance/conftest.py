@@ -11,7 +11,7 @@ import pytest
 from blsnb.parity.environment import TritonEnv, installed
 
 from .blsnb_target import AT_THE_END_POINT, BlsnbTarget
-from .covering import LEDGER, Deviation, Ledger, named, rows_of, summary
+from .covering import LEDGER, Deviation, Ledger, named, rows_of
 from .reference import Case, Golden, Reference, plain, recording, required
 from .scripted import Scene
 from .targets import Target
@@ -190,14 +190,3 @@ def pytest_deselected(items: Sequence[pytest.Item]) -> None:
             left = item.config.stash[LEDGER].left
             test = left.setdefault(item.nodeid.split("[")[0], set())
             test |= set(named(item.iter_markers("rows")))
-
-
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
-    """Say which rows agree and which deviate."""
-    ledger = config.stash[LEDGER]
-    if ledger.agreed or ledger.deviations:
-        terminalreporter.section("conformance")
-        for line in summary(ledger):
-            terminalreporter.line(line)
