@@ -40,7 +40,7 @@ let frames = 0;
 export class Frame implements Session {
   /** The shadow host, to be put into the page before `draw`. */
   readonly element = h("div", { class: "blsnb-view", "data-lm-suppress-shortcuts": "true" });
-  readonly kernel: Kernel | null;
+  kernel: Kernel | null;
   trace: Trace;
   colours!: Colours;
   selection: Selection | null = null;
@@ -128,6 +128,14 @@ export class Frame implements Session {
   show(store: Store): void {
     this.#options.store = store;
     this.draw();
+  }
+
+  /** From now on there is somebody to ask. */
+  connect(kernel: Kernel, onSelect: FrameOptions["onSelect"]): void {
+    this.kernel = kernel;
+    this.#options.onSelect = onSelect;
+    this.#inspector.forget();
+    this.#inspector.draw();
   }
 
   get state(): ViewState {

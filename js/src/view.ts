@@ -18,6 +18,9 @@ interface Known {
 
 type Registry = Map<string, Known>;
 
+/** The page is told when it knows of a run's kernel. */
+const REGISTERED = "blsnb-registered";
+
 /** Above this many calls a live view is drawn twice a second. */
 const MANY_CALLS = 20_000;
 const SLOW_MS = 500;
@@ -56,10 +59,12 @@ function draw(host: HTMLElement, store: Store, known: Known | undefined): Mounte
   const same = store.baseline ? undefined : known;
   const state = same?.state?.();
   const frame = new Frame({ store, kernel, state, onSelect: same && selectedIn(same.model) });
+  const stop = known ? undefined : connectLater(frame, store);
   const dispose = (): void => {
     mounted.delete(host);
+    stop?.();
     frame.dispose();
-    kernel?.dispose();
+    frame.kernel?.dispose();
   };
   const before = [...host.childNodes];
   widen(host);
@@ -72,6 +77,26 @@ function draw(host: HTMLElement, store: Store, known: Known | undefined): Mounte
   }
   for (const child of before) child.remove();
   return { complete: (whole) => frame.show(whole), dispose };
+}
+
+/**
+ * After a reload documents are drawn before the page has asked the kernel for its widgets.
+ *
+ * Nobody tells a document that its output was removed: the page must not keep its frame alive.
+ */
+function connectLater(frame: Frame, { header, baseline }: Store): () => void {
+  const waiting = new WeakRef(frame);
+  const connect = (): void => {
+    const known = registry().get(header.run.id);
+    const frame = waiting.deref();
+    if (frame && !known) return;
+    stop();
+    if (frame && known)
+      frame.connect(new Kernel(known.model), baseline ? undefined : selectedIn(known.model));
+  };
+  const stop = (): void => globalThis.removeEventListener(REGISTERED, connect);
+  globalThis.addEventListener(REGISTERED, connect);
+  return stop;
 }
 
 /** JupyterLab keeps room beside HTML that it does not keep beside widgets: a view would jump. */
@@ -157,6 +182,7 @@ function register(live: Live): void {
   const known = registry().get(id);
   if (known?.live === live) return;
   registry().set(id, { model: live.model, mount, store: live.store, live, state: known?.state });
+  globalThis.dispatchEvent(new Event(REGISTERED));
 }
 
 /** One per page, also when several copies of this code are in it. */

@@ -13,6 +13,7 @@ from . import chromium
 from .console import Console
 from .lab import Lab
 from .lab_server import LabServer
+from .notebook7 import Notebook7
 
 _PATIENCE_MS = 30_000
 """How long a condition may take to come true on a machine with other work."""
@@ -55,10 +56,10 @@ def page_of(browser: Browser) -> Iterator[Page]:
 
 
 @contextmanager
-def lab_of(page: Page, server: LabServer) -> Iterator[Lab]:
-    """JupyterLab in a page; a kernel that is left running is ended."""
+def lab_of(page: Page, server: LabServer, host: type[Lab] = Lab) -> Iterator[Lab]:
+    """JupyterLab, or Notebook 7, in a page; a kernel that is left running is ended."""
     page.set_viewport_size({"width": 1280, "height": 900})
-    lab = Lab(page, server)
+    lab = host(page, server)
     try:
         yield lab
     finally:
@@ -95,3 +96,10 @@ def lab(page: Page, lab_server: LabServer) -> Iterator[Lab]:
     """JupyterLab for one test."""
     with lab_of(page, lab_server) as lab:
         yield lab
+
+
+@pytest.fixture
+def notebook7(page: Page, lab_server: LabServer) -> Iterator[Lab]:
+    """Notebook 7 for one test."""
+    with lab_of(page, lab_server, Notebook7) as notebook:
+        yield notebook

@@ -13,7 +13,7 @@ from .lab_server import LabServer
 
 _PANEL = "globalThis.jupyterapp?.shell?.currentWidget"
 _LOADED = f"{_PANEL}?.context?.isReady && {_PANEL}.content?.widgets?.length > 0"
-_IDLE = f"{_LOADED} && {_PANEL}.sessionContext.session?.kernel?.status === 'idle'"
+IDLE = f"{_LOADED} && {_PANEL}.sessionContext.session?.kernel?.status === 'idle'"
 _CODE = f"""{_PANEL}.content.widgets
     .filter((cell) => cell.model.type === "code" && cell.model.sharedModel.source)"""
 # A cell that fails ends the run: those after it keep waiting for ever.
@@ -50,7 +50,7 @@ class Lab:
 
     def __init__(self, page: Page, server: LabServer) -> None:
         self.page = page
-        self._server = server
+        self.server = server
 
     def write(self, name: str, *cells: str) -> Path:
         """Make a notebook of code cells; one that begins with ``#`` is a heading."""
@@ -62,19 +62,19 @@ class Lab:
 
     def put(self, name: str, text: str) -> Path:
         """Write a notebook's text where the server finds it."""
-        path = self._server.notebooks / name
+        path = self.server.notebooks / name
         path.write_text(text, encoding="utf-8")
         return path
 
     def open(self, name: str) -> None:
         """Open a notebook in an empty workspace and wait for its kernel."""
-        self.page.goto(self._server.address(name))
-        self.page.wait_for_function(_IDLE)
+        self.page.goto(self.server.address(name))
+        self.page.wait_for_function(IDLE)
         self.page.evaluate("jupyterapp.shell.collapseLeft()")
 
     def open_without_kernel(self, name: str) -> None:
         """Open a notebook as its reader does who answers "No Kernel"."""
-        self.page.goto(self._server.front)
+        self.page.goto(self.server.front)
         self.page.wait_for_function("globalThis.jupyterapp?.restored")
         self.page.evaluate("jupyterapp.restored.then(() => 0)")
         given = {"path": name, "kernelPreference": {"shouldStart": False}}

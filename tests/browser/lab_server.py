@@ -1,4 +1,4 @@
-"""A JupyterLab server of its own, on loopback, with a home that remembers nothing."""
+"""A server of JupyterLab and Notebook 7, with a home that remembers nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NO_NEWS = {"fetchNews": "false", "checkForUpdates": False}
 
 
 class LabServer:
-    """A process that serves a folder of notebooks; ended by its own id.
+    """A process on loopback that serves a folder of notebooks; ended by its own id.
 
     Parameters
     ----------
@@ -66,6 +66,10 @@ class LabServer:
         """Return where a notebook is opened, in a workspace that is empty."""
         return self._at(f"/lab/tree/{notebook}?reset&token={TOKEN}")
 
+    def notebook_address(self, notebook: str) -> str:
+        """Return where Notebook 7 opens it: a page with this notebook alone."""
+        return self._at(f"/notebooks/{notebook}?token={TOKEN}")
+
     @property
     def front(self) -> str:
         """Where nothing is open yet."""
@@ -93,6 +97,7 @@ class LabServer:
             "IdentityProvider.token": TOKEN,
             # Lets a test say which command it means, not where its menu is.
             "LabApp.expose_app_in_browser": True,
+            "JupyterNotebookApp.expose_app_in_browser": True,
             "LabApp.user_settings_dir": self._settings,
             "LabApp.workspaces_dir": self._home / "workspaces",
             "LabApp.extension_manager": "readonly",

@@ -161,9 +161,17 @@ def test_what_was_set_by_hand_is_handed_over(view, end):
 
 
 def test_the_document_asks_the_kernel_as_long_as_there_is_one(running, view, end):
-    """Slices that it does not contain come from the kernel; else it says why not."""
+    """Slices that it does not contain come from the kernel; else it says why not.
+
+    A page that is loaded anew asks as before.
+    """
     lab, _ = running
     end()
+    view.slider(0).fill("1")
+    expect(view.inspector).to_contain_text("[1, …] 40")
+    lab.save()
+    lab.open("live.ipynb")
+    lab.cell(CELL)
     view.slider(0).fill("2")
     expect(view.inspector).to_contain_text("[2, …] 40")
     lab.shut_down_kernel()

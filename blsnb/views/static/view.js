@@ -4299,6 +4299,13 @@ var Frame = class {
     this.#options.store = store;
     this.draw();
   }
+  /** From now on there is somebody to ask. */
+  connect(kernel, onSelect) {
+    this.kernel = kernel;
+    this.#options.onSelect = onSelect;
+    this.#inspector.forget();
+    this.#inspector.draw();
+  }
   get state() {
     const { range, open, top } = this.#timeline;
     return {
@@ -4629,6 +4636,7 @@ var Live = class {
 };
 
 // src/view.ts
+var REGISTERED = "blsnb-registered";
 var MANY_CALLS = 2e4;
 var SLOW_MS = 500;
 var mounted = /* @__PURE__ */ new WeakMap();
@@ -4646,10 +4654,12 @@ function draw2(host, store, known) {
   const same = store.baseline ? void 0 : known;
   const state = same?.state?.();
   const frame = new Frame({ store, kernel, state, onSelect: same && selectedIn(same.model) });
+  const stop = known ? void 0 : connectLater(frame, store);
   const dispose = () => {
     mounted.delete(host);
+    stop?.();
     frame.dispose();
-    kernel?.dispose();
+    frame.kernel?.dispose();
   };
   const before = [...host.childNodes];
   widen(host);
@@ -4662,6 +4672,20 @@ function draw2(host, store, known) {
   }
   for (const child of before) child.remove();
   return { complete: (whole) => frame.show(whole), dispose };
+}
+function connectLater(frame, { header, baseline }) {
+  const waiting = new WeakRef(frame);
+  const connect = () => {
+    const known = registry().get(header.run.id);
+    const frame2 = waiting.deref();
+    if (frame2 && !known) return;
+    stop();
+    if (frame2 && known)
+      frame2.connect(new Kernel(known.model), baseline ? void 0 : selectedIn(known.model));
+  };
+  const stop = () => globalThis.removeEventListener(REGISTERED, connect);
+  globalThis.addEventListener(REGISTERED, connect);
+  return stop;
 }
 function widen(host) {
   const parent = host.parentElement;
@@ -4737,6 +4761,7 @@ function register(live) {
   const known = registry().get(id);
   if (known?.live === live) return;
   registry().set(id, { model: live.model, mount, store: live.store, live, state: known?.state });
+  globalThis.dispatchEvent(new Event(REGISTERED));
 }
 function registry() {
   const page = globalThis;
