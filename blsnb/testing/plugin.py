@@ -1,0 +1,144 @@
+"""The pytest plugin: fixtures that serve models, and what failures show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from blsnb.comparison import Comparison
+    from blsnb.run import Run
+    from blsnb.testing.failures import Artefacts
+    from blsnb.testing.pool import Pool
+    from blsnb.testing.settings import ServerSettings
+    from blsnb.testing.tested_server import TestedServer
+
+_MARK = (
+    "triton(repository=None, models='*', share='function', **settings): what the "
+    "fixture triton_server serves; further settings are those of blsnb.Server."
+)
+_SERVER: pytest.StashKey[TestedServer] = pytest.StashKey()
+_POOL: pytest.StashKey[Pool] = pytest.StashKey()
+_ARTEFACTS: pytest.StashKey[Artefacts] = pytest.StashKey()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options, and the settings of an ini-file."""
+    group = parser.getgroup("triton", "Triton models, served by blsnb")
+    group.addoption(
+        "--triton-repository",
+        action="append",
+        type=Path,
+        metavar="FOLDER",
+        help="model repository that the fixture triton_server serves, where no mark "
+        "names another; may be repeated",
+    )
+    group.addoption(
+        "--triton-artefacts",
+        type=Path,
+        metavar="FOLDER",
+        help="where to keep the pages of failed tests' runs, named after the tests",
+    )
+    text = "model repositories that the fixture triton_server serves"
+    parser.addini("triton_repository", text, type="paths", default=[])
+    text = (
+        "which tests share a server: function (none), class, module, package, session"
+    )
+    parser.addini("triton_share", text, default="")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the mark known."""
+    config.addinivalue_line("markers", _MARK)
+
+
+@pytest.fixture
+def triton_server(request: pytest.FixtureRequest) -> Iterator[TestedServer]:
+    """Server with the models of ``--triton-repository``, or as ``mark.triton`` says.
+
+    It is closed when the test ends; with ``share="module"`` and the like, when all
+    tests that share it have.
+    """
+    __tracebackhide__ = True
+    from blsnb.testing.pool import Pool
+
+    config, node = request.config, request.node
+    pool = config.stash.setdefault(_POOL, Pool())
+    server = pool.lend(node, _settings(node))
+    node.stash[_SERVER] = server
+    server.begin_test(node.path.parent)
+    yield server
+    del node.stash[_SERVER]
+    pool.take_back(server)
+
+
+@pytest.fixture
+def triton_infer(triton_server: TestedServer) -> Callable[..., Run]:
+    """``triton_server.infer``: runs a request on a model, and returns the run."""
+    return triton_server.infer
+
+
+@pytest.fixture
+def assert_replays(triton_server: TestedServer) -> Callable[..., Comparison]:
+    """``triton_server.assert_replays``: makes a recorded run again, and compares."""
+    return triton_server.assert_replays
+
+
+def _settings(node: pytest.Item) -> ServerSettings:
+    from blsnb.testing.settings import SettingError, settings_of
+
+    __tracebackhide__ = True
+    config = node.config
+    marks = list(node.iter_markers("triton"))
+    if any(mark.args for mark in marks):
+        pytest.fail(f"write names before all values: {_MARK}", pytrace=False)
+    asked = config.getoption("--triton-repository")
+    given = [config.invocation_params.dir / path for path in asked or ()]
+    repositories = given or config.getini("triton_repository")
+    share = config.getini("triton_share")
+    said = [mark.kwargs for mark in marks]
+    try:
+        return settings_of(said, repositories, share, node.path.parent)
+    except SettingError as error:
+        wrong = f"mark.triton: {error}"
+    pytest.fail(wrong, pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show the runs of a test that failed, and keep their pages."""
+    report = yield
+    server = item.stash.get(_SERVER, None)
+    if server is not None and report.failed:
+        report.sections += _sections(item, server, call)
+    return report
+
+
+def _sections(
+    item: pytest.Item, server: TestedServer, call: pytest.CallInfo[None]
+) -> list[tuple[str, str]]:
+    from blsnb.testing import failures
+
+    try:
+        runs = failures.runs_of(server)
+        if not runs:
+            return []
+        text = failures.told(runs)
+        folder = item.config.getoption("--triton-artefacts")
+        if folder is not None:
+            place = item.config.invocation_params.dir / folder
+            artefacts = item.config.stash.setdefault(
+                _ARTEFACTS, failures.Artefacts(place)
+            )
+            error = call.excinfo.value if call.excinfo is not None else None
+            kept = artefacts.keep(item.nodeid, runs, error)
+            text += "".join(f"\nkept: {path}" for path in kept)
+    except Exception as error:
+        # What is shown of a failure must not become one of pytest itself.
+        text = f"the runs cannot be shown: {type(error).__name__}: {error}"
+    return [(failures.SECTION, text)]

@@ -1,0 +1,72 @@
+"""Pool: the servers of a session of tests, each made once and closed in time."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+from blsnb.testing.settings import ServerSettings
+from blsnb.testing.tested_server import TestedServer
+
+_NODES: dict[str, type[pytest.Collector]] = {
+    "class": pytest.Class,
+    "module": pytest.Module,
+    "package": pytest.Package,
+    "session": pytest.Session,
+}
+
+
+class _Shared(NamedTuple):
+    """A server that the tests below a node share."""
+
+    node: pytest.Collector
+    settings: ServerSettings
+    server: TestedServer
+
+
+class Pool:
+    """Gives each test its server: one of its own, or one that others have, too."""
+
+    def __init__(self) -> None:
+        self._shared: list[_Shared] = []
+
+    def lend(self, test: pytest.Item, settings: ServerSettings) -> TestedServer:
+        """Return a server for a test.
+
+        Raises
+        ------
+        RepositoryError, ModelLoadError
+            There is no such repository, or a model of it does not load.
+        """
+        __tracebackhide__ = True
+        node = _sharing(test, settings.share)
+        for each in self._shared:
+            if each.node is node and each.settings == settings:
+                return each.server
+        server = TestedServer(**settings.arguments(test.path))
+        if node is not None:
+            shared = _Shared(node, settings, server)
+            self._shared.append(shared)
+            node.addfinalizer(lambda: self._close(shared))
+        return server
+
+    def take_back(self, server: TestedServer) -> None:
+        """End a test: close its server, or let it be as it was for the next test."""
+        if any(each.server is server for each in self._shared):
+            server.end_test()
+        else:
+            server.close()
+
+    def _close(self, shared: _Shared) -> None:
+        self._shared.remove(shared)
+        shared.server.close()
+
+
+def _sharing(test: pytest.Item, share: str) -> pytest.Collector | None:
+    """Return the node whose tests share a server; None for a test of its own."""
+    kind = _NODES.get(share)
+    if kind is None:
+        return None
+    # A test may stand in no class, or in no package.
+    return test.getparent(kind) or test.getparent(pytest.Module)

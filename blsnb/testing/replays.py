@@ -1,0 +1,150 @@
+"""A recorded run as a test: made again, and compared within a tolerance."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from blsnb.tensors.tolerance import Tolerance
+from blsnb.trace.changes import CallChange, change_of
+from blsnb.trace.comparison import TraceComparison
+from blsnb.trace.spans import Span
+
+if TYPE_CHECKING:
+    from blsnb.comparison import Comparison
+
+_MOST_LINES = 20
+# Of the frames in an error's text: the folder of the repository, and the line.
+_FRAME = re.compile(r"^  .*/([^/\n]+/\d+/[^()\n]+)\(\d+\)", re.MULTILINE)
+
+
+class ReplayError(AssertionError):
+    """A recorded run is answered otherwise now.
+
+    Parameters
+    ----------
+    message
+        What is different, call by call.
+    comparison
+        The new run beside the recorded one.
+    """
+
+    def __init__(self, message: str, comparison: Comparison) -> None:
+        super().__init__(message)
+        self.comparison = comparison
+
+
+def check_replay(comparison: Comparison, tolerance: Tolerance, name: str) -> None:
+    """Compare what a call was answered with what was recorded.
+
+    Parameters
+    ----------
+    comparison
+        What `Run.replay` returned.
+    name
+        Of the recorded call, for the message.
+
+    Raises
+    ------
+    ReplayError
+        Outputs differ by more, or texts of errors, or the number of responses; or
+        they cannot be compared, as a value was not recorded.
+    """
+    __tracebackhide__ = True
+    if not comparison.this.trace.spans:
+        answer = getattr(comparison.this, "error", None) or "nothing was recorded"
+        found = [f"it was not executed: {answer}"]
+    else:
+        change = change_of(comparison.trace.alignment, 0, 0)
+        found = list(_told(comparison.trace, change, tolerance))
+        found += _origin(comparison.trace, tolerance)
+    if not found:
+        return
+    left_out = len(found) - _MOST_LINES
+    lines = [f"  {line}" for line in found[:_MOST_LINES]]
+    lines += [f"  … {left_out} more"] if left_out > 0 else []
+    title = f"{name} is answered otherwise than recorded ({tolerance}):"
+    raise ReplayError("\n".join([title, *lines]), comparison)
+
+
+def _told(
+    traces: TraceComparison, change: CallChange, tolerance: Tolerance
+) -> Iterator[str]:
+    """Yield a line for each difference of a call's answer that counts."""
+    yield from _told_outputs(change, tolerance)
+    yield from _told_error(traces, change)
+    if change.responses is not None:
+        now, before = change.responses
+        yield f"{now:,} responses, {before:,} were recorded"
+    if change.not_compared:
+        yield (
+            f"{change.not_compared:,} outputs cannot be compared: the recorded run "
+            "does not hold their values"
+        )
+
+
+def _told_outputs(change: CallChange, tolerance: Tolerance) -> Iterator[str]:
+    several = any(tensor.response for tensor in change.tensors)
+    for tensor in change.tensors:
+        found = tolerance.beyond(tensor.difference)
+        if tensor.role == "output" and found is not None:
+            place = f"response {tensor.response}, " if several else ""
+            yield f"{place}output {found.name!r}: {found.words}"
+
+
+def _told_error(traces: TraceComparison, change: CallChange) -> Iterator[str]:
+    """Yield what is different about errors: of the call, and in responses."""
+    this = traces.this.spans[change.row]
+    baseline = traces.baseline.spans[change.baseline]
+    pairs = [("", _error(this), _error(baseline))]
+    recorded = {each.number: _said(each.error) for each in baseline.responses}
+    for each in this.responses:
+        if each.number in recorded:
+            place = f"response {each.number}: "
+            pairs.append((place, _said(each.error), recorded[each.number]))
+    for place, now, before in pairs:
+        if now != before:
+            yield f"{place}{now or 'no error'}; recorded was {before or 'no error'}"
+
+
+def _error(span: Span) -> str:
+    return _said(span.error, span.error_code)
+
+
+def _said(text: str, code: str = "") -> str:
+    """Return an error as it is wherever the repository lies.
+
+    Lines of its frames are left out, too: a comment above moves them.
+    """
+    where = f"error {code}".rstrip()
+    return f"{where}: " + _FRAME.sub(r"  \1", text) if text else ""
+
+
+def _origin(traces: TraceComparison, tolerance: Tolerance) -> list[str]:
+    """Return the first call that answered otherwise though it was asked the same."""
+    own = [
+        change
+        for change in traces.changes.values()
+        if not any(
+            tensor.role == "input" and tolerance.beyond(tensor.difference)
+            for tensor in change.tensors
+        )
+        and next(_told(traces, change, tolerance), None)
+    ]
+    callers = set()
+    for change in own:
+        above = traces.this.spans[change.row].parent
+        while above >= 0:
+            callers.add(above)
+            above = traces.this.spans[above].parent
+    first = min(
+        (change for change in own if change.row not in callers),
+        key=lambda change: change.row,
+        default=None,
+    )
+    if first is None or first.row == 0:
+        return []
+    model = traces.this.models[traces.this.spans[first.row].model].name
+    told = next(_told(traces, first, tolerance))
+    return [f"It begins in call {first.row} ({model}), asked the same: {told}"]
