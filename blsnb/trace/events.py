@@ -105,6 +105,11 @@ class ModelInfo(NamedTuple):
     unbatched: int = 0
     """The ``max_batch_size`` of a model that takes batches and has no batcher."""
 
+    @property
+    def is_ensemble(self) -> bool:
+        """Whether it computes nothing itself: it has its steps asked."""
+        return self.backend == "ensemble"
+
 
 class Call:
     """The record of one request: filled in as it happens, read-only afterwards.

@@ -36,6 +36,8 @@ class Box:
     """Queue, input, own inference, output."""
     first: int
     """Row of the first call: the order in which siblings stand."""
+    is_ensemble: bool = False
+    """Whether its own time is only that between its steps."""
 
     @property
     def failing(self) -> bool:
@@ -96,12 +98,15 @@ def _boxes(trace: Trace, columns: Columns) -> tuple[Box, ...]:
         Box(
             model=model,
             name=names[model],
-            device=trace.models[model].device,
+            device=""
+            if trace.models[model].is_ensemble
+            else trace.models[model].device,
             calls=int(calls[model]),
             errors=int(errors[model]),
             own_us=own[model],
             phases_us=(sums[0][model], sums[1][model], sums[2][model], sums[3][model]),
             first=row,
+            is_ensemble=trace.models[model].is_ensemble,
         )
         for model, row in zip(present.tolist(), first.tolist(), strict=True)
     ]

@@ -111,7 +111,7 @@ class _Embedder:
         known = self._summaries.get(_value(ref))
         if known is not None:
             return known
-        size = len(ref.data or b"")
+        size = 0 if ref.evicted else ref.byte_size
         found = summary(ref) if size <= self._searchable else {}
         self._searchable -= size if found else 0
         self._summaries[_value(ref)] = found
@@ -137,7 +137,7 @@ _Value = tuple[int, str, tuple[int, ...]]
 
 
 def _value(ref: TensorRef) -> _Value:
-    return id(ref.data), ref.dtype.datatype, ref.shape
+    return ref.value_id, ref.dtype.datatype, ref.shape
 
 
 def _size(shown: Preview) -> int:

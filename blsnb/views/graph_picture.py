@@ -187,9 +187,8 @@ def _share(box: Box, x: float, y: float, most: float) -> str:
         return ""
     scale = _BAR * min(1.0, box.own_us / most) / total
     parts = []
-    for fill, us in zip(
-        ("queue", "input", "infer", "output"), box.phases_us, strict=True
-    ):
+    own = "fg3" if box.is_ensemble else "infer"
+    for fill, us in zip(("queue", "input", own, "output"), box.phases_us, strict=True):
         if us * scale >= 0.3:
             parts.append(svg.rect(x, y, us * scale, 3, fill))
         x += us * scale

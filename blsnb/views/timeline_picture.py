@@ -140,6 +140,9 @@ class Timeline:
     def _bar(self, call: int, middle: float, pieces: int) -> str:
         columns = self._columns
         at = float(columns.start_us[call])
+        # Between its steps an ensemble computes nothing.
+        model = self._trace.models[self._trace.spans[call].model]
+        own = "fg3" if model.is_ensemble else "infer"
         parts = [self._whisker(call, middle)]
         for place, us in enumerate(columns.phases[:, call].tolist()):
             length = us if us == us else 0.0
@@ -147,7 +150,7 @@ class Timeline:
                 if phase == place and length * self.x.per_us > 0.05:
                     below = self._below(call) if fill == "infer" else []
                     box = at, at + length, middle, tall
-                    parts.append(self._phase(fill, box, below, pieces))
+                    parts.append(self._phase(fill, box, below, pieces, own))
             at += length
         parts.append(self._notches(call, middle))
         parts.append(self._ending(call, middle))
@@ -167,6 +170,7 @@ class Timeline:
         box: tuple[float, float, float, float],
         below: list[tuple[float, float]],
         pieces: int,
+        own_fill: str,
     ) -> str:
         """Draw a phase; what passed in calls below is a tint of it."""
         start, end, middle, tall = box
@@ -182,7 +186,7 @@ class Timeline:
         tint = svg.rect(x, middle - tall / 2, length, tall, fill, opacity="0.28")
         # White first: the whisker must not show through the tint.
         ground = svg.rect(x, middle - tall / 2, length, tall, "card")
-        return ground + tint + svg.boxes(own[:pieces], fill)
+        return ground + tint + svg.boxes(own[:pieces], own_fill)
 
     def _below(self, call: int) -> list[tuple[float, float]]:
         """Return the merged intervals in which calls made by this one ran."""

@@ -19,7 +19,8 @@ from blsnb.views.columns import PHASES, Columns, columns_of
 from blsnb.views.format import sendable
 
 FORMAT = 1
-HEIGHT = 480
+# What a view has at least: one call needs no more. A long one takes what it needs.
+HEIGHT = 400
 _TEXT = 4096
 _SOURCE = 256 << 10
 _LOG_LINES = 100
@@ -213,7 +214,8 @@ def _model(model: ModelInfo) -> Header:
         # A file need not tell it.
         "version": "" if model.version < 0 else model.version,
         "backend": model.backend,
-        "device": model.device,
+        # Its steps have devices, it has none.
+        "device": "" if model.is_ensemble else model.device,
         "kind": model.kind,
     }
     if model.origin is not None:

@@ -164,11 +164,12 @@ export class Bars {
     next(this.#trace.phase(call, "post_us"), 1, fg3);
   }
 
-  /** Time in child calls is a tint, own time is solid. */
+  /** Time in child calls is a tint, own time is solid; between its steps an ensemble waits. */
   #paintCaller(call: number, from: number, to: number, middle: number): void {
-    const colour = this.#colours.infer;
+    const { fg3, infer } = this.#colours;
+    const colour = this.#trace.isEnsemble(call) ? fg3 : infer;
     this.#pen.globalAlpha = this.#alpha * TINT;
-    this.#span(from, to, middle, BAR_HEIGHT, colour);
+    this.#span(from, to, middle, BAR_HEIGHT, infer);
     this.#pen.globalAlpha = this.#alpha;
     const gap = 0.3 * (this.#plane.range.width / this.#plane.width);
     let at = from;

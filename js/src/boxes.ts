@@ -83,11 +83,12 @@ function rightClass({ before, errors, own }: ModelNode): string {
   return `tone-${toneOf(before === null ? "new" : signOf(own, before))}`;
 }
 
-function ownPhases({ pre, queue, input, infer, output, post }: PhaseSums): [string, number][] {
+function ownPhases({ pre, queue, input, infer, between, output, post }: PhaseSums): [string, number][] {
   return [
     ["queue", pre + queue],
     ["input", input],
     ["infer", infer],
+    ["between", between],
     ["output", output + post],
   ];
 }

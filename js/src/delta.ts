@@ -2,15 +2,16 @@
 
 import { time } from "./format.ts";
 
-/** What runs twice never takes the same time twice. */
+/** What runs twice never takes the same time twice: by a share, and by so many microseconds. */
 const ALIKE = 0.05;
+const ALIKE_US = 20;
 
 export type Sign = "▲" | "▼" | "≈";
 
-/** Slower, faster, or within five per cent. */
+/** Slower, faster, or within five per cent or 20 µs. */
 export function signOf(now: number, before: number): Sign {
   const change = now - before;
-  if (!(Math.abs(change) > ALIKE * before)) return "≈";
+  if (!(Math.abs(change) > Math.max(ALIKE * before, ALIKE_US))) return "≈";
   return change > 0 ? "▲" : "▼";
 }
 

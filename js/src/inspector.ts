@@ -26,12 +26,14 @@ const PARTS: [keyof PhaseSums, string, string, Phase | null][] = [
   ["input", "input", "compute input", "compute_input_us"],
   ["infer", "infer", "compute infer", "compute_infer_us"],
   ["child", "child", "in child calls", null],
+  ["between", "fg3", "between steps", null],
   ["output", "output", "compute output", "compute_output_us"],
   ["post", "fg3", "to the response", "post_us"],
 ];
 /** Rarely worth a row: below this share of the call they are left out. */
 const MARGINAL = new Set<keyof PhaseSums>(["pre", "post"]);
 const MARGINAL_SHARE = 0.005;
+const COMPUTE = new Set<keyof PhaseSums>(["input", "infer", "output"]);
 /** In the stack a smaller part would be a sliver as wide as the gap beside it. */
 const LEAST_SHARE = 0.004;
 
@@ -328,7 +330,9 @@ function phases(trace: Trace, calls: readonly number[]): HTMLElement[] {
 }
 
 function isListed(part: keyof PhaseSums, sums: PhaseSums, whole: number): boolean {
-  if (part === "child") return sums.child > 0;
+  if (part === "child" || part === "between") return sums[part] > 0;
+  // What an ensemble has not, it need not be said to have taken no time.
+  if (sums.between > 0 && COMPUTE.has(part)) return sums[part] > 0;
   return !MARGINAL.has(part) || sums[part] > MARGINAL_SHARE * whole;
 }
 

@@ -85,7 +85,8 @@ function addFolded({ folded }: Trace, nodes: ModelNode[], edges: ModelEdge[]): v
 
 function addOwn(node: ModelNode, us: number): void {
   node.own = Math.max(0, node.own + us);
-  node.phases.infer = Math.max(0, node.phases.infer + us);
+  const part = node.phases.between > 0 ? "between" : "infer";
+  node.phases[part] = Math.max(0, node.phases[part] + us);
 }
 
 function emptyNode({ comparison, header, names }: Trace, id: number, first: number): ModelNode {

@@ -10,6 +10,7 @@ const PHASES: [keyof PhaseSums, string][] = [
   ["input", "input"],
   ["infer", "infer"],
   ["child", "in child calls"],
+  ["between", "between steps"],
   ["output", "output"],
 ];
 const [BESIDE, MARGIN] = [14, 8];

@@ -5,19 +5,23 @@ import { concurrency, type Steps } from "./concurrency.ts";
 import { Folded } from "./folded.ts";
 import { Flag, PHASES, type Calls, type Header, type Phase, type Store } from "./wire.ts";
 
-/** Where time of calls went, summed; `infer` is own time, `child` that of the calls below. */
+/**
+ * Where time of calls went, summed; `infer` is own time, `child` that of the calls below,
+ * `between` that between the steps of an ensemble, which computes nothing.
+ */
 export interface PhaseSums {
   pre: number;
   queue: number;
   input: number;
   infer: number;
   child: number;
+  between: number;
   output: number;
   post: number;
 }
 
 export function noPhases(): PhaseSums {
-  return { pre: 0, queue: 0, input: 0, infer: 0, child: 0, output: 0, post: 0 };
+  return { pre: 0, queue: 0, input: 0, infer: 0, child: 0, between: 0, output: 0, post: 0 };
 }
 
 export class Trace {
@@ -73,6 +77,11 @@ export class Trace {
 
   name(call: number): string {
     return this.names[this.calls.model[call]];
+  }
+
+  /** Whether the call's model has others asked, and computes nothing itself. */
+  isEnsemble(call: number): boolean {
+    return this.header.models[this.calls.model[call]]?.backend === "ensemble";
   }
 
   has(call: number, flag: number): boolean {
@@ -162,7 +171,8 @@ export class Trace {
     sums.pre += part("pre_us");
     sums.queue += part("queue_us");
     sums.input += part("compute_input_us");
-    sums.infer += infer - child;
+    if (this.isEnsemble(call)) sums.between += infer - child;
+    else sums.infer += infer - child;
     sums.child += child;
     sums.output += part("compute_output_us");
     sums.post += part("post_us");

@@ -34,15 +34,11 @@ function unfoldAll(rows: Rows): void {
     if (rows.hasChildren(rows.list[k])) rows.toggle(rows.list[k], true);
 }
 
-test("a time within five per cent of the baseline's is alike", () => {
-  assert.deepEqual([105, 95, 106, 94, 0, 1].map((now, k) => signOf(now, k < 4 ? 100 : 0)), [
-    "≈",
-    "≈",
-    "▲",
-    "▼",
-    "≈",
-    "▲",
-  ]);
+test("a time within five per cent or 20 µs of the baseline's is alike", () => {
+  const signs = [1050, 950, 1060, 940].map((now) => signOf(now, 1000));
+  assert.deepEqual(signs, ["≈", "≈", "▲", "▼"]);
+  assert.deepEqual([0, 20, 21].map((now) => signOf(now, 0)), ["≈", "≈", "▲"]);
+  assert.equal(signOf(20, 41), "▼");
   assert.equal(deltaText(7260, 11380), "▼ −4.12 ms");
   assert.equal(deltaText(39200, 33600), "▲ +5.60 ms");
   assert.equal(shortDelta(39200, 33600), "▲ 5.60 ms");

@@ -266,6 +266,19 @@ def test_a_run_of_a_file_reads_as_one_of_its_own(show, page):
     expect(view.inspector).to_contain_text("in child calls1.46 ms")
 
 
+def test_an_ensemble_has_steps_and_no_device(show):
+    """What it does not spend in its steps is between them, and no inference."""
+    view = show(samples.ensemble_run())
+
+    expect(view.rows).to_have_text(["reader", "crop", "read"])
+    expect(view.box("reader")).to_have_text("reader 815 µs ")
+    expect(view.box("crop")).to_contain_text("gpu:0")
+    for part in ("in child calls", "between steps"):
+        expect(view.inspector).to_contain_text(part)
+    expect(view.inspector).not_to_contain_text("compute")
+    expect(view.inspector).not_to_contain_text("cpu")
+
+
 def test_ten_thousand_calls_are_scrolled_with_few_elements(show):
     """Rows are elements only while they are in view."""
     view = show(samples.batch_run())

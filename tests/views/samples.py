@@ -303,3 +303,18 @@ def batch_run(size=10_000) -> Trace:
         call.request_end_ns for call in script.calls
     )
     return script.trace()
+
+
+def ensemble_run() -> Trace:
+    """An ensemble of two steps, which computes nothing itself."""
+    script = Script()
+    script.model("reader", "ensemble")
+    script.model("crop", "onnxruntime", "gpu:0")
+    script.model("read", "onnxruntime", "gpu:0")
+    whole = script.call(None, "reader", 0, 0, 0, 9000, 0)
+    script.call(whole, "crop", 100, 50, 20, 3000, 20)
+    script.call(whole, "read", 3400, 50, 20, 5000, 20)
+    whole.compute_start_ns = whole.compute_input_end_ns = 0
+    whole.compute_output_start_ns = whole.compute_end_ns = 0
+    whole.instance = ""
+    return script.trace()

@@ -57,7 +57,7 @@ def test_a_document_is_a_host_with_picture_and_table_then_its_scripts(page):
         host["class"],
         host["data-run"],
     )
-    assert "min-height:480px" == host["style"]
+    assert "min-height:400px" == host["style"]
 
 
 def test_the_script_carries_code_header_and_buffer(page):
