@@ -98,10 +98,7 @@ class EnsembleRequest:
 
 def seen_as(passed: Passed[TensorRef]) -> TensorRef:
     """Return a tensor by another name, in another shape."""
-    ref = passed.value
-    return TensorRef(
-        passed.name, ref.dtype, passed.shape, ref.data, ref.device, ref.byte_size
-    )
+    return passed.value.seen_as(passed.name, passed.shape)
 
 
 def _take(

@@ -112,7 +112,7 @@ def difference(
         return TensorDifference(name, Change.SHAPE, this, baseline)
     same_type = this.dtype.datatype == baseline.dtype.datatype
     change = Change.VALUES if same_type else Change.DATATYPE
-    if this.data is None or baseline.data is None:
+    if this.evicted or baseline.evicted:
         change = Change.UNKNOWN if same_type else change
         return TensorDifference(name, change, this, baseline)
     count = math.prod(this.shape)

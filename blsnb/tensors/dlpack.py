@@ -7,13 +7,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blsnb.tensors.dtypes import BF16, BY_NUMPY, DType
+from blsnb.tensors.dtypes import BF16, BY_NUMPY, DType, Shape
 
 CPU = 1
 CUDA = 2
 CUDA_HOST = 3
-_BFLOAT = 4
+_NO_GPU = (
+    "DLPack capsule passed pointer to memory allocated on GPU device,           "
+    "when GPU is not available"
+)
 _UINT = 1
+_BFLOAT = 4
+_KINDS = {0: "i", 1: "u", 2: "f", 6: "b"}
+"""DLPack's codes of types, as NumPy names their kinds."""
 
 
 class _Device(ctypes.Structure):
@@ -55,6 +61,15 @@ _is_valid.restype = ctypes.c_int
 _is_valid.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 
+class Described(NamedTuple):
+    """What a capsule says of its memory."""
+
+    dtype: DType
+    shape: Shape
+    device: tuple[int, int]
+    """Kind and number."""
+
+
 class Imported(NamedTuple):
     """A producer's memory, seen as an array of ours, and its type."""
 
@@ -67,17 +82,26 @@ class DLPackError(Exception):
     """A capsule cannot be taken; the text is Triton's."""
 
 
-class _Holder:
-    """Gives a bare capsule to NumPy, which takes only objects that have one."""
+class Holder:
+    """Gives a bare capsule to a library that takes only objects that have one.
 
-    def __init__(self, capsule: Any) -> None:
+    Parameters
+    ----------
+    device
+        Kind and number of the device where its memory is.
+    """
+
+    def __init__(self, capsule: Any, device: tuple[int, int] = (CPU, 0)) -> None:
         self._capsule = capsule
+        self._device = device
 
     def __dlpack__(self, **_: Any) -> Any:
+        """Return the capsule; who made it has waited for its contents."""
         return self._capsule
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return (CPU, 0)
+        """Return the device."""
+        return self._device
 
 
 def is_capsule(value: Any) -> bool:
@@ -90,32 +114,59 @@ def _describe(capsule: Any) -> _DLTensor:
     return _DLTensor.from_address(address)
 
 
-def import_capsule(capsule: Any) -> Imported:
-    """Take a capsule of host memory.
+def describe(capsule: Any) -> Described:
+    """Return what a capsule says; from then on it says uint16 for BF16.
+
+    So can be taken what a library does not know: the memory is the same.
 
     Raises
     ------
     DLPackError
         Its elements are not in C order, or of a type that Triton has not.
     """
-    described = _describe(capsule)
-    if not _is_c_order(described):
+    tensor = _describe(capsule)
+    if not _is_c_order(tensor):
         raise DLPackError(
             "DLPack tensor is not contiguous. Only contiguous DLPack tensors that are "
             "stored in C-Order are supported."
         )
-    bfloat = described.dtype.code == _BFLOAT and described.dtype.bits == 16
-    if bfloat:
-        # NumPy refuses the type code only; the memory is taken as it is.
-        described.dtype.code = _UINT
-    try:
-        array = np.from_dlpack(_Holder(capsule))
-    except (BufferError, RuntimeError) as error:
-        raise DLPackError("Dtype is invalid.") from error
-    dtype = BF16 if bfloat else BY_NUMPY.get(array.dtype)
+    dtype = _dtype_of(tensor.dtype)
+    if dtype is BF16:
+        tensor.dtype.code = _UINT
+    shape = tuple(tensor.shape[: tensor.ndim])
+    return Described(dtype, shape, (tensor.device.type, tensor.device.id))
+
+
+def _dtype_of(found: _DataType) -> DType:
+    if found.code == _BFLOAT and found.bits == 16 and found.lanes == 1:
+        return BF16
+    kind, size = _KINDS.get(found.code), found.bits // 8
+    dtype = None
+    if kind is not None and found.lanes == 1 and found.bits % 8 == 0:
+        known = (row for row in BY_NUMPY if (row.kind, row.itemsize) == (kind, size))
+        dtype = next(known, None)
     if dtype is None:
         raise DLPackError("Dtype is invalid.")
-    return Imported(array, dtype)
+    return BY_NUMPY[dtype]
+
+
+def import_capsule(capsule: Any) -> Imported:
+    """Take a capsule of host memory.
+
+    Raises
+    ------
+    DLPackError
+        Its elements are not in C order, of a type that Triton has not, or on a
+        device.
+    """
+    described = describe(capsule)
+    if described.device[0] == CUDA:
+        raise DLPackError(_NO_GPU)
+    try:
+        array = np.from_dlpack(Holder(capsule))
+    except (BufferError, RuntimeError) as error:
+        raise DLPackError("Dtype is invalid.") from error
+    return Imported(array, described.dtype)
 
 
 def _is_c_order(described: _DLTensor) -> bool:
@@ -147,5 +198,16 @@ def export_capsule(array: np.ndarray[Any, Any], dtype: DType) -> Any:
     """
     capsule = array.__dlpack__()
     if dtype is BF16:
-        _describe(capsule).dtype.code = _BFLOAT
+        mark_bf16(capsule)
     return capsule
+
+
+def mark_bf16(capsule: Any) -> None:
+    """Let a capsule of uint16 say that they are the bits of BF16."""
+    _describe(capsule).dtype.code = _BFLOAT
+
+
+def place_on(capsule: Any, device: tuple[int, int]) -> None:
+    """Let a capsule say that its memory is on a device, where that is simulated."""
+    described = _describe(capsule).device
+    described.type, described.id = device

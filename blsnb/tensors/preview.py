@@ -96,7 +96,8 @@ def default(ref: TensorRef) -> Preview | None:
 
 def text(ref: TensorRef) -> Text:
     """Return the first strings of a BYTES tensor."""
-    elements = byte_strings.unpack(bytes(_present(ref)))
+    _check_present(ref)
+    elements = byte_strings.unpack(bytes(ref.data or b""))
     shown = itertools.islice(elements, MAX_STRINGS)
     return Text(tuple(map(_string, shown)), len(elements))
 
@@ -157,26 +158,26 @@ def image(ref: TensorRef, index: Sequence[int] | None = None) -> Image:
     return Image(place, rows, columns, of, layout, pixels.tobytes())
 
 
-def _present(ref: TensorRef) -> bytes | memoryview:
-    if ref.data is None:
+def _check_present(ref: TensorRef) -> None:
+    if ref.evicted:
         raise TraceError(
             f"the value of tensor {ref.name!r} is gone: the trace keeps the newest "
             f"runs within its budget. Call keep() on a run whose values you need."
         )
-    return ref.data
 
 
 def _slice(
     ref: TensorRef, index: Sequence[int] | None, axes: int
 ) -> tuple[Array, Shape]:
-    _present(ref)
+    _check_present(ref)
     if ref.dtype is BYTES:
         raise TraceError(f"tensor {ref.name!r} holds strings, which have no {axes}-D")
-    array: Array = ref.view()
-    if axes == 2 and image_layout(ref.shape) == "HWC":
-        # A heatmap shows one channel, and the channels are an axis to move along.
-        array = np.moveaxis(array, -1, -3)
-    leading = array.shape[: max(0, array.ndim - axes)]
+    shape = ref.shape
+    # A heatmap shows one channel, and the channels are an axis to move along.
+    turned = axes == 2 and image_layout(shape) == "HWC"
+    if turned:
+        shape = (*shape[:-3], shape[-1], *shape[-3:-1])
+    leading = shape[: max(0, len(shape) - axes)]
     place = (0,) * len(leading) if index is None else tuple(index)
     inside = len(place) == len(leading) and all(
         0 <= at < size for at, size in zip(place, leading, strict=True)
@@ -188,7 +189,11 @@ def _slice(
         )
     if 0 in leading:
         raise TraceError(f"tensor {ref.name!r} has no elements to show")
-    return np.asarray(array[place]), place
+
+    def part(array: Any) -> Any:
+        return (np.moveaxis(array, -1, -3) if turned else array)[place]
+
+    return np.asarray(ref.taking(part)), place
 
 
 def _looks_like_picture(ref: TensorRef) -> bool:

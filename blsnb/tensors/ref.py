@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,28 @@ class TensorRef:
         return TensorRef(
             self.name, self.dtype, self.shape, None, self.device, self.byte_size
         )
+
+    @property
+    def value_id(self) -> int:
+        """A number that tensors share if their values are in the same memory."""
+        return id(self.data)
+
+    def seen_as(self, name: str, shape: Shape) -> TensorRef:
+        """Return the same value by another name, or in another shape."""
+        return TensorRef(
+            name, self.dtype, shape, self.data, self.device, self.byte_size
+        )
+
+    def taking(self, work: Callable[[Any], Any]) -> Any:
+        """Return what a function makes of the elements as an array, as on the host.
+
+        Parameters
+        ----------
+        work
+            Called with the elements where they are: of a large tensor it should
+            return a small part.
+        """
+        return work(self.view())
 
     def view(self) -> np.ndarray[Any, Any]:
         """Return the elements as a read-only array; BYTES as objects of ``bytes``.

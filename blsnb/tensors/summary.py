@@ -4,47 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from blsnb.tensors import device_summary
+from blsnb.tensors.device_ref import DeviceRef
 from blsnb.tensors.dtypes import BYTES
 from blsnb.tensors.ref import TensorRef
+from blsnb.tensors.stats import BINS, Histogram, Stats
 
-BINS = 48
 # Small enough to stay in the processor's cache, large enough that NumPy's
 # overhead per call does not matter.
 _BLOCK = 1 << 16
 
 Array = np.ndarray[Any, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Stats:
-    """Statistics of a tensor; all but the counts are over its finite values.
-
-    What does not exist (the minimum of nothing) or does not fit a float is None.
-    """
-
-    count: int
-    min: float | None
-    max: float | None
-    mean: float | None
-    std: float | None
-    nan: int
-    inf: int
-    zeros: int
-
-
-@dataclass(frozen=True, slots=True)
-class Histogram:
-    """How many finite values fall in each of 48 equal bins from low to high."""
-
-    low: float
-    high: float
-    counts: tuple[int, ...]
 
 
 class TensorSummary:
@@ -68,6 +43,8 @@ class TensorSummary:
         if self.ref.evicted or self.ref.dtype is BYTES:
             return None
         with np.errstate(all="ignore"):
+            if isinstance(self.ref, DeviceRef):
+                return device_summary.stats_of(self.ref)
             return _stats(self.ref.view().ravel())
 
     @cached_property
@@ -77,8 +54,13 @@ class TensorSummary:
         if stats is None or stats.min is None or stats.max is None:
             return None
         with np.errstate(all="ignore"):
-            counts = _counts(self.ref.view().ravel(), stats.min, stats.max)
+            counts = self._counted(stats.min, stats.max)
         return Histogram(stats.min, stats.max, counts)
+
+    def _counted(self, low: float, high: float) -> tuple[int, ...]:
+        if isinstance(self.ref, DeviceRef):
+            return device_summary.counts_of(self.ref, low, high)
+        return _counts(self.ref.view().ravel(), low, high)
 
 
 class _Moments:

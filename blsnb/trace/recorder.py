@@ -347,7 +347,7 @@ def _count_responses(run: RunRecord, responses: ResponseLog) -> None:
 
 
 def _sizes(refs: tuple[TensorRef, ...]) -> int:
-    return sum([ref.byte_size for ref in refs if ref.data is not None])
+    return sum([ref.byte_size for ref in refs if not ref.evicted])
 
 
 def _held(call: Call) -> int:

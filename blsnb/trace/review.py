@@ -77,9 +77,9 @@ def _is_chain(calls: list[Span]) -> bool:
     """Whether a later call was given what an earlier one had answered."""
     answered: set[int] = set()
     for call in calls:
-        if any(id(ref.data) in answered for ref in call.inputs):
+        if any(ref.value_id in answered for ref in call.inputs):
             return True
-        answered.update(id(ref.data) for ref in call.outputs if ref.data is not None)
+        answered.update(ref.value_id for ref in call.outputs if not ref.evicted)
     return False
 
 

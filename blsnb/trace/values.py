@@ -47,8 +47,10 @@ class ValueWriter:
         if known is None:
             known = self._numbers[id(ref)] = len(self._refs)
             self._refs.append(ref)
-            if ref.data is not None:
-                self._keep(ref.data)
+            # Of a tensor on a device this is a copy, and lives while it is held.
+            data = ref.data
+            if data is not None:
+                self._keep(data)
         return known
 
     def _keep(self, data: Bytes) -> None:

@@ -1,0 +1,1 @@
+"""Where tensors live and are computed: the host, a CUDA device, a simulated one."""

@@ -1,0 +1,130 @@
+"""Specification of the choice of a runtime."""
+
+import importlib.util
+import subprocess
+import sys
+
+import pytest
+
+from blsnb.runtimes.choosing import choose
+from blsnb.runtimes.simulated_runtime import SimulatedRuntime
+
+HAS_CUPY = importlib.util.find_spec("cupy") is not None
+
+
+def test_what_is_given_is_taken():
+    """A runtime of one's own needs no name."""
+    mine = SimulatedRuntime(2)
+
+    assert mine is choose(mine).runtime
+
+
+def test_a_name_that_is_none_is_refused():
+    """With those that there are."""
+    with pytest.raises(ValueError, match="auto, numpy, cupy, simulated, not 'torch'"):
+        choose("torch")
+
+
+@pytest.mark.skipif(HAS_CUPY, reason="CuPy is installed here")
+def test_auto_says_why_it_is_numpy():
+    """And what to install."""
+    chosen = choose("auto")
+
+    assert "numpy" == chosen.runtime.name
+    assert "CuPy is not installed (pip install 'blsnb[cupy12]'" in chosen.reason
+    assert not chosen.news
+
+
+@pytest.mark.skipif(HAS_CUPY, reason="CuPy is installed here")
+def test_cupy_without_cupy_is_refused():
+    """Who asks for it by name wants no other."""
+    with pytest.raises(ValueError, match=r"needs CuPy: .*pip install"):
+        choose("cupy")
+
+
+@pytest.fixture
+def stub(tmp_path, monkeypatch):
+    """Put a module named cupy on the path, and forget it afterwards."""
+
+    def forget():
+        for name in ("cupy", "blsnb.runtimes.cupy_runtime"):
+            sys.modules.pop(name, None)
+        importlib.invalidate_caches()
+
+    def put(text):
+        (tmp_path / "cupy.py").write_text(text)
+        monkeypatch.syspath_prepend(tmp_path)
+        forget()
+
+    kept = {n: m for n, m in sys.modules.items() if n.split(".")[0] == "cupy"}
+    yield put
+    forget()
+    sys.modules.update(kept)
+
+
+NO_DRIVER = """
+class cuda:
+    class MemoryHook: ...
+    class runtime:
+        class CUDARuntimeError(RuntimeError): ...
+        def getDeviceCount():
+            raise cuda.runtime.CUDARuntimeError("cudaErrorInsufficientDriver")
+"""
+
+
+def test_auto_falls_back_where_no_device_answers(stub):
+    """The reason is news to whoever installed CuPy."""
+    stub(NO_DRIVER)
+    chosen = choose("auto")
+
+    assert "numpy" == chosen.runtime.name
+    assert "no device answers: cudaErrorInsufficientDriver" in chosen.reason
+    assert chosen.news
+
+
+def test_cupy_where_no_device_answers_is_refused(stub):
+    """In the driver's own words."""
+    stub(NO_DRIVER)
+    with pytest.raises(ValueError, match="device: cudaErrorInsufficientDriver"):
+        choose("cupy")
+
+
+def test_auto_falls_back_where_cupy_is_broken(stub):
+    """A library that does not load is no reason to stop."""
+    stub("raise ImportError('libcublas.so.12 is missing')")
+
+    assert "libcublas.so.12 is missing" in choose("auto").reason
+
+
+def test_where_a_device_is_needed_one_is_simulated(stub):
+    """Rather than refuse: it shows what can be shown without one."""
+    stub(NO_DRIVER)
+    chosen = choose("auto", with_device=True)
+
+    assert "simulated" == chosen.runtime.name
+    assert chosen.reason.startswith("a device is needed")
+
+
+def test_numpy_is_refused_where_a_device_is_needed():
+    """It has none, and says which have."""
+    with pytest.raises(ValueError, match="'auto', 'cupy' or 'simulated'"):
+        choose("numpy", with_device=True)
+
+
+def test_importing_blsnb_and_making_a_server_import_no_cupy_but_where_it_is(tmp_path):
+    """CUDA is initialised by a server, never by an import."""
+    (tmp_path / "cupy.py").write_text("raise SystemExit('cupy was imported')")
+    code = (
+        "import blsnb, blsnb.inference_server, blsnb.pb_utils.module\n"
+        "import blsnb.engine.engine, blsnb.runtimes.choosing"
+    )
+    path = f"{tmp_path}:{':'.join(filter(None, sys.path))}"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (0, "") == (done.returncode, done.stderr)

@@ -1,0 +1,115 @@
+"""Every runtime keeps the contract; those with a device keep a longer one."""
+
+import numpy as np
+import pytest
+
+from blsnb.runtimes import simulated
+from blsnb.runtimes.choosing import choose
+from blsnb.runtimes.host import NumpyRuntime
+from blsnb.runtimes.runtime import DeviceError
+from blsnb.runtimes.simulated_runtime import SimulatedRuntime
+from blsnb.tensors import dlpack
+
+from .contract import FLOATS, RuntimeContract
+
+
+class TestNumpy(RuntimeContract):
+    """NumPy, everywhere."""
+
+    runtime = NumpyRuntime()
+
+    def host(self, array):
+        return array
+
+    def test_a_device_is_refused(self):
+        """In the words of a Triton that finds no driver."""
+        with pytest.raises(DeviceError, match="Failed to get current CUDA device id"):
+            self.runtime.take(simulated.asarray(FLOATS))
+
+    def test_a_bare_capsule_of_a_device_is_refused(self):
+        """In the words of a Triton that was built without one."""
+        capsule = simulated.asarray(FLOATS).__dlpack__()
+        with pytest.raises(dlpack.DLPackError, match="when GPU is not available"):
+            self.runtime.take(capsule)
+
+
+class DeviceContract(RuntimeContract):
+    """What holds besides where there is a device."""
+
+    device = "gpu:0"
+
+    def test_memory_in_use_grows_and_shrinks(self):
+        """By as much as an array has, and the most is remembered in a measurement."""
+        size = 1 << 20
+        before = self.runtime.memory_use(0).in_use
+        with self.runtime.executing(0) as measured:
+            memory = self.put(np.zeros(size, np.uint8))
+            during = self.runtime.memory_use(0).in_use
+            del memory
+        after = self.runtime.memory_use(0).in_use
+
+        assert (before + size, before) == (during, after)
+        assert before + size <= measured.use.peak_bytes
+        assert before == measured.use.in_use_bytes
+
+    def test_a_device_that_is_not_there_is_refused(self):
+        """With a text, not with a crash."""
+        with pytest.raises(DeviceError):
+            self.runtime.put(b"\0" * 4, np.dtype(np.float32), (1,), 99)
+
+    def test_it_is_no_numpy_array(self):
+        """What takes it for one is found at once."""
+        with pytest.raises(TypeError, match="Implicit conversion to a NumPy array"):
+            np.asarray(self.put(FLOATS).array)
+
+    def test_a_consumer_never_reads_before_the_producer_is_done(self):
+        """What DLPack hands over is complete, though nobody waited for it before."""
+        memory = self.put(np.zeros((256, 256), np.float32))
+        made = memory.array
+        for _ in range(20):
+            made = made + 1
+        taken = self.runtime.take(made)
+
+        assert {20.0} == set(self.values(taken.memory, np.float32).ravel().tolist())
+
+    def test_a_frozen_copy_is_complete(self):
+        """Work that is pending when it is made is done in it."""
+        made = self.put(FLOATS).array * 2
+        copy = self.runtime.take(made).memory.copied()
+        made[...] = 0
+
+        assert (FLOATS * 2).tobytes() == copy.host().tobytes()
+
+
+class TestSimulated(DeviceContract):
+    """The device that is simulated, everywhere."""
+
+    runtime = SimulatedRuntime()
+
+    def host(self, array):
+        return array.raw()
+
+
+try:
+    CUPY, WHY_NOT = choose("cupy").runtime, ""
+except ValueError as error:
+    CUPY, WHY_NOT = None, str(error)
+
+
+if CUPY is not None:
+
+    @pytest.mark.gpu
+    class TestCupy(DeviceContract):
+        """CuPy, on a device."""
+
+        runtime = CUPY
+
+        def host(self, array):
+            return array.get()
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(CUPY is None, reason=WHY_NOT)
+def test_cupy_keeps_the_contract_here():
+    """One line tells where it is not so: the class above is left out whole."""
+    assert "CUDA" in CUPY.describe()

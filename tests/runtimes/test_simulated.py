@@ -1,0 +1,90 @@
+"""Specification of the simulated device: what it finds that NumPy forgives."""
+
+import numpy as np
+import pytest
+
+from blsnb.runtimes import simulated
+from blsnb.runtimes.simulated import DEVICES, NO_WAIT, asarray, empty, from_dlpack
+from blsnb.runtimes.simulated_runtime import SimulatedRuntime
+from blsnb.tensors import dlpack
+
+ONES = np.ones(4, np.float32)
+
+
+def test_work_is_not_done_before_somebody_waits():
+    """Until then the memory holds rubbish, as a GPU's may."""
+    made = asarray(ONES) + 1
+    rubbish = made.raw().tobytes()
+
+    assert bytes([simulated.RUBBISH]) * 16 == rubbish
+    assert [2.0] * 4 == made.get().tolist()
+
+
+def test_a_consumer_that_does_not_wait_is_found():
+    """It says so to the producer, and reads what is not computed yet."""
+    made = asarray(ONES) + 1
+    hasty = simulated.adopted(made.__dlpack__(stream=NO_WAIT), 0)
+
+    assert [2.0] * 4 != hasty.raw().tolist()
+    assert [2.0] * 4 == from_dlpack(made).raw().tolist()
+
+
+def test_copies_are_counted():
+    """How many, in which direction, and with how many bytes."""
+    counts = DEVICES[0].counts
+    before = counts.to_device, counts.to_host, counts.to_host_bytes
+    asarray(ONES).get()
+
+    after = counts.to_device, counts.to_host, counts.to_host_bytes
+    assert (1, 1, 16) == tuple(np.subtract(after, before).tolist())
+
+
+def test_numpy_does_not_read_it():
+    """Neither as an array, nor as an operand, nor by DLPack."""
+    array = asarray(ONES)
+    with pytest.raises(TypeError, match="Implicit conversion"):
+        np.asarray(array)
+    with pytest.raises(TypeError):
+        ONES + array
+    with pytest.raises((BufferError, RuntimeError)):
+        np.from_dlpack(array)
+
+
+def test_memory_is_given_back_with_the_last_array_that_looks_into_it():
+    """A view or a capsule keeps it."""
+    device = DEVICES[1]
+    array = empty((1000,), np.uint8, device)
+    view = array.reshape(10, 100)
+    del array
+    assert device.in_use == 1000
+    del view
+    assert device.in_use == 0
+
+
+def test_it_takes_no_memory_of_the_host():
+    """What is on the host has no business there."""
+    with pytest.raises(BufferError):
+        from_dlpack(ONES)
+
+
+def test_a_value_is_written_in_its_turn():
+    """After the work that was given before."""
+    array = asarray(ONES)
+    doubled = array * 2
+    array[...] = asarray(ONES * 9)
+
+    assert [2.0] * 4 == doubled.get().tolist()
+    assert [9.0] * 4 == array.get().tolist()
+
+
+def test_a_second_device_is_another_one():
+    """Its arrays say so, and a runtime may have more than one."""
+    memory = SimulatedRuntime(2).put(ONES.tobytes(), ONES.dtype, (4,), 1)
+
+    assert "gpu:1" == memory.device
+    assert (dlpack.CUDA, 1) == memory.array.__dlpack_device__()
+
+
+def test_an_array_shows_what_and_where_it_is():
+    """Not its elements: they would have to be waited for."""
+    assert "<DeviceArray float32[4] on gpu:0>" == repr(asarray(ONES))
