@@ -62,12 +62,11 @@ def triton_server(request: pytest.FixtureRequest) -> Iterator[TestedServer]:
     It is closed when the test ends; with ``share="module"`` and the like, when all
     tests that share it have.
     """
-    __tracebackhide__ = True
     from blsnb.testing.pool import Pool
 
-    config, node = request.config, request.node
-    pool = config.stash.setdefault(_POOL, Pool())
-    server = pool.lend(node, _settings(node))
+    node = request.node
+    pool = request.config.stash.setdefault(_POOL, Pool())
+    server = _lent(pool, node)
     node.stash[_SERVER] = server
     server.begin_test(node.path.parent)
     yield server
@@ -87,24 +86,32 @@ def assert_replays(triton_server: TestedServer) -> Callable[..., Comparison]:
     return triton_server.assert_replays
 
 
-def _settings(node: pytest.Item) -> ServerSettings:
+def _lent(pool: Pool, test: pytest.Item) -> TestedServer:
+    """Return a test's server; what is wrong with it is the test's error, in short."""
+    from blsnb.errors import BlsnbError
+
+    try:
+        return pool.lend(test, _settings(test))
+    except (BlsnbError, ValueError) as error:
+        wrong = str(error).rstrip()
+    pytest.fail(wrong, pytrace=False)
+
+
+def _settings(test: pytest.Item) -> ServerSettings:
     from blsnb.testing.settings import SettingError, settings_of
 
-    __tracebackhide__ = True
-    config = node.config
-    marks = list(node.iter_markers("triton"))
+    config = test.config
+    marks = list(test.iter_markers("triton"))
     if any(mark.args for mark in marks):
-        pytest.fail(f"write names before all values: {_MARK}", pytrace=False)
+        raise SettingError(f"mark.triton takes no values without names: {_MARK}")
     asked = config.getoption("--triton-repository")
     given = [config.invocation_params.dir / path for path in asked or ()]
-    repositories = given or config.getini("triton_repository")
-    share = config.getini("triton_share")
-    said = [mark.kwargs for mark in marks]
-    try:
-        return settings_of(said, repositories, share, node.path.parent)
-    except SettingError as error:
-        wrong = f"mark.triton: {error}"
-    pytest.fail(wrong, pytrace=False)
+    return settings_of(
+        [mark.kwargs for mark in marks],
+        given or config.getini("triton_repository"),
+        config.getini("triton_share"),
+        test.path.parent,
+    )
 
 
 @pytest.hookimpl(wrapper=True)
@@ -126,19 +133,27 @@ def _sections(
 
     try:
         runs = failures.runs_of(server)
-        if not runs:
-            return []
         text = failures.told(runs)
-        folder = item.config.getoption("--triton-artefacts")
-        if folder is not None:
-            place = item.config.invocation_params.dir / folder
-            artefacts = item.config.stash.setdefault(
-                _ARTEFACTS, failures.Artefacts(place)
-            )
-            error = call.excinfo.value if call.excinfo is not None else None
-            kept = artefacts.keep(item.nodeid, runs, error)
-            text += "".join(f"\nkept: {path}" for path in kept)
+        if runs:
+            text += _kept(item, runs, call.excinfo and call.excinfo.value)
     except Exception as error:
         # What is shown of a failure must not become one of pytest itself.
         text = f"the runs cannot be shown: {type(error).__name__}: {error}"
-    return [(failures.SECTION, text)]
+    return [(failures.SECTION, text)] if text else []
+
+
+def _kept(item: pytest.Item, runs: list[Run], error: BaseException | None) -> str:
+    """Keep the pages of runs if that is wanted, and say where they are."""
+    from blsnb.testing.failures import Artefacts
+
+    config = item.config
+    folder = config.getoption("--triton-artefacts")
+    if folder is None:
+        return ""
+    place = config.invocation_params.dir / folder
+    artefacts = config.stash.setdefault(_ARTEFACTS, Artefacts(place))
+    try:
+        paths = artefacts.keep(item.nodeid, runs, error)
+    except OSError as problem:
+        return f"\nnot kept: {problem}"
+    return "".join(f"\nkept: {path}" for path in paths)

@@ -39,7 +39,6 @@ class Pool:
         RepositoryError, ModelLoadError
             There is no such repository, or a model of it does not load.
         """
-        __tracebackhide__ = True
         node = _sharing(test, settings.share)
         for each in self._shared:
             if each.node is node and each.settings == settings:

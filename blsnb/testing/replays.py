@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -10,13 +11,14 @@ from blsnb.tensors.tolerance import Tolerance
 from blsnb.trace.changes import CallChange, change_of
 from blsnb.trace.comparison import TraceComparison
 from blsnb.trace.spans import Span
+from blsnb.views.format import counted
 
 if TYPE_CHECKING:
     from blsnb.comparison import Comparison
 
 _MOST_LINES = 20
-# Of the frames in an error's text: the folder of the repository, and the line.
-_FRAME = re.compile(r"^  .*/([^/\n]+/\d+/[^()\n]+)\(\d+\)", re.MULTILINE)
+# Of the frames in an error's text: the folder, the file's name, the line.
+_FRAME = re.compile(r"^  .*/([^/()\n]+)\(\d+\): ", re.MULTILINE)
 
 
 class ReplayError(AssertionError):
@@ -52,20 +54,25 @@ def check_replay(comparison: Comparison, tolerance: Tolerance, name: str) -> Non
         they cannot be compared, as a value was not recorded.
     """
     __tracebackhide__ = True
-    if not comparison.this.trace.spans:
-        answer = getattr(comparison.this, "error", None) or "nothing was recorded"
-        found = [f"it was not executed: {answer}"]
-    else:
-        change = change_of(comparison.trace.alignment, 0, 0)
-        found = list(_told(comparison.trace, change, tolerance))
-        found += _origin(comparison.trace, tolerance)
+    found = _found(comparison, tolerance)
     if not found:
         return
     left_out = len(found) - _MOST_LINES
-    lines = [f"  {line}" for line in found[:_MOST_LINES]]
+    lines = [textwrap.indent(each.strip(), "    ")[2:] for each in found[:_MOST_LINES]]
     lines += [f"  … {left_out} more"] if left_out > 0 else []
     title = f"{name} is answered otherwise than recorded ({tolerance}):"
     raise ReplayError("\n".join([title, *lines]), comparison)
+
+
+def _found(comparison: Comparison, tolerance: Tolerance) -> list[str]:
+    """Return a line for each difference that counts, and where it begins."""
+    traces = comparison.trace
+    if not traces.this.spans or traces.this.spans[0].running:
+        # Its client did not get so far, or did not wait so long.
+        return [f"error: {getattr(comparison.this, 'error', None) or 'not executed'}"]
+    change = change_of(traces.alignment, 0, 0)
+    told = list(_told(traces, change, tolerance))
+    return [*told, *_origin(traces, tolerance)] if told else []
 
 
 def _told(
@@ -76,12 +83,10 @@ def _told(
     yield from _told_error(traces, change)
     if change.responses is not None:
         now, before = change.responses
-        yield f"{now:,} responses, {before:,} were recorded"
+        yield f"{counted(now, 'response')}, {before:,} were recorded"
     if change.not_compared:
-        yield (
-            f"{change.not_compared:,} outputs cannot be compared: the recorded run "
-            "does not hold their values"
-        )
+        outputs = counted(change.not_compared, "output")
+        yield f"{outputs} not compared: the recorded run does not hold every value"
 
 
 def _told_outputs(change: CallChange, tolerance: Tolerance) -> Iterator[str]:
@@ -105,7 +110,7 @@ def _told_error(traces: TraceComparison, change: CallChange) -> Iterator[str]:
             pairs.append((place, _said(each.error), recorded[each.number]))
     for place, now, before in pairs:
         if now != before:
-            yield f"{place}{now or 'no error'}; recorded was {before or 'no error'}"
+            yield f"{place}{now or 'no error'}\nrecorded was {before or 'no error'}"
 
 
 def _error(span: Span) -> str:
@@ -113,12 +118,12 @@ def _error(span: Span) -> str:
 
 
 def _said(text: str, code: str = "") -> str:
-    """Return an error as it is wherever the repository lies.
+    """Return an error as it is wherever the files lie.
 
     Lines of its frames are left out, too: a comment above moves them.
     """
     where = f"error {code}".rstrip()
-    return f"{where}: " + _FRAME.sub(r"  \1", text) if text else ""
+    return f"{where}: " + _FRAME.sub(r"  \1: ", text) if text else ""
 
 
 def _origin(traces: TraceComparison, tolerance: Tolerance) -> list[str]:

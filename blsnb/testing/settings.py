@@ -90,7 +90,8 @@ def settings_of(
     models = said.pop("models", ALL)
     share = said.pop("share", None) or share or "function"
     if share not in SCOPES:
-        raise SettingError(f"share must be one of {', '.join(SCOPES)}, not {share!r}")
+        known = ", ".join(SCOPES)
+        raise SettingError(f"mark.triton: share must be one of {known}, not {share!r}")
     _check_options(said)
     return ServerSettings(
         tuple(repositories) if roots is None else _paths(roots, folder),
@@ -119,6 +120,6 @@ def _check_options(options: Mapping[str, Any]) -> None:
     for name in options:
         if name not in known:
             raise SettingError(
-                f"there is no setting {name!r}; there are: repository, models, share, "
+                f"mark.triton has no {name!r}; it has repository, models, share, "
                 f"{', '.join(sorted(known))}"
             )
