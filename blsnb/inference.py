@@ -236,6 +236,7 @@ class Inference:
         return Run(request.model_name, record, [], error, self)
 
     def _finished(self, request: OutsideRequest, answer: Answer) -> Run:
+        __tracebackhide__ = True
         response = answer.response
         if response.error is not None:
             run = self._failed_run(request, answer.record, response.error)
