@@ -9,7 +9,11 @@ from nbclient import NotebookClient
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = ["README.md", "CONTRIBUTING.md", "docs/deviations.md"]
+PAGES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("docs/*.md")),
+]
 
 
 def cells():
