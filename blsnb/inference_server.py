@@ -16,9 +16,9 @@ from blsnb.engine.reader import Reader
 from blsnb.engine.root import RootRequest
 from blsnb.engine.settings import Settings
 from blsnb.engine.startup import load_startup_models
-from blsnb.exchange import Exchange
 from blsnb.inference import Inference, OutsideRequest
 from blsnb.measuring import Measuring
+from blsnb.parity.comparing import Comparing
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.release import parse_release
 from blsnb.repository.repository import ModelRepository, Roots
@@ -28,7 +28,7 @@ from blsnb.standing_in import StandingIn
 from blsnb.trace.recorder import Recorder, RunRecord, parse_level
 
 
-class Server(Exchange, Measuring, StandingIn):
+class Server(Comparing, Measuring, StandingIn):
     """A Triton server in this process: models, requests, traces.
 
     Parameters

@@ -1,7 +1,8 @@
 """Install a real Triton server, in an environment of its own.
 
 ``python -m blsnb.parity.install`` does it once, needs a package index for that, and
-says at once that all is there when called again.
+says at once that all is there when called again. Packages that models import are
+added if they are named: ``python -m blsnb.parity.install scikit-learn``.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from blsnb.errors import TritonServerError
 from blsnb.parity.environment import HOME, STAMP, TritonEnv, home, installed
 
 PACKAGE = "nvidia-pytriton==0.7.0"
@@ -39,20 +41,31 @@ print(json.dumps({
 """
 
 
-class CannotInstallError(Exception):
+class CannotInstallError(TritonServerError):
     """The server cannot run on a machine; the text says why."""
 
 
-def install() -> TritonEnv:
-    """Return the server in an environment of its own, made first if it is not there."""
+def install(say: Callable[[str], None] = lambda _: None) -> TritonEnv:
+    """Return the server in an environment of its own, made first if it is not there.
+
+    Parameters
+    ----------
+    say
+        Told what is being done.
+
+    Raises
+    ------
+    CannotInstallError
+        The machine does not fit, or a command failed.
+    """
     env = installed()
     if env is not None and env.package == PACKAGE:
         return env
     check_machine()
     python, library = find_python()
     make_room(home())
-    own_python = make_venv(python)
-    env = lay_out(own_python, library)
+    own_python = make_venv(python, say)
+    env = lay_out(package_of(own_python), own_python, library, home())
     env.save()
     return env
 
@@ -146,23 +159,37 @@ def why_not(facts: dict[str, Any]) -> str:
     return "" if facts["library"] else "has no shared libpython"
 
 
-def make_venv(python: str) -> Path:
+def make_venv(python: str, say: Callable[[str], None]) -> Path:
     """Make the environment of the model processes, with the server's package."""
+    say(f"makes an environment in {home()}")
     run([python, "-m", "venv", str(home() / "venv")])
     own = home() / "venv" / "bin" / "python"
     pip = [str(own), "-m", "pip", "install", "--quiet"]
     run([*pip, NUMPY])
+    say(f"downloads and installs {PACKAGE}")
     # Its dependencies serve pytriton's own Python layer, which nobody calls here.
     run([*pip, "--no-deps", PACKAGE])
     return own
 
 
-def lay_out(python: Path, library: str) -> TritonEnv:
-    """Gather the Python backend's three files, as the server wants to find them."""
+def package_of(python: Path) -> Path:
+    """Return where the server's files lie among an interpreter's packages."""
     ask = "import sysconfig, sys; print(sysconfig.get_path('purelib'))"
     done = subprocess.run([python, "-c", ask], capture_output=True, check=True)
-    package = Path(done.stdout.decode().strip(), "pytriton", "tritonserver")
-    backend = home() / "backends" / "python"
+    return Path(done.stdout.decode().strip(), "pytriton", "tritonserver")
+
+
+def lay_out(package: Path, python: Path, library: str, folder: Path) -> TritonEnv:
+    """Gather the Python backend's three files, as the server wants to find them.
+
+    Parameters
+    ----------
+    package
+        Where the server's files lie.
+    folder
+        Where to gather them.
+    """
+    backend = folder / "backends" / "python"
     shutil.copytree(package / "backends" / "python", backend)
     # The library looks for its own libraries relative to where it lies.
     (backend / "libtriton_python.so").unlink()
@@ -176,13 +203,42 @@ def lay_out(python: Path, library: str) -> TritonEnv:
         python_library=library,
         package=PACKAGE,
     )
-    stub = (
-        package / "python_backend_stubs" / env.python_version
-    ) / "triton_python_backend_stub"
+    stub = stub_of(package, env.python_version)
     (backend / stub.name).symlink_to(stub)
     for program in (stub, Path(env.server)):
-        program.chmod(0o755)
+        if not os.access(program, os.X_OK):
+            program.chmod(0o755)
     return env
+
+
+def stub_of(package: Path, version: str) -> Path:
+    """Return the program that runs models in a release of Python."""
+    return (package / "python_backend_stubs" / version) / "triton_python_backend_stub"
+
+
+def add(env: TritonEnv, packages: Sequence[str]) -> None:
+    """Install packages that models import, beside a NumPy that the server can use.
+
+    Parameters
+    ----------
+    packages
+        Such as ``"scikit-learn==1.5.0"``; where there is no such version for this
+        Python and NumPy, the newest that fits is taken.
+
+    Raises
+    ------
+    CannotInstallError
+        There is none.
+    """
+    pip = [env.python, "-m", "pip", "install", "--quiet", NUMPY]
+    for package in packages:
+        try:
+            run([*pip, package])
+        except CannotInstallError:
+            name, exact, _ = package.partition("==")
+            if not exact:
+                raise
+            run([*pip, name])
 
 
 def run(command: list[str]) -> None:
@@ -193,16 +249,18 @@ def run(command: list[str]) -> None:
         raise CannotInstallError(f"{' '.join(command)} failed:\n{words}")
 
 
-def main() -> int:
+def main(packages: Sequence[str] = ()) -> int:
     """Install, say so, and fail only where a server is demanded."""
     try:
-        env = install()
+        env = install(lambda words: print(f"blsnb {words}", file=sys.stderr))
+        if packages:
+            add(env, packages)
     except CannotInstallError as error:
         print(f"no real Triton server on this machine: {error}", file=sys.stderr)
-        return int(os.environ.get("BLSNB_REQUIRE_TRITON") == "1")
+        return int(bool(packages) or os.environ.get("BLSNB_REQUIRE_TRITON") == "1")
     print(f"real Triton server: {env.server}")
     return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(main(sys.argv[1:]))

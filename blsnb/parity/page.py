@@ -1,0 +1,77 @@
+"""A parity as HTML: its picture, its table, and the calls of both servers."""
+
+from __future__ import annotations
+
+import base64
+
+from blsnb.parity import picture
+from blsnb.parity.parity import Parity
+from blsnb.views import compared_document
+from blsnb.views.document import spelled, whole_page
+
+_MOST_ROWS = 80
+_MOST_TEXT = 2000
+_LEFT = 'style="text-align:left;vertical-align:top;white-space:pre-wrap"'
+
+
+def html(parity: Parity, *, embed_previews: bool = True) -> str:
+    """Return it as HTML that needs neither kernel nor network.
+
+    Parameters
+    ----------
+    embed_previews
+        Whether values of tensors are saved in it, or their statistics only.
+    """
+    notes = "".join(f"<p><small>{spelled(note)}</small></p>" for note in parity.notes)
+    calls = _calls(parity, embed_previews)
+    return f"{_image(parity)}{notes}{_table(parity)}{calls}"
+
+
+def whole(parity: Parity) -> str:
+    """Return it as a whole web page, to be saved in a file."""
+    body = f'<div style="font:14px system-ui,sans-serif">{html(parity)}</div>'
+    return whole_page(parity.caption, body)
+
+
+def _image(parity: Parity) -> str:
+    data = base64.b64encode(picture.png(parity)).decode()
+    return (
+        f'<img alt="{spelled(parity.caption)}" width="{picture.WIDTH}" '
+        f'style="max-width:100%" src="data:image/png;base64,{data}">'
+    )
+
+
+def _table(parity: Parity) -> str:
+    head, rows = parity.table()
+    cells = "".join(f"<th {_LEFT}>{spelled(name)}</th>" for name in head)
+    body = "".join(map(_row, rows[:_MOST_ROWS]))
+    left_out = len(rows) - _MOST_ROWS
+    more = f"<p>… {left_out:,} further rows</p>" if left_out > 0 else ""
+    # What differs is to be read; what does not may be.
+    open_ = "" if parity.agree else " open"
+    return (
+        f"<details{open_}><summary>All that was compared</summary><table><thead>"
+        f"<tr>{cells}</tr></thead><tbody>{body}</tbody></table>{more}</details>"
+    )
+
+
+def _row(row: tuple[str, ...]) -> str:
+    cells = "".join(f"<td {_LEFT}>{_lines(text)}</td>" for text in row)
+    return f"<tr>{cells}</tr>"
+
+
+def _lines(text: str) -> str:
+    """Return a text of several lines, in each of which nothing hides."""
+    cut = text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}…"
+    return "<br>".join(map(spelled, cut.strip().splitlines()))
+
+
+def _calls(parity: Parity, embed_previews: bool) -> str:
+    case, comparison = parity.told, parity.comparison
+    if case is None or comparison is None:
+        return ""
+    document = compared_document.compared_html(
+        comparison.trace, embed_previews=embed_previews
+    )
+    title = spelled(f"Calls of {case.name}, and those of the real server below them")
+    return f"<p>{title}</p>{document}"
