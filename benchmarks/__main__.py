@@ -20,7 +20,7 @@ NAMES = (
     "loading",
     "imports",
     "documents",
-    "drawing",
+    "view",
     "memory",
 )
 

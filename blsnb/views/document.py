@@ -40,9 +40,13 @@ _SCRIPT = """
 const id = %(id)s;
 const host = [...document.querySelectorAll(".blsnb-run")]
   .find((each) => each.dataset.run === id && !each.blsnbClaimed);
-const unpack = (text) => new Response(
-  new Blob([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))])
-    .stream().pipeThrough(new DecompressionStream("gzip")));
+const unpack = (text) => {
+  const packed = atob(text);
+  const bytes = new Uint8Array(packed.length);
+  for (let k = 0; k < bytes.length; k += 1) bytes[k] = packed.charCodeAt(k);
+  return new Response(
+    new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
+};
 const load = async (text) => {
   const url = URL.createObjectURL(
     new Blob([await unpack(text).arrayBuffer()], {type: "text/javascript"}));

@@ -60,9 +60,13 @@ export class Trace {
     [this.#offsets, this.#below] = this.#index();
     this.roots = this.#rootCalls();
     this.duration = this.#durations();
-    this.own = this.duration.map((duration, call) => duration - this.#covered(call));
-    this.errors = this.calls.flags.reduce((sum, flags) => sum + (flags & Flag.ERROR ? 1 : 0), 0);
-    this.wall = this.duration.reduce((most, _, call) => Math.max(most, this.end(call)), 0);
+    this.own = new Float64Array(this.n);
+    [this.errors, this.wall] = [0, 0];
+    for (let call = 0; call < this.n; call++) {
+      this.own[call] = this.duration[call] - this.#covered(call);
+      this.wall = Math.max(this.wall, this.end(call));
+      if (this.has(call, Flag.ERROR)) this.errors++;
+    }
     this.comparison = Comparison.of(store);
     this.folded = new Folded(this.header.run.folded ?? [], this.calls);
   }
@@ -245,11 +249,11 @@ export class Trace {
     for (let call = 0; call < this.n; call++)
       if (parent[call] >= 0) below[next[parent[call]]++] = call;
     for (let call = 0; call < this.n; call++) {
-      const siblings = below.subarray(offsets[call], offsets[call + 1]);
-      const late = siblings.some(
-        (child, k) => k > 0 && start_us[child] < start_us[siblings[k - 1]],
-      );
-      if (late) siblings.sort((a, b) => start_us[a] - start_us[b]);
+      const [from, to] = [offsets[call], offsets[call + 1]];
+      let ordered = true;
+      for (let k = from + 1; k < to && ordered; k++)
+        ordered = start_us[below[k]] >= start_us[below[k - 1]];
+      if (!ordered) below.subarray(from, to).sort((a, b) => start_us[a] - start_us[b]);
     }
     return [offsets, below];
   }
@@ -265,9 +269,8 @@ export class Trace {
   #durations(): Float64Array {
     const duration = new Float64Array(this.n);
     for (const phase of PHASES) {
-      this.calls[phase].forEach((us, call) => {
-        if (us > 0) duration[call] += us;
-      });
+      const took = this.calls[phase];
+      for (let call = 0; call < this.n; call++) if (took[call] > 0) duration[call] += took[call];
     }
     return duration;
   }
@@ -276,7 +279,8 @@ export class Trace {
     let covered = 0;
     let upTo = this.start(call);
     const end = this.end(call);
-    for (const child of this.children(call)) {
+    for (let k = this.#offsets[call]; k < this.#offsets[call + 1]; k++) {
+      const child = this.#below[k];
       const from = Math.max(upTo, this.start(child));
       const to = Math.min(end, this.end(child));
       if (to > from) covered += to - from;

@@ -313,17 +313,17 @@ export class Store {
   #take(columns: Record<string, Column>, buffer: ArrayBuffer): void {
     if (!columns.parent) return;
     const size = columns.parent[2];
-    const rows = columns.row
-      ? column(buffer, columns.row)
-      : Int32Array.from({ length: size }, (_, row) => row);
-    let length = this.n;
-    for (const row of rows) length = Math.max(length, row + 1);
+    // All rows in their order, where they are not named.
+    const rows = columns.row ? column(buffer, columns.row) : null;
+    let length = Math.max(this.n, rows ? 0 : size);
+    for (const row of rows ?? []) length = Math.max(length, row + 1);
     this.#grow(length);
     for (const [name] of LAYOUT) {
       if (!columns[name]) continue;
       const from = column(buffer, columns[name]);
       const to = this.#calls[name];
-      for (let k = 0; k < size; k++) to[rows[k]] = from[k];
+      if (rows) for (let k = 0; k < size; k++) to[rows[k]] = from[k];
+      else to.set(from);
     }
     this.n = length;
     this.#takeResponses(columns, buffer);
