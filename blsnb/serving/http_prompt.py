@@ -1,0 +1,108 @@
+"""HttpPrompt: the object that ``generate`` takes, as an inference request."""
+
+from __future__ import annotations
+
+import math
+
+from blsnb.engine.served import Served
+from blsnb.engine.validation import RequestError
+from blsnb.model.config import TensorSpec
+from blsnb.serving import http_tensors as tensors
+from blsnb.serving import http_values as values
+from blsnb.serving.http_document import Json
+from blsnb.serving.http_parameters import Parameter, custom, identity
+from blsnb.serving.wire import WireInput, WireRequest
+from blsnb.tensors.dtypes import Shape
+
+_NESTED = "parameters"
+
+
+def read_prompt(served: Served, version: int, document: Json) -> WireRequest:
+    """Return the request that an object is.
+
+    Members with the names of inputs are these, all others are parameters.
+
+    Raises
+    ------
+    RequestError
+        A member is wrong; the text is Triton's.
+
+    References
+    ----------
+    server: src/http_server.cc, ConvertGenerateRequest
+    """
+    request_id = identity(document)
+    prompt = _Prompt(served, request_id)
+    for name, value in values.members(document).items():
+        if name == _NESTED:
+            prompt.take_nested(value)
+        else:
+            prompt.take(name, value)
+    return WireRequest(
+        served.info.name,
+        version,
+        request_id,
+        tuple(prompt.inputs.values()),
+        parameters=prompt.parameters,
+    )
+
+
+class _Prompt:
+    """Sorts the members of an object into inputs and parameters."""
+
+    def __init__(self, served: Served, request_id: str) -> None:
+        self._request_id = request_id or "<id_unknown>"
+        self._specs = {spec.name: spec for spec in served.config.inputs}
+        self._batch = (-1,) if served.config.max_batch_size > 0 else ()
+        self.inputs: dict[str, WireInput] = {}
+        self.parameters: dict[str, Parameter] = {}
+
+    def take_nested(self, value: Json) -> None:
+        if _NESTED in self._specs:
+            raise RequestError(
+                f"Keyword '{_NESTED}' for nested schema also given as input tensor name"
+            )
+        with values.told(f"Expected JSON object for keyword: '{_NESTED}'"):
+            nested = values.as_object(value)
+        with values.told(f"Converting keyword: '{_NESTED}'"):
+            for name, each in nested.items():
+                self.take(name, each)
+
+    def take(self, name: str, value: Json) -> None:
+        spec = self._specs.get(name)
+        if spec is None:
+            self.parameters[name] = custom(name, value)
+            return
+        found = self._input(spec, value)
+        if name in self.inputs:
+            raise RequestError(
+                f"[request id: {self._request_id}] input '{name}' already exists in "
+                "request"
+            )
+        self.inputs[name] = found
+
+    def _input(self, spec: TensorSpec, value: Json) -> WireInput:
+        count = len(value) if isinstance(value, list) else 1
+        if spec.datatype == "BYTES":
+            data = tensors.read_strings(value)
+            shape = self._shape(spec, count)
+        else:
+            shape = self._shape(spec, count)
+            data = tensors.read(spec.name, spec.datatype, value, count)
+        return WireInput(spec.name, spec.datatype, shape, data)
+
+    def _shape(self, spec: TensorSpec, count: int) -> Shape:
+        """Return the shape of so many elements: the last axis that varies has most."""
+        dims = (*self._batch, *spec.dims)
+        fixed = math.prod(length for length in dims if length != -1)
+        left, remainder = divmod(count, fixed)
+        shape: list[int] = []
+        for length in reversed(dims):
+            shape.append(left if length == -1 else length)
+            left = 1 if length == -1 else left
+        if remainder or left != 1:
+            raise RequestError(
+                f"The schema can not convert input '{spec.name}' to tensor with proper "
+                "shape"
+            )
+        return tuple(reversed(shape))

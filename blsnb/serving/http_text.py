@@ -1,0 +1,66 @@
+"""HttpText: values as JSON texts, written as Triton's writer does."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from blsnb.serving.http_document import Json
+
+_EXPONENT = re.compile(r"(\d)(?:\.(\d+))?e([+-]\d+)")
+_PLAIN_DIGITS = 21
+"""A number of so many digits before the point is written without an exponent."""
+_PLAIN_ZEROS = -6
+_CONTROL = re.compile(r"\\u00[0-9a-f]{2}")
+
+
+def text_of(value: Json) -> bytes:
+    """Return the text of a value: without blanks, and with its bytes as they were.
+
+    References
+    ----------
+    common: include/triton/common/triton_json.h, Write
+    """
+    return _text(value).encode("utf-8", "surrogateescape")
+
+
+def _text(value: Json) -> str:
+    if isinstance(value, dict):
+        members = [f"{_text(name)}:{_text(each)}" for name, each in value.items()]
+        return f"{{{','.join(members)}}}"
+    if isinstance(value, float):
+        return _floats(_dumped(value))
+    if not isinstance(value, list):
+        return _strings(_dumped(value))
+    kinds = set(map(type, value))
+    if kinds == {float}:
+        return _floats(_dumped(value))
+    if kinds & {dict, list, float}:
+        return f"[{','.join(map(_text, value))}]"
+    return _strings(_dumped(value))
+
+
+def _dumped(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _strings(text: str) -> str:
+    """Write control characters as Triton does: with large letters."""
+    if "\\u00" not in text:
+        return text
+    return _CONTROL.sub(lambda found: "\\u" + found[0][2:].upper(), text)
+
+
+def _floats(text: str) -> str:
+    """Write numbers with an exponent as Triton does."""
+    return _EXPONENT.sub(_number, text) if "e" in text else text
+
+
+def _number(found: re.Match[str]) -> str:
+    first, others, exponent = found[1], found[2] or "", int(found[3])
+    digits, point = first + others, exponent + 1
+    if len(digits) <= point <= _PLAIN_DIGITS:
+        return f"{digits}{'0' * (point - len(digits))}.0"
+    if _PLAIN_ZEROS < point <= 0:
+        return f"0.{'0' * -point}{digits}"
+    return f"{first}{'.' * bool(others)}{others}e{exponent}"
