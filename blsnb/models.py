@@ -17,6 +17,7 @@ from blsnb.engine.validation import RequestError
 from blsnb.errors import InferenceError, ServerClosedError
 from blsnb.inference import Inference
 from blsnb.model.config import ModelConfig
+from blsnb.pb_utils.releases import Release
 from blsnb.repository.directory import CONFIG_FILE
 from blsnb.repository.repository import ModelRepository
 from blsnb.repository.status import ModelStatus, ambiguous_row, status_of
@@ -40,6 +41,11 @@ class Models:
     def catalog(self) -> Catalog:
         """Which model versions serve, for what stands in front of the server."""
         return self._engine.catalog
+
+    @property
+    def release(self) -> Release:
+        """Triton's release that the server agrees with, such as ``(24, 10)``."""
+        return self._engine.release
 
     @property
     def _standins(self) -> StandIns:

@@ -178,6 +178,7 @@ class InstancePool:
                 place = None
         if place is None:
             place = self._wait(inflight, certain)
+        inflight.root.arrive()
         return self.fill(place)
 
     def _wait(self, inflight: Inflight, certain: bool) -> Place:
@@ -204,6 +205,7 @@ class InstancePool:
             raise Deadlock(deadlock.chain(inflight))
 
     def _sleep(self, inflight: Inflight, mine: _Waiting) -> Place:
+        inflight.root.arrive()
         try:
             inflight.root.wait(mine.waiter, lambda s: hang.notice(inflight, s))
         except BaseException:

@@ -164,6 +164,7 @@ class QueueScheduler:
             self._queue.add(seat, _now())
             if self._turns is not None:
                 inflight.turn = self._turns.next()
+        inflight.root.arrive()
         while seat.executed is None:
             if seat.lead is None:
                 self._wait(seat, certain)

@@ -61,8 +61,16 @@ class RootRequest:
         self.deadline_ns = deadline_ns
         self._waiters: set[Waiter] = set()
         self._cancelled = False
+        self.on_arrival: Callable[[], None] | None = None
+        """Is told once, when the request stands in the queue of its first model."""
         self.done = Waiter()
         """Woken when the request is over, whatever became of it."""
+
+    def arrive(self) -> None:
+        """Note that the request stands in a queue: no later one overtakes it there."""
+        told, self.on_arrival = self.on_arrival, None
+        if told is not None:
+            told()
 
     def end(self, reason: BaseException) -> None:
         """End the request for a reason, which its caller will see; wake all waits."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 
 from blsnb.engine.engine import Begun
+from blsnb.engine.reader import Reader
 from blsnb.engine.served import Served
 from blsnb.engine.validation import RequestError
 from blsnb.errors import InferenceError, WouldHang
@@ -16,6 +18,7 @@ from blsnb.tensors.dtypes import BY_DATATYPE, DType
 from blsnb.tensors.ref import TensorRef
 
 _START, _END = 1, 2
+_LONGEST_ID = 128
 _NO_DATATYPE = DType("TYPE_INVALID", "<invalid>", 0, None, 0)
 
 
@@ -93,27 +96,101 @@ class Requests:
         ServerClosedError
             There is no server any more.
         """
-        responses = self._responses(request)
+        answers = self.open(request, begun)
         try:
+            while (response := answers.read()) is not None:
+                yield response
+        finally:
+            answers.cancel()
+
+    def open(self, request: WireRequest, begun: Begun | None = None) -> Answers:
+        """Start a request on any model; as `stream`, for one who reads and cancels.
+
+        Raises
+        ------
+        RequestError
+            It was refused.
+        WouldHang
+            Triton would never answer.
+        ServerClosedError
+            There is no server any more.
+        """
+        responses = self._responses(request)
+        with _told():
             reader = self._server.read(message_of(request), begun)
-            try:
-                while (answer := reader.read()) is not None:
-                    yield responses.of(answer)
-            finally:
-                # Does nothing where the last one was read.
-                reader.cancel()
-        except WouldHang:
-            raise
-        except InferenceError as error:
-            raise RequestError(error.message, error.code) from error
+        return Answers(reader, responses)
 
     def _responses(self, request: WireRequest) -> Responses:
         served = self.served(request.model_name, request.model_version)
         return Responses(self._server.repository, served, request)
 
 
+class Answers:
+    """The responses to one request, read one by one.
+
+    Parameters
+    ----------
+    reader
+        Reads what the model sends.
+    responses
+        Makes of it what the client is sent.
+    """
+
+    def __init__(self, reader: Reader, responses: Responses) -> None:
+        self._reader = reader
+        self._responses = responses
+
+    def read(self) -> WireResponse | None:
+        """Return the next response, waiting for it; None after the last one.
+
+        Raises
+        ------
+        RequestError
+            It was refused after all, or cancelled.
+        WouldHang
+            Triton would never send another one.
+        """
+        with _told():
+            message = self._reader.read()
+        return None if message is None else self._responses.of(message)
+
+    def cancel(self) -> None:
+        """Say that no more are wanted, from any thread; nothing once all are read.
+
+        The model may ask, and goes on.
+        """
+        self._reader.cancel()
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    """Turn what went wrong into what a client is told."""
+    try:
+        yield
+    except WouldHang:
+        raise
+    except InferenceError as error:
+        raise RequestError(error.message, error.code) from error
+
+
 def message_of(request: WireRequest) -> RequestMessage:
-    """Return a request as models see it; its bytes are checked against its shapes."""
+    """Return a request as models see it; its bytes are checked against its shapes.
+
+    Raises
+    ------
+    RequestError
+        Its correlation id is too long.
+
+    References
+    ----------
+    core: src/infer_request.h, SequenceId
+    """
+    found = request.correlation_id
+    if isinstance(found, str) and len(found.encode()) > _LONGEST_ID:
+        raise RequestError(
+            f"string correlation ID cannot be longer than {_LONGEST_ID} characters",
+            "UNSUPPORTED",
+        )
     message = RequestMessage(
         request.model_name,
         tuple(map(_ref, request.inputs)),

@@ -124,8 +124,7 @@ def classified(
     if ref.dtype.datatype in _UNSORTED:
         raise RequestError(
             "class result not available for output due to unsupported type "
-            f"'{ref.dtype.datatype}'",
-            "UNSUPPORTED",
+            f"'{ref.dtype.datatype}'"
         )
     rows = ref.shape[0] if batched and ref.shape else 1
     size = math.prod(ref.shape[1:] if batched else ref.shape)

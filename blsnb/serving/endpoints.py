@@ -1,0 +1,203 @@
+"""Endpoints: a live server on ports of this machine, for clients of Triton."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import warnings
+from types import TracebackType
+from typing import Protocol
+
+from blsnb.inference_server import Server
+from blsnb.serving.grpc_endpoint import GrpcEndpoint
+from blsnb.serving.shared_state import SharedState
+
+LOOPBACK = "127.0.0.1"
+HTTP_PORT, GRPC_PORT, METRICS_PORT = 8000, 8001, 8002
+"""Those of Triton."""
+_CLOSE_S = 5.0
+
+
+class Endpoint(Protocol):
+    """A port that is served."""
+
+    host: str
+    port: int
+
+    @property
+    def address(self) -> str:
+        """As a client takes it."""
+
+    def close(self, timeout_s: float) -> None:
+        """Take no more requests; those on their way have so many seconds to end."""
+
+
+class Endpoints:
+    """Where a server can be reached, until they or the server are closed.
+
+    Made by `serve`. A request of a client is a run of the server as any other: it is
+    recorded, and the monitor shows it.
+    """
+
+    def __init__(self, server: Server, host: str) -> None:
+        self.host = host
+        self._shared = SharedState(server)
+        self._server = server
+        self._open: dict[str, Endpoint] = {}
+        self._closed = False
+
+    def __repr__(self) -> str:
+        if self._closed:
+            return "<Endpoints: closed>"
+        said = ", ".join(f"{name} {each.address}" for name, each in self._open.items())
+        return f"<Endpoints: {said}>"
+
+    def __enter__(self) -> Endpoints:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether they were closed."""
+        return self._closed
+
+    @property
+    def grpc_port(self) -> int | None:
+        """The port of gRPC; None if it is not served."""
+        return self._port("gRPC")
+
+    def _port(self, name: str) -> int | None:
+        found = self._open.get(name)
+        return None if found is None else found.port
+
+    @property
+    def addresses(self) -> dict[str, str]:
+        """Name of each protocol, and its address as a client takes it."""
+        return {name: each.address for name, each in self._open.items()}
+
+    def snippet(self) -> str:
+        """Return the lines with which a script reaches the server."""
+        found = self._open.get("gRPC") or self._open.get("HTTP")
+        if found is None:
+            return ""
+        module = "grpc" if "gRPC" in self._open else "http"
+        return (
+            f"import tritonclient.{module}\n"
+            f'client = tritonclient.{module}.InferenceServerClient("{found.address}")'
+        )
+
+    def close(self, timeout_s: float = _CLOSE_S) -> None:
+        """Take no more requests, and give the ports back.
+
+        Parameters
+        ----------
+        timeout_s
+            How long requests that are on their way may go on.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        for each in self._open.values():
+            each.close(timeout_s)
+        self._shared.close()
+
+    def start(self, grpc: int | None) -> None:
+        """Open the ports; all of them or none.
+
+        Raises
+        ------
+        OSError
+            One cannot be had; the text names it.
+        """
+        try:
+            if grpc is not None:
+                check_port("gRPC", self.host, grpc)
+                self._open["gRPC"] = GrpcEndpoint(
+                    self._server, self._shared, self.host, grpc
+                )
+            self._server.at_close(self.close)
+        except BaseException:
+            self.close(0)
+            raise
+
+
+def check_port(name: str, host: str, port: int) -> None:
+    """Refuse a port that cannot be had, and say why.
+
+    Raises
+    ------
+    OSError
+        It is in use, reserved, or of another machine.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+            probe.listen(1)
+        except OSError as error:
+            raise OSError(
+                error.errno,
+                f"{name} cannot be served on port {port} of {host}: "
+                f"{(error.strerror or str(error)).lower()}. Choose another port, or 0 "
+                "for one that is free.",
+            ) from None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def serve(
+    server: Server,
+    *,
+    http: int | None = HTTP_PORT,
+    grpc: int | None = GRPC_PORT,
+    metrics: int | None = METRICS_PORT,
+    host: str = LOOPBACK,
+) -> Endpoints:
+    """Put a live server behind Triton's HTTP and gRPC interfaces.
+
+    Clients of Triton reach its models as they reach those of a real server.
+
+    Parameters
+    ----------
+    http, grpc, metrics
+        The ports; 0 for one that is free, None for none.
+    host
+        The address to listen on. Any other than this machine's own lets everybody
+        who reaches it run what the models can do, and load others: a warning says so.
+
+    Returns
+    -------
+    Endpoints
+        Closed with the server, or before it with `Endpoints.close`.
+
+    Raises
+    ------
+    OSError
+        A port is in use, or cannot be had; the text names it.
+    """
+    if not is_loopback(host):
+        warnings.warn(
+            f"models are served on {host}: whoever reaches this machine there can run "
+            "them, and load code of its own into this process. Without host they are "
+            "served to this machine alone.",
+            stacklevel=2,
+        )
+    endpoints = Endpoints(server, host)
+    endpoints.start(grpc)
+    return endpoints

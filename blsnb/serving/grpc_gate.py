@@ -1,0 +1,72 @@
+"""Gate: what comes to the gRPC port and is no request of its service."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+
+_UNREADABLE = "Unable to parse request"
+
+
+class Gate(grpc.ServerInterceptor):  # type: ignore[misc]
+    """Lets what is no request fail in Triton's words, and not in those of gRPC."""
+
+    def intercept_service(self, continuation: Any, details: Any) -> Any:
+        """Return what handles a call."""
+        handler = continuation(details)
+        if handler is None:
+            return grpc.unary_unary_rpc_method_handler(_unknown)
+        parse = _parsing(handler.request_deserializer)
+        if handler.response_streaming:
+            return handler._replace(request_deserializer=parse)
+        behavior = _whole(handler.unary_unary)
+        return handler._replace(request_deserializer=parse, unary_unary=behavior)
+
+
+class Malformed:
+    """Takes the place of a message that could not be read."""
+
+
+MALFORMED = Malformed()
+
+
+def _parsing(parse: Any) -> Callable[[bytes], Any]:
+    def parsed(data: bytes) -> Any:
+        try:
+            return data if parse is None else parse(data)
+        except Exception:
+            return MALFORMED
+
+    return parsed
+
+
+def _whole(behavior: Any) -> Callable[[Any, Any], Any]:
+    def checked(asked: Any, context: Any) -> Any:
+        if asked is MALFORMED:
+            context.abort(grpc.StatusCode.INTERNAL, _UNREADABLE)
+        return behavior(asked, context)
+
+    return checked
+
+
+def _unknown(asked: bytes, context: Any) -> None:
+    context.abort(grpc.StatusCode.UNIMPLEMENTED, "")
+
+
+def health_handler() -> Any:
+    """Return what answers gRPC's own question whether the service is there.
+
+    References
+    ----------
+    server: src/grpc/grpc_server.cc, HealthServer
+    """
+    check = grpc.unary_unary_rpc_method_handler(lambda asked, context: _SERVING)
+    return grpc.method_handlers_generic_handler(
+        "grpc.health.v1.Health", {"Check": check}
+    )
+
+
+_SERVING = b"\x08\x01"
+"""A ``HealthCheckResponse`` with ``status: SERVING``."""

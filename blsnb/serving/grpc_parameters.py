@@ -1,0 +1,122 @@
+"""Parameters of a gRPC request: which it may have, and of which types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from blsnb.engine.validation import RequestError
+
+_UNSIGNED = 2**64
+_RESERVED = "triton_"
+_EMPTY_FINAL = "triton_enable_empty_final_response"
+_CUSTOM = ("bool_param", "int64_param", "string_param", "double_param")
+
+
+@dataclass(slots=True)
+class RequestParameters:
+    """What the parameters of a request say.
+
+    Parameters
+    ----------
+    correlation_id
+        The ``sequence_id``.
+    empty_final
+        Whether the client wants to be sent a final flag that comes alone.
+    custom
+        What the model sees.
+    """
+
+    correlation_id: int | str = 0
+    sequence_start: bool = False
+    sequence_end: bool = False
+    priority: int = 0
+    timeout_us: int = 0
+    empty_final: bool = False
+    custom: dict[str, bool | int | float | str] = field(default_factory=dict)
+
+    def take(self, name: str, given: Any) -> None:
+        """Take a parameter.
+
+        Raises
+        ------
+        RequestError
+            It is of another type, or reserved; the text is Triton's.
+        """
+        match name:
+            case "sequence_id":
+                self.correlation_id = _correlation_id(given)
+            case "sequence_start" | "sequence_end":
+                setattr(self, name, value_of(given, name, "bool_param"))
+            case "priority":
+                self.priority = _priority(given)
+            case "timeout":
+                self.timeout_us = value_of(given, name, "int64_param") % _UNSIGNED
+            case _ if name == _EMPTY_FINAL:
+                self.empty_final = value_of(given, name, "bool_param")
+            case _:
+                self.custom[name] = _custom(name, given)
+
+
+def parameters_of(given: Any) -> RequestParameters:
+    """Return what a request's parameters say.
+
+    Raises
+    ------
+    RequestError
+        One is of another type, or reserved.
+
+    References
+    ----------
+    server: src/grpc/infer_handler.h, SetInferenceRequestMetadata
+    """
+    found = RequestParameters()
+    for name, value in given.items():
+        found.take(name, value)
+    return found
+
+
+def value_of(given: Any, name: str, *kinds: str) -> Any:
+    """Return a parameter's value, which must be of one of these kinds.
+
+    Raises
+    ------
+    RequestError
+        It is of another.
+    """
+    kind = given.WhichOneof("parameter_choice")
+    if kind not in kinds:
+        wanted = " or ".join(kinds)
+        raise RequestError(
+            f"invalid value type for '{name}' parameter, expected {wanted}."
+        )
+    return getattr(given, kind)
+
+
+def _correlation_id(given: Any) -> int | str:
+    found = value_of(given, "sequence_id", "int64_param", "string_param")
+    return found % _UNSIGNED if isinstance(found, int) else str(found)
+
+
+def _priority(given: Any) -> int:
+    found = int(value_of(given, "priority", "int64_param", "uint64_param"))
+    if found < 0:
+        raise RequestError("invalid value for 'priority', expected value >= 0.")
+    return found
+
+
+def _custom(name: str, given: Any) -> Any:
+    if name.startswith(_RESERVED):
+        raise RequestError(
+            f"parameter keys starting with '{_RESERVED}' are reserved for Triton "
+            "usage. Only the following keys starting with 'triton_' are allowed: "
+            f"{_EMPTY_FINAL}"
+        )
+    kind = given.WhichOneof("parameter_choice")
+    if kind not in _CUSTOM:
+        # Doubles are taken, too; the text does not say so.
+        raise RequestError(
+            f"invalid value type for '{name}' parameter, expected int64_param, "
+            "bool_param, or string_param."
+        )
+    return getattr(given, kind)
