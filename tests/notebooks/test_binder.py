@@ -1,0 +1,166 @@
+"""What Binder makes of the repository: the environment, its size, its notebooks."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from .conftest import NOTEBOOKS
+
+ROOT = NOTEBOOKS.parent
+BINDER = ROOT / "binder"
+FIRST = "notebooks/01_first_pipeline.ipynb"
+MOST_MB = 900
+BUILD_S, RUN_S = 900, 60 * len(list(NOTEBOOKS.glob("[0-9]*.ipynb")))
+OWN = "-e .[lab,onnx]"
+
+
+def lines(name: str) -> list[str]:
+    """Return what a file of requirements asks for."""
+    text = (BINDER / name).read_text()
+    return [each for each in text.splitlines() if each and not each.startswith("#")]
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "weights.txt"])
+def test_every_package_has_one_version(name):
+    """What was tested is what a reader gets, in a year too."""
+    loose = [each for each in lines(name) if not re.fullmatch(r"[\w.-]+==[\w.]+", each)]
+
+    assert loose == ([OWN] if name == "requirements.txt" else [])
+
+
+def test_what_follows_the_build_fetches_weights_and_looks_whether_all_is_there():
+    """And does nothing else; there is no Node in it."""
+    commands = (BINDER / "postBuild").read_text().splitlines()
+
+    assert ["#!/bin/bash", "set -e"] == commands[:2]
+    assert "pip install --no-deps -r binder/weights.txt" == commands[2]
+    assert commands[3].startswith('python -c "import blsnb, ')
+    assert 4 == len(commands)
+    assert os.access(BINDER / "postBuild", os.X_OK)
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    """Return an empty folder into which only what is committed was put."""
+    folder = tmp_path_factory.mktemp("binder") / "checkout"
+    archive = subprocess.run(
+        ["git", "archive", "HEAD"], cwd=ROOT, capture_output=True, check=True
+    )
+    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
+        files.extractall(folder, filter="data")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def python():
+    """Return an interpreter of the release that Binder is told to take."""
+    release = lines("runtime.txt")[0].removeprefix("python-")
+    if release == "{}.{}".format(*sys.version_info):
+        return sys.executable
+    ask = [f"python{release}", "-c", "import sys, ensurepip; print(sys.executable)"]
+    try:
+        found = subprocess.run(ask, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"no Python {release} here: {error}")
+    return found.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def built(checkout, python):
+    """Return the environment that Binder's steps make, as variables of a process."""
+    home = checkout.parent / "environment"
+    outside = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    variables = {
+        **outside,
+        "HOME": str(checkout.parent),
+        "PATH": f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}",
+        "VIRTUAL_ENV": str(home),
+    }
+    for command in (
+        [python, "-m", "venv", str(home)],
+        ["python", "-m", "pip", "install", "-q", "-r", "binder/requirements.txt"],
+        ["binder/postBuild"],
+    ):
+        done = run(command, checkout, variables, BUILD_S)
+        assert 0 == done.returncode, done.stdout[-4000:]
+    return variables
+
+
+def run(command, folder, variables, seconds):
+    """Run a command in a folder; what it writes is kept."""
+    # A relative program is looked up by us, a bare name on the new PATH.
+    return subprocess.run(
+        ["/usr/bin/env", *command],
+        cwd=folder,
+        env=variables,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=seconds,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(2 * BUILD_S)
+def test_the_environment_is_not_too_large(built, capsys):
+    """And the ten largest parts are known."""
+    (site,) = Path(built["VIRTUAL_ENV"]).glob("lib/python*/site-packages")
+    sizes = {each.name: megabytes(each) for each in site.iterdir()}
+    largest = sorted(sizes.items(), key=lambda each: -each[1])[:10]
+    with capsys.disabled():
+        print(f"\nsite-packages: {sum(sizes.values()):.0f} MB, of which")
+        print("\n".join(f"{size:8.1f}  {name}" for name, size in largest))
+
+    assert sum(sizes.values()) <= MOST_MB
+
+
+@pytest.mark.slow
+@pytest.mark.notebook
+@pytest.mark.timeout(BUILD_S + RUN_S)
+def test_every_notebook_runs_there(built, checkout):
+    """From top to bottom, as JupyterLab's Run All does it."""
+    names = sorted(str(p.relative_to(ROOT)) for p in NOTEBOOKS.glob("[0-9]*.ipynb"))
+
+    done = run(["jupyter", "execute", *names], checkout, built, RUN_S)
+
+    assert 0 == done.returncode, done.stdout[-4000:]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(2 * BUILD_S)
+def test_jupyterlab_opens_the_first_notebook_there(built, checkout):
+    """At the address that Binder's links lead to."""
+    command = ["jupyter", "lab", "--no-browser", "--allow-root", "--ServerApp.port=0"]
+    process = subprocess.Popen(
+        ["/usr/bin/env", *command],
+        cwd=checkout,
+        env=built,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        said = (re.search(r"(http://\S+)/lab\?(token=\w+)", s) for s in process.stdout)
+        start, token = next(filter(None, said)).groups()
+        address = f"{start}/lab/tree/{FIRST}?{token}"
+        with urllib.request.urlopen(address, timeout=30) as page:
+            assert "JupyterLab" in page.read().decode()
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+def megabytes(path: Path) -> float:
+    """Return what a file, or all files of a folder, take up."""
+    files = [path] if path.is_file() else path.rglob("*")
+    return sum(each.stat().st_size for each in files if each.is_file()) / 1e6
