@@ -49,10 +49,11 @@ output { name: "Y" data_type: TYPE_FP32 dims: [ -1 ] }
 
 
 def touch(server: Server, name: str) -> None:
-    """Make a model's folder newer than it was when it was loaded."""
+    """Make the files of a model's versions newer than they were when it was loaded."""
     folder = server.repository.directory(name)
     later_ns = folder.modified_ns() + 1_000_000_000
-    os.utime(folder.path, ns=(later_ns, later_ns))
+    for number in folder.versions:
+        os.utime(folder.version_dir(number), ns=(later_ns, later_ns))
 
 
 def cell(execute: str, *, asynchronous: bool = False, methods: str = "") -> str:

@@ -58,7 +58,7 @@ class Catalog:
         return dict(self._states.get(name, {}))
 
     def put(self, name: str, versions: dict[int, Served]) -> list[Served]:
-        """Let versions serve, and return those whose place they take."""
+        """Let versions serve, and return those that do not any more."""
         old = self._served.get(name, {})
         self._served[name] = versions
         self._newest[name] = versions[max(versions)]
@@ -66,7 +66,7 @@ class Catalog:
         ready = dict.fromkeys(versions, VersionState(_READY))
         # Triton tells of every version that it ever took up.
         self._states[name] = self.states(name) | gone | ready
-        return list(old.values())
+        return [each for n, each in old.items() if versions.get(n) is not each]
 
     def put_failures(
         self,
@@ -89,7 +89,12 @@ class Catalog:
             for number, reason in reasons.items()
             if number not in serving
         }
-        self._states[name] = {**before, **failed}
+        troubled = {
+            number: VersionState(_READY, served.trouble)
+            for number, served in serving.items()
+            if served.trouble
+        }
+        self._states[name] = {**before, **failed, **troubled}
 
     def remove(self, name: str) -> list[Served]:
         """Stop a model's service and return what served."""

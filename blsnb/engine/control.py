@@ -16,7 +16,12 @@ from blsnb.engine.root import RootRequest, Unwind
 from blsnb.errors import ModelConfigError, ModelLoadError, WouldHang
 from blsnb.model.config import ModelConfig, parse_json
 from blsnb.model.lint import advised
-from blsnb.repository.directory import Files, ModelDirectory, newest_ns
+from blsnb.repository.directory import (
+    Files,
+    ModelDirectory,
+    is_version_changed,
+    newest_ns,
+)
 from blsnb.repository.repository import ModelRepository
 
 if TYPE_CHECKING:
@@ -52,6 +57,8 @@ class ModelControl:
         self.mode = ControlMode.EXPLICIT
         self._files: dict[str, Files] = {}
         """The files of what serves, as they were when it was loaded, by model."""
+        self._paths: dict[str, Path] = {}
+        """The folders in which these are."""
         self._overridden: set[str] = set()
         """Models that serve with what was given with the load."""
         self.seconds: dict[str, float] = {}
@@ -157,7 +164,7 @@ class ModelControl:
         given = directory.override is not None or self._folders.has(directory.path)
         taken = Taken(directory, found, given)
         try:
-            self._load(taken, root)
+            self._load(taken, root, always)
         except ModelLoadError as error:
             fits_not = error.stage == "dependency" and error.reasons is None
             if fits_not and not always:
@@ -206,13 +213,29 @@ class ModelControl:
             return True
         return newest_ns(found) > newest_ns(self.files(name))
 
-    def _load(self, taken: Taken, root: RootRequest | None) -> None:
+    def _unchanged(self, taken: Taken) -> set[int]:
+        """Return the versions whose files are those from which they were loaded."""
+        directory, name = taken.directory, taken.directory.name
+        if self._paths.get(name) != directory.path:
+            return set()
+        before, config = self.files(name), directory.config_file
+        entry = config.relative_to(directory.path).parts[0]
+        return {
+            number
+            for number in self._engine.catalog.versions(name)
+            if not is_version_changed(number, before, taken.files, entry)
+        }
+
+    def _load(
+        self, taken: Taken, root: RootRequest | None, always: bool = True
+    ) -> None:
         directory = taken.directory
         name, start = directory.name, time.perf_counter()
         catalog = self._engine.catalog
         before, states = catalog.versions(name).values(), catalog.states(name)
         try:
-            self._engine.load(directory, root)
+            unchanged = set() if always else self._unchanged(taken)
+            self._engine.load(directory, root, unchanged)
         except ModelLoadError as error:
             if error.reasons is not None:
                 catalog.put_failures(name, states, error.reasons)
@@ -224,6 +247,7 @@ class ModelControl:
             raise
         self.seconds[name] = time.perf_counter() - start
         self._files[name] = taken.files
+        self._paths[name] = directory.path
         change = self._overridden.add if taken.overridden else self._overridden.discard
         change(name)
         config = catalog.config(name)
@@ -304,6 +328,7 @@ class ModelControl:
             before = self._engine.catalog.versions(name).values()
             self._engine.unload(name)
             self._files.pop(name, None)
+            self._paths.pop(name, None)
             self._overridden.discard(name)
             self._folders.leave(name, before)
 

@@ -44,6 +44,9 @@ class Scheduler(Protocol):
     def waiting_count(self) -> int:
         """Number of requests that wait."""
 
+    def resized(self) -> None:
+        """Learn that its pool has other instances than before."""
+
     def retire(self) -> None:
         """Finalize the instances when the last request is done."""
 
@@ -66,6 +69,9 @@ class DefaultScheduler:
     def waiting_count(self) -> int:
         """Number of requests that wait for an instance."""
         return self._pool.waiting_count
+
+    def resized(self) -> None:
+        """Do nothing: the pool itself has handed new instances over."""
 
     def retire(self) -> None:
         """Finalize the instances, each when it is free."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from blsnb.engine.executor import number_execution
-from blsnb.engine.pool import InstancePool, Place
+from blsnb.engine.pool import InstancePool
 from blsnb.engine.queue_scheduler import Moves, Seat, Start
 from blsnb.engine.reshape import Reshapes
 from blsnb.engine.statistics import ModelStatistics
+from blsnb.engine.vacancy import Place
 from blsnb.engine.validation import RequestError
 from blsnb.model.config import ModelConfig
 from blsnb.scheduling.batch import Batch, Decision
@@ -102,6 +103,10 @@ class DynamicQueue:
     def done(self, start: Start, now_ns: int) -> list[Seat]:
         """Learn that requests were executed: nothing follows from it."""
         return []
+
+    def resized(self) -> None:
+        """Form so many batches ahead as there are instances now."""
+        self._batcher.instance_count = len(self._pool.instances)
 
 
 class LimitedDynamicQueue(DynamicQueue):

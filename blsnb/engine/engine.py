@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Container
+from functools import partial
 from typing import NamedTuple, TypeVar, cast
 
 from blsnb.engine import own_metrics
@@ -15,6 +16,7 @@ from blsnb.engine.ensemble_maker import EnsembleMaker
 from blsnb.engine.failure import end_at_the_reader
 from blsnb.engine.load_lock import LoadLock
 from blsnb.engine.loader import Loader
+from blsnb.engine.loads import load_interruptibly, load_within
 from blsnb.engine.metrics import MetricRegistry
 from blsnb.engine.reader import TOO_LATE, Reader
 from blsnb.engine.response_cache import ResponseCache
@@ -22,13 +24,11 @@ from blsnb.engine.root import RootRequest, TooLate, Unwind, interruptible
 from blsnb.engine.roots import Roots
 from blsnb.engine.routes import Routes
 from blsnb.engine.schedulers import Schedulers
-from blsnb.engine.served import Served
 from blsnb.engine.settings import Settings
 from blsnb.engine.streaming import Single
-from blsnb.engine.threads import Abandoned
 from blsnb.engine.validation import RequestError
 from blsnb.engine.workers import Workers
-from blsnb.errors import ModelLoadError, ServerClosedError, WouldHang
+from blsnb.errors import ServerClosedError, WouldHang
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.pb_utils.releases import has
 from blsnb.repository.directory import ModelDirectory
@@ -119,13 +119,20 @@ class Engine:
         self.unready_text = routes.unready_text
         self._closed = False
 
-    def load(self, directory: ModelDirectory, root: RootRequest | None = None) -> None:
+    def load(
+        self,
+        directory: ModelDirectory,
+        root: RootRequest | None = None,
+        unchanged: Container[int] = (),
+    ) -> None:
         """Load a model, or load it anew; what serves goes on until the new one can.
 
         Parameters
         ----------
         root
             The request or the load of which it is part.
+        unchanged
+            Versions whose files are as they were: they stay, if they can.
 
         Raises
         ------
@@ -137,47 +144,21 @@ class Engine:
         name = directory.name
         with self.load_lock.hold(name):
             self._check_open()
+            before = self.catalog.versions(name)
+            serving = {n: each for n, each in before.items() if n in unchanged}
+            load = partial(self.loader.load, directory, serving)
             if root is None:
-                versions = self._load_interruptibly(directory)
+                versions = load_interruptibly(self, load, serving)
             else:
-                versions = self._load_within(root, directory)
-            for version in self.catalog.put(name, versions):
+                versions = load_within(root, load, serving)
+            for version in self.catalog.put(name, dict(versions)):
                 version.retire()
 
-    def _load_interruptibly(self, directory: ModelDirectory) -> dict[int, Served]:
-        """Load, and let Ctrl-C in a hook be the user's, not the model's failure."""
+    def root_of_load(self) -> RootRequest:
+        """Begin a load that is part of nothing else."""
         root = RootRequest(RunRecord(""), self._hang_notice_s)
         self.roots.add(root)
-        versions: dict[int, Served] = {}
-        try:
-            with interruptible(root, self.control.folders):
-                versions = self.loader.load(directory, root)
-        except (ModelLoadError, Abandoned, Unwind):
-            if root.ended is None:
-                raise
-        finally:
-            root.done.wake()
-        if root.ended is not None:
-            for version in versions.values():
-                version.retire()
-            raise root.ended
-        return versions
-
-    def _load_within(
-        self, root: RootRequest, directory: ModelDirectory
-    ) -> dict[int, Served]:
-        """Load for a hook of another model: what ends its request ends this, too."""
-        versions: dict[int, Served] = {}
-        try:
-            versions = self.loader.load(directory, root)
-        except (ModelLoadError, Abandoned):
-            root.check()
-            raise
-        if root.ended is not None:
-            for version in versions.values():
-                version.retire()
-            raise Unwind
-        return versions
+        return root
 
     def unload(self, name: str) -> None:
         """Stop serving a model; requests in flight are finished first."""

@@ -51,3 +51,6 @@ class FifoQueue:
     def done(self, start: Start, now_ns: int) -> list[Seat]:
         """Learn that requests were executed: nothing follows from it."""
         return []
+
+    def resized(self) -> None:
+        """Do nothing: a server that limits rates loads the model anew instead."""

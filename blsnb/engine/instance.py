@@ -18,6 +18,7 @@ from blsnb.engine.root import RootRequest, Unwind, boundary
 from blsnb.engine.shared_state import SharedState, note_of_changes, snapshot
 from blsnb.engine.threads import Abandoned, InstanceThreads
 from blsnb.engine.world import World
+from blsnb.model.config import InstanceSpec
 from blsnb.pb_utils.backend import Backend
 from blsnb.pb_utils.module import compiled_module
 from blsnb.pb_utils.releases import NEWEST, Release, has, too_new
@@ -78,6 +79,8 @@ class ModelInstance:
         """What it executes now."""
         self.ready = False
         """Whether ``initialize`` has finished: from then on BLS is allowed."""
+        self.spec = InstanceSpec(name, "CPU", 0)
+        """What its configuration said of it when it was made."""
         self._load_root = load_root
         self._release = release
         self.backend = bind(self)

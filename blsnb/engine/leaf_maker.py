@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -87,8 +87,26 @@ class LeafMaker:
         config = complete(self.config, completed.to_dict())
         self.config = normalise(config, model_name=config.name)
         validate_create(self.config, model_dir=self._model_dir, backends=backends)
+        return self._all_made(self.config.instance_names(), root)
+
+    def make_more(
+        self, config: ModelConfig, specs: Sequence[InstanceSpec], root: RootRequest
+    ) -> list[ModelInstance]:
+        """Make further instances, which get the configuration of the first ones.
+
+        Raises
+        ------
+        HookFailed, ModelConfigError
+            One cannot be made, or the groups are wrong; none of them is left.
+        """
+        validate_instances(config, backends=(self.config.backend,))
+        return self._all_made(specs, root)
+
+    def _all_made(
+        self, specs: Sequence[InstanceSpec], root: RootRequest
+    ) -> list[ModelInstance]:
         with all_or_nothing() as made:
-            for spec in self.config.instance_names():
+            for spec in specs:
                 made.append(_told(partial(self._made, spec, root)))
             return list(made)
 
@@ -100,9 +118,8 @@ class LeafMaker:
         HookFailed
             The model does not load any more.
         """
-        specs = {spec.name: spec for spec in self.config.instance_names()}
         try:
-            return self._made(specs[old.name], None)
+            return self._made(old.spec, None)
         except BackendError as error:
             raise HookFailed(error.text, error) from error
 
@@ -118,6 +135,7 @@ class LeafMaker:
             None if self._around is None else self._around(config),
             root,
         )
+        instance.spec = spec
         try:
             instance.initialize({})
         except BaseException:

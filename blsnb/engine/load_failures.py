@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from blsnb.engine.failure import notes_of
 from blsnb.engine.instance import HookFailed
@@ -55,7 +55,10 @@ def no_version(name: str) -> ModelLoadError:
 
 
 def create_failed(
-    name: str, numbers: Sequence[int], errors: Mapping[int, CreateError]
+    name: str,
+    numbers: Sequence[int],
+    errors: Mapping[int, CreateError],
+    serving: Collection[int] = (),
 ) -> ModelLoadError:
     """Return the error of a model of which some versions could not be made.
 
@@ -65,10 +68,12 @@ def create_failed(
         The versions that were to be loaded.
     errors
         By version, in the order in which they were tried.
+    serving
+        Those that go on with the instances that they had.
     """
-    reasons = {number: _reason(error) for number, error in errors.items()}
+    reasons = {number: reason_of(error) for number, error in errors.items()}
     told = "".join(
-        f"version {number} is at UNAVAILABLE state: {reason};"
+        f"version {number} is at {_state(number, serving)} state: {reason};"
         for number, reason in reasons.items()
     )
     return ModelLoadError(
@@ -79,7 +84,12 @@ def create_failed(
     )
 
 
-def _reason(error: CreateError) -> str:
+def _state(number: int, serving: Collection[int]) -> str:
+    return "READY" if number in serving else "UNAVAILABLE"
+
+
+def reason_of(error: CreateError) -> str:
+    """Return why a version was not made, as the index tells it."""
     if isinstance(error, HookFailed):
         return f"Internal: {error.text}"
     return f"{_CODE_TEXTS[error.code]}: {error.message}"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeGuard
+from weakref import WeakKeyDictionary
 
 from blsnb.engine.bls import Router
 from blsnb.engine.ensemble_maker import EnsembleMaker
@@ -13,6 +15,7 @@ from blsnb.engine.load_failures import (
     create_failed,
     no_version,
     poll_failed,
+    reason_of,
 )
 from blsnb.engine.maker import Maker, ModelLogWriter
 from blsnb.engine.makers import Makers
@@ -25,6 +28,7 @@ from blsnb.engine.version import ServedVersion
 from blsnb.engine.warmup import WarmUp
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig
+from blsnb.model.instance_changes import InstanceChanges, differ_in_instances_only
 from blsnb.model.normalise import normalise
 from blsnb.model.tensor_rules import check_tensors
 from blsnb.model.validate import validate_poll
@@ -44,6 +48,13 @@ class Origins(dict[str, Origin]):
         super().__setitem__(source, origin)
         while len(self) > _MOST_ORIGINS:
             del self[next(iter(self))]
+
+
+class _Beginning(NamedTuple):
+    """What a version was made from: its folder's configuration, and by whom."""
+
+    config: ModelConfig
+    maker: Maker
 
 
 class Loader:
@@ -83,12 +94,21 @@ class Loader:
         self._cache = cache
         self.origins = Origins()
         """The cell that a source came from, by its text."""
+        self._beginnings: WeakKeyDictionary[Served, _Beginning] = WeakKeyDictionary()
 
-    def load(self, directory: ModelDirectory, root: RootRequest) -> dict[int, Served]:
+    def load(
+        self,
+        directory: ModelDirectory,
+        unchanged: Mapping[int, Served],
+        root: RootRequest,
+    ) -> dict[int, Served]:
         """Make every version of a model that its policy asks for.
 
         Parameters
         ----------
+        unchanged
+            Versions that serve, and whose files are as they were. Where no more than
+            the instance groups are others, they stay: instances come and go.
         root
             The life of this load, which Ctrl-C ends.
 
@@ -103,33 +123,79 @@ class Loader:
         numbers = self.makers.numbers(directory, config)
         if not numbers:
             raise no_version(directory.name)
-        return self._load_versions(directory, config, numbers, root)
+        staying = {
+            number: version
+            for number, version in unchanged.items()
+            if number in numbers and self._may_stay(version, config)
+        }
+        return self._load_versions(directory, config, numbers, staying, root)
+
+    def _may_stay(
+        self, version: Served, config: ModelConfig
+    ) -> TypeGuard[ServedVersion]:
+        """Whether a version can become what a configuration asks for."""
+        beginning = self._beginnings.get(version)
+        if beginning is None or not self._schedulers.can_resize(config):
+            return False
+        return differ_in_instances_only(beginning.config, config)
 
     def _load_versions(
         self,
         directory: ModelDirectory,
         config: ModelConfig,
         numbers: Sequence[int],
+        staying: Mapping[int, ServedVersion],
         root: RootRequest,
     ) -> dict[int, Served]:
-        """Load every version, or none: one that fails takes the others along."""
+        """Load every version, or none: one that fails takes the others along.
+
+        What stays has its new instances nevertheless, as on Triton.
+        """
         loaded: dict[int, Served] = {}
         errors: dict[int, CreateError] = {}
         try:
             for number in numbers:
                 try:
+                    if number in staying:
+                        self._change_instances(staying[number], config, root)
+                        continue
                     version = self._load_version(directory, config, number, root)
                     loaded[number] = version
                 except (HookFailed, ModelConfigError) as error:
                     errors[number] = error
             if errors:
                 first = next(iter(errors.values()))
-                raise create_failed(directory.name, numbers, errors) from first
+                raise create_failed(directory.name, numbers, errors, staying) from first
         except BaseException:
             for version in loaded.values():
                 version.retire()
             raise
-        return loaded
+        return {**staying, **loaded}
+
+    def _change_instances(
+        self, version: ServedVersion, config: ModelConfig, root: RootRequest
+    ) -> None:
+        """Make the instances that are missing, and end those that are too many.
+
+        References
+        ----------
+        core: src/backend_model.cc, TritonModel::UpdateInstanceGroup
+        """
+        maker = self._beginnings[version].maker
+        wanted = self.makers.fitted(config)
+        present = [instance.spec for instance in version.pool.instances]
+        changes = InstanceChanges.between(present, wanted.instance_names())
+        try:
+            added = maker.make_more(wanted, changes.added, root)
+            if added:
+                # On their own until they are warm.
+                apart = self._served(maker, version.info.version, added)
+                self._warm_up(apart, root)
+        except (HookFailed, ModelConfigError) as error:
+            version.trouble = reason_of(error)
+            raise
+        version.change_instances(wanted, changes.kept, added)
+        version.trouble = ""
 
     def poll(self, directory: ModelDirectory) -> ModelConfig:
         """Read and check the configuration, as Triton does before it loads.
@@ -169,6 +235,7 @@ class Loader:
         instances = maker.make_all(root)
         version = self._served(maker, number, instances)
         self._warm_up(version, root)
+        self._beginnings[version] = _Beginning(config, maker)
         return version
 
     def _served(

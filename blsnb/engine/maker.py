@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -47,6 +47,22 @@ class Maker(Protocol):
         ------
         HookFailed, ModelConfigError
             The model or its configuration is wrong; no instance is left.
+        """
+
+    def make_more(
+        self, config: ModelConfig, specs: Sequence[InstanceSpec], root: RootRequest
+    ) -> list[ModelInstance]:
+        """Make further instances, which get the configuration of the first ones.
+
+        Parameters
+        ----------
+        config
+            The new one, with instance groups that ask for them.
+
+        Raises
+        ------
+        HookFailed, ModelConfigError
+            One cannot be made, or the groups are wrong; none of them is left.
         """
 
     def renew(self, old: ModelInstance) -> ModelInstance:
@@ -166,8 +182,25 @@ class InstanceMaker:
             root,
         )
         made.append(instance)
+        instance.spec = spec
         instance.load()
         return instance
+
+    def make_more(
+        self, config: ModelConfig, specs: Sequence[InstanceSpec], root: RootRequest
+    ) -> list[ModelInstance]:
+        """Make further instances, which get the configuration of the first ones.
+
+        Raises
+        ------
+        HookFailed, ModelConfigError
+            One cannot be made, or the groups are wrong; none of them is left.
+        """
+        validate_instances(config)
+        with all_or_nothing() as made:
+            for spec in specs:
+                self._imported(spec, made, root).initialize(self._args(spec))
+            return list(made)
 
     def _complete(self, spare: ModelInstance) -> None:
         name = self.config.name
@@ -190,10 +223,9 @@ class InstanceMaker:
         HookFailed
             The model does not load any more.
         """
-        specs = {spec.name: spec for spec in self.config.instance_names()}
         with all_or_nothing() as made:
-            fresh = self._imported(specs[old.name], made)
-            fresh.initialize(self._args(specs[old.name]))
+            fresh = self._imported(old.spec, made)
+            fresh.initialize(self._args(old.spec))
             return fresh
 
     def _args(self, spec: InstanceSpec) -> dict[str, str]:

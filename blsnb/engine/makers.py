@@ -45,7 +45,8 @@ class Makers:
         """
         standin = self.standins.get(directory.name)
         if standin is not None:
-            return self._leaf(standin, directory, number, on_cpu(config), True)
+            config = self.fitted(config)
+            return self._leaf(standin, directory, number, config, True)
         if config.backend == _PYTHON:
             return InstanceMaker(directory, number, config, self._router, self._log)
         backend = find_backend(config.backend, config.name)
@@ -69,6 +70,11 @@ class Makers:
             kind=KIND if is_standin else "model",
             around=undone if is_standin else None,
         )
+
+    def fitted(self, config: ModelConfig) -> ModelConfig:
+        """Return a configuration with the instance groups that its maker is given."""
+        standin = self.standins.get(config.name)
+        return config if standin is None else on_cpu(config)
 
     def numbers(self, directory: ModelDirectory, config: ModelConfig) -> list[int]:
         """Return the versions to load: a stand-in needs no folder of any."""

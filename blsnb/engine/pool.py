@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from blsnb.engine import deadlock, hang
 from blsnb.engine.inflight import Inflight
 from blsnb.engine.root import RootRequest
+from blsnb.engine.vacancy import Place, Vacancy
 from blsnb.engine.waiter import Waiter
 
 if TYPE_CHECKING:
@@ -42,23 +43,6 @@ class _Waiting:
         self.place: Place | None = None
 
 
-class Vacancy:
-    """The place of an instance that still runs for a request which has ended."""
-
-    __slots__ = ("filled", "instance", "waiter")
-
-    def __init__(self, instance: ModelInstance) -> None:
-        self.instance = instance
-        self.waiter = Waiter()
-        """Woken when the instance comes back after all."""
-        self.filled = False
-        """Whether another one was made, so that the old one serves no more."""
-
-
-Place: TypeAlias = "ModelInstance | Vacancy"
-"""Where a request can be executed; to be filled first if it is vacant."""
-
-
 class InstancePool:
     """The instances of one model version.
 
@@ -85,6 +69,10 @@ class InstancePool:
         self.instances = instances
         self.retired = False
         """Whether the model was unloaded: what comes back is finalized."""
+        self._going: set[ModelInstance] = set()
+        """Instances that were taken out, and are not finalized yet."""
+        self._parting = False
+        """Whether anything that comes back may have to be finalized."""
         self.on_free: Callable[[], None] | None = None
         """Is told of a free instance, where a scheduler keeps the queue."""
         self.held_up_by: Callable[[], list[ModelInstance]] = list
@@ -231,8 +219,8 @@ class InstancePool:
         if self._queue:
             with self._lock:
                 self._hand_over()
-        if self.retired:
-            self.retire()
+        if self._parting:
+            self._part()
         if self.on_free is not None:
             self.on_free()
 
@@ -288,6 +276,7 @@ class InstancePool:
             if not vacancy.filled:
                 vacancy.waiter.wake()
                 return True
+            self._going.discard(instance)
         instance.finalize()
         return True
 
@@ -315,20 +304,78 @@ class InstancePool:
             with self._lock:
                 # It may serve on, unless it came back meanwhile and was finalized.
                 vacancy.filled = old not in self._left
-                self._free.append(vacancy)
+                if old in self.instances:
+                    self._free.append(vacancy)
                 self._hand_over()
             if self.retired:
                 self.retire()
             self._tell_free()
             raise
         with self._lock:
-            self.instances[self.instances.index(old)] = fresh
+            if old in self.instances:
+                self.instances[self.instances.index(old)] = fresh
+            else:
+                # It was taken out meanwhile: this one serves once, and goes.
+                self._going.add(fresh)
+                self._parting = True
         return fresh
+
+    @property
+    def present(self) -> list[ModelInstance]:
+        """All instances that are not finalized, also those that were taken out."""
+        with self._lock:
+            return [*self.instances, *self._going]
+
+    def change(self, kept: Sequence[int], added: Sequence[ModelInstance]) -> None:
+        """Take instances out and others in; a busy one goes when it comes back.
+
+        Parameters
+        ----------
+        kept
+            The numbers of those that stay, in the order that they have from now on.
+        added
+            Free ones, which come behind them.
+        """
+        with self._lock:
+            before = self.instances
+            self.instances = [*(before[number] for number in kept), *added]
+            for number, instance in enumerate(before):
+                if number not in kept:
+                    self._take_out(instance)
+            self._free.extend(added)
+            self._hand_over()
+        self._part()
+
+    def _take_out(self, instance: ModelInstance) -> None:
+        self._going.add(instance)
+        self._parting = True
+        vacancy = self._left.get(instance)
+        if vacancy is not None and vacancy in self._free:
+            # Nobody shall fill it; who left it is finalized when it comes back.
+            self._free.remove(vacancy)
+            vacancy.filled = True
+
+    def _part(self) -> None:
+        """Finalize what came back and shall not serve any more."""
+        if self.retired:
+            self.retire()
+            return
+        idle = []
+        with self._lock:
+            for instance in list(self._going):
+                # A request that just took it brings it back once more.
+                with contextlib.suppress(ValueError):
+                    self._free.remove(instance)
+                    self._going.remove(instance)
+                    idle.append(instance)
+            self._parting = bool(self._going)
+        for instance in idle:
+            instance.finalize()
 
     def retire(self) -> None:
         """Finalize the free instances; busy ones follow when they come back."""
         with self._lock:
-            self.retired = True
+            self.retired = self._parting = True
             self._hand_over()
             idle = list(self._take_all())
         for instance in idle:

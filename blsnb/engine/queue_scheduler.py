@@ -13,9 +13,10 @@ from blsnb.engine.alarm import Alarm
 from blsnb.engine.default_scheduler import Executed, refuse_deadlock
 from blsnb.engine.executor import Executor
 from blsnb.engine.inflight import Inflight
-from blsnb.engine.pool import Deadlock, InstancePool, Place, Retired
+from blsnb.engine.pool import Deadlock, InstancePool, Retired
 from blsnb.engine.root import RootRequest
 from blsnb.engine.turns import Turns
+from blsnb.engine.vacancy import Place
 from blsnb.engine.waiter import Waiter
 from blsnb.engine.workers import Workers
 from blsnb.pb_utils.message import ResponseMessage
@@ -105,6 +106,9 @@ class Queue(Protocol):
 
     def done(self, start: Start, now_ns: int) -> list[Seat]:
         """Learn that requests were executed; return those that wait once more."""
+
+    def resized(self) -> None:
+        """Learn that its pool has other instances than before."""
 
 
 class QueueScheduler:
@@ -277,6 +281,11 @@ class QueueScheduler:
     def waiting_count(self) -> int:
         """Number of requests that wait, for others or for an instance."""
         return len(self._queue)
+
+    def resized(self) -> None:
+        """Let the queue decide for the instances that there are now."""
+        with self._advancing():
+            self._queue.resized()
 
     def retire(self) -> None:
         """Finalize the instances when the last request that waits is done."""

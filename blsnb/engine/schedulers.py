@@ -48,6 +48,11 @@ class Schedulers:
         self._hang_notice_s = hang_notice_s
         self._rate_limits = rate_limits
 
+    def can_resize(self, config: ModelConfig) -> bool:
+        """Whether instances of a model can come and go while its scheduler works."""
+        limited = self._rate_limits is not None
+        return not limited and config.scheduling != "sequence_batching"
+
     def make(
         self,
         config: ModelConfig,

@@ -163,6 +163,9 @@ class SequenceQueue:
         self._batcher.done(start.batch, now_ns)
         return again
 
+    def resized(self) -> None:
+        """Do nothing: a model with sequences is loaded anew instead."""
+
     def _comes_back(self, seat: Seat, now_ns: int) -> bool:
         """Let a request wait once more, if its model asked for that and it may."""
         inflight = seat.inflight

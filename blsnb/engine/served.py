@@ -38,6 +38,8 @@ class Served(abc.ABC):
 
     says_ready = False
     """Whether the model has a word on its readiness."""
+    trouble = ""
+    """Why it does not have the instances that were asked for last."""
 
     def __init__(
         self, config: ModelConfig, info: ModelInfo, cache: ResponseCache | None

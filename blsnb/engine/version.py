@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import time
 import weakref
+from collections.abc import Sequence
 
 from blsnb.engine import hang
 from blsnb.engine.answers import failed
@@ -19,6 +20,7 @@ from blsnb.engine.schedulers import Schedulers
 from blsnb.engine.served import Served
 from blsnb.engine.streaming import StreamInflight
 from blsnb.model.config import ModelConfig
+from blsnb.model.instance_changes import with_instances_of
 from blsnb.pb_utils.message import ResponseMessage
 from blsnb.trace.events import ModelInfo
 
@@ -55,8 +57,31 @@ class ServedVersion(Served):
         self.pool = pool
         self._executor = Executor(config, pool)
         self._scheduler = schedulers.make(config, pool, self._executor, self.statistics)
-        self.says_ready = any(i.ready_hook is not None for i in pool.instances)
         self._output_notes = OutputNotes(config)
+        self._look_at_instances()
+
+    def _look_at_instances(self) -> None:
+        hooks = (instance.ready_hook for instance in self.pool.instances)
+        self.says_ready = any(hook is not None for hook in hooks)
+
+    def change_instances(
+        self, config: ModelConfig, kept: Sequence[int], added: Sequence[ModelInstance]
+    ) -> None:
+        """Let instances go and others serve; all else goes on as it was.
+
+        Parameters
+        ----------
+        config
+            Whose instance groups it has from now on.
+        kept
+            The numbers of those that stay, in their new order.
+        added
+            Those that come behind them.
+        """
+        self.config = with_instances_of(self.config, config)
+        self.pool.change(kept, added)
+        self._scheduler.resized()
+        self._look_at_instances()
 
     def unready(self) -> str:
         """Return why an instance says that it cannot serve; nothing if all can."""
@@ -216,7 +241,7 @@ class ServedVersion(Served):
     @property
     def is_running(self) -> bool:
         """Whether an instance is not finalized yet."""
-        return any(instance.ready for instance in self.pool.instances)
+        return any(instance.ready for instance in self.pool.present)
 
     def leave_behind(self, root: RootRequest) -> None:
         """Let fresh instances take over from those that run for an ended request."""

@@ -42,11 +42,18 @@ class TensorSpec:
 
 @dataclass(frozen=True, slots=True)
 class InstanceSpec:
-    """One instance to run: its name, ``CPU``, ``GPU`` or ``MODEL``, its device."""
+    """One instance to run: its name, ``CPU``, ``GPU`` or ``MODEL``, its device.
+
+    Parameters
+    ----------
+    group
+        What else its instance group says of it.
+    """
 
     name: str
     kind: str
     device_id: int
+    group: bytes = field(default=b"", repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -152,8 +159,9 @@ class ModelConfig:
         one count the same name.
         """
         return [
-            InstanceSpec(f"{group.name}_{number}", _kind(group), device)
+            InstanceSpec(f"{group.name}_{number}", _kind(group), device, said)
             for group in self.instance_groups
+            for said in [_unnamed(group)]
             for number in range(group.count)
             for device in _devices(group)
         ]
@@ -241,6 +249,15 @@ def _tensor_spec(tensor: Any) -> TensorSpec:
         optional=getattr(tensor, "optional", False),
         allow_ragged_batch=getattr(tensor, "allow_ragged_batch", False),
     )
+
+
+def _unnamed(group: Any) -> bytes:
+    """Return what a group says besides its name and how many instances it has."""
+    said = schema().ModelInstanceGroup()
+    said.CopyFrom(group)
+    said.ClearField("name")
+    said.ClearField("count")
+    return bytes(said.SerializeToString(deterministic=True))
 
 
 def _kind(group: Any) -> str:

@@ -258,6 +258,35 @@ def newest_ns(files: Files) -> int:
     return max((stamp.modified_ns for stamp in files.values()), default=0)
 
 
+def is_version_changed(
+    number: int, before: Files, now: Files, config_entry: str
+) -> bool:
+    """Whether a version's files, or some that all versions share, are newer.
+
+    Parameters
+    ----------
+    config_entry
+        What in the model's folder is, or holds, its configuration, which is judged
+        by what it says.
+
+    References
+    ----------
+    core: src/model_repository_manager/model_repository_manager.cc,
+    ModelTimestamp::IsModelVersionModified
+    """
+    folder = f"{number}/"
+    for path, stamp in now.items():
+        entry = path.partition("/")[0]
+        is_version = "/" in path and version_number(entry) is not None
+        others = is_version and not path.startswith(folder)
+        if not entry or entry == config_entry or others:
+            continue
+        known = before.get(path)
+        if known is None or stamp.modified_ns > known.modified_ns:
+            return True
+    return False
+
+
 def sources(files: Files) -> dict[str, Stamp]:
     """Return those that a person writes: Python files and configurations."""
     return {path: files[path] for path in files if path.endswith(_SOURCES)}

@@ -56,8 +56,9 @@ class DynamicBatcher(Generic[T]):
         self.preserve_ordering = bool(batching.preserve_ordering)
         self._rules = BatchRules.of(config, batching)
         self._queue = PriorityQueue[T](batching)
-        self._instances = max(1, len(config.instance_names()))
-        self._idle = self._startable = self._instances
+        self.instance_count = max(1, len(config.instance_names()))
+        """How many there are, free or not; more may come, and some go."""
+        self._idle = self._startable = self.instance_count
         self._batch = FormingBatch[T](self._rules)
         self._formed: list[FormingBatch[T]] = []
         self._frozen = False
@@ -156,7 +157,7 @@ class DynamicBatcher(Generic[T]):
     @property
     def _has_slot(self) -> bool:
         if self._queue.waits_for_all:
-            return len(self._formed) < PREFETCHED * self._instances
+            return len(self._formed) < PREFETCHED * self.instance_count
         # What is formed and may not start yet has its instance.
         return self._idle > len(self._formed)
 

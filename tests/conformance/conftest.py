@@ -88,6 +88,12 @@ def cache_of(env: TritonEnv) -> list[str]:
     return [f"--cache-config=local,size={CACHE_BYTES}", f"--cache-directory={folder}"]
 
 
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
+    """Return what makes a folder for a server of a case's own."""
+    return lambda: tmp_path_factory.mktemp("elsewhere")
+
+
 @pytest.fixture
 def scene(beside: Callable[[Target], Target]) -> Callable[..., Scene]:
     """Return what writes a model to that server, and asks it."""

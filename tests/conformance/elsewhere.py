@@ -61,8 +61,10 @@ def put(
 class Elsewhere(Protocol):
     """What such a server may be asked."""
 
-    def load(self, name: str) -> Failure | None:
-        """Load a model."""
+    def load(
+        self, name: str, config: Mapping[str, Any] | None = None
+    ) -> Failure | None:
+        """Load a model, or with another configuration than its folder has."""
 
     def unload(self, name: str) -> Failure | None:
         """Unload a model."""
@@ -87,8 +89,12 @@ class _Triton:
         self._server = server
         self._folder = folder
 
-    def load(self, name: str) -> Failure | None:
+    def load(
+        self, name: str, config: Mapping[str, Any] | None = None
+    ) -> Failure | None:
         request = pb.RepositoryModelLoadRequest(model_name=name)
+        if config is not None:
+            request.parameters["config"].string_param = json.dumps(config)
         failure = self._ask(self._server.stub.RepositoryModelLoad, request)
         # What it replaced is unloaded in the background.
         wait_until(lambda: "UNLOADING" not in str(self.index()))
@@ -151,8 +157,10 @@ class _Blsnb:
         self._server = server
         self._folder = folder
 
-    def load(self, name: str) -> Failure | None:
-        return self._ask(self._server.load, name)
+    def load(
+        self, name: str, config: Mapping[str, Any] | None = None
+    ) -> Failure | None:
+        return self._ask(lambda name: self._server.load(name, config=config), name)
 
     def unload(self, name: str) -> Failure | None:
         return self._ask(self._server.unload, name)

@@ -25,12 +25,6 @@ class TritonPythonModel:
 """
 
 
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory):
-    """A fresh folder for each server."""
-    return lambda: tmp_path_factory.mktemp("elsewhere")
-
-
 @rows(
     "r1.1/several-repositories-the-same-directory-name",
     "r1.4/load-of-a-not-loaded-model",

@@ -14,6 +14,7 @@ import pytest
 import stage
 
 from .clients import Clients
+from .pools import Pools
 
 
 class Interrupt:
@@ -66,3 +67,10 @@ def clients(server):
     with ThreadPoolExecutor(16) as pool:
         yield Clients(server, pool)
         stage.events["go"].set()
+
+
+@pytest.fixture
+def pools(monkeypatch: pytest.MonkeyPatch) -> Pools:
+    """Pools to fill; none waits long for an instance that was left behind."""
+    monkeypatch.setattr("blsnb.engine.pool._COMES_BACK_S", 0.001)
+    return Pools()

@@ -7,97 +7,10 @@ from typing import Any
 
 import pytest
 
-from blsnb.engine.inflight import Execution, Inflight
-from blsnb.engine.pool import Deadlock, InstancePool, Retired
-from blsnb.engine.root import RootRequest, Unwind
-from blsnb.pb_utils.message import RequestMessage
-from blsnb.trace.events import Call, ModelInfo
-from blsnb.trace.recorder import RunRecord
+from blsnb.engine.pool import Deadlock, Retired
+from blsnb.engine.root import Unwind
 
-MODEL = ModelInfo("model", 1, "python", "cpu", "model", "")
-
-
-class Instance:
-    """What a pool knows of an instance."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.execution: Execution | None = None
-        self.finalized = 0
-
-    def finalize(self) -> None:
-        """Count."""
-        self.finalized += 1
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-def a_root() -> RootRequest:
-    """A request from outside."""
-    return RootRequest(RunRecord("1"), 60)
-
-
-def a_request(root: RootRequest | None = None, model: str = "model") -> Inflight:
-    """A request on its way."""
-    call = Call(MODEL, None, 0)
-    return Inflight(RequestMessage(model, ()), root or a_root(), call)
-
-
-class Pools:
-    """Pools of one lock, and what serves in them."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.made: list[Instance] = []
-
-    def pool(self, *names: str) -> Any:
-        """Return a pool with those instances."""
-        return InstancePool([Instance(name) for name in names], self.lock, self.renew)
-
-    def renew(self, old: Any) -> Any:
-        """Make a fresh instance."""
-        self.made.append(Instance(f"fresh {old.name}"))
-        return self.made[-1]
-
-
-@pytest.fixture
-def pools(monkeypatch: pytest.MonkeyPatch) -> Pools:
-    """Pools to fill; none waits long for an instance that was left behind."""
-    monkeypatch.setattr("blsnb.engine.pool._COMES_BACK_S", 0.001)
-    return Pools()
-
-
-def begin(pool: Any, request: Inflight, certain: bool = False) -> Any:
-    """Take an instance and execute the request on it."""
-    instance = pool.take(request, certain)
-    instance.execution = request.execution = Execution(instance, [request], 1)
-    return instance
-
-
-def end(pool: Any, instance: Any) -> None:
-    """Return from ``execute``."""
-    instance.execution.inflight.execution = None
-    instance.execution = None
-    pool.give_back(instance)
-
-
-def wait_in(pool: Any, request: Inflight) -> tuple[threading.Thread, list[Any]]:
-    """Let another thread take an instance, and return once it waits."""
-    taken: list[Any] = []
-
-    def take() -> None:
-        try:
-            taken.append(pool.take(request, certain=False))
-        except BaseException as error:
-            taken.append(type(error))
-
-    thread = threading.Thread(target=take)
-    count = pool.waiting_count
-    thread.start()
-    while pool.waiting_count == count and thread.is_alive():
-        pass
-    return thread, taken
+from .pools import Pools, a_request, a_root, begin, end, wait_in
 
 
 def test_each_instance_is_taken_once(pools):

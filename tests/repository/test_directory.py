@@ -9,7 +9,11 @@ import pytest
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import parse_pbtxt
 from blsnb.model.normalise import normalise
-from blsnb.repository.directory import ModelDirectory, version_number
+from blsnb.repository.directory import (
+    ModelDirectory,
+    is_version_changed,
+    version_number,
+)
 
 
 @pytest.fixture
@@ -195,3 +199,29 @@ def test_links_that_lead_nowhere_end(folder, to):
 
     assert later(folder, folder.version_dir(2)) == folder.modified_ns()
     assert 0 == ModelDirectory(folder.path / "none").modified_ns()
+
+
+@pytest.mark.parametrize(
+    ("path", "changed"),
+    [
+        ("1/model.py", {1}),
+        ("10/deep/file", {10}),
+        ("labels.txt", {1, 10}),
+        ("shared/file", {1, 10}),
+        ("5", {1, 10}),
+        ("config.pbtxt", set()),
+    ],
+)
+def test_a_file_is_of_one_version_or_of_all(folder, path, changed):
+    """What stands in the configuration is another question; so are other versions."""
+    before = folder.files()
+    file = folder.path / path
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("new")
+    later_ns = folder.modified_ns() + 1
+    os.utime(file, ns=(later_ns, later_ns))
+    now = folder.files()
+
+    found = {n for n in (1, 10) if is_version_changed(n, before, now, "config.pbtxt")}
+
+    assert changed == found

@@ -1,0 +1,27 @@
+"""Vacancy: the place of an instance that was left behind in a request that ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from blsnb.engine.waiter import Waiter
+
+if TYPE_CHECKING:
+    from blsnb.engine.instance import ModelInstance
+
+
+class Vacancy:
+    """The place of an instance that still runs for a request which has ended."""
+
+    __slots__ = ("filled", "instance", "waiter")
+
+    def __init__(self, instance: ModelInstance) -> None:
+        self.instance = instance
+        self.waiter = Waiter()
+        """Woken when the instance comes back after all."""
+        self.filled = False
+        """Whether another one was made, so that the old one serves no more."""
+
+
+Place: TypeAlias = "ModelInstance | Vacancy"
+"""Where a request can be executed; to be filled first if it is vacant."""
