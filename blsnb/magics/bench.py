@@ -10,9 +10,9 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
-from IPython.display import DisplayHandle, display
 
 from blsnb.magics import card, default, line
+from blsnb.magics.bar import Bar
 from blsnb.magics.flags import Flags, HelpAsked
 
 if TYPE_CHECKING:
@@ -83,9 +83,11 @@ def bench(
     InferenceError
         The model does not serve.
     """
-    options, rest = _split(text)
+    flags = bench_flags()
+    options, rest = flags.apart(text)
     try:
-        given = bench_flags().parse([line.expand(w, namespace) for w in options])
+        words = [word for part in options for word in line.words(part, namespace)]
+        given = flags.parse(words)
     except HelpAsked:
         return None
     name, _, assigned = rest.strip().partition(" ")
@@ -119,38 +121,6 @@ def _measure(
             bar.end()
 
 
-class Bar:
-    """A bar that moves while a model is measured, and is a line afterwards."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._said = "not begun"
-        self._handle: DisplayHandle | None = None
-
-    def __call__(self, share: float, words: str) -> None:
-        """Move."""
-        self._said = words
-        percent = f"{share:.0%}"
-        label = f"{self._name}: {words}"
-        self._show(
-            f'<progress value="{share:.3f}" max="1" aria-label="{escape(label)}">'
-            f"</progress> {percent} · {escape(label)}",
-            f"{percent} {label}",
-        )
-
-    def end(self) -> None:
-        """Leave a line."""
-        text = f"{self._name}: {self._said}"
-        self._show(f"<small>{escape(text)}</small>", text)
-
-    def _show(self, page: str, plain: str) -> None:
-        shown = {"text/html": page, "text/plain": plain}
-        if self._handle is None:
-            self._handle = display(shown, raw=True, display_id=True)
-        else:
-            self._handle.update(shown, raw=True)
-
-
 def bundle(measured: Bench) -> dict[str, str]:
     """Return what was measured as a table and a figure, and as text."""
     from blsnb.views import load_figure
@@ -164,17 +134,6 @@ def bundle(measured: Bench) -> dict[str, str]:
         f'src="data:image/png;base64,{picture}">'
     )
     return {"text/html": page, "text/plain": str(measured)}
-
-
-def _split(text: str) -> tuple[list[str], str]:
-    """Return the words of options, and the text without them.
-
-    Options may stand anywhere; an input's expression may have spaces.
-    """
-    names = "|".join(map(re.escape, bench_flags().option_strings()))
-    option = re.compile(rf"(?<!\S)({names})(?!\S)(?:\s+(?!--)(\S+))?")
-    found = [word for match in option.findall(text) for word in match if word]
-    return found, option.sub("", text)
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.completer import SimpleCompletion, context_matcher
 
-from blsnb.magics import bench, default, flags, standins, stats, traces
+from blsnb.magics import bench, default, flags, standins, stats, traces, verify
 from blsnb.magics.operate import SUBCOMMANDS
 
 if TYPE_CHECKING:
@@ -16,7 +16,17 @@ if TYPE_CHECKING:
 
 _OURS = re.compile(r"\s*(%?%triton(?:_model|_config|_file)?)\s+(.*)", re.DOTALL)
 _OF_MODELS = frozenset(
-    {"config", "load", "unload", "infer", "stats", "log", "bench", "standin"}
+    {
+        "bench",
+        "config",
+        "infer",
+        "load",
+        "log",
+        "standin",
+        "stats",
+        "unload",
+        "verify",
+    }
 )
 _TENSOR = ("--input", "--output")
 _PATHS = ("--file", "--config")
@@ -61,6 +71,8 @@ def _subcommand(before: list[str]) -> Iterable[str]:
             return _inputs(name)
         case ["bench", name, *rest]:
             return _bench(name, rest)
+        case ["verify", name, *rest]:
+            return _verify(name, rest)
         case ["stats", *rest]:
             return [*(_names() if not rest else ()), *stats.FORMS]
         case ["export", _, *_]:
@@ -83,6 +95,16 @@ def _bench(name: str, before: list[str]) -> Iterable[str]:
         return bench.LEVELS
     options = bench.bench_flags().option_strings()
     return () if before[-1:] and before[-1] in options else [*_inputs(name), *options]
+
+
+def _verify(name: str, before: list[str]) -> Iterable[str]:
+    last = before[-1] if before else ""
+    if last == "--target":
+        return ("local", "grpc://")
+    options = verify.verify_flags().option_strings()
+    valueless = ("", "--install")
+    wants_value = last in options and last not in valueless
+    return () if wants_value else [*_inputs(name), *options]
 
 
 def _trace(before: list[str]) -> Iterable[str]:

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from blsnb.magics import bench, card, stats
+from blsnb.magics import bench, card, stats, verify
 from blsnb.options import options
 
 if TYPE_CHECKING:
     from blsnb.benchmark.bench import Bench
     from blsnb.comparison import Comparison
     from blsnb.engine.batching import ModelBatching
+    from blsnb.parity.parity import Parity
     from blsnb.repository.status import ModelStatus
     from blsnb.run import Run
     from blsnb.trace.spans import Trace
@@ -55,7 +56,11 @@ def register(shell: Any, shown: Callable[[Trace], bool]) -> Callable[[], None]:
     def bench_bundle(measured: Bench, **_: Any) -> dict[str, str]:
         return bench.bundle(measured)
 
+    def parity_bundle(parity: Parity, **_: Any) -> dict[str, str]:
+        return verify.bundle(parity, embed_previews=options.embed_previews)
+
     printers = {
+        "blsnb.parity.parity.Parity": parity_bundle,
         "blsnb.benchmark.bench.Bench": bench_bundle,
         "blsnb.engine.batching.ModelBatching": batching_bundle,
         "blsnb.comparison.Comparison": comparison_bundle,

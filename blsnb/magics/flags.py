@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn, TypeVar
 
 from IPython.core.error import UsageError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+_VALUE = r""""[^"]*"|'[^']*'|\S+"""
 
 
 class HelpAsked(Exception):
@@ -46,6 +50,24 @@ class Flags(argparse.ArgumentParser):
     def option_strings(self) -> list[str]:
         """Return all options, such as ``--version``, sorted."""
         return sorted(self._option_string_actions)
+
+    def apart(self, text: str) -> tuple[list[str], str]:
+        """Return options with their values, as written, and the text without them.
+
+        Options may stand anywhere among inputs, whose expressions may have spaces.
+        """
+        found: list[str] = []
+
+        def take(match: re.Match[str]) -> str:
+            found.append(match.group())
+            return ""
+
+        return found, re.sub("|".join(self._patterns()), take, text)
+
+    def _patterns(self) -> Iterator[str]:
+        for name, action in self._option_string_actions.items():
+            value = "" if action.nargs == 0 else rf"(?:\s+(?!--)(?:{_VALUE}))?"
+            yield rf"(?<!\S){re.escape(name)}(?!\S){value}"
 
     def error(self, message: str) -> NoReturn:
         """Print the help and raise what is wrong."""

@@ -15,7 +15,17 @@ from IPython.core.magic import (
 )
 from IPython.display import display
 
-from blsnb.magics import bench, card, default, line, monitor, standins, stats, traces
+from blsnb.magics import (
+    bench,
+    card,
+    default,
+    line,
+    monitor,
+    standins,
+    stats,
+    traces,
+    verify,
+)
 from blsnb.magics.flags import Flags
 
 _MOST_LOG_LINES = 200
@@ -64,6 +74,7 @@ SUBCOMMANDS = {
         standins.USAGE, standins.SUMMARY, "_standin", standins.standin_flags
     ),
     "bench": Subcommand(bench.USAGE, bench.SUMMARY, "_bench", bench.bench_flags),
+    "verify": Subcommand(verify.USAGE, verify.SUMMARY, "_verify", verify.verify_flags),
 }
 
 
@@ -172,6 +183,10 @@ class OperateMagics(Magics):
     def _bench(self, text: str, namespace: dict[str, Any]) -> Any:
         live = getattr(self.shell, "kernel", None) is not None
         return bench.bench(text, namespace, _value, live=live)
+
+    def _verify(self, text: str, namespace: dict[str, Any]) -> Any:
+        live = getattr(self.shell, "kernel", None) is not None
+        return verify.verify(text, namespace, _value, live=live)
 
     def _stats(self, text: str, namespace: Mapping[str, Any]) -> None:
         stats.stats(line.words(text, namespace))

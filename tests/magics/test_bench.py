@@ -5,7 +5,8 @@ from IPython.core.error import UsageError
 
 from blsnb.errors import InferenceError
 from blsnb.magics import default
-from blsnb.magics.bench import Bar, bench_flags
+from blsnb.magics.bar import Bar
+from blsnb.magics.bench import bench_flags
 
 from .models import DOUBLE
 
@@ -141,7 +142,7 @@ def test_a_name_that_is_markup_stays_text(double, monkeypatch, capsys):
     """In the bar, too."""
     shown = []
     monkeypatch.setattr(
-        "blsnb.magics.bench.display", lambda data, **_: shown.append(data)
+        "blsnb.magics.bar.display", lambda data, **_: shown.append(data)
     )
     Bar("<b>")(0.5, "2 clients")
 
