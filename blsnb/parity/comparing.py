@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from blsnb.errors import RepositoryError
+from blsnb.errors import RepositoryError, TritonServerError
 from blsnb.exchange import Exchange
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Comparing(Exchange):
                 f"there is no model {model_name!r}; there are: {known}"
             )
         engine = self._engine
-        return Verification(
+        verification = Verification(
             Ours(self, self._inference, engine.catalog, engine.release),
             model_name,
             asked_of(model_name, inputs, cases, options),
@@ -103,4 +103,9 @@ class Comparing(Exchange):
             timeout_s=timeout_s,
             may_install=install,
             progress=progress,
-        ).run(target)
+        )
+        try:
+            return verification.run(target)
+        except TritonServerError as error:
+            # What happened is in its text; nobody looks for it in our frames.
+            raise error.with_traceback(None) from None

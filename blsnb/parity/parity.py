@@ -128,7 +128,8 @@ class Parity:
         if self.agree:
             return f"{counted(len(self.cases), 'case')}, all the same"
         differing = sum(not case.agree for case in self.cases)
-        return f"{differing:,} of {counted(len(self.cases), 'case')} differ"
+        verb = "differs" if differing == 1 else "differ"
+        return f"{differing:,} of {counted(len(self.cases), 'case')} {verb}"
 
     @property
     def caption(self) -> str:

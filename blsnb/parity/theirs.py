@@ -82,9 +82,10 @@ class Theirs:
         try:
             return call(request, timeout=ASK_S)
         except grpc.RpcError as error:
+            # Its own text is twenty lines, of which this is one.
             raise TritonServerError(
                 f"{self._where} does not answer: {error.details()}"
-            ) from error
+            ) from None
 
     def lives(self) -> bool:
         """Whether the server answers."""

@@ -76,7 +76,7 @@ def test_impossible_is_a_failure_only_where_a_server_is_demanded(
 ):
     """The script's exit status obeys BLSNB_REQUIRE_TRITON; its text is the reason."""
 
-    def refuse():
+    def refuse(say):
         raise install.CannotInstallError("it needs a mountain")
 
     monkeypatch.setattr(install, "install", refuse)

@@ -1,0 +1,50 @@
+"""A real server with the models of these tests, and one of ours beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from conformance.reference import required
+from tritonclient.grpc import service_pb2 as wire
+
+from blsnb.inference_server import Server
+from blsnb.parity.environment import TritonEnv, installed
+from blsnb.parity.server_process import TritonServer
+
+from . import models
+
+
+@pytest.fixture(scope="session")
+def real() -> TritonEnv:
+    """The installation of this checkout."""
+    env = installed()
+    if env is None:
+        if required():
+            pytest.fail("run make triton first", pytrace=False)
+        pytest.skip("no real Triton server here")
+    return env
+
+
+@pytest.fixture(scope="module")
+def address(real: TritonEnv, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A real server that has the models."""
+    folder = tmp_path_factory.mktemp("parity")
+    models.write(folder / "models")
+    arguments = ["--disable-auto-complete-config"]
+    server = TritonServer(real, folder / "models", folder / "log", arguments)
+    try:
+        for name in models.SOURCES:
+            request = wire.RepositoryModelLoadRequest(model_name=name)
+            server.stub.RepositoryModelLoad(request, timeout=60)
+        yield f"grpc://127.0.0.1:{server.grpc_port}"
+    finally:
+        server.close()
+
+
+@pytest.fixture
+def ours() -> Iterator[Server]:
+    """One of ours that has them, too."""
+    with Server(triton_release="24.10") as server:
+        models.define(server)
+        yield server
