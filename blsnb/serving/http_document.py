@@ -52,7 +52,7 @@ def parse(body: bytes | memoryview) -> Json:
         try:
             return json.loads(
                 text.removeprefix(_MARK).decode("utf-8", "surrogateescape"),
-                object_pairs_hook=_first,
+                object_pairs_hook=_object,
             )
         except (ValueError, RecursionError):
             # What Triton's own parser makes of it, and where it stumbles.
@@ -60,11 +60,18 @@ def parse(body: bytes | memoryview) -> Json:
     return _Reader(text).document()
 
 
-def _first(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    members: dict[str, Json] = {}
-    for name, value in pairs:
-        members.setdefault(name, value)
-    return members
+class Members(dict[str, Any]):
+    """The members of an object that names one of them twice: the first ones."""
+
+    def __init__(self, pairs: list[tuple[str, Json]]) -> None:
+        super().__init__(reversed(pairs))
+        self.names = [name for name, _ in pairs]
+        """As they were written."""
+
+
+def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    members = dict(pairs)
+    return members if len(members) == len(pairs) else Members(pairs)
 
 
 def _failed(reason: str, place: int) -> NoReturn:
@@ -152,16 +159,15 @@ class _Reader:
 
     def _object(self) -> dict[str, Json]:
         self._place += 1
-        members: dict[str, Json] = {}
+        pairs: list[tuple[str, Json]] = []
         self._skip()
         if self._took(b"}"):
-            return members
+            return {}
         while True:
-            name, value = self._member()
-            members.setdefault(name, value)
+            pairs.append(self._member())
             self._skip()
             if self._took(b"}"):
-                return members
+                return _object(pairs)
             if not self._took(b","):
                 self._fail("Missing a comma or '}' after an object member.")
             self._skip()

@@ -142,8 +142,8 @@ class _Run:
     @property
     def error_type(self) -> str:
         """Type of the body if it fails: Triton names none for what a model says."""
-        ran = self._root is not None and self._root.record.calls
-        return PLAIN if ran else JSON
+        calls = [] if self._root is None else self._root.record.calls
+        return PLAIN if calls and calls[0].compute_start_ns else JSON
 
 
 def _packed(data: bytes, header_length: int, request: HttpRequest) -> HttpAnswer:

@@ -84,7 +84,8 @@ class HttpInputs:
         shared = window(parameters, self._memory)
         if shared is not None:
             return shared.read()
-        count = math.prod(shape)
+        # Of a tensor without an axis Triton takes no element.
+        count = math.prod(shape) if shape else 0
         if not count:
             return b""
         with values.parsing("data"):

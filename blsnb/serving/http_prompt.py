@@ -9,7 +9,7 @@ from blsnb.engine.validation import RequestError
 from blsnb.model.config import TensorSpec
 from blsnb.serving import http_tensors as tensors
 from blsnb.serving import http_values as values
-from blsnb.serving.http_document import Json
+from blsnb.serving.http_document import Json, Members
 from blsnb.serving.http_parameters import Parameter, custom, identity
 from blsnb.serving.wire import WireInput, WireRequest
 from blsnb.tensors.dtypes import Shape
@@ -33,11 +33,12 @@ def read_prompt(served: Served, version: int, document: Json) -> WireRequest:
     """
     request_id = identity(document)
     prompt = _Prompt(served, request_id)
-    for name, value in values.members(document).items():
+    members = values.members(document)
+    for name in _names(members):
         if name == _NESTED:
-            prompt.take_nested(value)
+            prompt.take_nested(members[name])
         else:
-            prompt.take(name, value)
+            prompt.take(name, members[name])
     return WireRequest(
         served.info.name,
         version,
@@ -45,6 +46,11 @@ def read_prompt(served: Served, version: int, document: Json) -> WireRequest:
         tuple(prompt.inputs.values()),
         parameters=prompt.parameters,
     )
+
+
+def _names(members: dict[str, Json]) -> list[str]:
+    """Return names as they were written: one that is there twice counts twice."""
+    return members.names if isinstance(members, Members) else list(members)
 
 
 class _Prompt:
@@ -65,8 +71,8 @@ class _Prompt:
         with values.told(f"Expected JSON object for keyword: '{_NESTED}'"):
             nested = values.as_object(value)
         with values.told(f"Converting keyword: '{_NESTED}'"):
-            for name, each in nested.items():
-                self.take(name, each)
+            for name in _names(nested):
+                self.take(name, nested[name])
 
     def take(self, name: str, value: Json) -> None:
         spec = self._specs.get(name)

@@ -11,7 +11,7 @@ _EXPONENT = re.compile(r"(\d)(?:\.(\d+))?e([+-]\d+)")
 _PLAIN_DIGITS = 21
 """A number of so many digits before the point is written without an exponent."""
 _PLAIN_ZEROS = -6
-_CONTROL = re.compile(r"\\u00[0-9a-f]{2}")
+_ESCAPES = re.compile(r"\\(?:u00[0-9a-f]{2}|.)")
 
 
 def text_of(value: Json) -> bytes:
@@ -48,7 +48,12 @@ def _strings(text: str) -> str:
     """Write control characters as Triton does: with large letters."""
     if "\\u00" not in text:
         return text
-    return _CONTROL.sub(lambda found: "\\u" + found[0][2:].upper(), text)
+    return _ESCAPES.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    escape = found[0]
+    return f"\\u{escape[2:].upper()}" if escape[1] == "u" else escape
 
 
 def _floats(text: str) -> str:

@@ -183,7 +183,9 @@ class SharedMemory:
             )
         if offset >= region.byte_size:
             raise RequestError(f"Invalid offset for shared memory region: '{name}'")
-        if offset + byte_size > region.byte_size:
+        end = offset + byte_size
+        # Nothing at all of the beginning ends before it, to Triton.
+        if not end or end > region.byte_size:
             raise RequestError(
                 f"Invalid offset + byte size for shared memory region: '{name}'"
             )
