@@ -153,6 +153,17 @@ def _expect(what: str, value: Any, kind: Any, wanted: str) -> None:
         )
 
 
+def _of_client(begun: _Begun | None) -> _Begun:
+    """Return what notes on the record of a request who asked."""
+
+    def note(root: RootRequest) -> None:
+        root.record.of_client = True
+        if begun is not None:
+            begun(root)
+
+    return note
+
+
 class Inference:
     """Runs requests from outside on an engine; answers as Triton's gRPC client does.
 
@@ -199,14 +210,14 @@ class Inference:
         return self._finished(request, answer)
 
     def answer(self, message: RequestMessage, begun: _Begun | None = None) -> Answer:
-        """Run a request whose inputs are frozen; a refusal is an answer, too.
+        """Run a network client's request; a refusal is an answer, too.
 
         Parameters
         ----------
         begun
             Told of the request's life, so that another thread can cancel it.
         """
-        return self._engine.infer(message, begun=begun)
+        return self._engine.infer(message, begun=_of_client(begun))
 
     def read(self, message: RequestMessage, begun: _Begun | None = None) -> Reader:
         """Start such a request, which may have any number of responses.
@@ -217,7 +228,7 @@ class Inference:
             The request was refused.
         """
         try:
-            return self._engine.read(message, begun=begun)
+            return self._engine.read(message, begun=_of_client(begun))
         except RequestError as error:
             raise InferenceError(
                 error.message, error.code, advice=error.advice

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.completer import SimpleCompletion, context_matcher
 
-from blsnb.magics import bench, default, flags, standins, stats, traces, verify
+from blsnb.magics import (
+    bench,
+    default,
+    flags,
+    serve,
+    standins,
+    stats,
+    traces,
+    verify,
+)
 from blsnb.magics.operate import SUBCOMMANDS
 
 if TYPE_CHECKING:
@@ -85,6 +94,8 @@ def _subcommand(before: list[str]) -> Iterable[str]:
             return _trace(rest)
         case ["standin", _]:
             return standins.standin_flags().option_strings()
+        case ["serve", *rest]:
+            return _serve(rest)
         case [subcommand] if subcommand in _OF_MODELS:
             return _names()
     return ()
@@ -105,6 +116,12 @@ def _verify(name: str, before: list[str]) -> Iterable[str]:
     valueless = ("", "--install")
     wants_value = last in options and last not in valueless
     return () if wants_value else [*_inputs(name), *options]
+
+
+def _serve(before: list[str]) -> Iterable[str]:
+    options = serve.serve_flags().option_strings()
+    wants_value = before[-1:] and before[-1] in options and before[-1] != "--stop"
+    return () if wants_value else options
 
 
 def _trace(before: list[str]) -> Iterable[str]:

@@ -21,6 +21,7 @@ from blsnb.magics import (
     default,
     line,
     monitor,
+    serve,
     standins,
     stats,
     traces,
@@ -74,6 +75,7 @@ SUBCOMMANDS = {
         standins.USAGE, standins.SUMMARY, "_standin", standins.standin_flags
     ),
     "bench": Subcommand(bench.USAGE, bench.SUMMARY, "_bench", bench.bench_flags),
+    "serve": Subcommand(serve.USAGE, serve.SUMMARY, "_serve", serve.serve_flags),
     "verify": Subcommand(verify.USAGE, verify.SUMMARY, "_verify", verify.verify_flags),
 }
 
@@ -111,10 +113,12 @@ class OperateMagics(Magics):
     def __init__(self, shell: Any) -> None:
         super().__init__(shell)
         self._monitors = monitor.Monitors()
+        self._serving = serve.Serving()
 
     def close(self) -> None:
         """End what goes on after its cell."""
         self._monitors.close()
+        self._serving.close()
 
     @no_var_expand
     @needs_local_scope
@@ -195,6 +199,9 @@ class OperateMagics(Magics):
         _arguments("monitor", text, namespace, 0, 0)
         live = getattr(self.shell, "kernel", None) is not None
         self._monitors.show(default.server().monitor(), live=live)
+
+    def _serve(self, text: str, namespace: Mapping[str, Any]) -> None:
+        self._serving.run(text, namespace)
 
     def _log(self, text: str, namespace: Mapping[str, Any]) -> None:
         names = _arguments("log", text, namespace, 0, 1)

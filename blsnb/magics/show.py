@@ -94,6 +94,8 @@ class RunDisplay:
 
     def observe(self, record: RunRecord, call: Call | None) -> None:
         """Take an event of the recorder; it may come from any thread."""
+        if record.of_client:
+            return
         if call is None:
             self._ended(record)
         elif self._live and self._cell is not None:

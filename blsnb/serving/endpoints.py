@@ -5,17 +5,19 @@ from __future__ import annotations
 import ipaddress
 import socket
 import warnings
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Protocol
 
 from blsnb.inference_server import Server
-from blsnb.serving.grpc_endpoint import GrpcEndpoint
 from blsnb.serving.shared_state import SharedState
 
+HTTP, GRPC, METRICS = "HTTP", "gRPC", "metrics"
 LOOPBACK = "127.0.0.1"
 HTTP_PORT, GRPC_PORT, METRICS_PORT = 8000, 8001, 8002
 """Those of Triton."""
 _CLOSE_S = 5.0
+_LAST_PORT = 65535
 
 
 class Endpoint(Protocol):
@@ -69,13 +71,9 @@ class Endpoints:
         return self._closed
 
     @property
-    def grpc_port(self) -> int | None:
-        """The port of gRPC; None if it is not served."""
-        return self._port("gRPC")
-
-    def _port(self, name: str) -> int | None:
-        found = self._open.get(name)
-        return None if found is None else found.port
+    def ports(self) -> dict[str, int]:
+        """Name of each protocol, such as ``"gRPC"``, and its port."""
+        return {name: each.port for name, each in self._open.items()}
 
     @property
     def addresses(self) -> dict[str, str]:
@@ -84,10 +82,10 @@ class Endpoints:
 
     def snippet(self) -> str:
         """Return the lines with which a script reaches the server."""
-        found = self._open.get("gRPC") or self._open.get("HTTP")
+        found = self._open.get(GRPC) or self._open.get(HTTP)
         if found is None:
             return ""
-        module = "grpc" if "gRPC" in self._open else "http"
+        module = "grpc" if GRPC in self._open else "http"
         return (
             f"import tritonclient.{module}\n"
             f'client = tritonclient.{module}.InferenceServerClient("{found.address}")'
@@ -108,8 +106,8 @@ class Endpoints:
             each.close(timeout_s)
         self._shared.close()
 
-    def start(self, grpc: int | None) -> None:
-        """Open the ports; all of them or none.
+    def start(self, ports: Mapping[str, int | None]) -> None:
+        """Open ports, by name of the protocol; all of them or none.
 
         Raises
         ------
@@ -117,15 +115,26 @@ class Endpoints:
             One cannot be had; the text names it.
         """
         try:
-            if grpc is not None:
-                check_port("gRPC", self.host, grpc)
-                self._open["gRPC"] = GrpcEndpoint(
-                    self._server, self._shared, self.host, grpc
-                )
+            for name, port in ports.items():
+                if port is not None:
+                    check_port(name, self.host, port)
+                    self._open[name] = self._opened(name, port)
             self._server.at_close(self.close)
         except BaseException:
             self.close(0)
             raise
+
+    def _opened(self, name: str, port: int) -> Endpoint:
+        # Each imports much that the others do without.
+        if name == GRPC:
+            from blsnb.serving.grpc_endpoint import GrpcEndpoint
+
+            return GrpcEndpoint(self._server, self._shared, self.host, port)
+        from blsnb.serving.http_endpoint import HttpEndpoint, MetricsEndpoint
+
+        if name == HTTP:
+            return HttpEndpoint(self._server, self._shared, self.host, port)
+        return MetricsEndpoint(self._server, self.host, port)
 
 
 def check_port(name: str, host: str, port: int) -> None:
@@ -135,7 +144,11 @@ def check_port(name: str, host: str, port: int) -> None:
     ------
     OSError
         It is in use, reserved, or of another machine.
+    ValueError
+        No port has such a number.
     """
+    if not 0 <= port <= _LAST_PORT:
+        raise ValueError(f"{port} is no port for {name}: the last one is {_LAST_PORT}")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -190,6 +203,8 @@ def serve(
     ------
     OSError
         A port is in use, or cannot be had; the text names it.
+    ValueError
+        No port has such a number.
     """
     if not is_loopback(host):
         warnings.warn(
@@ -199,5 +214,5 @@ def serve(
             stacklevel=2,
         )
     endpoints = Endpoints(server, host)
-    endpoints.start(grpc)
+    endpoints.start({HTTP: http, GRPC: grpc, METRICS: metrics})
     return endpoints

@@ -70,6 +70,7 @@ class RunRecord:
         "held_bytes",
         "id",
         "level",
+        "of_client",
         "open_streams",
         "pinned",
         "response_count",
@@ -81,6 +82,8 @@ class RunRecord:
         self.id = run_id
         self.level = level
         """Of a run that is not kept, and that no observer is told of; else None."""
+        self.of_client = False
+        """Whether a network client asked: its answer is shown to nobody else."""
         self.calls: list[Call] = []
         """Those that are kept one by one, in the order in which they started."""
         self.folded = FoldedCounts()

@@ -42,6 +42,7 @@ def texts(completer, text):
         ("%triton bench double X", [("X", "X=")]),
         ("%triton bench double X=a --c", [("--c", "--concurrency")]),
         ("%triton bench double --trace-level ti", [("ti", "timestamps")]),
+        ("%triton serve --h", [("--h", "--help"), ("--h", "--host"), ("--h", "--http")]),
         ("%triton help un", [("un", "unload")]),
         ("%triton load double --w", [("--w", "--watch")]),
         ("%triton config double --f", [("--f", "--from-run")]),

@@ -170,7 +170,7 @@ def test_a_trace_of_nothing_shows_nothing(notebook, settings):
 
 def record(name="1", start=1, ended=False):
     call = SimpleNamespace(parent=None, request_start_ns=start, request_end_ns=0)
-    return SimpleNamespace(id=name, calls=[call], ended=ended)
+    return SimpleNamespace(id=name, calls=[call], ended=ended, of_client=False)
 
 
 class FakeView:

@@ -1,0 +1,227 @@
+"""Endpoints: where a live server can be reached, and how that ends."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import urllib.request
+import warnings
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import stage
+import tritonclient.grpc
+import tritonclient.http
+from cells import CONFIG, DOUBLE, cell
+
+from blsnb.errors import ServerClosedError
+from blsnb.inference_server import Server
+from blsnb.serving.endpoints import Endpoints, check_port, is_loopback, serve
+
+FREE = {"http": 0, "grpc": 0, "metrics": 0}
+
+
+@pytest.fixture
+def served(server: Server) -> Iterator[Endpoints]:
+    """A server with a model, on free ports."""
+    server.define("double", DOUBLE, config=CONFIG)
+    with serve(server, **FREE) as endpoints:
+        yield endpoints
+
+
+def names() -> set[str]:
+    """Names of the threads that end points have."""
+    found = {thread.name for thread in threading.enumerate()}
+    return {name for name in found if name.startswith(("blsnb http", "blsnb grpc"))}
+
+
+def test_the_ports_are_of_this_machine_alone(served: Endpoints) -> None:
+    """Unless another address is asked for."""
+    assert ["HTTP", "gRPC", "metrics"] == list(served.addresses)
+    assert f"127.0.0.1:{served.ports['gRPC']}" == served.addresses["gRPC"]
+    assert f"127.0.0.1:{served.ports['HTTP']}" == served.addresses["HTTP"]
+
+
+def test_both_protocols_ask_the_same_models(served: Endpoints, server: Server) -> None:
+    """And the metrics page counts both."""
+    x = np.array([1, 2], np.float32)
+    answers = []
+    for module, name in ((tritonclient.grpc, "gRPC"), (tritonclient.http, "HTTP")):
+        with module.InferenceServerClient(served.addresses[name]) as client:
+            given = module.InferInput("X", [2], "FP32")
+            given.set_data_from_numpy(x)
+            answers.append(client.infer("double", [given]).as_numpy("Y").tolist())
+
+    with urllib.request.urlopen(served.addresses["metrics"], timeout=5) as page:
+        text = page.read().decode()
+    assert [[2, 4], [2, 4]] == answers
+    assert 'nv_inference_count{model="double",version="1"} 2' in text
+
+
+def test_the_snippet_works(served: Endpoints) -> None:
+    """As it is: two lines."""
+    names: dict[str, tritonclient.grpc.InferenceServerClient] = {}
+
+    exec(served.snippet(), names)
+
+    assert 2 == len(served.snippet().splitlines())
+    with names["client"] as client:
+        assert client.is_server_live()
+
+
+def test_without_grpc_the_snippet_is_of_http(server: Server) -> None:
+    """With neither there is none."""
+    with serve(server, http=0, grpc=None, metrics=None) as endpoints:
+        assert "tritonclient.http" in endpoints.snippet()
+    with serve(server, http=None, grpc=None, metrics=0) as endpoints:
+        assert "" == endpoints.snippet()
+
+
+@pytest.mark.parametrize("name", ["HTTP", "gRPC", "metrics"])
+def test_a_port_in_use_is_named(server: Server, name: str) -> None:
+    """And no other port stays open."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        ports = {**FREE, name.lower(): port}
+
+        with pytest.raises(OSError, match=f"{name} cannot be served on port {port}"):
+            serve(server, **ports)
+
+    assert set() == names()
+
+
+def test_no_two_servers_share_a_port(served: Endpoints, server: Server) -> None:
+    """Each would get half of the calls."""
+    with pytest.raises(OSError, match="address already in use"):
+        serve(server, http=None, grpc=served.ports["gRPC"], metrics=None)
+
+
+def test_a_number_that_is_no_port_is_refused(server: Server) -> None:
+    """Before anything is opened."""
+    with pytest.raises(ValueError, match="70000 is no port for gRPC"):
+        serve(server, http=None, grpc=70000, metrics=None)
+
+
+def test_another_machines_address_is_refused(server: Server) -> None:
+    """The text says what the system says."""
+    with (
+        pytest.warns(UserWarning, match=r"served on 203\.0\.113\.7"),
+        pytest.raises(OSError, match=r"port 8001 of 203\.0\.113\.7: cannot assign"),
+    ):
+        serve(server, http=None, metrics=None, host="203.0.113.7")
+
+
+def test_other_addresses_are_warned_of(server: Server) -> None:
+    """Whoever reaches them can run code here."""
+    with (
+        pytest.warns(UserWarning, match="whoever reaches this machine"),
+        serve(server, http=None, grpc=0, metrics=None, host="0.0.0.0"),
+    ):
+        pass
+    with warnings.catch_warnings(), serve(server, **FREE, host="::1"):
+        warnings.simplefilter("error")
+
+
+@pytest.mark.parametrize(
+    ("host", "here"),
+    [
+        ("127.0.0.1", True),
+        ("127.8.8.8", True),
+        ("::1", True),
+        ("localhost", True),
+        ("0.0.0.0", False),
+        ("192.168.1.2", False),
+        ("example.org", False),
+    ],
+)
+def test_which_addresses_are_of_this_machine_alone(host: str, here: bool) -> None:
+    """A name may be anybody's."""
+    assert here is is_loopback(host)
+
+
+def test_closing_them_gives_the_ports_back(served: Endpoints) -> None:
+    """Twice is once, and the server goes on."""
+    ports = served.ports
+
+    served.close()
+    served.close()
+
+    for name, port in ports.items():
+        check_port(name, "127.0.0.1", port)
+    assert served.closed
+    assert "<Endpoints: closed>" == repr(served)
+
+
+def test_closing_the_server_closes_them(server: Server) -> None:
+    """Its clients learn that nobody is there any more."""
+    endpoints = serve(server, **FREE)
+
+    server.close()
+
+    assert endpoints.closed
+    assert set() == names()
+
+
+def test_a_closed_server_cannot_be_served(server: Server) -> None:
+    """And no port stays open."""
+    server.close()
+
+    with pytest.raises(ServerClosedError):
+        serve(server, **FREE)
+    assert set() == names()
+
+
+def test_a_request_on_its_way_may_end(server: Server) -> None:
+    """Closing waits for it, but not for ever."""
+    stage.begun, stage.go = threading.Event(), threading.Event()
+    waiting = "stage.begun.set()\nstage.go.wait(5)\nreturn [reply(x_of(request))]"
+    server.define("waiting", cell(waiting), config=CONFIG)
+    answers: list[list[float]] = []
+
+    with serve(server, http=None, grpc=0, metrics=None) as endpoints:
+        client = tritonclient.grpc.InferenceServerClient(endpoints.addresses["gRPC"])
+        given = tritonclient.grpc.InferInput("X", [1], "FP32")
+        given.set_data_from_numpy(np.array([7], np.float32))
+        client.async_infer(
+            "waiting",
+            [given],
+            lambda result, error: answers.append(result.as_numpy("Y").tolist()),
+        )
+        assert stage.begun.wait(5)
+        closing = threading.Thread(target=endpoints.close)
+        closing.start()
+        stage.go.set()
+        closing.join(10)
+    client.close()
+
+    assert [[7.0]] == answers
+
+
+def test_closing_does_not_wait_for_ever(server: Server) -> None:
+    """A client that still waits is told that its call was cancelled."""
+    stage.begun, stage.go = threading.Event(), threading.Event()
+    waiting = "stage.begun.set()\nstage.go.wait(20)\nreturn [reply(x_of(request))]"
+    server.define("waiting", cell(waiting), config=CONFIG)
+    failed: list[str] = []
+    told = threading.Event()
+
+    def answered(result: object, error: Exception | None) -> None:
+        failed.append(str(error))
+        told.set()
+
+    endpoints = serve(server, http=None, grpc=0, metrics=None)
+    client = tritonclient.grpc.InferenceServerClient(endpoints.addresses["gRPC"])
+    given = tritonclient.grpc.InferInput("X", [1], "FP32")
+    given.set_data_from_numpy(np.array([7], np.float32))
+    client.async_infer("waiting", [given], answered)
+    assert stage.begun.wait(5)
+
+    endpoints.close(timeout_s=0.05)
+
+    assert told.wait(5)
+    stage.go.set()
+    client.close()
+    assert "CANCELLED" in failed[0] or "UNAVAILABLE" in failed[0]
