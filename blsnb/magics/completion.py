@@ -15,6 +15,7 @@ from blsnb.magics import (
     serve,
     standins,
     stats,
+    trace_files,
     traces,
     verify,
 )
@@ -96,6 +97,8 @@ def _subcommand(before: list[str]) -> Iterable[str]:
             return standins.standin_flags().option_strings()
         case ["serve", *rest]:
             return _serve(rest)
+        case ["tutorial", *_]:
+            return ["--force"]
         case [subcommand] if subcommand in _OF_MODELS:
             return _names()
     return ()
@@ -126,12 +129,13 @@ def _serve(before: list[str]) -> Iterable[str]:
 
 def _trace(before: list[str]) -> Iterable[str]:
     if before[-1:] == ["--format"]:
-        return traces.FORMATS
-    if before[-1:] == ["--output"]:
+        return trace_files.FORMATS
+    options = traces.trace_flags().option_strings()
+    if before[-1:] and before[-1] in options:
         return ()
     server = default.started()
     runs = [] if before or server is None else [record.id for record in server.runs]
-    return [*runs, "--format", "--output"]
+    return [*runs, *options]
 
 
 def _option(before: list[str], fragment: str) -> tuple[str, Iterable[str]]:

@@ -25,6 +25,7 @@ from blsnb.magics import (
     standins,
     stats,
     traces,
+    tutorial,
     verify,
 )
 from blsnb.magics.flags import Flags
@@ -77,6 +78,9 @@ SUBCOMMANDS = {
     "bench": Subcommand(bench.USAGE, bench.SUMMARY, "_bench", bench.bench_flags),
     "serve": Subcommand(serve.USAGE, serve.SUMMARY, "_serve", serve.serve_flags),
     "verify": Subcommand(verify.USAGE, verify.SUMMARY, "_verify", verify.verify_flags),
+    "tutorial": Subcommand(
+        tutorial.USAGE, tutorial.SUMMARY, "_tutorial", tutorial.tutorial_flags
+    ),
 }
 
 
@@ -237,6 +241,9 @@ class OperateMagics(Magics):
 
     def _standin(self, text: str, namespace: Mapping[str, Any]) -> Any:
         return standins.standin(line.words(text, namespace), namespace)
+
+    def _tutorial(self, text: str, namespace: Mapping[str, Any]) -> None:
+        tutorial.tutorial(line.words(text, namespace))
 
     def _help(self, text: str, namespace: Mapping[str, Any]) -> None:
         if not text:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 from IPython.display import display
 
-from blsnb.magics import card, default
+from blsnb.magics import card, default, trace_files
 from blsnb.magics.display import bundle, collapsed
 from blsnb.magics.flags import Flags, HelpAsked
 
@@ -18,9 +17,8 @@ if TYPE_CHECKING:
     from blsnb.trace.recorder import RunRecord
     from blsnb.trace.spans import Trace
 
-USAGE = "[RUN | FILE] [--format triton|perfetto] [--output FILE]"
+USAGE = "[RUN | FILE] [--run N] [--html | --svg | --perfetto | --output FILE]"
 SUMMARY = "list recorded runs, show one, read one from a file, or write one"
-FORMATS = ("triton", "perfetto")
 _HEAD = ("run", "model", "request", "calls", "errors", "ms")
 _MOST = 12
 
@@ -28,8 +26,7 @@ _MOST = 12
 def trace_flags() -> Flags:
     """Return the parser of ``%triton trace``."""
     flags = Flags("%triton trace", SUMMARY)
-    add = flags.add_argument
-    add(
+    flags.add_argument(
         "what",
         nargs="?",
         metavar="RUN | FILE",
@@ -37,8 +34,7 @@ def trace_flags() -> Flags:
         "in the list; a trace file of a Triton server; or a .blsrun that run.save() "
         "wrote. Nothing: the list",
     )
-    add("--format", choices=FORMATS, default="triton", help="what to write (triton)")
-    add("--output", metavar="FILE", type=Path, help="where to write it")
+    trace_files.add_options(flags)
     return flags
 
 
@@ -59,9 +55,13 @@ def trace(words: Sequence[str], namespace: Mapping[str, Any]) -> Any:
     if given.what is None:
         _list(given)
         return None
-    found = _found(given.what, namespace)
-    if given.output is not None:
-        _write(found, given)
+    found = _chosen(given, namespace)
+    try:
+        lines = trace_files.write(_traces(found), given)
+    except trace_files.TraceFilesError as error:
+        raise UsageError(f"%triton trace: {error}") from error
+    if lines:
+        print("\n".join(lines))
     elif len(found) == 1 and isinstance(found[0], Run):
         return found[0]
     else:
@@ -70,8 +70,9 @@ def trace(words: Sequence[str], namespace: Mapping[str, Any]) -> Any:
 
 
 def _list(given: argparse.Namespace) -> None:
-    if given.output is not None:
-        raise UsageError("%triton trace: which run? Name one before --output")
+    for option in ("output", "html", "svg", "perfetto"):
+        if getattr(given, option) is not None:
+            raise UsageError(f"%triton trace: which run? Name one before --{option}")
     server = default.started()
     records = [] if server is None else server.runs
     rows = [_row(record) for record in records if record.calls]
@@ -101,9 +102,16 @@ def _trace_of(record: RunRecord) -> Trace:
     return take_trace(record)
 
 
+def _chosen(given: argparse.Namespace, namespace: Mapping[str, Any]) -> list[Any]:
+    found = _found(given.what, namespace)
+    try:
+        return trace_files.chosen(found, given.run)
+    except trace_files.TraceFilesError as error:
+        raise UsageError(f"%triton trace: {error}") from error
+
+
 def _found(what: str, namespace: Mapping[str, Any]) -> list[Any]:
     """Return the runs that a word names, or the trace of one that is recorded."""
-    from blsnb.imported_run import load_run, load_trace
     from blsnb.run import Run
 
     value = namespace.get(what)
@@ -115,9 +123,7 @@ def _found(what: str, namespace: Mapping[str, Any]) -> list[Any]:
         if record.id == what:
             return [_trace_of(record)]
     try:
-        if what.lower().endswith(".blsrun"):
-            return [load_run(what)]
-        return load_trace(what)
+        return list(trace_files.read(what))
     except OSError as error:
         raise UsageError(
             f"{what!r} is no variable that holds a run, no run of the list that "
@@ -127,18 +133,6 @@ def _found(what: str, namespace: Mapping[str, Any]) -> list[Any]:
 
 def _traces(found: Sequence[Any]) -> list[Trace]:
     return [getattr(each, "trace", each) for each in found]
-
-
-def _write(found: Sequence[Any], given: argparse.Namespace) -> None:
-    from blsnb.trace.export import write_traces
-
-    try:
-        path = write_traces(_traces(found), given.output, given.format)
-    except OSError as error:
-        raise UsageError(f"{given.output} cannot be written: {error}") from error
-    opens = "https://ui.perfetto.dev opens it" if given.format == "perfetto" else ""
-    opens = opens or "blsnb.load_trace() reads it"
-    print(f"{path}: {path.stat().st_size:,} bytes; {opens}.")
 
 
 def _show(traces: Sequence[Trace]) -> None:

@@ -1,13 +1,14 @@
 """Specification of %triton trace."""
 
 import json
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
 import blsnb
 from blsnb import TraceFileError
-from blsnb.magics import default, traces
+from blsnb.magics import default, trace_files
 from blsnb.trace.export import FORMATS
 
 from .models import DOUBLE
@@ -98,9 +99,39 @@ def test_a_run_is_written_for_perfetto(asked, tmp_path):
     assert "traceEvents" in json.loads(file.read_text())
 
 
+def test_a_run_is_written_as_a_page_and_as_a_picture(asked, tmp_path):
+    """Several files at once, if that is wanted; what opens each is said."""
+    page, picture = tmp_path / "run.html", tmp_path / "run.svg"
+    events = tmp_path / "run.json"
+    ran = asked.run(
+        f"%triton trace run --html {page} --svg {picture} --perfetto {events}"
+    )
+
+    assert 2 == ran.stdout.count("a browser opens it.")
+    assert "<title>double" in page.read_text(encoding="utf-8")
+    assert ET.parse(picture).getroot().tag.endswith("}svg")
+    assert "traceEvents" in json.loads(events.read_text())
+
+
+def test_one_run_of_several_is_chosen(notebook, tmp_path):
+    """A page shows one; which there are is said."""
+    file, page = RECORDED / "triton_2.51.0.json", tmp_path / "run.html"
+    ran = notebook.run(f"run = %triton trace {file} --run 2\nrun")
+    second = blsnb.load_trace(file)[1]
+
+    assert repr(second) == repr(ran.value)
+    ran = notebook.run(f"%triton trace {file} --html {page}")
+    assert "can show one run, and there are 18: choose one with --run N" in ran.stderr
+    assert not page.exists()
+    ran = notebook.run(f"%triton trace {file} --run 19")
+    assert "--run 19: there are runs 1 to 18" in ran.stderr
+    notebook.run(f"%triton trace {file} --run 2 --html {page}")
+    assert page.exists()
+
+
 def test_the_formats_are_those_that_can_be_written():
     """Named twice, since a parser must not import what writes."""
-    assert traces.FORMATS == tuple(FORMATS)
+    assert trace_files.FORMATS == tuple(FORMATS)
 
 
 @pytest.mark.parametrize(
@@ -108,9 +139,11 @@ def test_the_formats_are_those_that_can_be_written():
     [
         ("nowhere", "'nowhere' is no variable that holds a run, no run of the list"),
         ("--output x.json", "which run? Name one before --output"),
+        ("--svg x.svg", "which run? Name one before --svg"),
         ("a b", "unrecognized arguments: b"),
         ("a --format xml", "invalid choice: 'xml'"),
         ("run --output /nowhere/x.json", "/nowhere/x.json cannot be written"),
+        ("run --html /nowhere/x.html", "/nowhere/x.html cannot be written"),
     ],
 )
 def test_what_is_wrong_is_said(asked, line, said):

@@ -1,0 +1,46 @@
+"""``blsnb lab``: the tutorial notebooks in JupyterLab."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from blsnb.command.process import become, check_installed
+from blsnb.command.words import asks_for_help, first
+from blsnb.magics.notebooks import FOLDER, copy_notebooks, notebooks
+
+_HELP = f"""\
+usage: blsnb lab [FOLDER] [OPTION OF JUPYTERLAB ...]
+
+Copy the tutorial notebooks into a folder, unless they are there, and open the first
+one in JupyterLab. Notebooks that were changed stay as they are.
+
+  FOLDER  where to; it is made if need be ({FOLDER})
+
+Options after it are JupyterLab's, such as --no-browser or --port 8889.
+"""
+
+
+def run(words: Sequence[str]) -> int:
+    """Become JupyterLab.
+
+    Raises
+    ------
+    Mistake
+        JupyterLab is not installed.
+    NotebookError
+        The notebooks cannot be written.
+    """
+    if asks_for_help(words):
+        print(_HELP, end="")
+        return 0
+    check_installed("jupyterlab", "blsnb[lab]")
+    folder, options = first(words)
+    copied = copy_notebooks(Path(folder or FOLDER).expanduser())
+    print("\n".join(copied.lines()))
+    if os.geteuid() == 0 and "--allow-root" not in options:
+        # In a container one is often root, and JupyterLab asks whether that is meant.
+        options = ["--allow-root", *options]
+    opened = copied.folder / notebooks()[0].name
+    become("jupyterlab", [str(opened), *options])

@@ -1,0 +1,53 @@
+"""``blsnb test``: a model repository's own tests, with its models served."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from blsnb.command.process import become, check_installed
+from blsnb.command.words import Mistake, asks_for_help, first
+
+_HELP = """\
+usage: blsnb test REPOSITORY [OPTION OF PYTEST ...]
+
+Run the tests in the folder "tests" of a model repository with pytest. Its models are
+what the fixture triton_server serves; each test has a server of its own, unless
+"-o triton_share=session" or a mark lets tests share one.
+
+Options after the repository are pytest's, such as -k, -x or
+
+  --triton-artefacts FOLDER  where to keep the pages of failed tests' runs
+
+Tests elsewhere: pytest --triton-repository REPOSITORY FOLDER
+
+The exit status is pytest's: 0 if all passed, 1 if a test failed, 5 if there are none.
+"""
+_TESTS = "tests"
+
+
+def run(words: Sequence[str]) -> int:
+    """Become pytest.
+
+    Raises
+    ------
+    Mistake
+        There is no such repository, or it has no tests; or pytest is missing.
+    """
+    if asks_for_help(words):
+        print(_HELP, end="")
+        return 0
+    repository, options = first(words)
+    if repository is None:
+        raise Mistake("name a model repository (see blsnb test --help)")
+    folder = Path(repository)
+    if not folder.is_dir():
+        raise Mistake(f"{repository!r} is no folder of models")
+    tests = folder / _TESTS
+    if not tests.is_dir():
+        raise Mistake(
+            f"{repository!r} has no folder {_TESTS!r}. Tests elsewhere: "
+            f"pytest --triton-repository {repository} FOLDER"
+        )
+    check_installed("pytest", "pytest")
+    become("pytest", [str(tests), f"--triton-repository={folder}", *options])

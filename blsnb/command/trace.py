@@ -1,0 +1,56 @@
+"""``blsnb trace``: a recorded run, or a trace of a Triton server, in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from blsnb.command.words import Mistake, Parser
+from blsnb.magics import trace_files
+
+_ABOUT = """\
+Show a file as a tree of calls: a .blsrun that run.save() wrote, or a trace that a
+Triton server wrote with --trace-config. With one of the options that name a FILE it is
+written there instead.
+"""
+_MOST = 12
+
+
+def flags() -> Parser:
+    """Return the parser of the subcommand."""
+    parser = Parser("trace", _ABOUT)
+    parser.add_argument("file", metavar="FILE", help="the run, or the trace")
+    trace_files.add_options(parser)
+    return parser
+
+
+def run(words: Sequence[str]) -> int:
+    """Print the runs of a file, or write them.
+
+    Raises
+    ------
+    Mistake
+        There is no such file or no such run, or it cannot be written.
+    TraceFileError
+        The file is neither.
+    """
+    from blsnb.views import tree
+
+    given = flags().parse_args(words)
+    try:
+        found = trace_files.chosen(trace_files.read(given.file), given.run)
+        traces = [each.trace for each in found]
+        lines = trace_files.write(traces, given)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise Mistake(f"{given.file!r} is no file that can be read: {why}") from error
+    except trace_files.TraceFilesError as error:
+        raise Mistake(str(error)) from error
+    if lines:
+        print("\n".join(lines))
+        return 0
+    for trace in traces[:_MOST]:
+        print(f"{tree(trace)}\n")
+    left_out = len(traces) - _MOST
+    if left_out > 0:
+        print(f"… {left_out:,} more; --run N shows the N-th.")
+    return 0

@@ -1,0 +1,41 @@
+"""Words of the command line: parsed, or found to be a mistake."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import NoReturn
+
+
+class Mistake(Exception):
+    """What the user asked for cannot be done; the text says why, in one line."""
+
+
+class Parser(argparse.ArgumentParser):
+    """The parser of a subcommand, which says in one line what is wrong."""
+
+    def __init__(self, name: str, description: str) -> None:
+        super().__init__(
+            prog=f"blsnb {name}",
+            description=description,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        # From Python 3.14 on, help is coloured unless told otherwise.
+        self.color = False
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what is wrong, and where to read more."""
+        raise Mistake(f"{message} (see {self.prog} --help)")
+
+
+def first(words: Sequence[str]) -> tuple[str | None, list[str]]:
+    """Return the first word, if it is no option, and the words after it."""
+    if not words or words[0].startswith("-"):
+        return None, list(words)
+    return words[0], list(words[1:])
+
+
+def asks_for_help(words: Sequence[str]) -> bool:
+    """Whether the first word does."""
+    return words[:1] in (["--help"], ["-h"])

@@ -1,0 +1,106 @@
+"""The command as a whole: its subcommands, its help, how it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from importlib import metadata
+
+import pytest
+
+from blsnb.command import program
+from blsnb.command.program import SUBCOMMANDS
+
+HEAVY = ("IPython", "anywidget", "grpc", "ipywidgets", "matplotlib", "traitlets")
+
+
+def test_the_script_is_the_command():
+    """It is installed with the package, and ``python -m blsnb`` is the same."""
+    [script] = metadata.entry_points(group="console_scripts", name="blsnb")
+
+    assert program.main is script.load()
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["-h"], ["help"]])
+def test_help_lists_every_subcommand(words, blsnb):
+    """With what it does, and what the status says."""
+    ended = blsnb(*words)
+
+    assert 0 == ended.status
+    for name, each in SUBCOMMANDS.items():
+        assert f"  blsnb {name} {each.usage}\n      {each.summary}\n" in ended.stdout
+    assert "Exit status: 0 " in ended.stdout
+
+
+@pytest.mark.parametrize("name", SUBCOMMANDS)
+def test_every_subcommand_has_help(name, blsnb):
+    """By an option, and by the word before it; its usage is what the list says."""
+    ended = blsnb(name, "--help")
+
+    assert (0, "") == (ended.status, ended.stderr)
+    assert ended.stdout.startswith(f"usage: blsnb {name} ")
+    assert ended == blsnb("help", name)
+
+
+def test_the_version_is_the_packages(blsnb):
+    """As pip knows it."""
+    assert (0, f"blsnb {metadata.version('blsnb')}\n", "") == blsnb("--version")
+
+
+@pytest.mark.parametrize("words", [["nothing"], ["help", "nothing"], ["--nothing"]])
+def test_what_is_no_subcommand_is_told(words, blsnb):
+    """In one line on stderr, with those that there are."""
+    ended = blsnb(*words)
+
+    assert (2, "") == (ended.status, ended.stdout)
+    known = ", ".join(SUBCOMMANDS)
+    assert (
+        f"blsnb {words[-1]}: there is no such subcommand; there are {known}\n"
+    ) == ended.stderr
+
+
+def test_what_a_subcommand_does_not_need_is_not_imported():
+    """Help is there at once."""
+    script = "import sys, blsnb.command; blsnb.command.main(['--help']); "
+    command = [sys.executable, "-c", f"{script} print(*sys.modules)"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+
+    assert not {*HEAVY, "numpy"} & {*done.stdout.split()}
+
+
+@pytest.mark.parametrize(
+    ("raised", "status", "said"),
+    [
+        (KeyboardInterrupt(), 130, ""),
+        (OSError(28, "No space left on device"), 2, "No space left on device"),
+    ],
+)
+def test_whatever_ends_a_subcommand_has_a_status(
+    raised, status, said, monkeypatch, blsnb
+):
+    """As a shell expects it, and never with a traceback."""
+
+    def fail(name, words):
+        raise raised
+
+    monkeypatch.setattr(program, "_run", fail)
+    ended = blsnb("trace")
+
+    assert (status, "") == (ended.status, ended.stdout)
+    assert said in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_reader_that_goes_away_ends_it_quietly(tmp_path):
+    """As in ``blsnb trace FILE | head -1``."""
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "blsnb", "--help"]
+    with os.fdopen(write, "w") as pipe:
+        done = subprocess.run(
+            command, stdout=pipe, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+        )
+
+    assert (128 + signal.SIGPIPE, "") == (done.returncode, done.stderr)

@@ -1,0 +1,80 @@
+"""``blsnb test``: a repository's own tests."""
+
+from __future__ import annotations
+
+import pytest
+from cells import CONFIG, DOUBLE
+
+from .conftest import write_module
+
+TESTS = """
+def test_good(triton_infer):
+    assert [2, 4] == triton_infer("inner", {"X": [1, 2]})["Y"].tolist()
+
+def test_bad(triton_infer):
+    assert [3, 6] == triton_infer("inner", {"X": [1, 2]})["Y"].tolist()
+"""
+
+
+@pytest.fixture
+def models(tmp_path):
+    """Return a repository with a model and tests."""
+    folder = tmp_path / "models"
+    (folder / "inner" / "1").mkdir(parents=True)
+    source = DOUBLE.replace("import stage\n", "")
+    (folder / "inner" / "1" / "model.py").write_text(source)
+    (folder / "inner" / "config.pbtxt").write_text(CONFIG)
+    (folder / "tests").mkdir()
+    (folder / "tests" / "test_it.py").write_text(TESTS)
+    return folder
+
+
+def test_the_tests_of_a_repository_run_with_its_models(models, process):
+    """The status is pytest's, as are the options after the repository."""
+    ended = process("test", "models", "-q")
+    assert 1 == ended.status
+    assert "1 failed, 1 passed" in ended.stdout
+    assert "blsnb runs" in ended.stdout
+
+    ended = process("test", models, "-k", "good", "-p", "no:cacheprovider")
+    assert 0 == ended.status
+    assert "1 passed, 1 deselected" in ended.stdout
+
+
+def test_pytest_gets_the_words_as_they_are(models, process, tmp_path):
+    """Whatever they are, and a repository of any name."""
+    models.rename(tmp_path / "a b")
+    write_module(tmp_path, "pytest", "import sys; print(sys.argv[1:])")
+    ended = process("test", "a b", "-k", "a or b", "--", "-x")
+
+    words = ["a b/tests", "--triton-repository=a b", "-k", "a or b", "--", "-x"]
+    assert (0, f"{words}\n", "") == ended
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "name a model repository (see blsnb test --help)"),
+        (["-x"], "name a model repository (see blsnb test --help)"),
+        (["nowhere"], "'nowhere' is no folder of models"),
+        (["."], "'.' has no folder 'tests'. Tests elsewhere: pytest --triton-repo"),
+    ],
+)
+def test_what_is_wrong_is_said(words, said, blsnb, tmp_path, monkeypatch):
+    """In one line, and pytest does not begin."""
+    monkeypatch.chdir(tmp_path)
+    ended = blsnb("test", *words)
+
+    assert (2, "") == (ended.status, ended.stdout)
+    assert ended.stderr.startswith(f"blsnb test: {said}")
+    assert 1 == ended.stderr.count("\n")
+
+
+def test_without_pytest_how_to_install_it_is_said(models, blsnb, monkeypatch):
+    """It is no dependency of blsnb."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    ended = blsnb("test", models)
+
+    assert 2 == ended.status
+    assert "pytest is not installed: " in ended.stderr
+    assert ended.stderr.endswith(" -m pip install 'pytest'\n")

@@ -1,0 +1,108 @@
+"""``blsnb trace``: runs and traces of files, in a terminal."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from cells import CONFIG, DOUBLE, calling
+
+from blsnb import load_trace
+from blsnb.command import trace
+from blsnb.magics.traces import trace_flags
+
+RECORDED = Path(__file__).parents[1] / "trace" / "golden"
+EXAMPLE = RECORDED / "bls_trace_example.json"
+SEVERAL = RECORDED / "triton_2.51.0.json"
+
+
+@pytest.fixture
+def saved(server, tmp_path):
+    """Return a run on disk."""
+    server.define("inner", DOUBLE, config=CONFIG)
+    server.define("outer", calling("inner"), config=CONFIG)
+    return server.infer("outer", {"X": [1, 2]}).save(tmp_path / "run.blsrun")
+
+
+def test_a_saved_run_is_a_tree(saved, blsnb):
+    """A line for each model, with notes."""
+    ended = blsnb("trace", saved)
+
+    assert (0, "") == (ended.status, ended.stderr)
+    title, outer, note, inner, _ = ended.stdout.splitlines()
+    assert title.startswith("outer: ")
+    assert title.endswith(" wall, 2 calls, 2 models")
+    assert outer.startswith("  outer  ")
+    assert "without trace=request.trace()" in note
+    assert inner.startswith("    inner  ")
+
+
+def test_a_trace_of_a_real_server_is_a_tree(blsnb):
+    """It says where it was read."""
+    ended = blsnb("trace", EXAMPLE)
+
+    assert 0 == ended.status
+    assert "Read from bls_trace_example.json" in ended.stdout
+
+
+def test_several_requests_of_a_file_are_shown_or_one_of_them(blsnb):
+    """The first ones; how many there are is said."""
+    titles = [repr(run) for run in load_trace(SEVERAL)]
+    ended = blsnb("trace", SEVERAL)
+    one = blsnb("trace", SEVERAL, "--run", "2")
+
+    assert ended.stdout.endswith(
+        f"… {len(titles) - 12} more; --run N shows the N-th.\n"
+    )
+    assert 12 == ended.stdout.count(" wall, ")
+    assert one.stdout in ended.stdout
+    assert 1 == one.stdout.count(" wall, ")
+
+
+def test_a_run_is_written_instead(saved, tmp_path, blsnb):
+    """As a page, a picture, for Perfetto, and as Triton writes it."""
+    page, picture = tmp_path / "run.html", tmp_path / "run.svg"
+    events, triton = tmp_path / "events.json", tmp_path / "triton.json"
+    options = ["--html", page, "--svg", picture, "--perfetto", events]
+    ended = blsnb("trace", saved, *options, "--output", triton)
+
+    assert (0, "", 4) == (ended.status, ended.stderr, ended.stdout.count("\n"))
+    assert "<title>outer" in page.read_text(encoding="utf-8")
+    assert ET.parse(picture).getroot().tag.endswith("}svg")
+    assert "traceEvents" in json.loads(events.read_text())
+    assert 1 == len(load_trace(triton))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "the following arguments are required: FILE (see blsnb trace --help)"),
+        (["no.json"], "'no.json' is no file that can be read: No such file or direc"),
+        (["no.blsrun"], "'no.blsrun' is no file that can be read: No such file or "),
+        (["/"], "'/' is no file that can be read: Is a directory"),
+        ([__file__], f"{Path(__file__).name} is no trace of a Triton server"),
+        ([SEVERAL, "--run", "19"], "--run 19: there are runs 1 to 18"),
+        ([SEVERAL, "--svg", "x.svg"], "x.svg can show one run, and there are 18: "),
+        ([EXAMPLE, "--svg", "/no/x.svg"], "/no/x.svg cannot be written: "),
+        ([EXAMPLE, "--svgs", "x"], "unrecognized arguments: --svgs x (see blsnb"),
+        ([EXAMPLE, "--format", "xml"], "argument --format: invalid choice: 'xml'"),
+    ],
+)
+def test_what_is_wrong_is_said(words, said, blsnb):
+    """In one line on stderr; nothing is written."""
+    ended = blsnb("trace", *words)
+
+    assert (2, "") == (ended.status, ended.stdout)
+    assert ended.stderr.startswith(f"blsnb trace: {said}") or (
+        said in ended.stderr and ended.stderr.startswith("blsnb trace: ")
+    )
+    assert 1 == ended.stderr.count("\n")
+
+
+def test_its_options_are_those_of_the_magic():
+    """Who knows one door knows the other."""
+    ours = {*trace.flags()._option_string_actions} - {"-h"}
+
+    assert {*trace_flags().option_strings()} == ours
