@@ -78,7 +78,7 @@ sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
 """
 SLOW = """
 if REAL:
-    time.sleep(x[0])
+    time.sleep(float(x[0]))
 return [reply(x)]
 """
 DEADLY = """

@@ -23,3 +23,13 @@ def test_paths_and_addresses_are_left_out():
 
     assert ours == theirs
     assert "<f at 0x…> <repository>/m/1/model.py <backend>/" in ours
+
+
+def test_files_of_models_are_alike_wherever_they_are():
+    """Of a server elsewhere nobody knows the folder."""
+    texts = [f"At:\n  {where}/m/12/model.py(3): f" for where in ("/a", "/data/my.d")]
+
+    assert {"At:\n  <repository>/m/12/model.py(3): f"} == {
+        plain(text, ()) for text in texts
+    }
+    assert "/a/b/c.py" == plain("/a/b/c.py", ())
