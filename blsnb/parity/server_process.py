@@ -19,6 +19,7 @@ from tritonclient.grpc import service_pb2_grpc
 
 from blsnb.errors import TritonServerError
 from blsnb.parity.environment import TritonEnv
+from blsnb.parity.leftovers import owned, remove_leftovers
 
 READY_S = 60.0
 STOP_S = 10.0
@@ -28,6 +29,7 @@ ANY_SIZE = [
     ("grpc.max_send_message_length", -1),
 ]
 _LAST_WORDS = 4000
+_MEMORY = "blsnb_"
 
 Tick = Callable[[], None]
 
@@ -73,11 +75,11 @@ class TritonServer:
         tick: Tick = lambda: None,
     ) -> None:
         self.log = log
-        remove_stale_memory()
+        remove_leftovers(SHARED_MEMORY, _MEMORY)
         grpc_port, http_port, metrics_port = free_ports(3)
         self.grpc_port, self.http_port = grpc_port, http_port
         self.metrics_port = metrics_port
-        self._memory = f"{_memory_prefix()}{os.getpid()}_{grpc_port}_"
+        self._memory = f"{owned(_MEMORY)}{grpc_port}_"
         command = [
             *die_with_us(),
             env.server,
@@ -190,35 +192,6 @@ def die_with_us() -> list[str]:
     """Return the prefix by which a command ends when this process is killed."""
     setpriv = shutil.which("setpriv")
     return [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
-
-
-def remove_stale_memory() -> None:
-    """Remove the shared memory of servers whose owner was killed."""
-    prefix = _memory_prefix()
-    for region in SHARED_MEMORY.glob(f"{prefix}*"):
-        owner = region.name.removeprefix(prefix).partition("_")[0]
-        if owner.isdecimal() and not _lives(int(owner)):
-            with contextlib.suppress(OSError):
-                region.unlink()
-
-
-def _memory_prefix() -> str:
-    """Return how names of our regions begin: containers may share the memory."""
-    try:
-        space = os.stat("/proc/self/ns/pid").st_ino
-    except OSError:
-        space = 0
-    return f"blsnb_{space}_"
-
-
-def _lives(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def free_ports(count: int) -> list[int]:

@@ -11,6 +11,7 @@ from blsnb.errors import RepositoryError
 from blsnb.parity.answers import NO_ANSWER, WOULD_HANG, Answer, Answers
 from blsnb.parity.cases import Asked
 from blsnb.parity.checks import EXACT, Tolerance, check
+from blsnb.parity.leftovers import owned, remove_leftovers
 from blsnb.parity.ours import Ours
 from blsnb.parity.parity import Case, Parity
 from blsnb.parity.real_run import real_run
@@ -23,6 +24,7 @@ from blsnb.trace.events import ModelInfo
 _HANG_S = 10.0
 """So long the real server is waited for where blsnb says that it never answers."""
 _RELEASES = {"2.51.0": (24, 10)}
+_FOLDER = "blsnb_parity_"
 _STEPS = 3
 """Besides the requests: export, start, stop."""
 
@@ -83,7 +85,8 @@ class Verification:
         TritonServerError
             There is no real server, or it cannot be asked.
         """
-        with tempfile.TemporaryDirectory(prefix="blsnb-parity-") as name:
+        remove_leftovers(Path(tempfile.gettempdir()), _FOLDER)
+        with tempfile.TemporaryDirectory(prefix=owned(_FOLDER)) as name:
             target = target_of(
                 address,
                 self._ours,

@@ -15,7 +15,8 @@ import pytest
 
 from blsnb.errors import InputError, TritonServerError
 from blsnb.parity.environment import HIDE, HOME
-from blsnb.parity.server_process import SHARED_MEMORY, _memory_prefix
+from blsnb.parity.leftovers import owned
+from blsnb.parity.server_process import SHARED_MEMORY
 from blsnb.trace.events import Activity
 
 from .models import CONFIG, DEADLY, source
@@ -32,8 +33,7 @@ def nothing_is_left(tmp_path, monkeypatch):
     yield
     assert [] == [each.name for each in made.iterdir() if "parity" in each.name]
     assert [] == servers(made)
-    own = f"{_memory_prefix()}{os.getpid()}_*"
-    assert [] == list(SHARED_MEMORY.glob(own))
+    assert [] == list(SHARED_MEMORY.glob(f"{owned('blsnb_')}*"))
 
 
 def servers(folder: Path) -> list[str]:

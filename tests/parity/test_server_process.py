@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import select
-import subprocess
 import sys
 from pathlib import Path
 
@@ -75,23 +74,3 @@ def test_what_cannot_be_executed_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(server_process, "die_with_us", list)
     with pytest.raises(TritonServerError, match="none cannot be run"):
         start(env, tmp_path)
-
-
-def test_memory_of_an_owner_that_was_killed_is_removed(tmp_path, monkeypatch):
-    """That of one who lives is not, nor of another kind."""
-    monkeypatch.setattr(server_process, "SHARED_MEMORY", tmp_path)
-    ended = subprocess.run(
-        [sys.executable, "-c", "import os; print(os.getpid())"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    prefix = server_process._memory_prefix()
-    gone = f"{prefix}{ended.stdout.strip()}_8001_1"
-    kept = [f"{prefix}{os.getpid()}_8001_1", f"{prefix}x", "blsnb_7_1_1"]
-    for name in (gone, *kept):
-        (tmp_path / name).touch()
-
-    server_process.remove_stale_memory()
-
-    assert sorted(kept) == sorted(each.name for each in tmp_path.iterdir())
