@@ -221,7 +221,7 @@ class Server(Comparing, Measuring, StandingIn):
             timeout_us=timeout_us,
             client_timeout_s=client_timeout_s,
         )
-        self._check_open()
+        self._check_asked()
         return self._inference.run(request)
 
     def ask_again(
@@ -236,7 +236,7 @@ class Server(Comparing, Measuring, StandingIn):
         TraceError
             Its inputs were not recorded.
         """
-        self._check_open()
+        self._check_asked()
         return self._inference.ask_again(request, client_timeout_s)
 
     def answer(
@@ -258,7 +258,7 @@ class Server(Comparing, Measuring, StandingIn):
         WouldHang
             Triton would never answer.
         """
-        self._check_open()
+        self._check_asked()
         return self._inference.answer(message, begun)
 
     def read(
@@ -275,7 +275,7 @@ class Server(Comparing, Measuring, StandingIn):
         InferenceError
             The request was refused.
         """
-        self._check_open()
+        self._check_asked()
         return self._inference.read(message, begun)
 
     async def async_infer(
@@ -288,7 +288,7 @@ class Server(Comparing, Measuring, StandingIn):
         InferenceError
             The request failed.
         """
-        self._check_open()
+        self._check_asked()
         return await self._inference.async_run(
             OutsideRequest(model_name, inputs, **options)
         )
@@ -306,7 +306,7 @@ class Server(Comparing, Measuring, StandingIn):
             The request was refused.
         """
         __tracebackhide__ = True
-        self._check_open()
+        self._check_asked()
         return self._inference.stream(OutsideRequest(model_name, inputs, **options))
 
     def async_stream(
@@ -321,7 +321,7 @@ class Server(Comparing, Measuring, StandingIn):
         InferenceError
             The request was refused.
         """
-        self._check_open()
+        self._check_asked()
         request = OutsideRequest(model_name, inputs, **options)
         return self._inference.async_stream(request)
 
@@ -334,6 +334,11 @@ class Server(Comparing, Measuring, StandingIn):
     def closed(self) -> bool:
         """Whether the server was closed."""
         return self._closed
+
+    def _check_asked(self) -> None:
+        """Refuse a request to a server that is no more; one that stops answers."""
+        if not self._engine.is_stopping or self._engine.is_closed:
+            self._check_open()
 
     def close(self) -> None:
         """Finalize every model, stop every thread, remove the private folder.

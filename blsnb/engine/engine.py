@@ -13,7 +13,7 @@ from blsnb.engine.caller import Caller
 from blsnb.engine.catalog import Catalog
 from blsnb.engine.control import ModelControl
 from blsnb.engine.ensemble_maker import EnsembleMaker
-from blsnb.engine.failure import end_at_the_reader
+from blsnb.engine.failure import end_at_the_reader, note_lost
 from blsnb.engine.load_lock import LoadLock
 from blsnb.engine.loader import Loader
 from blsnb.engine.loads import load_interruptibly, load_within
@@ -25,6 +25,7 @@ from blsnb.engine.roots import Roots
 from blsnb.engine.routes import Routes
 from blsnb.engine.schedulers import Schedulers
 from blsnb.engine.settings import Settings
+from blsnb.engine.stopping import refusal
 from blsnb.engine.streaming import Single
 from blsnb.engine.validation import RequestError
 from blsnb.engine.workers import Workers
@@ -33,7 +34,6 @@ from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.pb_utils.releases import has
 from blsnb.repository.directory import ModelDirectory
 from blsnb.repository.repository import ModelRepository
-from blsnb.trace.events import Call
 from blsnb.trace.recorder import Recorder, RunRecord
 
 _MOST_STREAMS = 1024
@@ -117,7 +117,9 @@ class Engine:
         self.route_many = routes.route_many
         self._route_apart = routes.route_apart
         self.unready_text = routes.unready_text
-        self._closed = False
+        self.is_closed = False
+        self.is_stopping = False
+        """Whether requests on their way are finished, and others refused."""
 
     def load(
         self,
@@ -143,7 +145,8 @@ class Engine:
         """
         name = directory.name
         with self.load_lock.hold(name):
-            self._check_open()
+            if self.is_stopping:
+                raise _closed()
             before = self.catalog.versions(name)
             serving = {n: each for n, each in before.items() if n in unchanged}
             load = partial(self.loader.load, directory, serving)
@@ -221,6 +224,7 @@ class Engine:
         root = self.open(deadline_ns, record, begun)
         caller = Caller(root, None, None, 0, outside=True)
         try:
+            self._check_accepting(message)
             responses = self.interruptibly(
                 root, lambda: self.route_many(message, caller), started=True
             )
@@ -240,7 +244,7 @@ class Engine:
         record = record or self.recorder.begin()
         root = RootRequest(record, self._hang_notice_s, deadline_ns)
         self.roots.add(root)
-        if self._closed:
+        if self.is_closed:
             # Since the look above: who closes may not have seen this request.
             self._end(root)
             self._check_open()
@@ -303,13 +307,14 @@ class Engine:
     def _answer(self, message: RequestMessage, root: RootRequest) -> Answer:
         __tracebackhide__ = True
         try:
+            self._check_accepting(message)
             response = self._respond(message, root)
         except RequestError as error:
             refused = ResponseMessage(error=error.message, code=error.code)
             return Answer(refused, root.record, error.advice)
         if response.error is not None and not response.final:
             # Sent before its flag, an error is lost on Triton's way to the client.
-            _note_lost(root.record.calls[:1], response.error)
+            note_lost(root.record.calls[:1], response.error)
             response = ResponseMessage()
         return Answer(response, root.record)
 
@@ -351,8 +356,12 @@ class Engine:
         self._end(root)
 
     def _check_open(self) -> None:
-        if self._closed:
-            raise ServerClosedError("the server was closed; make a new blsnb.Server()")
+        if self.is_closed:
+            raise _closed()
+
+    def _check_accepting(self, message: RequestMessage) -> None:
+        if self.is_stopping:
+            raise refusal(message, self.catalog)
 
     def close(self, timeout_s: float) -> None:
         """Refuse, drain, cancel, finalize, join: in that order, and safe to repeat.
@@ -362,8 +371,9 @@ class Engine:
         timeout_s
             How long requests that are on their way may go on, all of them together.
         """
-        self._closed = True
+        self.is_stopping = True
         self.roots.drain(timeout_s)
+        self.is_closed = True
         with self.load_lock.hold("", wait_s=_LOADING_S):
             for name in self.catalog.names():
                 self.unload(name)
@@ -372,10 +382,5 @@ class Engine:
             self._workers.shutdown(cancel_futures=True)
 
 
-def _note_lost(calls: list[Call], error: str) -> None:
-    for call in calls:
-        note = (
-            "An error was sent without the final flag, and the flag alone afterwards: "
-            f"Triton's client gets an empty success. Send both at once. It was: {error}"
-        )
-        call.notes = [*(call.notes or ()), note]
+def _closed() -> ServerClosedError:
+    return ServerClosedError("the server was closed; make a new blsnb.Server()")

@@ -6,6 +6,7 @@ import types
 from pathlib import Path
 
 from blsnb.pb_utils import config, functions
+from blsnb.trace.events import Call
 
 _OURS = str(Path(__file__).resolve().parent.parent)
 # On Triton these are functions of a Python file, so they show in error texts.
@@ -84,3 +85,13 @@ def _frames(error: BaseException, stop: types.CodeType) -> list[str]:
 
 def _is_shown(code: types.CodeType) -> bool:
     return code.co_filename in _PYTHON_NAMES and not code.co_name.startswith("_")
+
+
+def note_lost(calls: list[Call], error: str) -> None:
+    """Note an error that a client never gets."""
+    for call in calls:
+        note = (
+            "An error was sent without the final flag, and the flag alone afterwards: "
+            f"Triton's client gets an empty success. Send both at once. It was: {error}"
+        )
+        call.notes = [*(call.notes or ()), note]

@@ -7,6 +7,8 @@ import json
 import os
 import re
 import shutil
+import signal
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -72,8 +74,13 @@ class Elsewhere(Protocol):
     def index(self) -> list[dict[str, str]]:
         """Return the rows of the index."""
 
-    def infer(self, name: str, version: str = "") -> int | Failure:
-        """Return what a model, or a version of it, answers."""
+    def infer(
+        self, name: str, version: str = "", id: str = "", sequence: int = 0
+    ) -> int | Failure:
+        """Return what a model, or a version of it, answers; or begin a sequence."""
+
+    def stop(self) -> None:
+        """Begin to stop, which finishes what is on its way."""
 
     def counted(self, name: str) -> list[Any]:
         """Return how often a model was executed, and with which batch sizes."""
@@ -131,8 +138,25 @@ class _Triton:
             if text
         }
 
-    def infer(self, name: str, version: str = "") -> int | Failure:
-        request = pb.ModelInferRequest(model_name=name, model_version=version)
+    def stop(self) -> None:
+        os.kill(self._server.pid, signal.SIGTERM)
+        # It is told a little later.
+        wait_until(lambda: not self._is_ready())
+
+    def _is_ready(self) -> bool:
+        try:
+            request = pb.ServerReadyRequest()
+            return self._server.stub.ServerReady(request, timeout=CALL_S).ready
+        except grpc.RpcError:
+            return False
+
+    def infer(
+        self, name: str, version: str = "", id: str = "", sequence: int = 0
+    ) -> int | Failure:
+        request = pb.ModelInferRequest(model_name=name, model_version=version, id=id)
+        if sequence:
+            request.parameters["sequence_id"].int64_param = sequence
+            request.parameters["sequence_start"].bool_param = True
         try:
             reply = self._server.stub.ModelInfer(request, timeout=CALL_S)
         except grpc.RpcError as error:
@@ -180,10 +204,19 @@ class _Blsnb:
         text = json.dumps(self._server.index())
         return json.loads(text.replace(str(self._folder), "<folder>"))
 
-    def infer(self, name: str, version: str = "") -> int | Failure:
+    def stop(self) -> None:
+        self._stopping = threading.Thread(target=self._server.close)
+        self._stopping.start()
+        wait_until(lambda: self._server.closed)
+
+    def infer(
+        self, name: str, version: str = "", id: str = "", sequence: int = 0
+    ) -> int | Failure:
         number = int(version) if version else None
+        given = {"correlation_id": sequence, "sequence_start": True} if sequence else {}
         try:
-            return int(self._server.infer(name, {}, version=number)["Y"][0])
+            run = self._server.infer(name, {}, version=number, request_id=id, **given)
+            return int(run["Y"][0])
         except InferenceError as error:
             return self._failure(error)
 
@@ -221,6 +254,7 @@ def elsewhere(
     startup: tuple[str, ...] = (),
     exit_on_error: bool = True,
     resources: Mapping[str, Any] | None = None,
+    exit_timeout_s: int = 2,
 ) -> Iterator[Elsewhere]:
     """Run a server of the target's kind on repositories in a folder.
 
@@ -247,6 +281,7 @@ def elsewhere(
             triton_release="24.10",
             rate_limit="off" if resources is None else "execution_count",
             rate_limit_resources=resources,
+            exit_timeout_s=exit_timeout_s,
         ) as ours:
             yield _Blsnb(ours, folder)
         return
@@ -257,6 +292,7 @@ def elsewhere(
         f"--exit-on-error={str(exit_on_error).lower()}",
         # With broken models it would never say that it is ready.
         "--strict-readiness=false",
+        f"--exit-timeout-secs={exit_timeout_s}",
         *(["--repository-poll-secs=1"] if mode == "poll" else []),
         *([] if resources is None else ["--rate-limit=execution_count"]),
         *_given(resources or {}),
