@@ -34,6 +34,10 @@ SUBCOMMANDS = {
     "lab": Subcommand(
         "[FOLDER] [OPTION ...]", "open the tutorial notebooks in JupyterLab"
     ),
+    "serve": Subcommand(
+        "REPOSITORY ... [--http PORT] [--grpc PORT] [--metrics PORT] [--host ADDRESS]",
+        "serve model repositories over HTTP and gRPC, as a Triton server does",
+    ),
     "test": Subcommand(
         "REPOSITORY [OPTION ...]", "run a model repository's own tests with pytest"
     ),

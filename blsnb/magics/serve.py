@@ -22,24 +22,28 @@ _OFF = "off"
 def serve_flags() -> Flags:
     """Return the parser of ``%triton serve``'s options."""
     flags = Flags("%triton serve", f"{SUMMARY}.")
-    add = flags.add_argument
+    add_ports(flags)
+    flags.add_argument("--stop", action="store_true", help="serve no more")
+    return flags
+
+
+def add_ports(parser: argparse.ArgumentParser) -> None:
+    """Add where to serve; the same in a notebook and in a terminal."""
     for name, port in (("http", 8000), ("grpc", 8001), ("metrics", 8002)):
-        add(
+        parser.add_argument(
             f"--{name}",
             type=_port,
             default=port,
             metavar="PORT",
             help=f"port of {name}: 0 for one that is free, {_OFF} for none ({port})",
         )
-    add(
+    parser.add_argument(
         "--host",
         default="127.0.0.1",
         metavar="ADDRESS",
         help="where to listen; any other address than this machine's own lets "
-        "everybody who reaches it run code in this kernel (127.0.0.1)",
+        "everybody who reaches it run code in this process (127.0.0.1)",
     )
-    add("--stop", action="store_true", help="serve no more")
-    return flags
 
 
 class Serving:

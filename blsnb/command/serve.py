@@ -1,0 +1,131 @@
+"""``blsnb serve``: model repositories behind Triton's HTTP and gRPC interfaces."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from blsnb.command.words import Mistake, Parser
+
+if TYPE_CHECKING:
+    from blsnb.inference_server import Server
+    from blsnb.serving.endpoints import Endpoints
+
+_ABOUT = """\
+Serve model repositories as a Triton server does, for clients of Triton, until Ctrl-C
+or SIGTERM ends it. It is no production server: that is Triton.
+"""
+MODES = ("none", "poll", "explicit")
+
+
+def flags() -> Parser:
+    """Return the parser of the subcommand."""
+    from blsnb.magics.serve import add_ports
+
+    parser = Parser("serve", _ABOUT)
+    add = parser.add_argument
+    add(
+        "repositories",
+        nargs="+",
+        metavar="REPOSITORY",
+        help="a folder of models; several are served together",
+    )
+    add_ports(parser)
+    add(
+        "--model-control-mode",
+        choices=MODES,
+        default=MODES[0],
+        help="none: all models are loaded at the start; poll: and again when their "
+        "files change; explicit: those of --load-model, and what clients load (none)",
+    )
+    add(
+        "--load-model",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a model to load at the start; * for all; may be repeated",
+    )
+    add(
+        "--keep-going",
+        action="store_true",
+        help="serve also if a model does not load, as a Triton server does with "
+        "--exit-on-error=false",
+    )
+    return parser
+
+
+def run(words: Sequence[str]) -> int:
+    """Serve until a signal comes.
+
+    Raises
+    ------
+    Mistake
+        The words are wrong, or a port cannot be had.
+    RepositoryError, ModelLoadError
+        There is no such repository, or a model does not load.
+    """
+    from blsnb.serving.endpoints import serve
+
+    given = flags().parse_args(words)
+    if given.load_model and given.model_control_mode != "explicit":
+        raise Mistake("--load-model needs --model-control-mode explicit")
+    with _server(given) as server:
+        try:
+            with warnings.catch_warnings(record=True) as warned:
+                warnings.simplefilter("always")
+                ports = {"http": given.http, "grpc": given.grpc}
+                endpoints = serve(
+                    server, **ports, metrics=given.metrics, host=given.host
+                )
+        except OSError as error:
+            raise Mistake(error.strerror or str(error)) from error
+        for warning in warned:
+            print(f"blsnb serve: {warning.message}", file=sys.stderr)
+        with endpoints, _told_to_end() as end:
+            print("\n".join(_lines(server, endpoints)), flush=True)
+            end.wait()
+    return 0
+
+
+def _server(given: argparse.Namespace) -> Server:
+    from blsnb.inference_server import Server
+
+    return Server(
+        model_repository=given.repositories,
+        model_control_mode=given.model_control_mode,
+        startup_models=given.load_model,
+        exit_on_error=not given.keep_going,
+    )
+
+
+def _lines(server: Server, endpoints: Endpoints) -> Iterator[str]:
+    from blsnb.views.format import visible
+
+    for row in server.index():
+        version = f" version {row['version']}" if row.get("version") else ""
+        reason, *_ = row.get("reason", "").splitlines() or [""]
+        why = f": {visible(reason)}" if reason else ""
+        yield f"{row['name']}{version} {row.get('state', 'not loaded')}{why}"
+    yield ""
+    for name, address in endpoints.addresses.items():
+        yield f"{name}: {address}"
+    yield "Ctrl-C ends it."
+
+
+@contextlib.contextmanager
+def _told_to_end() -> Iterator[threading.Event]:
+    """Give an event that Ctrl-C and SIGTERM set while the block runs."""
+    end = threading.Event()
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = {each: signal.signal(each, lambda *_: end.set()) for each in signals}
+    try:
+        yield end
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)

@@ -1,0 +1,157 @@
+"""``blsnb serve``: repositories on ports of this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cells import CONFIG, DOUBLE, cell
+
+ANY = ["--http", "0", "--grpc", "0", "--metrics", "0"]
+LAST = "Ctrl-C ends it."
+X = {"inputs": [{"name": "X", "datatype": "FP32", "shape": [2], "data": [1, 2]}]}
+
+
+def write_model(folder: Path, name: str, source: str = DOUBLE) -> None:
+    """Write a model into a repository."""
+    (folder / name / "1").mkdir(parents=True)
+    text = source.replace("import stage\n", "")
+    (folder / name / "1" / "model.py").write_text(text)
+    (folder / name / "config.pbtxt").write_text(CONFIG)
+
+
+@pytest.fixture
+def models(tmp_path):
+    """Return a repository of two models."""
+    write_model(tmp_path / "models", "one")
+    write_model(tmp_path / "models", "two")
+    return tmp_path / "models"
+
+
+@contextlib.contextmanager
+def serving(*words: object) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
+    """Run the command until the block ends; yield it, and what it said first."""
+    command = [sys.executable, "-W", "error", "-m", "blsnb", "serve", *map(str, words)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdout is not None
+        try:
+            lines = [
+                line.rstrip() for line in iter(process.stdout.readline, f"{LAST}\n")
+            ]
+            yield process, lines
+        finally:
+            process.kill()
+
+
+def ask(address: str, path: str, body: object = None) -> object:
+    """Make a request of HTTP, and return what it was answered."""
+    data = None if body is None else json.dumps(body).encode()
+    with urllib.request.urlopen(f"http://{address}{path}", data, timeout=20) as answer:
+        return json.loads(answer.read() or b"null")
+
+
+def address_of(name: str, lines: list[str]) -> str:
+    """Return the address that was said of a protocol."""
+    [said] = [line for line in lines if line.startswith(f"{name}: ")]
+    return said.removeprefix(f"{name}: ")
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_models_are_served_until_a_signal_comes(signum, models, tmp_path):
+    """What there is and where is said; the end is clean, and nothing is left."""
+    write_model(tmp_path / "more", "three")
+    with serving(models, tmp_path / "more", *ANY) as (process, lines):
+        assert [f"{name} version 1 READY" for name in ("one", "three", "two")] == lines[
+            :3
+        ]
+        answer = ask(address_of("HTTP", lines), "/v2/models/three/infer", X)
+        assert [2, 4] == answer["outputs"][0]["data"]
+        process.send_signal(signum)
+        said, wrong = process.communicate(timeout=30)
+
+    assert (0, "", "") == (process.returncode, said, wrong)
+
+
+def test_models_are_loaded_as_clients_ask_in_explicit_mode(models):
+    """And those that are named, at the start."""
+    options = ["--model-control-mode", "explicit", "--load-model", "two"]
+    with serving(models, *ANY, *options) as (_, lines):
+        assert ["one not loaded", "two version 1 READY"] == lines[:2]
+        http = address_of("HTTP", lines)
+        ask(http, "/v2/repository/models/one/load", {})
+        assert [2, 4] == ask(http, "/v2/models/one/infer", X)["outputs"][0]["data"]
+
+
+def test_a_model_that_does_not_load_can_be_left_out(models):
+    """Its reason is said; else nothing is served."""
+    write_model(models, "bad", "1/0")
+    with serving(models, *ANY, "--keep-going") as (_, lines):
+        assert lines[0].startswith("bad version 1 UNAVAILABLE: ")
+        assert "one version 1 READY" == lines[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            [],
+            "the following arguments are required: REPOSITORY (see blsnb serve --help)",
+        ),
+        (["nowhere"], "'nowhere' is no folder of models"),
+        (["models", "--http", "x"], "argument --http: 'x' is no port: a number up to "),
+        (["models", "--load-model", "one"], "--load-model needs --model-control-mode"),
+        (["models", "--model-control-mode", "some"], "argument --model-control-mode: "),
+    ],
+)
+def test_what_is_wrong_is_said(words, said, blsnb, models, monkeypatch):
+    """In one line on stderr."""
+    monkeypatch.chdir(models.parent)
+    ended = blsnb("serve", *words)
+
+    assert (2, "") == (ended.status, ended.stdout)
+    assert ended.stderr.startswith("blsnb serve: ")
+    assert said in ended.stderr
+    assert 1 == ended.stderr.count("\n")
+
+
+def test_a_model_that_does_not_load_is_told(models, blsnb):
+    """With Triton's text and the model's own lines, and no traceback of ours."""
+    write_model(
+        models, "bad", cell("return []", methods="def initialize(self, args): 1/0\n")
+    )
+    ended = blsnb("serve", models, *ANY)
+
+    assert (2, "") == (ended.status, ended.stdout)
+    assert "ZeroDivisionError: division by zero" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_port_in_use_is_told(models, blsnb):
+    """With the port and the protocol, and what to do."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ended = blsnb("serve", models, "--http", port, "--grpc", "0")
+
+    assert (2, "") == (ended.status, ended.stdout)
+    assert f"blsnb serve: HTTP cannot be served on port {port} of 127." in ended.stderr
+    assert 1 == ended.stderr.count("\n")
+
+
+def test_an_address_that_others_reach_is_warned_of(models):
+    """In a line on stderr; it is served all the same."""
+    with serving(models, *ANY, "--host", "0.0.0.0") as (process, lines):
+        assert address_of("HTTP", lines).startswith("0.0.0.0:")
+        process.send_signal(signal.SIGTERM)
+        _, wrong = process.communicate(timeout=30)
+
+    assert wrong.startswith("blsnb serve: models are served on 0.0.0.0: whoever ")
+    assert 1 == wrong.count("\n")
