@@ -12,6 +12,7 @@ from blsnb.parity.environment import TritonEnv, installed
 
 from .blsnb_target import AT_THE_END_POINT, BlsnbTarget
 from .covering import LEDGER, Deviation, Ledger, named, rows_of
+from .over_http import End, end_of
 from .reference import Case, Golden, Reference, plain, recording, required
 from .scripted import Scene
 from .targets import Target
@@ -92,6 +93,25 @@ def cache_of(env: TritonEnv) -> list[str]:
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
     """Return what makes a folder for a server of a case's own."""
     return lambda: tmp_path_factory.mktemp("elsewhere")
+
+
+@pytest.fixture(scope="session")
+def served(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Callable[[Target], End]]:
+    """Return the server of a target's kind that is asked over HTTP."""
+    made: dict[str, End] = {}
+
+    def end(target: Target) -> End:
+        if target.name not in made:
+            made[target.name] = end_of(target, tmp_path_factory.mktemp("http"))
+        return made[target.name]
+
+    try:
+        yield end
+    finally:
+        for each in made.values():
+            each.close()
 
 
 @pytest.fixture

@@ -1,0 +1,146 @@
+"""Servers of their own, asked over HTTP: a real one, and blsnb behind its end point."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from blsnb.inference_server import Server
+from blsnb.parity.environment import installed
+from blsnb.parity.server_process import TritonServer
+from blsnb.serving.http_endpoint import HttpEndpoint, MetricsEndpoint
+from blsnb.serving.shared_state import SharedState
+
+from .targets import REPOSITORIES, Target
+from .triton_target import MORTAL
+
+CALL_S = 20.0
+LENGTH = "Inference-Header-Content-Length"
+_SAID = ("Content-Encoding", "Accept-Encoding", LENGTH)
+HOST = "127.0.0.1"
+
+
+class Ask(NamedTuple):
+    """A request over HTTP.
+
+    Parameters
+    ----------
+    body
+        Bytes; or a value, sent as JSON; or None for no body.
+    verb
+        What is usual with or without a body if empty.
+    tail
+        Bytes after the JSON text, whose length is then told.
+    """
+
+    path: str
+    body: Any = None
+    verb: str = ""
+    headers: Mapping[str, str] = {}
+    tail: bytes = b""
+
+    def encoded(self) -> tuple[bytes | None, dict[str, str]]:
+        """Return body and headers."""
+        body = self.body
+        if body is not None and not isinstance(body, bytes):
+            body = json.dumps(body).encode()
+        if not self.tail:
+            return body, dict(self.headers)
+        return body + self.tail, {LENGTH: str(len(body)), **self.headers}
+
+
+@dataclass
+class End:
+    """An HTTP end point of a server that has some of the sample models."""
+
+    port: int
+    metrics_port: int
+    repository: Path
+    close: Callable[[], None]
+    _there: set[str] = field(default_factory=set)
+
+    def ask(self, ask: Ask, port: int = 0) -> list[Any]:
+        """Return status, type, and what was said; of JSON the value."""
+        body, headers = ask.encoded()
+        verb = ask.verb or ("GET" if body is None else "POST")
+        connection = http.client.HTTPConnection(HOST, port or self.port, timeout=CALL_S)
+        try:
+            connection.request(verb, ask.path, body, headers)
+            reply = connection.getresponse()
+            data = reply.read()
+        finally:
+            connection.close()
+        told = {name: reply.headers[name] for name in _SAID if name in reply.headers}
+        length = int(told.get(LENGTH, len(data)))
+        said = [reply.status, reply.headers["Content-Type"], self._value(data[:length])]
+        return [*said, *([told] if told else []), *_rest(data[length:])]
+
+    def _value(self, data: bytes) -> Any:
+        text = data.decode("latin-1").replace(str(self.repository), "<repo>")
+        try:
+            return json.loads(text)
+        except ValueError:
+            # Packed bodies, events: two servers may pack differently.
+            return text if text.isprintable() or "data:" in text else "<bytes>"
+
+    def each(self, asks: Sequence[Ask]) -> list[Any]:
+        """Return the answers to requests, in order."""
+        return [self.ask(each) for each in asks]
+
+    def have(self, *models: str) -> End:
+        """Load models that are not there yet."""
+        for model in models:
+            if model not in self._there:
+                self.place(model)
+                status, *said = self.ask(
+                    Ask(f"/v2/repository/models/{model}/load", b"")
+                )
+                assert status == http.client.OK, said
+                self._there.add(model)
+        return self
+
+    def place(self, model: str) -> None:
+        """Copy a model's folder."""
+        ignore = shutil.ignore_patterns("__pycache__")
+        folder = self.repository / model
+        if not folder.exists():
+            shutil.copytree(REPOSITORIES / model, folder, ignore=ignore)
+
+
+def _rest(data: bytes) -> list[str]:
+    return [data.hex()] if data else []
+
+
+def end_of(target: Target, folder: Path) -> End:
+    """Start a server of a target's kind, in a folder of its own."""
+    repository = folder / f"{target.name}-models"
+    repository.mkdir()
+    return _ours(repository) if target.name == "blsnb" else _real(repository)
+
+
+def _ours(repository: Path) -> End:
+    server = Server(
+        model_repository=repository, triton_release="24.10", strict_model_config=True
+    )
+    http_end = HttpEndpoint(server, SharedState(server), HOST, 0)
+    metrics = MetricsEndpoint(server, HOST, 0)
+
+    def close() -> None:
+        http_end.close(1)
+        metrics.close(1)
+        server.close()
+
+    return End(http_end.port, metrics.port, repository, close)
+
+
+def _real(repository: Path) -> End:
+    env = installed()
+    assert env is not None
+    log = repository.parent / "http.log"
+    server = TritonServer(env, repository, log, MORTAL)
+    return End(server.http_port, server.metrics_port, repository, server.close)
