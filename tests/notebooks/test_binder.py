@@ -8,10 +8,10 @@ import re
 import subprocess
 import sys
 import tarfile
-import urllib.request
 from pathlib import Path
 
 import pytest
+import urllib3
 
 from .conftest import NOTEBOOKS
 
@@ -139,7 +139,8 @@ def test_every_notebook_runs_there(built, checkout):
 @pytest.mark.timeout(2 * BUILD_S)
 def test_jupyterlab_opens_the_first_notebook_there(built, checkout):
     """At the address that Binder's links lead to."""
-    command = ["jupyter", "lab", "--no-browser", "--allow-root", "--ServerApp.port=0"]
+    command = ["jupyter", "lab", "--no-browser", "--allow-root"]
+    command += ["--ServerApp.ip=127.0.0.1", "--ServerApp.port=0"]
     process = subprocess.Popen(
         ["/usr/bin/env", *command],
         cwd=checkout,
@@ -152,9 +153,12 @@ def test_jupyterlab_opens_the_first_notebook_there(built, checkout):
     try:
         said = (re.search(r"(http://\S+)/lab\?(token=\w+)", s) for s in process.stdout)
         start, token = next(filter(None, said)).groups()
-        address = f"{start}/lab/tree/{FIRST}?{token}"
-        with urllib.request.urlopen(address, timeout=30) as page:
-            assert "JupyterLab" in page.read().decode()
+        # It tells its address a moment before it listens.
+        patient = urllib3.PoolManager(retries=urllib3.Retry(8, backoff_factor=0.1))
+        page = patient.request("GET", f"{start}/lab/tree/{FIRST}?{token}", timeout=30)
+        patient.clear()
+        assert 200 == page.status
+        assert "JupyterLab" in page.data.decode()
     finally:
         process.terminate()
         process.communicate(timeout=30)
