@@ -1,0 +1,154 @@
+"""The generate extension over HTTP, beside the real server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from .covering import rows
+from .over_http import Ask, End
+from .targets import Target
+
+Agree = Callable[..., None]
+Served = Callable[[Target], End]
+MODELS = ("add", "batch", "echo", "flexible", "script", "script_decoupled", "texts")
+ONE = {"A": [1, 2, 3, 4], "B": [1, 1, 1, 1]}
+
+
+def ask(model: str, body: Any, kind: str = "generate", **headers: str) -> Ask:
+    """Return a request of the extension."""
+    return Ask(f"/v2/models/{model}/{kind}", body, headers=headers)
+
+
+def run(code: str, **more: Any) -> Ask:
+    """Return a request that runs Python text."""
+    return ask("script", {"CODE": code, **more})
+
+
+ANSWER = "returned = [answer('a')]"
+TOLD = (
+    "returned = [answer(request.request_id(), request.parameters(), "
+    "str(request.correlation_id()), str(request.timeout()))]"
+)
+ASKED = {
+    "right": [
+        run(ANSWER),
+        ask("script", {"CODE": [ANSWER]}),
+        ask("script", {"CODE": [[ANSWER]]}),
+        ask("script", {"parameters": {"CODE": ANSWER}}),
+        ask("script/versions/1", {"CODE": ANSWER}),
+        ask("add", ONE),
+        ask("batch", ONE),
+        ask("batch", {"A": list(range(8)), "B": [1] * 8}),
+        ask("flexible", {"X": [1, 2, 3, 4]}),
+        ask("texts", {"X": ["a", "b"]}),
+        ask("echo", {"INT32": [1, 2], "BOOL": True, "FP64": 1.5}),
+    ],
+    "shape": [
+        ask("script", {"CODE": [ANSWER, ANSWER]}),
+        ask("script", {"CODE": []}),
+        ask("add", {"A": 1, "B": 2}),
+        ask("flexible", {"X": [1, 2, 3]}),
+        ask("echo", {"INT32": [[1, 2], [3]]}),
+        ask("echo", {"INT32": []}),
+    ],
+    "number for bytes": [ask("script", {"CODE": each}) for each in (5, None, {})],
+    "types": [
+        ask("echo", {"INT32": "x"}),
+        ask("echo", {"INT32": 1.5}),
+        ask("echo", {"BOOL": 1}),
+        ask("echo", {"FP16": 1}),
+    ],
+    "parameters": [
+        run(TOLD, x=1, y="s", z=True, f=1.5),
+        run(TOLD, parameters={"x": 1}),
+        run(TOLD, parameters={}),
+        run(TOLD, id="q"),
+        run(TOLD, id=5),
+        run(TOLD, sequence_id=5, priority=1, timeout=3, triton_x=1),
+        run(TOLD, x=[1]),
+        run(TOLD, x=None),
+        run(TOLD, parameters=5),
+        run(TOLD, parameters={"p": {"q": 1}}),
+    ],
+    "wrong": [
+        ask("script", b""),
+        ask("script", b"{"),
+        ask("script", b"[]"),
+        ask("script", {}),
+        ask("script", b'{"CODE":"a","CODE":"b"}'),
+        ask("nope", {}),
+        ask("script/versions/9", {}),
+        ask("script", {"CODE": ANSWER}, **{"Content-Encoding": "gzip"}),
+        ask("script", {"CODE": ANSWER}, **{"Accept-Encoding": "gzip"}),
+        ask("script", b"{", "generate_stream"),
+        ask("script", {}, "generate_stream"),
+        ask("nope", {}, "generate_stream"),
+    ],
+    "errors": [
+        run("returned = [failure('gen err')]"),
+        run("returned = [failure('gone', pb_utils.TritonError.NOT_FOUND)]"),
+        run("raise ValueError('boom')"),
+    ],
+}
+
+
+@rows(
+    "r6.2/post-generate-generate_stream",
+    {
+        "shape": "r6.4/list-for-a-fixed-1-input",
+        "number for bytes": "r6.4/number-for-bytes",
+        "errors": "r6.4/error-response-as-the-only-one",
+    },
+)
+@pytest.mark.parametrize("asks", ASKED.values(), ids=ASKED)
+def test_generate(agree: Agree, served: Served, asks: list[Ask]) -> None:
+    """What an object is answered: status, type and body."""
+    agree(lambda target: served(target).have(*MODELS).each(asks))
+
+
+SENDER = "sender = request.get_response_sender()\n"
+END = "sender.send(flags=FINAL)"
+SENT = {
+    "one": "sender.send(answer('a'), flags=FINAL)",
+    "one, and the flag": f"sender.send(answer('a'))\n{END}",
+    "none": END,
+    "three": "".join(f"sender.send(answer('{each}'))\n" for each in "abc") + END,
+    "two, the last with the flag": (
+        "sender.send(answer('a'))\nsender.send(answer('b'), flags=FINAL)"
+    ),
+    "an error": f"sender.send(failure('gen err'))\n{END}",
+    "an error with the flag": "sender.send(failure('gen err'), flags=FINAL)",
+    "an error in between": (
+        "sender.send(answer('a'))\nsender.send(failure('gen err'))\n"
+        f"sender.send(answer('b'))\n{END}"
+    ),
+    "an error at first": (
+        f"sender.send(failure('gen err'))\nsender.send(answer('b'))\n{END}"
+    ),
+}
+
+
+@rows("r6.4/decoupled-with-0-or-2-responses", "r6.4/generate_stream")
+@pytest.mark.parametrize("code", SENT.values(), ids=SENT)
+def test_a_model_that_answers_as_often_as_it_likes(
+    agree: Agree, served: Served, code: str
+) -> None:
+    """Generate takes one response; a stream takes all, errors among them."""
+    body = {"CODE": SENDER + code, "id": "q"}
+    asks = [
+        ask("script_decoupled", body, kind) for kind in ("generate", "generate_stream")
+    ]
+
+    agree(lambda target: served(target).have("script_decoupled").each(asks))
+
+
+@rows("r6.4/generate_stream")
+def test_a_stream_of_one(agree: Agree, served: Served) -> None:
+    """Any model can be asked so."""
+    codes = (ANSWER, "returned = [failure('gen err')]", "raise ValueError('boom')")
+    asks = [ask("script", {"CODE": each}, "generate_stream") for each in codes]
+
+    agree(lambda target: served(target).have("script").each(asks))
