@@ -27,6 +27,8 @@ _RELEASES = {"2.51.0": (24, 10)}
 _FOLDER = "blsnb_parity_"
 _STEPS = 3
 """Besides the requests: export, start, stop."""
+_INSTALLING = 3
+"""Steps of an installation, at most."""
 
 Progress = Callable[[float, str], None]
 """Told the share that is done, and what is being done."""
@@ -190,7 +192,8 @@ class Verification:
         ]
 
     def _say(self, words: str) -> None:
-        self._tell(self._done / (2 * len(self._asked) + _STEPS), words)
+        steps = 2 * len(self._asked) + _STEPS + _INSTALLING * self._may_install
+        self._tell(self._done / steps, words)
         self._done += 1
 
     def _tell(self, share: float, words: str) -> None:
