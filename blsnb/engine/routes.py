@@ -313,7 +313,9 @@ def _fill_request(call: Call, message: RequestMessage) -> None:
 def _fill_refusal(
     call: Call, message: RequestMessage, caller: Caller, error: RequestError
 ) -> None:
-    call.request_start_ns = call.request_end_ns = _now()
+    call.request_end_ns = _now()
+    # What a scheduler refuses began before.
+    call.request_start_ns = call.request_start_ns or call.request_end_ns
     _fill_request(call, message)
     call.line = caller.line
     call.flags = caller.flags | CallFlag.ERROR

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 from tritonclient.grpc import service_pb2 as pb
 
-from blsnb import Server, load_trace
+from blsnb import InferenceError, Server, load_trace
 from blsnb.parity.environment import installed
 from blsnb.parity.server_process import TritonServer
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Span, Trace
 
-from .asking import script
+from .asking import script, texts
 from .covering import rows
-from .targets import REPOSITORIES, Target
+from .targets import REPOSITORIES, Request, Target
 from .triton_target import message
 
 TRACED = r"""
@@ -76,8 +76,11 @@ CASES = {
     "fails": ("script", FAILS),
     "streamed": ("script_decoupled", STREAMED),
     "chained": ("chained", "returned = [answer('returned = [answer(str(5))]')]"),
+    "out of sequence": ("sequenced", ""),
+    "of the wrong shape": ("script", "two"),
 }
 MODELS = ("echo", "script", "script_decoupled")
+WRITTEN = (*MODELS, "chained", "sequenced")
 STEP = """step {{ model_name: "script" model_version: -1
   input_map {{ key: "CODE" value: "{}" }} output_map {{ key: "OUT" value: "{}" }} }}"""
 CHAINED = f"""
@@ -114,17 +117,28 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     return Files(tmp_path_factory.mktemp("traced"))
 
 
-def _put_chained(folder: Path) -> Path:
-    """Write the ensemble into a repository, and return that."""
+def _put_others(folder: Path) -> Path:
+    """Write what is made of the models into a repository, and return that."""
     (folder / "chained" / "1").mkdir(parents=True)
     (folder / "chained" / "config.pbtxt").write_text(CHAINED)
+    shutil.copytree(REPOSITORIES / "script", folder / "sequenced")
+    with (folder / "sequenced" / "config.pbtxt").open("a") as config:
+        config.write("sequence_batching {}")
     return folder
+
+
+def _asked(name: str) -> Request:
+    """Return what a case asks."""
+    model, code = CASES[name]
+    if code == "two":
+        return Request(model, [("CODE", texts("a", "b"))], id=name)
+    return script(code, model, id=name)
 
 
 def _real(folder: Path) -> Iterator[tuple[str, Path]]:
     for model in MODELS:
         shutil.copytree(REPOSITORIES / model, folder / "repository" / model)
-    _put_chained(folder / "repository")
+    _put_others(folder / "repository")
     file = folder / "trace.json"
     settings = ("mode=triton", "rate=1", "level=TIMESTAMPS", "level=TENSORS")
     settings += (f"triton,file={file}", "triton,log-frequency=1")
@@ -141,25 +155,27 @@ def _real(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _ask(server: TritonServer) -> None:
-    for model in (*MODELS, "chained"):
+    for model in WRITTEN:
         load = pb.RepositoryModelLoadRequest(model_name=model)
         server.stub.RepositoryModelLoad(load, timeout=30)
-    for name, (model, code) in CASES.items():
-        asked = iter([message(script(code, model, id=name))])
+    for name in CASES:
+        asked = iter([message(_asked(name))])
         list(server.stub.ModelStreamInfer(asked, timeout=30))
 
 
 def _ours(folder: Path) -> Iterator[tuple[str, Path]]:
     folder.mkdir()
-    roots = [REPOSITORIES, _put_chained(folder / "repository")]
-    names = (*MODELS, "chained")
-    with Server(model_repository=roots, startup_models=names) as server:
+    roots = [REPOSITORIES, _put_others(folder / "repository")]
+    with Server(model_repository=roots, startup_models=WRITTEN) as server:
         for name, (model, code) in CASES.items():
-            stream = server.stream(
-                model, {"CODE": [textwrap.dedent(code)]}, request_id=name
-            )
-            list(stream)
-            yield name, stream.run.export_trace(folder / f"{name}.json")
+            inputs = {"CODE": ["a", "b"] if code == "two" else [textwrap.dedent(code)]}
+            try:
+                stream = server.stream(model, inputs, request_id=name)
+                list(stream)
+                run = stream.run
+            except InferenceError as refused:
+                run = refused.run
+            yield name, run.export_trace(folder / f"{name}.json")
 
 
 def known(trace: Trace) -> list[object]:
@@ -261,6 +277,42 @@ def test_a_file_is_written_as_the_real_server_writes_it(agree, files):
 def test_an_ensemble_is_written_as_the_real_server_writes_it(agree, files):
     """It computes nothing itself; its steps have its id."""
     agree(lambda target: spoken(files.of(target)["chained"]))
+
+
+REFUSED = "a refused request leaves no trace"
+
+
+@rows("r5.3/request-rejected-by-the-scheduler-request_start")
+def test_a_refusal_of_the_scheduler_has_no_end(agree, files):
+    """On Triton; here the file also tells when it was refused, and with what."""
+
+    def ours(known, seen):
+        [[*asked, core, apart, tensors]] = known
+        assert ["REQUEST_START", "QUEUE_START"] == core
+        assert [[*asked, [*core, "REQUEST_END"], apart, [*tensors, INPUT]]] == seen
+
+    def case(target):
+        [[who, first, _, *rest]] = spoken(files.of(target)["out of sequence"])
+        return [[who, first, *rest]]
+
+    agree(case, deviates=REFUSED, ours=ours)
+
+
+INPUT = ["TENSOR_QUEUE_INPUT", ["data", "dtype", "name", "shape"], "CODE"]
+
+
+@rows("r5.3/request-rejected-by-the-scheduler-request_start")
+def test_what_is_no_request_of_the_model_is_in_no_file(agree, files):
+    """On Triton; here the run was looked at, and its file says what it was."""
+
+    def ours(known, seen):
+        assert (False, True) == (known, seen)
+
+    agree(
+        lambda target: files.of(target)["of the wrong shape"].exists(),
+        deviates=REFUSED,
+        ours=ours,
+    )
 
 
 UNTRACED = "a BLS request without `trace=request.trace()` leaves no trace"

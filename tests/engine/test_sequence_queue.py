@@ -255,3 +255,16 @@ def test_a_model_may_be_part_of_a_sequence_by_bls(server):
         "sequence"
     ) == stage.seen[0]
     assert (7, 1) == stage.seen[1][:2]
+
+
+def test_a_refused_request_began_before_it_was_queued(server):
+    """Its times are those of its way, and not of the refusal alone."""
+    server.define("m", cell("return [reply(x_of(request))]"), config=sequences())
+
+    with pytest.raises(InferenceError) as refused:
+        server.infer("m", x(1))
+
+    [span] = refused.value.run.trace.spans
+    names, times = zip(*span.events, strict=True)
+    assert ("REQUEST_START", "QUEUE_START", "REQUEST_END") == names
+    assert sorted(times) == list(times)
