@@ -45,6 +45,10 @@ SUBCOMMANDS = {
         "FILE [--html | --svg | --perfetto FILE]",
         "show a recorded run, or a trace file of a Triton server",
     ),
+    "verify": Subcommand(
+        "REPOSITORY NAME [INPUT=EXPRESSION ...] [OPTION ...]",
+        "make the same requests on a real Triton server, and compare the answers",
+    ),
 }
 
 
@@ -56,7 +60,7 @@ def help_text() -> str:
     ]
     listed = "\n".join(rows)
     return (
-        "Triton Python models: tutorials, tests and traces, outside of a notebook.\n\n"
+        "What %triton does in a notebook, in a terminal.\n\n"
         f"usage: blsnb SUBCOMMAND ...\n\n{listed}\n\n"
         "blsnb SUBCOMMAND --help tells more; blsnb --version, which one this is.\n"
         "Exit status: 0 done; 1 done, but a test failed or an answer differs; 2 not "

@@ -57,6 +57,7 @@ def flags() -> Parser:
         help="serve also if a model does not load, as a Triton server does with "
         "--exit-on-error=false",
     )
+    parser.add_release()
     return parser
 
 
@@ -96,12 +97,16 @@ def run(words: Sequence[str]) -> int:
 def _server(given: argparse.Namespace) -> Server:
     from blsnb.inference_server import Server
 
-    return Server(
-        model_repository=given.repositories,
-        model_control_mode=given.model_control_mode,
-        startup_models=given.load_model,
-        exit_on_error=not given.keep_going,
-    )
+    try:
+        return Server(
+            model_repository=given.repositories,
+            model_control_mode=given.model_control_mode,
+            startup_models=given.load_model,
+            exit_on_error=not given.keep_going,
+            triton_release=given.triton_release,
+        )
+    except ValueError as error:
+        raise Mistake(str(error)) from error
 
 
 def _lines(server: Server, endpoints: Endpoints) -> Iterator[str]:

@@ -14,15 +14,24 @@ class Mistake(Exception):
 class Parser(argparse.ArgumentParser):
     """The parser of a subcommand, which says in one line what is wrong."""
 
-    def __init__(self, name: str, description: str) -> None:
+    def __init__(self, name: str, description: str, epilog: str = "") -> None:
         super().__init__(
             prog=f"blsnb {name}",
             description=description,
+            epilog=epilog,
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
         # From Python 3.14 on, help is coloured unless told otherwise.
         self.color = False
+
+    def add_release(self) -> None:
+        """Add the release to agree with."""
+        self.add_argument(
+            "--triton-release",
+            metavar="RELEASE",
+            help="release of Triton to agree with, such as 24.10 (the newest known)",
+        )
 
     def error(self, message: str) -> NoReturn:
         """Raise what is wrong, and where to read more."""

@@ -20,7 +20,7 @@ USAGE = (
     "[--atol N] [--rtol N]"
 )
 SUMMARY = "make the same requests on a real Triton server, and compare the answers"
-_NOTES = """\
+NOTES = """\
 Without a target a real server is started with an export of the models, and
 stopped afterwards: a tritonserver on PATH, or that of nvidia-pytriton.
 
@@ -34,8 +34,14 @@ Evaluate = Callable[[str, str, dict[str, Any]], Any]
 
 def verify_flags() -> Flags:
     """Return the parser of ``%triton verify``'s options."""
-    flags = Flags("%triton verify NAME INPUT=EXPRESSION ...", f"{SUMMARY}.", _NOTES)
-    add = flags.add_argument
+    flags = Flags("%triton verify NAME INPUT=EXPRESSION ...", f"{SUMMARY}.", NOTES)
+    add_options(flags)
+    return flags
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what is compared, and how; the same in a notebook and in a terminal."""
+    add = parser.add_argument
     add(
         "--target",
         default="local",
@@ -64,7 +70,6 @@ def verify_flags() -> Flags:
         metavar="SECONDS",
         help="how long a real server may take to become ready, and to answer (60)",
     )
-    return flags
 
 
 def verify(

@@ -1,0 +1,145 @@
+"""``blsnb verify``: a repository's model here and on a real server."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cells import CONFIG, DOUBLE, TRIPLE, calling, cell
+from conformance.reference import required
+
+from blsnb.magics.verify import verify_flags
+from blsnb.parity.environment import installed
+from blsnb.serving import serve
+
+
+def write_models(folder: Path, **sources: str) -> Path:
+    """Write models into a repository."""
+    for name, source in sources.items():
+        (folder / name / "1").mkdir(parents=True)
+        text = source.replace("import stage\n", "")
+        (folder / name / "1" / "model.py").write_text(text)
+        (folder / name / "config.pbtxt").write_text(CONFIG)
+    return folder
+
+
+@pytest.fixture
+def models(tmp_path):
+    """Return a repository whose outer model asks an inner one."""
+    return write_models(tmp_path / "models", inner=DOUBLE, outer=calling("inner"))
+
+
+@pytest.fixture
+def target(server, models):
+    """The address of a server that has the models, too; it is one of ours."""
+    server.import_repository(models)
+    with serve(server, http=None, grpc=0, metrics=None) as endpoints:
+        yield f"grpc://{endpoints.addresses['gRPC']}"
+
+
+@pytest.fixture
+def real():
+    """Skip where no real server can run."""
+    if installed() is None:
+        if required():
+            pytest.fail("run make triton first", pytrace=False)
+        pytest.skip("no real Triton server here")
+
+
+def test_answers_that_agree_are_a_success(models, target, blsnb):
+    """What was compared is said on stdout, the progress on stderr."""
+    options = ["--target", target, "--triton-release", "24.10"]
+    ended = blsnb("verify", models, "outer", "X=[1, 2]", *options)
+
+    assert 0 == ended.status
+    assert ended.stdout.startswith("outer beside ")
+    assert "1 case, all the same" in ended.stdout.splitlines()[0]
+    assert "100% done\n" in ended.stderr
+
+
+def test_answers_that_differ_are_status_one(models, target, server, tmp_path, blsnb):
+    """The largest deviation is named; a page shows both; a tolerance may be given."""
+    server.define("inner", TRIPLE, config=CONFIG)
+    page = tmp_path / "page.html"
+    words = [models, "outer", "X=np.float32([1, 2])", "--target", target]
+    ended = blsnb("verify", *words, "--html", page)
+
+    assert 1 == ended.status
+    assert "1 of 1 case differs" in ended.stdout
+    assert "most by 2 at [1]" in ended.stdout
+    assert "outer" in page.read_text(encoding="utf-8")
+    assert ended.stdout.endswith(
+        f"{page.stat().st_size:,} bytes; a browser opens it.\n"
+    )
+    assert 0 == blsnb("verify", *words, "--atol", "2").status
+
+
+def test_options_may_stand_anywhere_and_requests_in_a_file(
+    models, target, blsnb, tmp_path
+):
+    """With a file and no input there is no other request."""
+    cases = tmp_path / "cases.json"
+    cases.write_text(json.dumps([{"inputs": {"X": [1]}}, {"inputs": {"X": [1, 2]}}]))
+    options = ["--cases", cases, "--target", target]
+    assert "2 cases, " in blsnb("verify", *options, models, "outer").stdout
+    assert "3 cases, " in blsnb("verify", models, *options, "outer", "X=[3]").stdout
+
+
+@pytest.mark.triton_server
+@pytest.mark.usefixtures("real")
+def test_a_real_server_is_started_with_the_models(tmp_path, blsnb):
+    """And stopped; what differs there is found."""
+    where = cell("import sys\nreturn [reply(x_of(request) + ('blsnb' in sys.modules))]")
+    models = write_models(tmp_path / "models", where=where)
+    ended = blsnb("verify", models, "where", "X=[1]", "--triton-release", "24.10")
+
+    assert 1 == ended.status
+    assert ended.stdout.startswith("where beside Triton 2.51.0: 1 of 1 case differs\n")
+    assert "stops the real server" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "the following arguments are required: REPOSITORY, NAME"),
+        (["nowhere", "m", "X=1"], "'nowhere' is no folder of models"),
+        (["models", "m", "X=1"], "there is no model 'm'; there are: inner, outer"),
+        (["models", "outer", "X"], "expected INPUT=expression, not 'X'"),
+        (["models", "outer", "X=[1"], "X=[1: SyntaxError: '[' was never closed"),
+        (["models", "outer", "X=1/0"], "X=1/0: ZeroDivisionError: division by zero"),
+        (["models", "outer", "X=[1]", "--target", "x"], "'x' is no target: it is loc"),
+        (["models", "outer", "--cases", "no.json"], "no.json: No such file or direct"),
+        (["models", "outer", "X=[1]", "--triton-release", "1"], "'1'"),
+        (
+            ["models", "outer", "X=[1]", "--target", "grpc://127.0.0.1:1"],
+            "does not answ",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said(words, said, blsnb, models, monkeypatch):
+    """As the magic says it, and in one line; nothing is told of a comparison."""
+    monkeypatch.chdir(models.parent)
+    ended = blsnb("verify", *words)
+
+    assert (2, "") == (ended.status, ended.stdout)
+    last = ended.stderr.splitlines()[-1]
+    assert last.startswith("blsnb verify: ")
+    assert said in last
+
+
+def test_a_model_that_does_not_load_is_told(models, blsnb):
+    """With Triton's text; that others do not load does not matter."""
+    write_models(models, bad="1/0")
+    ended = blsnb("verify", models, "bad", "X=[1]")
+
+    assert (2, "") == (ended.status, ended.stdout)
+    assert "blsnb verify: load failed for model 'bad'" in ended.stderr
+    assert "ZeroDivisionError" in ended.stderr
+
+
+def test_its_options_are_those_of_the_magic(blsnb):
+    """Who knows one door knows the other."""
+    said = blsnb("verify", "--help").stdout
+
+    assert [] == [name for name in verify_flags().option_strings() if name not in said]
