@@ -1,4 +1,8 @@
-"""Write, run and see Triton Python models and BLS in a notebook."""
+"""Write, run and see Triton Python models and BLS in a notebook.
+
+PYTEST_DONT_REWRITE: pytest, whose plugin this package has, is not to warn where it
+starts in a notebook that has imported it.
+"""
 
 from __future__ import annotations
 

@@ -107,3 +107,35 @@ def test_the_wheel_has_the_type_marker(python):
     (marker,) = python.parents[1].glob("lib/python*/site-packages/blsnb/py.typed")
 
     assert marker.is_file()
+
+
+def _run(folder, *words):
+    """Run a program of the environment, far from the checkout; return what it says."""
+    outside = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    done = subprocess.run(
+        list(map(str, words)), cwd=folder, env=outside, capture_output=True, text=True
+    )
+    assert (0, "") == (done.returncode, done.stderr), done.stdout
+    return done.stdout
+
+
+def test_the_command_brings_the_notebooks(python, tmp_path):
+    """All of the checkout's, and nothing else of that folder."""
+    command = python.parent / "blsnb"
+    assert _run(tmp_path, command, "--version").startswith("blsnb ")
+    copy = "from blsnb.magics.notebooks import *; copy_notebooks(Path('mine'))"
+    _run(tmp_path, python, "-W", "error", "-c", copy)
+
+    there = {path.name for path in (tmp_path / "mine").iterdir()}
+    assert {path.name for path in (ROOT / "notebooks").glob("*.ipynb")} == there
+    packaged = python.parents[1].glob("lib/python*/site-packages/blsnb/notebooks/*")
+    assert there == {path.name for path in packaged}
+
+
+def test_pytest_finds_the_plugin(python, tmp_path):
+    """With its assertions rewritten, and warnings as errors."""
+    test = "def test_it(triton_server):\n    assert [] == triton_server.models()\n"
+    (tmp_path / "test_it.py").write_text(test)
+    options = ["-W", "error", "-p", "no:cacheprovider", "-q"]
+
+    assert "1 passed" in _run(tmp_path, python, "-m", "pytest", *options)

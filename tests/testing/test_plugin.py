@@ -42,6 +42,20 @@ def test_a_test_that_asks_for_no_server_imports_no_engine(tmp_path):
     assert not {"numpy", "blsnb.engine", "blsnb.inference_server"} & {*loaded}
 
 
+def test_pytest_may_start_where_blsnb_is_in_use(tmp_path):
+    """As in a notebook; it has no reason to warn."""
+    (tmp_path / "test_it.py").write_text("def test_it(triton_server): pass\n")
+    script = (
+        "import sys, pytest, blsnb.inference_server\n"
+        "sys.exit(pytest.main(['-W', 'error', '-p', 'no:cacheprovider']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True
+    )
+
+    assert (0, "") == (done.returncode, done.stderr)
+
+
 def test_tests_of_models_need_no_ipython(tmp_path):
     """With warnings as errors, in a process where IPython cannot be imported."""
     plain = DOUBLE.replace("import stage\n", "")
