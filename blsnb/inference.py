@@ -8,8 +8,10 @@ import functools
 import math
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from blsnb.engine.engine import Answer, Engine
 from blsnb.engine.failure import notes_of
@@ -22,7 +24,10 @@ from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.response_stream import Stream, async_responses
 from blsnb.run import Response, Run
+from blsnb.runtimes.freezing import freeze_there
+from blsnb.runtimes.runtime import DeviceError, Runtime
 from blsnb.tensors.convert import to_ref
+from blsnb.tensors.dlpack import CUDA, DLPackError
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.recorder import RunRecord
@@ -145,6 +150,32 @@ class RecordedRequest(OutsideRequest):
         return self.recorded
 
 
+def taken_in(request: OutsideRequest, runtime: Runtime) -> OutsideRequest:
+    """Return a request whose inputs on a device are frozen there.
+
+    As with CUDA shared memory on Triton, they need not go by way of the host.
+
+    Raises
+    ------
+    InputError
+        They are on a device that the runtime does not have.
+    """
+    found = {n: v for n, v in request.inputs.items() if _is_on_device(v)}
+    if not found:
+        return request
+    try:
+        refs = {name: freeze_there(name, v, runtime) for name, v in found.items()}
+    except (DeviceError, DLPackError) as error:
+        raise InputError(f"inputs {', '.join(found)}: {error}") from error
+    return replace(request, inputs={**request.inputs, **refs})
+
+
+def _is_on_device(value: Any) -> bool:
+    if isinstance(value, np.ndarray) or not hasattr(value, "__dlpack_device__"):
+        return False
+    return bool(value.__dlpack_device__()[0] == CUDA)
+
+
 def _expect(what: str, value: Any, kind: Any, wanted: str) -> None:
     __tracebackhide__ = True
     if not isinstance(value, kind):
@@ -239,6 +270,7 @@ class Inference:
         request.check()
         version = -1 if request.version is None else request.version
         config = self._engine.catalog.config(request.model_name, version)
+        request = taken_in(request, self._engine.placements.runtime)
         return request.message(config)
 
     def _failed_run(

@@ -20,15 +20,17 @@ from blsnb.inference import Inference, OutsideRequest
 from blsnb.measuring import Measuring
 from blsnb.parity.comparing import Comparing
 from blsnb.pb_utils.message import RequestMessage
+from blsnb.placing import Placing
 from blsnb.release import parse_release
 from blsnb.repository.repository import ModelRepository, Roots
 from blsnb.response_stream import Stream
 from blsnb.run import Response, Run
+from blsnb.runtimes.runtime import Runtime
 from blsnb.standing_in import StandingIn
 from blsnb.trace.recorder import Recorder, RunRecord, parse_level
 
 
-class Server(Comparing, Measuring, StandingIn):
+class Server(Comparing, Measuring, StandingIn, Placing):
     """A Triton server in this process: models, requests, traces.
 
     Parameters
@@ -74,6 +76,13 @@ class Server(Comparing, Measuring, StandingIn):
         How much there is of each resource, such as ``{"R": 2}``, or by device, as in
         ``{"R": {0: 2, 1: 4}}``; without any, as much as the most demanding instance
         needs.
+    runtime
+        ``"numpy"``: tensors are on the host. ``"cupy"``: also on CUDA devices.
+        ``"simulated"``: on a device that is simulated in the host's memory, for tests.
+        ``"auto"``: CuPy where a device answers. Or a runtime of one's own.
+    hostile_placement
+        A seed: tensors that may be on the host or on a device are moved at random, as
+        Triton might. Without a device ``"auto"`` then takes a simulated one.
     exit_timeout_s
         Seconds that requests on their way have when the server is closed.
 
@@ -84,7 +93,8 @@ class Server(Comparing, Measuring, StandingIn):
     ModelLoadError
         A model cannot be loaded at the start.
     ValueError
-        A mode is none, or does not go with the startup models; a count is none.
+        A mode is none, or does not go with the startup models; a count is none; there
+        is no such runtime, or no device for it.
     """
 
     def __init__(
@@ -106,6 +116,8 @@ class Server(Comparing, Measuring, StandingIn):
         cache_bytes: int = 0,
         rate_limit: str = "off",
         rate_limit_resources: Counts | None = None,
+        runtime: str | Runtime = "auto",
+        hostile_placement: int | None = None,
         exit_timeout_s: float = 30.0,
     ) -> None:
         named = _listed(startup_models)
@@ -113,6 +125,7 @@ class Server(Comparing, Measuring, StandingIn):
         release = parse_release(triton_release)
         level = parse_level(trace_level)
         rate_limits = parse_rate_limit(rate_limit, rate_limit_resources or {})
+        placements = self._place(runtime, hostile_placement)
         self.recorder = Recorder(level, trace_budget_bytes, keep_runs)
         self.repository = ModelRepository(model_repository, model_config_name)
         self.log = ModelLog(log_verbose)
@@ -120,7 +133,12 @@ class Server(Comparing, Measuring, StandingIn):
             self.recorder,
             self.repository,
             Settings(
-                release, hang_notice_s, strict_model_config, cache_bytes, rate_limits
+                release,
+                hang_notice_s,
+                strict_model_config,
+                cache_bytes,
+                rate_limits,
+                placements,
             ),
             self.log.write,
         )

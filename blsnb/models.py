@@ -193,6 +193,7 @@ class Models:
             self._engine.control.seconds.get(name, 0.0),
             self._standins.how(name),
             tuple(self._engine.control.ensembles.told(name)),
+            self._engine.placements.gpu_count,
         )
 
     def index(self) -> list[dict[str, str]]:

@@ -36,6 +36,10 @@ class Options:
     """Bytes of tensor values that the trace keeps alive."""
     keep_runs: int = 50
     """Number of runs kept."""
+    runtime: Any = "auto"
+    """``"auto"``, ``"numpy"``, ``"cupy"`` or ``"simulated"``: where tensors may be."""
+    hostile_placement: int | None = None
+    """A seed: tensors are moved between host and device at random, as Triton might."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in type(self).__dataclass_fields__:

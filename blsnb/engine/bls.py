@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from blsnb.engine.control import ModelControl
     from blsnb.engine.instance import ModelInstance
     from blsnb.engine.metrics import MetricRegistry
+    from blsnb.engine.placement import Placements
+    from blsnb.runtimes.runtime import Runtime
     from blsnb.trace.recorder import Recorder
 
 _BELOW_CALLER = 5
@@ -55,6 +57,8 @@ class Router(Protocol):
     """Whether a failed call keeps the code of its target (25.04 and later)."""
     recorder: Recorder
     """Where everything that happens is recorded."""
+    placements: Placements
+    """Where tensors are, and who moves them."""
 
     def route(self, message: RequestMessage, caller: Caller) -> ResponseMessage:
         """Run a request on the model that it names."""
@@ -104,6 +108,8 @@ class InstanceBackend:
         self._instance = instance
         self._log = log
         self._noted_root: RootRequest | None = None
+        self.runtime: Runtime = router.placements.runtime
+        """What takes memory of a device, for as long as the instance lives."""
 
     def exec(self, message: RequestMessage) -> ResponseMessage:
         """Run a request on its model and wait for the answer.

@@ -239,7 +239,8 @@ class ModelControl:
         except ModelLoadError as error:
             if error.reasons is not None:
                 catalog.put_failures(name, states, error.reasons)
-            error.advice = _with_findings(error.advice, directory)
+            count = self._engine.placements.gpu_count
+            error.advice = _with_findings(error.advice, directory, count)
             self._folders.discard(directory.path)
             raise
         except BaseException:
@@ -337,10 +338,10 @@ class ModelControl:
         self._folders.close()
 
 
-def _with_findings(advice: str, directory: ModelDirectory) -> str:
+def _with_findings(advice: str, directory: ModelDirectory, gpu_count: int) -> str:
     """Return advice, and what is odd in the configuration that did not load."""
     try:
-        found = advised(directory.config())
+        found = advised(directory.config(), gpu_count=gpu_count)
     except ModelConfigError:
         # It could not be read, which the advice is about.
         found = ""

@@ -18,6 +18,7 @@ from blsnb.engine.load_lock import LoadLock
 from blsnb.engine.loader import Loader
 from blsnb.engine.loads import load_interruptibly, load_within
 from blsnb.engine.metrics import MetricRegistry
+from blsnb.engine.placement import Placements
 from blsnb.engine.reader import TOO_LATE, Reader
 from blsnb.engine.response_cache import ResponseCache
 from blsnb.engine.root import RootRequest, TooLate, Unwind, interruptible
@@ -34,6 +35,8 @@ from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.pb_utils.releases import has
 from blsnb.repository.directory import ModelDirectory
 from blsnb.repository.repository import ModelRepository
+from blsnb.runtimes.host import NumpyRuntime
+from blsnb.tensors.memory import HOST
 from blsnb.trace.recorder import Recorder, RunRecord
 
 _MOST_STREAMS = 1024
@@ -79,6 +82,7 @@ class Engine:
         self.release = release = settings.release
         self.bls_codes_kept = has("bls_error_codes", release)
         self.strict_model_config = settings.strict_model_config
+        self.placements = settings.placements or Placements(NumpyRuntime())
         self._hang_notice_s = settings.hang_notice_s
         self.catalog = Catalog()
         self.control = ModelControl(self, repository)
@@ -109,6 +113,7 @@ class Engine:
                 self._workers,
                 cache,
                 release,
+                self.placements,
             ),
             cache,
         )
@@ -195,6 +200,7 @@ class Engine:
             Ctrl-C ended the request.
         """
         __tracebackhide__ = True
+        message.memory = HOST
         root = self.open(deadline_ns, record, begun)
         answer = None
         try:
@@ -221,6 +227,7 @@ class Engine:
             The request was refused; ``run_record`` is the record of the run.
         """
         __tracebackhide__ = True
+        message.memory = HOST
         root = self.open(deadline_ns, record, begun)
         caller = Caller(root, None, None, 0, outside=True)
         try:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from blsnb.engine import hang
 from blsnb.engine.ensemble_request import EnsembleRequest, StepRouter, seen_as
 from blsnb.engine.inflight import Inflight
+from blsnb.engine.placement import Placement
 from blsnb.engine.pump import Pump
 from blsnb.engine.reshape import Reshapes
 from blsnb.engine.response_cache import ResponseCache
@@ -48,6 +49,8 @@ class ServedEnsemble(Served):
         Run steps side by side.
     waits_with_errors
         Whether an error is answered when no step runs any more, or at once.
+    placement
+        Moves its outputs; None where there is no device.
 
     References
     ----------
@@ -63,8 +66,10 @@ class ServedEnsemble(Served):
         workers: Workers,
         waits_with_errors: bool,
         cache: ResponseCache | None = None,
+        placement: Placement | None = None,
     ) -> None:
         super().__init__(config, info, cache)
+        self._placement = placement
         self._plan = plan
         self._router = router
         self._workers = workers
@@ -82,12 +87,15 @@ class ServedEnsemble(Served):
 
         self._drive(inflight, answer)
         (response,) = answered or [ResponseMessage()]
+        if self._placement is not None:
+            self._placement.outputs(inflight, response)
         inflight.failed = response.error is not None
         self.ended(inflight)
         return response
 
     def stream(self, inflight: StreamInflight, certain: bool) -> None:
         """Run a decoupled request; its responses come when they come."""
+        inflight.placement = self._placement
 
         def answer(progress: Progress[TensorRef]) -> None:
             inflight.failed = inflight.failed or progress.error is not None

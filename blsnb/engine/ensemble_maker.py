@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from blsnb.engine.ensemble import ServedEnsemble
 from blsnb.engine.ensemble_request import StepRouter
 from blsnb.engine.load_failures import dependency_failed
+from blsnb.engine.placement import Placements
 from blsnb.engine.response_cache import ResponseCache
 from blsnb.engine.root import RootRequest
 from blsnb.engine.workers import Workers
@@ -38,6 +39,8 @@ class EnsembleMaker:
         Runs the requests of steps.
     workers
         Run steps side by side.
+    placements
+        Where tensors are, and who moves them.
     """
 
     def __init__(
@@ -48,12 +51,14 @@ class EnsembleMaker:
         workers: Workers,
         cache: ResponseCache | None,
         release: Release,
+        placements: Placements,
     ) -> None:
         self._ensembles = ensembles
         self._catalog = catalog
         self._router = router
         self._workers = workers
         self._cache = cache
+        self._placements = placements
         self._waits_with_errors = has("ensemble_waits_with_errors", release)
 
     def complete(self, config: ModelConfig, root: RootRequest) -> ModelConfig:
@@ -88,6 +93,7 @@ class EnsembleMaker:
             self._workers,
             self._waits_with_errors,
             self._cache,
+            self._placements.of(config),
         )
 
     def _models(self, config: ModelConfig) -> dict[tuple[str, int], ModelConfig]:

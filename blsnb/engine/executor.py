@@ -6,12 +6,12 @@ import functools
 import itertools
 import time
 import weakref
-from typing import Any
 
 from blsnb.engine import hang
 from blsnb.engine.answers import fail_all, failed, take_results
 from blsnb.engine.inflight import Execution, Inflight
 from blsnb.engine.instance import ExecuteFailed, ModelInstance
+from blsnb.engine.placement import Placement
 from blsnb.engine.pool import InstancePool
 from blsnb.engine.reshape import Reshapes
 from blsnb.engine.root import RootRequest, Unwind
@@ -40,14 +40,24 @@ class Executor:
         Normalised and completed.
     pool
         Where the instances go back to.
+    placement
+        Moves the inputs; None where there is no device.
     """
 
-    def __init__(self, config: ModelConfig, pool: InstancePool) -> None:
+    def __init__(
+        self,
+        config: ModelConfig,
+        pool: InstancePool,
+        placement: Placement | None = None,
+    ) -> None:
         self._pool = pool
+        self._placement = placement
         self._outputs = tuple(spec.name for spec in config.outputs)
         self._batching = config.max_batch_size > 0
         self._iterative = config.iterative
-        self._reshapes = Reshapes(config)
+        reshapes = Reshapes(config)
+        self.reshapes = reshapes if reshapes.any else None
+        """Turn tensors into the shapes of the other side; None where they are alike."""
         self._zero_copy = config.parameters.get(_ZERO_COPY, "").lower() in _TRUE
 
     def execute(
@@ -125,10 +135,12 @@ class Executor:
     def _receive(self, instance: ModelInstance, inflight: Inflight) -> InferenceRequest:
         message = inflight.message
         inputs = message.inputs
-        if self._reshapes.any:
-            inputs = self._reshapes.inward(inputs)
+        if self.reshapes is not None:
+            inputs = self.reshapes.inward(inputs)
         if inflight.extra:
             inputs = _extended(inputs, inflight.extra)
+        if self._placement is not None:
+            inputs = self._placement.inputs(inflight.call, inputs)
         return receive_request(
             instance.request_class,
             message,
@@ -148,6 +160,8 @@ class Executor:
             execution.note_unasked()
             text = failed(instance.name, failure.text)
             fail_all(inflights, text, failure.cause)
+            if self._placement is not None:
+                self._placement.explain(inflights)
             return
         _computed(inflights)
         if execution.root.ended is not None:
@@ -168,10 +182,6 @@ class Executor:
         for inflight in execution.inflights:
             inflight.execution = None
         self._pool.give_back(execution.instance)
-
-    def outward(self, outputs: Any) -> Any:
-        """Return a response's outputs in the shapes that callers see."""
-        return self._reshapes.outward(outputs) if self._reshapes.any else outputs
 
 
 def _extended(

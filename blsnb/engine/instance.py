@@ -13,6 +13,7 @@ from typing import Any
 
 from blsnb.engine.failure import describe, notes_of
 from blsnb.engine.inflight import Execution, current_execution
+from blsnb.engine.on_device import OnDevice
 from blsnb.engine.readiness import unready
 from blsnb.engine.root import RootRequest, Unwind, boundary
 from blsnb.engine.shared_state import SharedState, note_of_changes, snapshot
@@ -81,6 +82,8 @@ class ModelInstance:
         """Whether ``initialize`` has finished: from then on BLS is allowed."""
         self.spec = InstanceSpec(name, "CPU", 0)
         """What its configuration said of it when it was made."""
+        self.on_device: OnDevice | None = None
+        """What its model's code runs on; None for the host."""
         self._load_root = load_root
         self._release = release
         self.backend = bind(self)
@@ -151,7 +154,9 @@ class ModelInstance:
         HookFailed
             The constructor or the hook raises.
         """
-        self._hook(lambda: self._initialize(args))
+        device = self.on_device
+        work = functools.partial(self._initialize, args)
+        self._hook(work if device is None else functools.partial(device.call, work))
         self._compare_state()
         self.ready = True
         self._load_root = None
@@ -230,6 +235,8 @@ class ModelInstance:
                 self._note_owed(execution)
         if root.ended is not None:
             raise Unwind
+        if self.on_device is not None:
+            hook = functools.partial(self.on_device.execute, execution, hook)
         try:
             return self._run_hook(root, hook, requests)
         except (Unwind, Abandoned):

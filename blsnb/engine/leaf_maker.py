@@ -12,6 +12,7 @@ from blsnb.engine.bls import Router
 from blsnb.engine.instance import HookFailed, ModelInstance
 from blsnb.engine.leaf import LeafInstance
 from blsnb.engine.maker import ModelLogWriter, all_or_nothing, binder
+from blsnb.engine.placement import Placement
 from blsnb.engine.reshape import Reshapes
 from blsnb.engine.root import RootRequest
 from blsnb.errors import BackendError, ModelConfigError
@@ -67,6 +68,12 @@ class LeafMaker:
         self._around = around
         self._release = router.release
         self._bind = binder(router, config.name, log)
+        self._placements = router.placements
+
+    @property
+    def placement(self) -> Placement | None:
+        """What brings its inputs to the host; None where there is no device."""
+        return self._placements.of(self.config, host_only=True)
 
     @property
     def device(self) -> str:
@@ -82,11 +89,14 @@ class LeafMaker:
             The model or its configuration is wrong; no instance is left.
         """
         backends = (self.config.backend,)
-        validate_instances(self.config, backends=backends)
+        count = self._placements.gpu_count
+        validate_instances(self.config, backends=backends, gpu_count=count)
         completed = _told(lambda: self._backend.complete(self.config, self._version))
         config = complete(self.config, completed.to_dict())
-        self.config = normalise(config, model_name=config.name)
-        validate_create(self.config, model_dir=self._model_dir, backends=backends)
+        self.config = normalise(config, model_name=config.name, gpu_count=count)
+        validate_create(
+            self.config, model_dir=self._model_dir, gpu_count=count, backends=backends
+        )
         return self._all_made(self.config.instance_names(), root)
 
     def make_more(
@@ -99,7 +109,8 @@ class LeafMaker:
         HookFailed, ModelConfigError
             One cannot be made, or the groups are wrong; none of them is left.
         """
-        validate_instances(config, backends=(self.config.backend,))
+        backends, count = (self.config.backend,), self._placements.gpu_count
+        validate_instances(config, backends=backends, gpu_count=count)
         return self._all_made(specs, root)
 
     def _all_made(

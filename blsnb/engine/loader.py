@@ -212,6 +212,7 @@ class Loader:
                 directory.config(),
                 model_name=directory.name,
                 entries=directory.first_entries(),
+                gpu_count=self._router.placements.gpu_count,
             )
             validate_poll(config, release=self._router.release)
             if self._router.strict_model_config:
@@ -249,6 +250,7 @@ class Loader:
                 pool,
                 self._schedulers,
                 self._cache,
+                maker.placement,
             )
         except BaseException:
             pool.retire()

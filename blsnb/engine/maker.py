@@ -9,6 +9,8 @@ from typing import Protocol
 
 from blsnb.engine.bls import InstanceBackend, Router
 from blsnb.engine.instance import HookFailed, ModelInstance
+from blsnb.engine.on_device import on_device
+from blsnb.engine.placement import Placement
 from blsnb.engine.root import RootRequest
 from blsnb.errors import ModelConfigError
 from blsnb.model.complete import check_returned, complete
@@ -31,6 +33,10 @@ class Maker(Protocol):
     model_file: Path
     kind: str
     """Of the model, as the trace names it."""
+
+    @property
+    def placement(self) -> Placement | None:
+        """What moves its tensors; None where there is no device."""
 
     @property
     def source(self) -> str:
@@ -107,6 +113,11 @@ class InstanceMaker:
         self._log = log
 
     @property
+    def placement(self) -> Placement | None:
+        """What moves its tensors; None where there is no device."""
+        return self._router.placements.of(self.config)
+
+    @property
     def source(self) -> str:
         """The text of ``model.py``, whatever its bytes are."""
         return self.model_file.read_text(encoding="utf-8", errors="replace")
@@ -139,13 +150,16 @@ class InstanceMaker:
     def _make_all(
         self, made: list[ModelInstance], root: RootRequest
     ) -> list[ModelInstance]:
-        validate_instances(self.config)
+        gpu_count = self._router.placements.gpu_count
+        validate_instances(self.config, gpu_count=gpu_count)
         self._check_file()
         spare = self._imported(self.config.instance_names()[0], made, root)
         completes = spare.completes_config and not self._router.strict_model_config
         if completes:
             self._complete(spare)
-        validate_create(self.config, model_dir=self._directory.path)
+        validate_create(
+            self.config, model_dir=self._directory.path, gpu_count=gpu_count
+        )
         instances = []
         for spec in self.config.instance_names():
             reuse = spare.name == spec.name and not completes
@@ -183,6 +197,7 @@ class InstanceMaker:
         )
         made.append(instance)
         instance.spec = spec
+        instance.on_device = on_device(self._router.placements.runtime, spec)
         instance.load()
         return instance
 
@@ -196,7 +211,7 @@ class InstanceMaker:
         HookFailed, ModelConfigError
             One cannot be made, or the groups are wrong; none of them is left.
         """
-        validate_instances(config)
+        validate_instances(config, gpu_count=self._router.placements.gpu_count)
         with all_or_nothing() as made:
             for spec in specs:
                 self._imported(spec, made, root).initialize(self._args(spec))
@@ -213,7 +228,8 @@ class InstanceMaker:
                 raise
             # Triton then goes on with what the folder says, and nothing else.
             return
-        self.config = normalise(completed, model_name=name)
+        gpu_count = self._router.placements.gpu_count
+        self.config = normalise(completed, model_name=name, gpu_count=gpu_count)
 
     def renew(self, old: ModelInstance) -> ModelInstance:
         """Make an instance that takes over from another of the same name.

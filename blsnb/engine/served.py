@@ -6,6 +6,7 @@ import abc
 import time
 
 from blsnb.engine.inflight import Inflight
+from blsnb.engine.placement import Placement
 from blsnb.engine.response_cache import Kept, ResponseCache, cache_key
 from blsnb.engine.root import RootRequest
 from blsnb.engine.statistics import ModelStatistics
@@ -13,6 +14,8 @@ from blsnb.engine.streaming import StreamInflight
 from blsnb.engine.validation import RequestValidator
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.message import ResponseMessage
+from blsnb.tensors.memory import HOST
+from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import CallFlag, ModelInfo
 
 _now = time.monotonic_ns
@@ -38,6 +41,7 @@ class Served(abc.ABC):
 
     says_ready = False
     """Whether the model has a word on its readiness."""
+    _placement: Placement | None = None
     trouble = ""
     """Why it does not have the instances that were asked for last."""
 
@@ -93,7 +97,7 @@ class Served(abc.ABC):
             The whole request has ended.
         """
         __tracebackhide__ = True
-        if self._cache is None:
+        if self._cache is None or not _is_cacheable(inflight.message.inputs):
             return self._run(inflight, certain)
         return self._run_cached(self._cache, inflight, certain)
 
@@ -115,9 +119,12 @@ class Served(abc.ABC):
                 inflight.note(_STALE)
             call.request_end_ns = _now()
             self.statistics.hit(call, look_up_ns)
-            return ResponseMessage(kept.outputs)
+            response = ResponseMessage(kept.outputs)
+            if self._placement is not None:
+                self._placement.outputs(inflight, response)
+            return response
         response = self._run(inflight, certain)
-        if not self.was_rejected(inflight):
+        if not self.was_rejected(inflight) and _is_cacheable(response.outputs):
             start = _now()
             # An error is kept as an answer without outputs, as on Triton.
             if cache.keep(key, Kept(response.outputs, self.statistics)):
@@ -148,3 +155,13 @@ class Served(abc.ABC):
     @abc.abstractmethod
     def retire(self) -> None:
         """End it when the requests that are on their way are done."""
+
+
+def _is_cacheable(refs: tuple[TensorRef, ...]) -> bool:
+    """Whether Triton's cache takes tensors: only from the host.
+
+    References
+    ----------
+    core: src/cache_entry.cc
+    """
+    return all(ref.device == HOST for ref in refs)

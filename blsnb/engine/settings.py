@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from blsnb.engine.placement import Placements
 from blsnb.engine.rate_limits import RateLimits
 
 
@@ -22,6 +23,8 @@ class Settings(NamedTuple):
         Size of the response cache; 0 for none.
     rate_limits
         What executions wait for besides an instance; None if for nothing.
+    placements
+        Where tensors are, and who moves them; None for the host.
     """
 
     release: tuple[int, int]
@@ -29,3 +32,4 @@ class Settings(NamedTuple):
     strict_model_config: bool = False
     cache_bytes: int = 0
     rate_limits: RateLimits | None = None
+    placements: Placements | None = None

@@ -8,7 +8,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from blsnb.engine import hang
 from blsnb.engine.inflight import Inflight, current_execution
@@ -17,6 +17,9 @@ from blsnb.engine.waiter import Waiter
 from blsnb.errors import WouldHang
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.trace.events import Call
+
+if TYPE_CHECKING:
+    from blsnb.engine.placement import Placement
 
 _COLLECT_AFTER_S = 0.2
 
@@ -84,6 +87,7 @@ class StreamInflight(Inflight):
         "_waiters",
         "_watch",
         "failure",
+        "placement",
     )
     decoupled = True
 
@@ -91,6 +95,8 @@ class StreamInflight(Inflight):
         super().__init__(message, root, call)
         self.failure: ResponseMessage | None = None
         """The first error that was sent."""
+        self.placement: Placement | None = None
+        """Moves the outputs; None where there is no device."""
         self._unread: deque[ResponseMessage] = deque()
         self._first = 0
         """Number of the first response that is not read."""
@@ -133,6 +139,8 @@ class StreamInflight(Inflight):
         super()._refuse()
 
     def _take(self, response: ResponseMessage) -> None:
+        if self.placement is not None:
+            self.placement.outputs(self, response)
         with self._lock:
             if self.final:
                 return

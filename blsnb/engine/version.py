@@ -13,6 +13,7 @@ from blsnb.engine.executor import Executor, Held
 from blsnb.engine.inflight import Inflight
 from blsnb.engine.instance import HookFailed, ModelInstance
 from blsnb.engine.outputs import OutputNotes
+from blsnb.engine.placement import Placement
 from blsnb.engine.pool import InstancePool
 from blsnb.engine.response_cache import ResponseCache
 from blsnb.engine.root import RootRequest, Unwind
@@ -43,6 +44,8 @@ class ServedVersion(Served):
         Make the one that the configuration asks for.
     cache
         The server's response cache; None if it has none.
+    placement
+        Moves inputs and outputs; None where there is no device.
     """
 
     def __init__(
@@ -52,10 +55,12 @@ class ServedVersion(Served):
         pool: InstancePool,
         schedulers: Schedulers,
         cache: ResponseCache | None = None,
+        placement: Placement | None = None,
     ) -> None:
         super().__init__(config, info, cache)
         self.pool = pool
-        self._executor = Executor(config, pool)
+        self._placement = placement
+        self._executor = Executor(config, pool, placement)
         self._scheduler = schedulers.make(config, pool, self._executor, self.statistics)
         self._output_notes = OutputNotes(config)
         self._look_at_instances()
@@ -122,13 +127,17 @@ class ServedVersion(Served):
             self._wait_for_sender(inflight, request, instance.execute_place)
         if inflight.turn is not None:
             inflight.turn.wait(inflight.root)
-        self.ended(inflight)
         response = inflight.response
         assert response is not None
+        if self._placement is not None:
+            self._placement.leave(inflight, response)
+        self.ended(inflight)
         if response.error is None:
             for note in self._output_notes.of(response, inflight.requested):
                 inflight.note(note)
-        response.outputs = self._executor.outward(response.outputs)
+        reshapes = self._executor.reshapes
+        if reshapes is not None:
+            response.outputs = reshapes.outward(response.outputs)
         return response
 
     def stream(self, inflight: StreamInflight, certain: bool) -> None:
@@ -140,6 +149,7 @@ class ServedVersion(Served):
             Whether the thread of another ``execute`` waits for the first response.
         """
         inflight.call.queue_start_ns = _now()
+        inflight.placement = self._placement
         try:
             executed = self._scheduler.run(inflight, certain)
         except HookFailed as failure:

@@ -23,6 +23,8 @@ _SETTINGS = (
     "keep_runs",
     "hang_notice_s",
     "log_verbose",
+    "runtime",
+    "hostile_placement",
 )
 
 

@@ -11,6 +11,7 @@ from blsnb.model.batching_rules import check_dynamic_batching, check_sequence_ba
 from blsnb.model.config import ModelConfig
 from blsnb.model.ensemble_rules import ENSEMBLE, check_ensemble
 from blsnb.model.instance_rules import check_instance_groups
+from blsnb.model.placement_rules import check_force_cpu
 from blsnb.model.tensor_rules import check_tensors
 from blsnb.pb_utils.releases import NEWEST, Release, has, too_new
 
@@ -71,6 +72,7 @@ def validate_instances(
     if message.backend not in backends:
         raise missing_backend(message.backend)
     check_instance_groups(message, range(gpu_count))
+    check_force_cpu(message)
 
 
 def validate_create(

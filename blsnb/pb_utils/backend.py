@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 from blsnb.pb_utils.errors import TritonModelException
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
+from blsnb.runtimes.host import NumpyRuntime
+from blsnb.runtimes.runtime import Runtime
 
 BLS_OUTSIDE_EXECUTE = "BLS is only supported during the 'execute' function."
 
@@ -50,6 +52,10 @@ class Responses(Protocol):
 
 class Backend(Protocol):
     """What an instance's own ``triton_python_backend_utils`` asks of the engine."""
+
+    @property
+    def runtime(self) -> Runtime:
+        """What takes memory of a device."""
 
     def exec(self, message: RequestMessage) -> ResponseMessage:
         """Run a request on its model and wait for the answer."""
@@ -108,6 +114,8 @@ class Reply(Protocol):
 
 class Outside:
     """The backend of code that is no instance's: a notebook, a script, a test."""
+
+    runtime: Runtime = NumpyRuntime()
 
     def exec(self, message: RequestMessage) -> ResponseMessage:
         """Refuse: no model is executing."""

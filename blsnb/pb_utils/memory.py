@@ -5,6 +5,9 @@ from __future__ import annotations
 from blsnb.pb_utils.compiled_type import Compiled
 from blsnb.pb_utils.enums import MemoryType
 from blsnb.pb_utils.signature import INT64, compiled, expect, integer
+from blsnb.tensors.memory import HOST, device_name
+
+GPU = MemoryType(0)
 
 
 class PreferredMemory(Compiled):
@@ -35,3 +38,9 @@ class PreferredMemory(Compiled):
         expect(preferred_memory_type, MemoryType)
         self._memory_type = preferred_memory_type
         self._device_id = integer(preferred_device_id, INT64)
+
+
+def place_of(memory: PreferredMemory) -> str:
+    """Return the memory that is wanted, such as ``"cpu"`` or ``"gpu:0"``."""
+    on_gpu = memory._memory_type == GPU
+    return device_name(memory._device_id) if on_gpu else HOST

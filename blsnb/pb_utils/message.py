@@ -27,6 +27,7 @@ class RequestMessage:
         "correlation_id",
         "flags",
         "inputs",
+        "memory",
         "model_name",
         "model_version",
         "parameters",
@@ -51,6 +52,7 @@ class RequestMessage:
         priority: int = 0,
         parameters: Parameters | None = None,
         trace: Any = None,
+        memory: str | None = None,
     ) -> None:
         self.model_name = model_name
         self.inputs = inputs
@@ -66,6 +68,8 @@ class RequestMessage:
         """Whether the inputs' bytes came from outside, unchecked."""
         self.trace = trace
         """What ``InferenceTrace`` holds: the engine's own mark of the caller."""
+        self.memory = memory
+        """Where the outputs are wanted, such as ``"cpu"``; None for where they are."""
 
     @property
     def plain(self) -> bool:

@@ -15,7 +15,7 @@ from blsnb.pb_utils.enums import MemoryType
 from blsnb.pb_utils.errors import TritonModelException
 from blsnb.pb_utils.inference_trace import NO_TRACE, InferenceTrace, mark
 from blsnb.pb_utils.iterator import ResponseIterator, over
-from blsnb.pb_utils.memory import PreferredMemory
+from blsnb.pb_utils.memory import PreferredMemory, place_of
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.pb_utils.older import Classes, classes_of
 from blsnb.pb_utils.parameters import as_text, checked
@@ -106,6 +106,7 @@ class InferenceRequest(Compiled):
         "_correlation_id",
         "_flags",
         "_inputs",
+        "_memory",
         "_model_name",
         "_model_version",
         "_parameters",
@@ -147,6 +148,8 @@ class InferenceRequest(Compiled):
         self._inputs: list[Tensor] = list_of(inputs, (Tensor, NoneType))
         requested = list_of(requested_output_names, (str, bytes))
         self._trace = trace._mark
+        wanted = preferred_memory
+        self._memory = None if wanted is ANY_MEMORY else place_of(wanted)
         self._requested = tuple(dict.fromkeys(map(string, requested)))
         self._correlation_id = _correlation_id(correlation_id)
         self._parameters = checked(parameters)
@@ -280,6 +283,7 @@ class InferenceRequest(Compiled):
             0,
             self._parameters,
             self._trace,
+            self._memory,
         )
 
     @compiled(_method("get_response_sender", "triton::backend::python::ResponseSender"))
@@ -358,7 +362,7 @@ def receive_request(
     request._flags = message.flags
     request._timeout = message.timeout_us
     request._parameters = message.parameters
-    request._trace = None
+    request._trace = request._memory = None
     request._reply = reply
     request._release_flags = RELEASE_ALL
     request._sender = None

@@ -6,12 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from blsnb.pb_utils.anywhere import Anywhere
 from blsnb.pb_utils.compiled_type import Compiled
 from blsnb.pb_utils.errors import TritonModelException
 from blsnb.pb_utils.signature import Mismatch, compiled, string
+from blsnb.runtimes.runtime import DeviceError, Taken
 from blsnb.tensors import dlpack
 from blsnb.tensors.buffers import LARGE, frozen, private
+from blsnb.tensors.device_ref import DeviceRef
 from blsnb.tensors.dtypes import BF16, BY_NUMPY, BYTES, DType, Shape, of_array
+from blsnb.tensors.memory import HOST, Memory, device_number
 from blsnb.tensors.ref import TensorRef, freeze
 
 _EMPTY_NAME = "Tensor name cannot be an empty string."
@@ -22,6 +26,15 @@ _NO_DLPACK = (
 _BF16_NUMPY = (
     "Tensor dtype is BF16 and cannot be converted to NumPy. Use to_dlpack() and "
     "from_dlpack() instead."
+)
+_ON_GPU = "Tensor is stored in GPU and cannot be converted to NumPy."
+_REMEDIES = (
+    "as_numpy() needs a tensor in the host's memory. One of three helps: work on the "
+    "device, with cupy.from_dlpack(tensor) or torch.from_dlpack(tensor), where "
+    "is_cpu() is False; for inputs, let Triton move them, by leaving the parameter "
+    'FORCE_CPU_ONLY_INPUT_TENSORS out of the configuration, or with the value "yes"; '
+    "for outputs of a BLS call, ask for them on the host, with preferred_memory="
+    "pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY_CPU)."
 )
 
 
@@ -58,8 +71,8 @@ class Tensor(Compiled):
     _shape: Shape
     _array: np.ndarray[Any, Any] | None
     """What ``as_numpy`` gives."""
-    _source: np.ndarray[Any, Any] | None
-    """What the first transmission copies."""
+    _source: np.ndarray[Any, Any] | Memory | None
+    """What the first transmission copies: an array, or a device's memory."""
     _ref: TensorRef | None
     """What was sent or received."""
 
@@ -107,26 +120,33 @@ class Tensor(Compiled):
         Raises
         ------
         TritonModelException
-            The elements are BF16, which NumPy does not have.
+            They are on a device, or BF16, which NumPy does not have.
         """
         if self._array is None:
             self._array = self._private_copy()
         return self._array
 
     def _private_copy(self) -> np.ndarray[Any, Any]:
-        if self._dtype is BF16:
+        ref: Any = self._ref
+        dtype = self._dtype
+        if ref is None or ref.device != HOST:
+            self._refuse_device()
+        if dtype is BF16:
             raise TritonModelException(_BF16_NUMPY)
-        ref = self._ref
-        assert ref is not None
-        assert ref.data is not None
-        if self._dtype is BYTES:
-            array = ref.view()
+        # What is neither constructed here nor of these, was received.
+        if dtype is BYTES:
+            array: np.ndarray[Any, Any] = ref.view()
             array.flags.writeable = True
             return array
-        dtype = self._dtype.dtype
-        if dtype is None or ref.byte_size < LARGE:
-            return np.ndarray(ref.shape, dtype, bytearray(ref.data))
-        return private(ref.data, ref.shape, dtype)
+        if ref.byte_size < LARGE:
+            return np.ndarray(ref.shape, dtype.dtype, bytearray(ref.data))
+        return private(ref.data, ref.shape, np.dtype(dtype.dtype))
+
+    def _refuse_device(self) -> None:
+        if self._place != HOST:
+            error = TritonModelException(_ON_GPU)
+            error.add_note(_REMEDIES)
+            raise error
 
     def triton_dtype(self) -> Any:
         """Fail as Triton does, where the type of the result is not registered."""
@@ -138,7 +158,14 @@ class Tensor(Compiled):
     @compiled("is_cpu(self: c_python_backend_utils.Tensor) -> bool")
     def is_cpu(self) -> bool:
         """Whether the elements are in host memory."""
-        return self._ref is None or self._ref.device == "cpu"
+        return self._place == HOST
+
+    @property
+    def _place(self) -> str:
+        if self._ref is not None:
+            return self._ref.device
+        source = self._source
+        return HOST if isinstance(source, np.ndarray) else source.device  # type: ignore[union-attr]
 
     # No static method, as on Triton: through an instance it does not fit.
     @compiled("from_dlpack(self: str, arg0: object) -> c_python_backend_utils.Tensor")
@@ -165,12 +192,22 @@ class Tensor(Compiled):
             raise TritonModelException(
                 "DLPack does not have support for string tensors."
             )
+        if self._place != HOST:
+            return _capsule(self._device_memory(), self._dtype)
         return dlpack.export_capsule(self._memory(), self._dtype)
+
+    def _device_memory(self) -> Memory:
+        """Elements on a device that a consumer may even write."""
+        if self._source is not None:
+            return self._source  # type: ignore[return-value]
+        assert isinstance(self._ref, DeviceRef)
+        return self._ref.memory.copied()
 
     def _memory(self) -> np.ndarray[Any, Any]:
         """Elements that a consumer may even write: never the frozen buffer."""
-        if self._source is not None and self._source.flags.writeable:
-            return self._source
+        source = self._source
+        if isinstance(source, np.ndarray) and source.flags.writeable:
+            return source
         ref = transmit(self)
         assert ref.data is not None
         dtype = np.dtype(np.uint16) if self._dtype is BF16 else self._dtype.dtype
@@ -187,7 +224,10 @@ class Tensor(Compiled):
         "__dlpack_device__(self: c_python_backend_utils.Tensor) -> Tuple[int, int]"
     )
     def __dlpack_device__(self) -> tuple[int, int]:
-        return (dlpack.CPU, 0)
+        place = self._place
+        if place == HOST:
+            return (dlpack.CPU, 0)
+        return (dlpack.CUDA, device_number(place))
 
 
 def _from_dlpack(name: str, producer: Any) -> Tensor:
@@ -195,8 +235,11 @@ def _from_dlpack(name: str, producer: Any) -> Tensor:
     if not name:
         raise TritonModelException(_EMPTY_NAME)
     try:
+        if _is_on_device(producer):
+            # Which runtime it is, the instance's backend knows.
+            return _of_memory(name, Anywhere().runtime.take(producer))
         imported = dlpack.import_capsule(_capsule_of(producer))
-    except dlpack.DLPackError as error:
+    except (dlpack.DLPackError, DeviceError) as error:
         raise TritonModelException(str(error)) from None
     tensor: Tensor = object.__new__(Tensor)
     tensor._name = name
@@ -208,25 +251,48 @@ def _from_dlpack(name: str, producer: Any) -> Tensor:
     return tensor
 
 
+def _of_memory(name: str, taken: Taken) -> Tensor:
+    """Return the tensor of a device's memory, which is its producer's."""
+    tensor: Tensor = object.__new__(Tensor)
+    tensor._name = name
+    tensor._dtype = taken.dtype
+    tensor._ref = tensor._array = None
+    tensor._shape = taken.memory.shape
+    tensor._source = taken.memory
+    return tensor
+
+
 def _private(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Copy into memory that the array does not own, as the backend's copies are."""
     return np.ndarray(array.shape, array.dtype, bytearray(array.tobytes()))
 
 
-def _capsule_of(producer: Any) -> Any:
+def _capsule(memory: Memory, dtype: DType) -> Any:
+    capsule = memory.capsule()
+    if dtype is BF16:
+        dlpack.mark_bf16(capsule)
+    return capsule
+
+
+def _is_on_device(producer: Any) -> bool:
+    """Whether the memory is on a CUDA device; a bare capsule says it itself."""
     if dlpack.is_capsule(producer):
-        return producer
+        return dlpack.device_of(producer)[0] == dlpack.CUDA
     if not hasattr(producer, "__dlpack__") or not hasattr(
         producer, "__dlpack_device__"
     ):
         raise TritonModelException(_NO_DLPACK)
     device = int(producer.__dlpack_device__()[0])
-    if device == dlpack.CUDA:
-        raise TritonModelException("Failed to get current CUDA device id.")
-    if device not in (dlpack.CPU, dlpack.CUDA_HOST):
+    if device not in (dlpack.CPU, dlpack.CUDA, dlpack.CUDA_HOST):
         raise TritonModelException(
             f"DLDevice type {device} is not support by Python backend."
         )
+    return device == dlpack.CUDA
+
+
+def _capsule_of(producer: Any) -> Any:
+    if dlpack.is_capsule(producer):
+        return producer
     return producer.__dlpack__(stream=None)
 
 
@@ -234,15 +300,26 @@ def transmit(tensor: Tensor) -> TensorRef:
     """Return the frozen value of a tensor, freezing it at the first call."""
     ref = tensor._ref
     if ref is None:
-        source = tensor._source
-        assert source is not None
-        small = source.nbytes < LARGE
-        data = source.tobytes() if small else frozen(source)
+        source: Any = tensor._source
+        if tensor._array is None and not isinstance(source, np.ndarray):
+            return _transmit_memory(tensor, source)
+        data = source.tobytes() if source.nbytes < LARGE else frozen(source)
         ref = TensorRef(
             tensor._name, tensor._dtype, tensor._shape, data, "cpu", len(data)
         )
         tensor._ref = ref
     return ref
+
+
+def _transmit_memory(tensor: Tensor, memory: Memory) -> TensorRef:
+    """Freeze what is on a device, there."""
+    try:
+        frozen_there = memory.copied()
+    except DeviceError as error:
+        raise TritonModelException(str(error)) from error
+    tensor._ref = DeviceRef(tensor._name, tensor._dtype, tensor._shape, frozen_there)
+    tensor._source = None
+    return tensor._ref
 
 
 def transmit_some(
@@ -271,6 +348,6 @@ def receive(ref: TensorRef) -> Tensor:
 def receive_view(ref: TensorRef) -> Tensor:
     """Return a tensor whose ``as_numpy`` is a read-only view of the frozen value."""
     tensor = receive(ref)
-    if ref.dtype is not BYTES and ref.dtype is not BF16:
+    if ref.dtype is not BYTES and ref.dtype is not BF16 and ref.device == HOST:
         tensor._array = ref.view()
     return tensor

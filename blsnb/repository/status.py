@@ -74,6 +74,7 @@ def status_of(
     load_s: float,
     standin: str = "",
     told: tuple[str, ...] = (),
+    gpu_count: int = 0,
 ) -> ModelStatus:
     """Return the status of a model.
 
@@ -89,6 +90,8 @@ def status_of(
         How a stand-in answers in its place, if one does.
     told
         What else its user should know, of ensembles that went down with it.
+    gpu_count
+        How many GPUs can be used.
     """
     ready = tuple(n for n, (state, _) in sorted(states.items()) if state == "READY")
     others = [known for known in states.values() if known[0] != "READY"]
@@ -103,7 +106,7 @@ def status_of(
         config.max_batch_size if config else 0,
         len(config.instance_names()) if config else 0,
         load_s,
-        (*(findings(config) if config else ()), *told),
+        (*(findings(config, gpu_count=gpu_count) if config else ()), *told),
         standin if ready else "",
         tuple(_steps(config)) if config else (),
     )

@@ -9,6 +9,7 @@ A model uses it as it would use CuPy: ``asarray``, ``from_dlpack``, ``asnumpy``.
 
 from __future__ import annotations
 
+import math
 import operator
 import threading
 import time
@@ -91,16 +92,26 @@ DEVICES = tuple(map(Device, range(2)))
 """Those of this process, as it has its GPUs; which are used is a runtime's matter."""
 
 
-class _Owned:
-    """Memory of a device, counted while it is there."""
+class _Block(np.ndarray[Any, Any]):
+    """Memory of a device, counted until nothing looks into it any more.
 
-    def __init__(self, device: Device, array: Array) -> None:
-        self.array = array
-        self._device = device
-        device.allocated(array.nbytes)
+    A class of its own, or NumPy would let what looks into it hold something else.
+    """
+
+    owner: Device | None = None
 
     def __del__(self) -> None:
-        self._device.allocated(-self.array.nbytes)
+        if self.owner is not None:
+            self.owner.allocated(-self.nbytes)
+
+
+def _allocated(shape: Shape, dtype: Any, device: Device) -> Array:
+    """Return memory of a device."""
+    dtype = np.dtype(dtype)
+    block = _Block((math.prod(shape) * dtype.itemsize,), np.uint8)
+    device.allocated(block.nbytes)
+    block.owner = device
+    return np.ndarray(shape, dtype, block)
 
 
 class DeviceArray:
@@ -110,18 +121,15 @@ class DeviceArray:
     ----------
     memory
         Where its elements are, or will be.
-    owner
-        What keeps the memory alive.
     """
 
-    __slots__ = ("_memory", "_owner", "device")
+    __slots__ = ("_memory", "device")
     # NumPy's own operators refuse it.
     __array_ufunc__ = None
 
-    def __init__(self, device: Device, memory: Array, owner: object) -> None:
+    def __init__(self, device: Device, memory: Array) -> None:
         self.device = device
         self._memory = memory
-        self._owner = owner
 
     def __repr__(self) -> str:
         return f"<DeviceArray {self.dtype}{list(self.shape)} on {self.device.name}>"
@@ -162,10 +170,10 @@ class DeviceArray:
 
     def reshape(self, *shape: int) -> DeviceArray:
         """Return the same elements in another shape."""
-        return DeviceArray(self.device, self._memory.reshape(*shape), self._owner)
+        return DeviceArray(self.device, self._memory.reshape(*shape))
 
     def __getitem__(self, index: Any) -> DeviceArray:
-        return DeviceArray(self.device, self._memory[index], self._owner)
+        return DeviceArray(self.device, self._memory[index])
 
     def __setitem__(self, index: Any, value: Any) -> None:
         memory, found = self._memory, _operand(value)
@@ -220,17 +228,19 @@ def _operand(value: Any) -> Any:
 
 def empty(shape: Shape, dtype: Any, device: Device = DEVICES[0]) -> DeviceArray:
     """Return an array of rubbish."""
-    memory = np.empty(shape, dtype)
+    memory = _allocated(shape, dtype, device)
     memory.reshape(-1).view(np.uint8)[...] = RUBBISH
-    return DeviceArray(device, memory, _Owned(device, memory))
+    return DeviceArray(device, memory)
 
 
 def asarray(values: Any, device: Device = DEVICES[0]) -> DeviceArray:
     """Copy values of the host to a device."""
-    host = np.array(values, order="C")
+    host = np.asarray(values)
+    memory = _allocated(host.shape, host.dtype, device)
+    np.copyto(memory, host)
     device.counts.to_device += 1
     device.counts.to_device_bytes += host.nbytes
-    return DeviceArray(device, host, _Owned(device, host))
+    return DeviceArray(device, memory)
 
 
 def asnumpy(array: DeviceArray) -> Array:
@@ -259,7 +269,7 @@ def adopted(capsule: Any, number: int) -> DeviceArray:
     if not held.flags.writeable:
         # Older releases of NumPy give what they take as read-only.
         held = _writeable(held)
-    return DeviceArray(DEVICES[number], held, held)
+    return DeviceArray(DEVICES[number], held)
 
 
 def _writeable(array: Array) -> Array:

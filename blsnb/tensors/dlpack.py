@@ -114,6 +114,12 @@ def _describe(capsule: Any) -> _DLTensor:
     return _DLTensor.from_address(address)
 
 
+def device_of(capsule: Any) -> tuple[int, int]:
+    """Return kind and number of the device where a capsule's memory is."""
+    device = _describe(capsule).device
+    return device.type, device.id
+
+
 def describe(capsule: Any) -> Described:
     """Return what a capsule says; from then on it says uint16 for BF16.
 

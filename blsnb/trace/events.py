@@ -9,6 +9,7 @@ from blsnb.tensors.ref import TensorRef
 
 if TYPE_CHECKING:
     from blsnb.trace.batching import Batching
+    from blsnb.trace.device_work import DeviceWork
     from blsnb.trace.responses import ResponseLog
 
 
@@ -126,6 +127,7 @@ class Call:
         "compute_input_end_ns",
         "compute_output_start_ns",
         "compute_start_ns",
+        "device",
         "ended",
         "error",
         "error_code",
@@ -182,6 +184,8 @@ class Call:
         """Of a decoupled call only; a single answer is in ``outputs``."""
         self.error = ""
         self.error_code = ""
+        self.device: DeviceWork | None = None
+        """Copies to and from a device, and what was computed there."""
         self.logs: list[LogLine] | None = None
         self.notes: list[str] | None = None
 

@@ -6,10 +6,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from blsnb.runtimes.runtime import DeviceUse
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace import checked
 from blsnb.trace.batching import Batching
 from blsnb.trace.checked import NS, Malformed
+from blsnb.trace.device_work import Copy
 from blsnb.trace.events import CallFlag, LogLine, RequestFields, ResponseEvent
 from blsnb.trace.spans import Span
 from blsnb.trace.values import ValueWriter
@@ -59,6 +61,26 @@ def _batching(value: Any) -> Batching:
         checked.listed(runs, checked.text),
         checked.integer(times, 0, _U4),
     )
+
+
+def _copy(value: Any) -> Copy:
+    ns, duration_ns, tensor, byte_size, source, target, hostile = checked.row(value, 7)
+    return Copy(
+        _ns(ns),
+        _ns(duration_ns),
+        checked.text(tensor),
+        _ns(byte_size),
+        checked.text(source),
+        checked.text(target),
+        checked.flag(hostile),
+    )
+
+
+def _device_use(value: Any, _: Tensors) -> DeviceUse | None:
+    if value is None:
+        return None
+    device, *counts = checked.row(value, 4)
+    return DeviceUse(checked.text(device), *map(_ns, counts))
 
 
 def _ns(value: Any) -> int:
@@ -174,8 +196,17 @@ FIELDS: dict[str, _Field] = {
         lambda v, _: checked.listed(v, _log_line),
     ),
     "notes": _TEXTS,
+    "copies": _Field(
+        lambda value, _: [list(copy) for copy in value],
+        lambda v, _: checked.listed(v, _copy),
+    ),
+    "device_use": _Field(
+        lambda value, _: None if value is None else list(value), _device_use
+    ),
 }
 """Every field of a span but its index, which is its row."""
+_OF_DEVICES = ("copies", "device_use")
+"""Columns of runs on a device; other files, and older ones, do not have them."""
 
 
 def write_spans(
@@ -194,9 +225,13 @@ def write_spans(
         values.take((*span.inputs, *span.outputs))
         for response in span.responses:
             values.take(response.outputs)
+    unused = [
+        name for name in _OF_DEVICES if not any(getattr(span, name) for span in spans)
+    ]
     return {
         name: [field.write(getattr(span, name), values) for span in spans]
         for name, field in FIELDS.items()
+        if name not in unused
     }
 
 
@@ -217,6 +252,8 @@ def read_spans(value: Any, models: int, tensors: Tensors) -> tuple[Span, ...]:
     size = len(checked.listed(columns.get("parent"), lambda each: each))
     read: dict[str, list[Any]] = {}
     for name, field in FIELDS.items():
+        if name in _OF_DEVICES and name not in columns:
+            continue
         column = checked.row(checked.part(columns, name), size)
         read[name] = [field.read(each, tensors) for each in column]
     for row, (parent, model) in enumerate(

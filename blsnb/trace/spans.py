@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from blsnb.runtimes.runtime import DeviceUse
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.batching import Batching
+from blsnb.trace.device_work import Copy
 from blsnb.trace.events import (
     Activity,
     Call,
@@ -63,6 +65,10 @@ class Span:
     error_code: str
     logs: tuple[LogLine, ...]
     notes: tuple[str, ...]
+    copies: tuple[Copy, ...] = ()
+    """Tensors copied for it between the host and a device."""
+    device_use: DeviceUse | None = None
+    """What its ``execute`` did on a device; None if it ran on the host."""
 
     def __repr__(self) -> str:
         place = f"on {self.instance}" if self.instance else f"of model {self.model}"
@@ -115,6 +121,13 @@ class Trace:
     def __repr__(self) -> str:
         counts = f"{len(self.spans)} calls, {len(self.models)} models"
         return f"<Trace {self.run_id} {self.title}: {counts}>"
+
+    @cached_property
+    def shown(self) -> Trace:
+        """This trace; of a very long one that part which a page can hold."""
+        from blsnb.trace.shortened import shortened
+
+        return shortened(self)
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
@@ -222,6 +235,7 @@ def _span(
     kept = call.responses
     own_notes = tuple(call.notes or ()) if notes else ()
     gap = "" if kept is None else kept.gap()
+    work = call.device
     return Span(
         index=row,
         parent=-1 if call.parent is None else rows.get(id(call.parent), -1),
@@ -250,4 +264,6 @@ def _span(
         error_code=call.error_code,
         logs=tuple(call.logs or ()),
         notes=(*own_notes, gap) if gap else own_notes,
+        copies=() if work is None else tuple(work.copies),
+        device_use=None if work is None else work.use,
     )

@@ -54,10 +54,13 @@ def test_memory_is_given_back_with_the_last_array_that_looks_into_it():
     """A view or a capsule keeps it."""
     device = DEVICES[1]
     array = empty((1000,), np.uint8, device)
-    view = array.reshape(10, 100)
+    view = array.reshape(10, 100)[2:]
     del array
     assert device.in_use == 1000
+    taken = from_dlpack(view)
     del view
+    assert device.in_use == 1000
+    del taken
     assert device.in_use == 0
 
 
