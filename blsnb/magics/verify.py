@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,9 @@ FILE is a JSON list of requests, each such as {"inputs": {"X": [1, 2], "IMAGE":
 {"npy": "image.npy"}}}; it may have a "name", "outputs", "parameters" and what
 else blsnb.Server.infer takes. Paths are relative to the file.
 """
+
+# In an expression it would be a name, negated twice.
+_OPTION = re.compile(r"(?<!\S)--[a-z][\w-]*")
 
 Evaluate = Callable[[str, str, dict[str, Any]], Any]
 
@@ -98,6 +102,8 @@ def verify(
         given = flags.parse(words)
     except HelpAsked:
         return None
+    if unknown := _OPTION.search(rest):
+        raise UsageError(f"%triton verify has no option {unknown[0]}")
     name, _, assigned = rest.strip().partition(" ")
     if not name or "=" in name:
         raise UsageError(f"usage: %triton verify {USAGE}")
