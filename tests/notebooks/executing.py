@@ -18,8 +18,9 @@ import blsnb
 
 blsnb.server().export_repository({models!r})
 for name, value in list(globals().items()):
-    if isinstance(value, blsnb.Run) and not name.startswith("_"):
-        value.save({runs!r} + "/" + name + ".blsrun")
+    run = getattr(value, "run", value)
+    if isinstance(run, blsnb.Run) and not name.startswith("_"):
+        run.save({runs!r} + "/" + name + ".blsrun")
 """
 
 
@@ -32,7 +33,7 @@ class Executed(NamedTuple):
     models: Path
     """A model repository with the models that the notebook left loaded."""
     runs: Path
-    """A folder with the runs that have a name in the notebook."""
+    """A folder with the runs that have a name in the notebook, or whose stream has."""
 
     @property
     def outputs(self) -> list[NotebookNode]:
