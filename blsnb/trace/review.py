@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from blsnb.trace.events import ModelInfo
+from blsnb.trace.events import PLAIN, ModelInfo
 from blsnb.trace.spans import Span, Trace
 
 _IN_TURN = 3
@@ -74,7 +74,13 @@ def _missed_gather(caller: Span, calls: list[Span], models: Sequence[ModelInfo])
 
 
 def _is_chain(calls: list[Span]) -> bool:
-    """Whether a later call was given what an earlier one had answered."""
+    """Whether a later call was given what an earlier one had answered.
+
+    Those of one sequence are one, too: their model answers them in their order.
+    """
+    sequences = {call.request_fields.correlation_id for call in calls}
+    if len(sequences) < len(calls) and sequences != {PLAIN.correlation_id}:
+        return True
     answered: set[int] = set()
     for call in calls:
         if any(ref.value_id in answered for ref in call.inputs):

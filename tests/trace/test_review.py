@@ -6,7 +6,7 @@ import dataclasses
 
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import TensorRef
-from blsnb.trace.events import Call, ModelInfo
+from blsnb.trace.events import Call, ModelInfo, RequestFields
 from blsnb.trace.review import review, reviewed
 from blsnb.trace.spans import Trace, trace_of
 
@@ -73,6 +73,23 @@ def test_a_chain_needs_no_word():
     spans[2] = dataclasses.replace(spans[2], inputs=(value,))
 
     assert {} == review(spans, made.models)
+
+
+def test_calls_of_one_sequence_need_no_word():
+    """Their model wants them in their order; those of several have none."""
+    made = trace((2, 20), (21, 40), (41, 60))
+    one, several = (
+        [
+            dataclasses.replace(
+                span, request_fields=RequestFields(correlation_id=number)
+            )
+            for span, number in zip(made.spans, numbers, strict=True)
+        ]
+        for numbers in ((0, 7, 7, 7), (0, 7, 8, 9))
+    )
+
+    assert {} == review(one, made.models)
+    assert [0] == list(review(several, made.models))
 
 
 def test_a_crowd_before_the_only_instance_gets_a_word():
