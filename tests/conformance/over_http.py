@@ -104,6 +104,23 @@ class End:
                 self._there.add(model)
         return self
 
+    @property
+    def key(self) -> str:
+        """A name for a shared memory object, of nobody else."""
+        return f"blsnb-test-{self.port}"
+
+    def write(self, model: str, config: str, source: str) -> None:
+        """Write a model and load it."""
+        version = self.repository / model / "1"
+        version.mkdir(parents=True, exist_ok=True)
+        (version / "model.py").write_text(source)
+        (version.parent / "config.pbtxt").write_text(config)
+        self.have(model)
+
+    def forget(self, model: str) -> None:
+        """Take note that a model is not loaded any more."""
+        self._there.discard(model)
+
     def place(self, model: str) -> None:
         """Copy a model's folder."""
         ignore = shutil.ignore_patterns("__pycache__")
