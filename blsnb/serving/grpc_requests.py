@@ -8,7 +8,7 @@ from blsnb.engine.validation import RequestError
 from blsnb.serving.grpc_contents import contents_bytes
 from blsnb.serving.grpc_parameters import parameters_of
 from blsnb.serving.metadata import parse_version
-from blsnb.serving.shared_memory import SharedMemory, Window
+from blsnb.serving.shared_memory import SharedMemory
 from blsnb.serving.wire import WireInput, WireOutput, WireRequest
 
 _CLASSES = "classification"
@@ -114,15 +114,15 @@ def _inputs(asked: Any, memory: SharedMemory) -> tuple[WireInput, ...]:
 def _elements(
     tensor: Any, raw: Any, has_raw: bool, memory: SharedMemory, model_name: str
 ) -> bytes:
-    window = window_of(tensor, memory) if tensor.parameters else None
+    part = _part_of(tensor) if tensor.parameters else None
     explicit = tensor.HasField("contents")
-    if window is not None:
+    if part is not None:
         if explicit:
             raise RequestError(
                 "unexpected 'content' provided when using shared memory for input "
                 f"tensor '{tensor.name}' for model '{model_name}'"
             )
-        return window.read()
+        return memory.window(*part).read()
     if explicit and has_raw:
         raise RequestError(
             "contents field must not be specified when using raw_input_contents for "
@@ -140,12 +140,15 @@ def _elements(
 
 
 def _output(wanted: Any, memory: SharedMemory) -> WireOutput:
-    window = window_of(wanted, memory) if wanted.parameters else None
+    if not wanted.parameters:
+        return WireOutput(wanted.name)
+    part = _part_of(wanted)
     count = _class_count(wanted)
-    if window is not None and count:
+    if part is not None and count:
         raise RequestError(
             "output can't set both 'shared_memory_region' and 'classification'"
         )
+    window = None if part is None else memory.window(*part)
     return WireOutput(wanted.name, count, window)
 
 
@@ -162,13 +165,13 @@ def _class_count(wanted: Any) -> int:
     return int(given.int64_param)
 
 
-def window_of(tensor: Any, memory: SharedMemory) -> Window | None:
-    """Return the part of shared memory that a tensor's parameters name, if they do.
+def _part_of(tensor: Any) -> tuple[str, int, int] | None:
+    """Return region, offset and size that a tensor's parameters name, if they do.
 
     Raises
     ------
     RequestError
-        There is no such part, or the parameters do not go together.
+        The parameters do not go together.
 
     References
     ----------
@@ -179,19 +182,19 @@ def window_of(tensor: Any, memory: SharedMemory) -> Window | None:
     size = _parameter(tensor, _SIZE, "int64_param")
     if region is None:
         for name, value in ((_OFFSET, offset), (_SIZE, size)):
-            if value:
+            if value is not None:
                 raise RequestError(
                     f"'{name}' can not be specified without '{_REGION}' parameter for "
                     f"tensor '{tensor.name}'"
                 )
         return None
-    if not size:
+    if size is None:
         raise RequestError(
             f"'{_SIZE}' must be specified along with '{_REGION}' parameter for tensor "
             f"'{tensor.name}'"
         )
     # As Triton counts: a negative number is a huge one.
-    return memory.window(region, (offset or 0) % _SIZES, size % _SIZES)
+    return region, (offset or 0) % _SIZES, size % _SIZES
 
 
 def _parameter(tensor: Any, name: str, kind: str) -> Any:

@@ -21,32 +21,18 @@ from blsnb.engine.validation import RequestError
 from blsnb.errors import InferenceError, ModelLoadError, WouldHang
 from blsnb.inference_server import Server
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
-from blsnb.tensors.dtypes import BY_DATATYPE, DType
-from blsnb.tensors.ref import TensorRef
+from blsnb.serving import requests
+from blsnb.serving.grpc_requests import request_of, version_of
+from blsnb.serving.shared_memory import SharedMemory
 
 from .targets import PATIENCE_S, REPOSITORIES, Answer, Failure, Request, Value
+from .triton_target import message as asked_of
 
 T = TypeVar("T")
 OWN = re.escape(str(Path(blsnb.pb_utils.__file__).parent)) + r"/\w+\.py"
-INVALID = DType("TYPE_INVALID", "<invalid>", 0, None, 0)
-EMPTY_FINAL = "triton_enable_empty_final_response"
 LEFT = ("DEADLINE_EXCEEDED", "CANCELLED")
 """What the client says itself, when it has left."""
 GRPC_CODES = {"INVALID_ARG": "INVALID_ARGUMENT", "UNSUPPORTED": "UNIMPLEMENTED"}
-
-
-# What gRPC's end point itself checks; blsnb has none yet.
-AT_THE_END_POINT = {
-    f"a_request_names_what_exists/{name}"
-    for name in (
-        "huge version",
-        "negative version",
-        "no number",
-        "unknown model, no number",
-        "version -2",
-        "version with a letter behind",
-    )
-} | {"parameters_reach_the_model/reserved"}
 
 
 class BlsnbTarget:
@@ -96,7 +82,7 @@ class BlsnbTarget:
     def infer(self, request: Request) -> Answer:
         """Run a request whose bytes nobody checked, as gRPC's client sends them."""
         try:
-            message = message_of(request)
+            message, _ = message_of(request)
             with warnings.catch_warnings():
                 # The real models run in processes that know nothing of pytest.
                 warnings.simplefilter("default")
@@ -128,10 +114,9 @@ class BlsnbTarget:
         Without ``triton_enable_empty_final_response`` a flag sent alone is kept
         from the client.
         """
-        message = message_of(request)
-        told = bool(message.parameters.pop(EMPTY_FINAL, False))
         answers: list[Answer] = []
         try:
+            message, told = message_of(request)
             reader = self.server._engine.read(message, deadline_ns(request))
             while (response := reader.read()) is not None:
                 if told or not isinstance(response, FinalFlag):
@@ -210,25 +195,15 @@ def deadline_ns(request: Request) -> int:
     return time.monotonic_ns() + round(request.deadline_s * 1e9)
 
 
-def message_of(request: Request) -> RequestMessage:
-    """Return a request as the server's gRPC end point reads it."""
-    refs = []
-    for name, value in request.inputs:
-        dtype = BY_DATATYPE.get(value.datatype, INVALID)
-        refs.append(TensorRef(name, dtype, value.shape, value.data))
-    given = dict(request.parameters)
-    start, end = given.pop("sequence_start", False), given.pop("sequence_end", False)
-    message = RequestMessage(
-        request.model,
-        tuple(refs),
-        tuple(dict.fromkeys(request.outputs)),
-        int(request.version) if request.version else -1,
-        request.id,
-        given.pop("sequence_id", 0),
-        int(start) | int(end) << 1,
-        given.pop("timeout", 0),
-        given.pop("priority", 0),
-        given,
-    )
-    message.raw = True
-    return message
+def message_of(request: Request) -> tuple[RequestMessage, bool]:
+    """Return a request as gRPC's end point reads it, and whether it wants each flag.
+
+    Raises
+    ------
+    RequestError
+        The end point refuses it.
+    """
+    asked = asked_of(request)
+    version = version_of(asked.model_version)
+    read, empty_final = request_of(asked, version, SharedMemory())
+    return requests.message_of(read), empty_final

@@ -10,7 +10,7 @@ import pytest
 
 from blsnb.parity.environment import TritonEnv, installed
 
-from .blsnb_target import AT_THE_END_POINT, BlsnbTarget
+from .blsnb_target import BlsnbTarget
 from .covering import LEDGER, Deviation, Ledger, named, rows_of
 from .over_http import End, end_of
 from .reference import Case, Golden, Reference, plain, recording, required
@@ -154,8 +154,6 @@ def agree(
         deviates: str = "",
         ours: Callable[[Any, Any], None] | None = None,
     ) -> None:
-        if target.name == "blsnb" and key in AT_THE_END_POINT:
-            pytest.skip("checked by gRPC's end point, which blsnb does not have yet")
         if recording() and target is reference.server:
             reference.golden.record(module, key, reference.live(module, key, case))
             return

@@ -1,0 +1,137 @@
+"""tritonclient's model control over gRPC, and what it is told of models."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tritonclient.grpc as client_of
+
+from .covering import rows
+from .served_models import config, connected, given, source
+
+
+def test_models_are_loaded_and_unloaded(agree, beside):
+    """From their folder, with another configuration, and from files alone."""
+    batching = (
+        '{"backend": "python", "max_batch_size": 2, "input": [{"name": "X", '
+        '"data_type": "TYPE_FP32", "dims": [-1]}], "output": [{"name": "Y", '
+        '"data_type": "TYPE_FP32", "dims": [-1]}]}'
+    )
+
+    def case(target):
+        with connected(beside(target), "same_fp32") as client:
+            name, seen = "net_same_fp32", []
+            client.unload_model(name)
+            seen.append(client.is_model_ready(name))
+            client.load_model(name)
+            seen.append(client.is_model_ready(name, "1"))
+            client.load_model(name, config=batching)
+            config = client.get_model_config(name).config
+            seen.append(config.max_batch_size)
+            files = {"file:1/model.py": source("same").encode()}
+            client.load_model("net_fresh", config=batching, files=files)
+            seen.append(client.get_model_metadata("net_fresh", as_json=True))
+            client.unload_model("net_fresh")
+            client.unload_model(name, unload_dependents=True)
+            seen.append(client.is_model_ready(name))
+            return seen
+
+    agree(case)
+
+
+def test_a_load_that_fails_says_why(agree, beside):
+    """As far as Triton does."""
+
+    def case(target):
+        found = []
+        with connected(beside(target), "same") as client:
+            for name, options in (
+                ("nope", {}),
+                ("net_same", {"config": "bogus"}),
+                ("net_same", {"files": {"file:1/model.py": b"x"}}),
+            ):
+                try:
+                    client.load_model(name, **options)
+                except client_of.InferenceServerException as error:
+                    found.append([error.status(), error.message()])
+        return found
+
+    agree(case)
+
+
+def test_the_server_describes_itself_and_its_models(agree, beside):
+    """Configuration, metadata, statistics: what is not measured agrees."""
+
+    def case(target):
+        with connected(beside(target), "batched") as client:
+            name = "net_batched"
+            server = client.get_server_metadata(as_json=True)
+            rows = client.get_inference_statistics(name, as_json=True)["model_stats"]
+            return [
+                client.is_server_live(),
+                server,
+                client.get_model_metadata(name, as_json=True),
+                client.get_model_config(name, as_json=True),
+                [sorted(row) for row in rows],
+                sorted(rows[0]["inference_stats"]),
+            ]
+
+    agree(case)
+
+
+def test_what_is_counted_of_requests_agrees(agree, beside):
+    """The durations are measured, the numbers are not."""
+
+    def case(target):
+        with connected(beside(target), "same_fp64") as client:
+            tensor = client_of.InferInput("X", [1], "FP64")
+            tensor.set_data_from_numpy(np.array([1.0]))
+            for _ in range(3):
+                client.infer("net_same_fp64", [tensor])
+            rows = client.get_inference_statistics("net_same_fp64").model_stats
+            stats = rows[0].inference_stats
+            counts = [stats.success.count, stats.queue.count, stats.fail.count]
+            return [rows[0].inference_count, rows[0].execution_count, counts]
+
+    agree(case)
+
+
+def test_the_index_has_a_row_for_each_version(agree, beside):
+    """Of the models that are there; those that serve have a state."""
+
+    def case(target):
+        with connected(beside(target), "same") as client:
+            rows = client.get_model_repository_index().models
+            mine = [row for row in rows if row.name == "net_same"]
+            return [[row.name, row.version, row.state, row.reason] for row in mine]
+
+    agree(case)
+
+
+@rows("r3.2/non-numeric-version-in-url")
+@pytest.mark.parametrize("version", ["abc", "-1", "9", "0"])
+def test_a_version_that_is_none_is_refused(agree, beside, version):
+    """By whatever asks for it."""
+
+    def case(target):
+        with connected(beside(target), "same") as client:
+            found = []
+            for ask in (
+                lambda: client.infer("net_same", given(1), model_version=version),
+                lambda: client.get_model_metadata("net_same", version),
+                lambda: client.get_model_config("net_same", version),
+                lambda: client.get_inference_statistics("net_same", version),
+                lambda: [client.is_model_ready("net_same", version)],
+            ):
+                try:
+                    found.append(ask())
+                except client_of.InferenceServerException as error:
+                    found.append([error.status(), error.message()])
+            return found
+
+    agree(case)
+
+
+def test_the_models_of_these_flows_are_complete():
+    """So a beside server loads them."""
+    assert "dims" in config("same_int8")

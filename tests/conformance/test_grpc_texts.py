@@ -1,0 +1,298 @@
+"""What gRPC's end point itself checks, says and keeps, to the letter."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import pytest
+from tritonclient.grpc import service_pb2 as pb
+
+from .covering import rows
+from .served import CALL_S, put_all, request
+from .served_models import line
+
+ONE_TWO = struct.pack("<2f", 1, 2)
+TWO = {"shape": (2,), "raw": ONE_TWO}
+KINDS = [True, 3, -1, 2.5, "s", ("uint64_param", 7), None]
+EMPTY_FINAL = "triton_enable_empty_final_response"
+
+
+CONTENTS = {
+    "fp32": ({"fp32_contents": [1, 2]}, {"raw": None}),
+    "and raw": ({"fp32_contents": [1, 2]}, {}),
+    "of another type": ({"int_contents": [1, 2]}, {"raw": None}),
+    "none at all": ({"fp32_contents": []}, {"raw": None}),
+    "two kinds": ({"fp32_contents": [1, 2], "int_contents": [1]}, {"raw": None}),
+    "wider": ({"fp64_contents": [1, 2]}, {"raw": None}),
+    "no type": ({"fp32_contents": [1, 2]}, {"raw": None, "datatype": "FLOAT"}),
+}
+
+
+@pytest.mark.parametrize("name", CONTENTS)
+def test_explicit_contents(agree, beside, name):
+    """They are taken in place of raw ones, if they are of the input's type."""
+    contents, more = CONTENTS[name]
+
+    def case(target):
+        with line(beside(target), "same") as wire:
+            asked = request("net_same", contents=contents, **{**TWO, **more})
+            return wire.call("ModelInfer", asked)
+
+    agree(case)
+
+
+OF_TYPES = {
+    "bool": ("bool_contents", [True, False]),
+    "int8": ("int_contents", [-1, 300]),
+    "int16": ("int_contents", [-1, 70000]),
+    "int32": ("int_contents", [-1, 5]),
+    "int64": ("int64_contents", [-1, 5]),
+    "uint8": ("uint_contents", [1, 300]),
+    "uint16": ("uint_contents", [1, 70000]),
+    "uint32": ("uint_contents", [1, 5]),
+    "uint64": ("uint64_contents", [1, 5]),
+    "fp64": ("fp64_contents", [1.5, 5]),
+    "string": ("bytes_contents", [b"ab", b""]),
+}
+
+
+def test_explicit_contents_of_every_type(agree, beside):
+    """Of a number that is too large the lowest bytes are kept."""
+
+    def case(target):
+        found = []
+        with line(beside(target), *(f"same_{name}" for name in OF_TYPES)) as wire:
+            for name, (kind, elements) in OF_TYPES.items():
+                datatype = "BYTES" if name == "string" else name.upper()
+                asked = request(
+                    f"net_same_{name}", (2,), None, datatype, contents={kind: elements}
+                )
+                found.append(wire.call("ModelInfer", asked))
+        return found
+
+    agree(case)
+
+
+def test_raw_contents_must_be_there(agree, beside):
+    """One for each input, of the size that its shape says; more are ignored."""
+
+    def case(target):
+        more = request("net_same", **TWO)
+        more.raw_input_contents.append(b"more")
+        twice = request("net_same", **TWO, id="t")
+        twice.inputs.append(twice.inputs[0])
+        asked = [
+            request("net_same", (2,), None),
+            request("net_same", (2,), b"half"),
+            request("net_same", (-1,), ONE_TWO),
+            more,
+            twice,
+        ]
+        with line(beside(target), "same") as wire:
+            return [wire.call("ModelInfer", each) for each in asked]
+
+    agree(case)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sequence_id",
+        "sequence_start",
+        "sequence_end",
+        "priority",
+        "timeout",
+        "custom",
+        "triton_x",
+        EMPTY_FINAL,
+        "headers",
+        "binary_data_output",
+    ],
+)
+def test_parameters_have_types(agree, beside, name):
+    """Those with a place of their own; of the others the model is told."""
+
+    def case(target):
+        with line(beside(target), "told") as wire:
+            asked = [request("net_told", **TWO, parameters={name: v}) for v in KINDS]
+            return [wire.call("ModelInfer", each) for each in asked]
+
+    agree(case)
+
+
+def test_a_correlation_id_has_an_end(agree, beside):
+    """After 128 characters."""
+
+    def case(target):
+        with line(beside(target), "told") as wire:
+            ids = ["x" * 128, "x" * 129]
+            asked = [
+                request("net_told", **TWO, parameters={"sequence_id": each})
+                for each in ids
+            ]
+            return [wire.call("ModelInfer", each) for each in asked]
+
+    agree(case)
+
+
+def test_classes_are_counted(agree, beside):
+    """From one on, by an integer."""
+
+    def case(target):
+        counts = [1, 2, 9, 0, *KINDS]
+        with line(beside(target), "same") as wire:
+            asked = [
+                request("net_same", **TWO, outputs={"Y": {"classification": each}})
+                for each in counts
+            ]
+            return [wire.call("ModelInfer", each) for each in asked]
+
+    agree(case)
+
+
+def test_classes_are_of_numbers(agree, beside):
+    """Which of equal ones comes first is said by their index."""
+
+    def case(target):
+        values = {
+            "bool": ("2?", (True, False)),
+            "uint8": ("3B", (1, 255, 1)),
+            "int16": ("2h", (1, -3)),
+            "uint64": ("2Q", (1, 2**63 + 1)),
+            "fp16": ("2e", (1, 2)),
+            "fp64": ("4d", (1.5, 2.25, 2.25, float("inf"))),
+        }
+        found = []
+        with line(beside(target), *(f"same_{name}" for name in values)) as wire:
+            for name, (form, numbers) in values.items():
+                asked = request(
+                    f"net_same_{name}",
+                    (len(numbers),),
+                    struct.pack(f"<{form}", *numbers),
+                    name.upper(),
+                    {"Y": {"classification": 4}},
+                )
+                found.append(wire.call("ModelInfer", asked))
+        return found
+
+    agree(case)
+
+
+STREAMED = {
+    "an id": [request("net_same", **TWO, id="a")],
+    "a flag for one answer": [request("net_same", **TWO, parameters={EMPTY_FINAL: 1})],
+    "unknown": [request("nope", id="u"), request("net_same", **TWO, id="after")],
+    "no version": [request("net_same", **TWO, model_version="x", id="v")],
+    "half a tensor": [request("net_same", (2,), b"half", id="h")],
+    "a bad parameter": [request("net_same", **TWO, parameters={"timeout": "x"})],
+    "a reserved one": [request("net_same", **TWO, parameters={"triton_x": True})],
+    "nothing": [],
+    "decoupled": [request("net_each", **TWO, id="d")],
+    "decoupled, told": [
+        request("net_each", **TWO, id="d", parameters={EMPTY_FINAL: True})
+    ],
+    "an error among answers": [
+        request("net_each", (3,), struct.pack("<3f", 1, -2, 3), id="e")
+    ],
+    "classes": [request("net_same", **TWO, outputs={"Y": {"classification": 1}})],
+    "no sequence": [request("net_sum", **TWO, id="s")],
+    "no start": [request("net_sum", **TWO, id="s", parameters={"sequence_id": 5})],
+}
+
+
+@pytest.mark.parametrize("name", STREAMED)
+def test_messages_of_a_stream(agree, beside, name):
+    """What is in them, and what is left out."""
+
+    def case(target):
+        with line(beside(target), "same", "each", "sum") as wire:
+            return wire.stream(*STREAMED[name])
+
+    agree(case)
+
+
+def test_what_is_no_request(agree, beside):
+    """Bytes that cannot be read, methods that are not there; and gRPC's own health."""
+
+    def case(target):
+        service = "/inference.GRPCInferenceService/"
+        with line(beside(target), "same") as wire:
+
+            def call(path: str, sent: bytes) -> Any:
+                ask = wire.channel.unary_unary(path)
+                return wire.said(lambda: ask(sent, timeout=CALL_S).hex())
+
+            def stream(*sent: bytes) -> Any:
+                ask = wire.channel.stream_stream(f"{service}ModelStreamInfer")
+                replies = ask(iter(sent), timeout=CALL_S)
+                return wire.said(lambda: [each.hex() for each in replies])
+
+            return [
+                *(call(f"{service}ModelInfer", junk) for junk in JUNK),
+                *(stream(junk, b"") for junk in JUNK),
+                call(f"{service}Unknown", b""),
+                call("/grpc.health.v1.Health/Check", b""),
+            ]
+
+    agree(case)
+
+
+JUNK = (b"\xff\xff", b"\x0a\xff", b"\x0a\x05ab", b"\x0a\x02\xff\xfe")
+LOADS = {
+    "unknown": ("nope", {}),
+    "an unknown parameter": ("net_same", {"other": "x"}),
+    "a configuration that is a number": ("net_same", {"config": 3}),
+    "a configuration that is bytes": ("net_same", {"config": b"{}"}),
+    "a file that is a text": ("net_same", {"file:1/model.py": "x"}),
+    "a file alone": ("net_same", {"file:1/model.py": b"x"}),
+    "no configuration": ("net_same", {"config": "bogus"}),
+    "no name": ("", {}),
+}
+
+
+@rows({"an unknown parameter": "r1.4/any-other-key"})
+@pytest.mark.parametrize("name", LOADS)
+def test_a_load_has_parameters(agree, beside, name):
+    """A configuration, and files; nothing else."""
+    model, parameters = LOADS[name]
+
+    def case(target):
+        asked = pb.RepositoryModelLoadRequest(model_name=model)
+        put_all(asked.parameters, parameters)
+        with line(beside(target), "same") as wire:
+            return wire.call("RepositoryModelLoad", asked)
+
+    agree(case)
+
+
+def test_an_unload_has_one_parameter(agree, beside):
+    """Others are ignored; a model that is unknown is no error."""
+
+    def case(target):
+        found = []
+        with line(beside(target), "same_uint32") as wire:
+            for parameters in ({"unload_dependents": "x"}, {"other": 1}):
+                asked = pb.RepositoryModelUnloadRequest(model_name="nope")
+                put_all(asked.parameters, parameters)
+                found.append(wire.call("RepositoryModelUnload", asked))
+        return found
+
+    agree(case)
+
+
+def test_repositories_have_no_names(agree, beside):
+    """A call that gives one is refused."""
+
+    def case(target):
+        with line(beside(target), "same") as wire:
+            return [
+                wire.call(method, asked(repository_name="x"))
+                for method, asked in (
+                    ("RepositoryIndex", pb.RepositoryIndexRequest),
+                    ("RepositoryModelLoad", pb.RepositoryModelLoadRequest),
+                    ("RepositoryModelUnload", pb.RepositoryModelUnloadRequest),
+                )
+            ]
+
+    agree(case)
