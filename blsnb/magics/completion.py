@@ -20,6 +20,7 @@ from blsnb.magics import (
     verify,
 )
 from blsnb.magics.operate import SUBCOMMANDS
+from blsnb.runtimes import choosing
 
 if TYPE_CHECKING:
     from blsnb.inference_server import Server
@@ -95,6 +96,8 @@ def _subcommand(before: list[str]) -> Iterable[str]:
             return _trace(rest)
         case ["standin", _]:
             return standins.standin_flags().option_strings()
+        case ["runtime"]:
+            return choosing.NAMES
         case ["serve", *rest]:
             return _serve(rest)
         case ["tutorial", *_]:

@@ -21,6 +21,7 @@ from blsnb.magics import (
     default,
     line,
     monitor,
+    runtimes,
     serve,
     standins,
     stats,
@@ -63,6 +64,7 @@ SUBCOMMANDS = {
     ),
     "stats": Subcommand(stats.USAGE, stats.SUMMARY, "_stats"),
     "monitor": Subcommand("", monitor.SUMMARY, "_monitor"),
+    "runtime": Subcommand(runtimes.USAGE, runtimes.SUMMARY, "_runtime"),
     "log": Subcommand("[NAME]", "print what models have logged", "_log"),
     "help": Subcommand("[SUBCOMMAND]", "show this text", "_help"),
     "import": Subcommand(
@@ -203,6 +205,9 @@ class OperateMagics(Magics):
         _arguments("monitor", text, namespace, 0, 0)
         live = getattr(self.shell, "kernel", None) is not None
         self._monitors.show(default.server().monitor(), live=live)
+
+    def _runtime(self, text: str, namespace: Mapping[str, Any]) -> None:
+        runtimes.runtime(line.words(text, namespace))
 
     def _serve(self, text: str, namespace: Mapping[str, Any]) -> None:
         self._serving.run(text, namespace)
