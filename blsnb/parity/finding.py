@@ -50,7 +50,7 @@ def find(folder: Path) -> TritonEnv:
     raise TritonServerError(
         f"there is no real Triton server to compare with: {', '.join(reasons)}, and "
         "none was installed in an environment of its own",
-        advice="This installs one (it downloads a few hundred megabytes, once):\n"
+        advice="This installs one (250 MB, once):\n"
         f"    {install_command()}\nSo does %triton verify ... --install.",
     )
 
