@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from blsnb.tensors.ref import TensorRef
+from blsnb.trace.device_work import Copy
 from blsnb.trace.spans import Span, Trace
 
 _MOST_TEXT = 4096
@@ -139,7 +140,11 @@ class _Process:
             "error": _cut(span.error),
             "inputs": _shapes(span.inputs),
             "outputs": _shapes(outputs),
+            "copies": list(map(_copied, span.copies)),
         }
+        if span.device_use is not None:
+            known["device_compute_us"] = span.device_use.compute_ns / 1000
+            known["device_peak_bytes"] = span.device_use.peak_bytes
         return {name: value for name, value in known.items() if value}
 
     def _us(self, ns: int) -> float:
@@ -191,6 +196,11 @@ def _shapes(refs: Iterable[TensorRef]) -> dict[str, str]:
         _cut(ref.name): f"{ref.dtype.datatype}[{','.join(map(str, ref.shape))}]"
         for ref in refs
     }
+
+
+def _copied(copy: Copy) -> str:
+    ways = f"{_cut(copy.tensor)}: {copy.source} to {copy.target}"
+    return f"{ways}, {copy.byte_size} bytes in {copy.duration_ns / 1000} us"
 
 
 def _cut(text: str) -> str:

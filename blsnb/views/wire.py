@@ -14,6 +14,7 @@ import numpy as np
 from blsnb.trace.batching import Batching
 from blsnb.trace.events import CallFlag, ModelInfo
 from blsnb.trace.spans import Span, Trace
+from blsnb.views import device_rows
 from blsnb.views.buffer import Buffer
 from blsnb.views.columns import PHASES, Columns, columns_of
 from blsnb.views.format import sendable
@@ -122,11 +123,13 @@ def assemble(
     columns = columns_of(trace, rows)
     buffer = Buffer() if buffer is None else buffer
     placed = _place(columns, spans, numbered, names, buffer)
+    placed |= device_rows.columns(spans, buffer)
     if rows is not None:
         placed["row"] = buffer.add_column(np.array(rows, np.int32), "i4")
     notes = [*trace.remarks, *notes]
     header = _header(trace, state) | _texts(trace, numbered, spans, notes)
     header["sources"] = _sources(trace, spans)
+    header |= device_rows.tables(numbered, spans, trace.start_ns)
     header |= {"instances": names.listed(), "columns": placed, "ui": {"height": height}}
     return header, buffer
 

@@ -2,6 +2,7 @@
 
 import { batchFacts } from "./batching.ts";
 import { besideBaseline, differences, missingCalls } from "./compared.ts";
+import { deviceWork } from "./device.ts";
 import { h } from "./dom.ts";
 import { count, counted, percent, time } from "./format.ts";
 import { onlyCounted, uncounted } from "./onlycounted.ts";
@@ -94,7 +95,7 @@ export class Inspector {
   #factsOf(selection: Selection | null): string {
     if (!selection) return "nothing";
     const { trace } = this.#session;
-    const { batching, errors, logs, notes, run, tensors } = trace.header;
+    const { batching, copies, errors, logs, notes, run, tensors } = trace.header;
     if (selection.kind === "missing") return `missing ${selection.key}`;
     if (selection.kind !== "call") {
       const key = selection.kind === "fold" ? selection.key : selection.model;
@@ -111,6 +112,7 @@ export class Inspector {
       notes[call],
       batching[call]?.length,
       batch[call],
+      copies[call]?.length,
       call in tensors,
     ];
     return `call ${call}\n${facts} ${run.state}`;
@@ -151,6 +153,7 @@ export class Inspector {
       ...(notes[call] ?? []).map((note) => h("p", { class: "note" }, note)),
       ...this.#batch(call),
       ...responseTimes(trace, [call]),
+      ...deviceWork(trace, [call]),
       this.#tensors.show(call),
       ...(failed ? [] : source),
       ...(logs[call]?.length ? logLines(logs[call]) : []),
@@ -273,6 +276,7 @@ export class Inspector {
       ...besideBaseline(trace, calls),
       ...latency(trace, slowest),
       ...responseTimes(trace, calls),
+      ...deviceWork(trace, calls),
       ...(changed.length ? this.#links("Changed calls", changed, calls) : []),
       ...(failed.length ? this.#links("Failed calls", failed, calls) : []),
       ...this.#links("Slowest calls", slowest, calls),

@@ -94,6 +94,17 @@ export type Batching = [
   runs: string[],
   times: number,
 ];
+/** A tensor that was copied between the host and a device. */
+export type Copy = [
+  us: number,
+  took: number,
+  tensor: string,
+  bytes: number,
+  source: string,
+  target: string,
+  hostile: boolean,
+];
+export type DeviceUse = [device: string, computeUs: number, inUse: number, peak: number];
 export type LogLine = [us: number, level: string, text: string];
 export type PerRow<T> = Record<string, T>;
 export type Column = [dtype: string, offset: number, count: number];
@@ -134,6 +145,8 @@ export interface Header {
   notes: PerRow<string[]>;
   logs: PerRow<LogLine[]>;
   batching: PerRow<Batching[]>;
+  copies: PerRow<Copy[]>;
+  device_use: PerRow<DeviceUse>;
   request_ids: PerRow<string>;
   tensors: PerRow<TensorEntry[]>;
   columns: Record<string, Column>;
@@ -179,6 +192,9 @@ export interface Calls extends Record<Phase, Float32Array> {
   execution: Uint32Array;
   /** How many requests that was for, those of other runs too. */
   batch: Uint32Array;
+  /** Of copies between the host and a device; 0 where there was none. */
+  copy_bytes: Float64Array;
+  copy_us: Float32Array;
 }
 
 const LAYOUT: readonly [keyof Calls, keyof typeof ARRAYS][] = [
@@ -192,6 +208,8 @@ const LAYOUT: readonly [keyof Calls, keyof typeof ARRAYS][] = [
   ["line", "u4"],
   ["execution", "u4"],
   ["batch", "u4"],
+  ["copy_bytes", "f8"],
+  ["copy_us", "f4"],
 ];
 
 /** A buffer of its own: sockets hand out views at odd offsets, typed arrays need aligned ones. */
@@ -222,6 +240,8 @@ export function complete(header: Partial<Header>): Header {
     notes: {},
     logs: {},
     batching: {},
+    copies: {},
+    device_use: {},
     request_ids: {},
     tensors: {},
   };
@@ -245,6 +265,8 @@ const MERGED = [
   "notes",
   "logs",
   "batching",
+  "copies",
+  "device_use",
   "request_ids",
   "tensors",
 ] as const;

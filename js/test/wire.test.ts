@@ -93,7 +93,7 @@ test("columns that the view does not know are ignored, an unknown format is refu
   const { header, buffer } = encode([call(-1, 0, 0)], { models: MODELS });
   const richer = {
     ...header,
-    columns: { ...header.columns, copy_bytes: ["f8", 0, 1] as [string, number, number] },
+    columns: { ...header.columns, of_tomorrow: ["f8", 0, 1] as [string, number, number] },
   };
 
   assert.equal(Store.of(richer, buffer).n, 1);

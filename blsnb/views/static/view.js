@@ -497,13 +497,13 @@ function tooWide(layer, { direction, available, siblingGap }) {
   return direction === "down" && boxes > 3 && width > available;
 }
 function stagger(layer, size) {
-  let row2 = 0;
+  let row3 = 0;
   for (const vertex of layer) {
     if (vertex.node < 0) continue;
-    vertex.row = row2;
+    vertex.row = row3;
     vertex.half = size / 4;
     vertex.tight = true;
-    row2 = row2 === 0 ? 1 : 0;
+    row3 = row3 === 0 ? 1 : 0;
   }
 }
 function place2(layers, gap) {
@@ -812,7 +812,9 @@ var LAYOUT = [
   ...PHASES.map((phase) => [phase, "f4"]),
   ["line", "u4"],
   ["execution", "u4"],
-  ["batch", "u4"]
+  ["batch", "u4"],
+  ["copy_bytes", "f8"],
+  ["copy_us", "f4"]
 ];
 function ownBuffer(data) {
   if (data instanceof ArrayBuffer) return data;
@@ -837,6 +839,8 @@ function complete(header) {
     notes: {},
     logs: {},
     batching: {},
+    copies: {},
+    device_use: {},
     request_ids: {},
     tensors: {}
   };
@@ -859,6 +863,8 @@ var MERGED = [
   "notes",
   "logs",
   "batching",
+  "copies",
+  "device_use",
   "request_ids",
   "tensors"
 ];
@@ -912,15 +918,15 @@ var Store = class _Store {
     return Object.fromEntries(cut);
   }
   /** When the call's responses were sent, in microseconds after its start. */
-  responses(row2) {
-    return this.#responses.get(row2) ?? [];
+  responses(row3) {
+    return this.#responses.get(row3) ?? [];
   }
   #take(columns, buffer) {
     if (!columns.parent) return;
     const size = columns.parent[2];
     const rows = columns.row ? column(buffer, columns.row) : null;
     let length = Math.max(this.n, rows ? 0 : size);
-    for (const row2 of rows ?? []) length = Math.max(length, row2 + 1);
+    for (const row3 of rows ?? []) length = Math.max(length, row3 + 1);
     this.#grow(length);
     for (const [name] of LAYOUT) {
       if (!columns[name]) continue;
@@ -1747,18 +1753,6 @@ function item(name, ...lines) {
   return h("div", { class: "difference" }, h("b", { class: "code" }, name), texts2);
 }
 
-// src/onlycounted.ts
-function onlyCounted(kept, { calls, us }) {
-  const mean = `${time(us)} in all, ${time(us / calls)} on average`;
-  const text = `${counted(calls, "call")} are only counted: ${mean}. Below: the ${count(kept)} kept.`;
-  return h("p", { class: "note" }, text);
-}
-function uncounted(gone) {
-  if (!gone) return [];
-  const took = `${counted(gone.calls, "call")} that calls of this model made, ${time(gone.us)}`;
-  return [h("p", { class: "hint" }, `${took}, are only counted, not in child calls above.`)];
-}
-
 // src/picture.ts
 var SEQUENTIAL = [
   "#00224e",
@@ -1954,10 +1948,10 @@ var SliceView = class {
   async #ask(kernel) {
     const question = ++this.#asked;
     const busy = setTimeout(() => this.#say("the kernel is busy"), BUSY_AFTER_MS);
-    const { row: row2, tensor } = this.#source;
+    const { row: row3, tensor } = this.#source;
     try {
       const { mode, index } = this.#state;
-      const answer = await kernel.slice({ row: row2, tensor, mode, index: [...index] });
+      const answer = await kernel.slice({ row: row3, tensor, mode, index: [...index] });
       if (question === this.#asked) this.#answered(answer);
     } catch (error2) {
       if (question === this.#asked) this.#say(error2.message);
@@ -2021,10 +2015,10 @@ var SliceView = class {
     const column2 = Math.floor(
       (event.clientX - box.left - (box.width - wide) / 2) / wide * columns
     );
-    const row2 = Math.floor((event.clientY - box.top - (box.height - high) / 2) / high * rows);
-    if (row2 < 0 || column2 < 0 || row2 >= rows || column2 >= columns) return this.#caption();
-    const level = this.#bytes()[row2 * columns + column2];
-    const at2 = [Math.floor(row2 * of[0] / rows), Math.floor(column2 * of[1] / columns)];
+    const row3 = Math.floor((event.clientY - box.top - (box.height - high) / 2) / high * rows);
+    if (row3 < 0 || column2 < 0 || row3 >= rows || column2 >= columns) return this.#caption();
+    const level = this.#bytes()[row3 * columns + column2];
+    const at2 = [Math.floor(row3 * of[0] / rows), Math.floor(column2 * of[1] / columns)];
     setText(this.#range, `[${at2.join(", ")}] ≈ ${value(valueOf(this.#picture, level))}`);
   }
 };
@@ -2254,6 +2248,54 @@ function texts({ strings, count: all }) {
   return strings.length < all ? [list, h("div", { class: "caption" }, `first ${count(strings.length)} of ${count(all)}`)] : [list];
 }
 
+// src/device.ts
+var LISTED2 = 12;
+function copied(trace, calls) {
+  const sums = { bytes: 0, us: 0 };
+  for (const call of calls) {
+    sums.bytes += trace.calls.copy_bytes[call];
+    sums.us += trace.calls.copy_us[call];
+  }
+  return sums;
+}
+function deviceWork(trace, calls) {
+  const sums = copied(trace, calls);
+  const [call] = calls;
+  const single = calls.length === 1;
+  const use = single ? trace.header.device_use[call] : void 0;
+  if (sums.us === 0 && sums.bytes === 0 && !use) return [];
+  const facts = [];
+  if (use) {
+    const [, us, inUse, peak] = use;
+    facts.push(["compute", time(us)], ["in use", bytes(inUse)], ["peak", bytes(peak)]);
+  }
+  if (sums.us || sums.bytes) facts.push(["copied", bytes(sums.bytes)], ["in", time(sums.us)]);
+  const copies = single ? trace.header.copies[call] ?? [] : [];
+  return [
+    h("h4", {}, "Device", h("span", {}, use?.[0] ?? "copies")),
+    factGrid(facts),
+    ...copies.slice(0, LISTED2).map(row2),
+    ...copies.length > LISTED2 ? [h("p", { class: "reason" }, `… ${counted(copies.length - LISTED2, "more copy")}`)] : []
+  ];
+}
+function row2([, us, tensor, size, source, target, hostile]) {
+  const why = hostile ? ", by hostile placement" : "";
+  const words = `${tensor}: ${source} → ${target}, ${bytes(size)} in ${time(us)}${why}`;
+  return h("p", { class: "reason" }, words);
+}
+
+// src/onlycounted.ts
+function onlyCounted(kept, { calls, us }) {
+  const mean = `${time(us)} in all, ${time(us / calls)} on average`;
+  const text = `${counted(calls, "call")} are only counted: ${mean}. Below: the ${count(kept)} kept.`;
+  return h("p", { class: "note" }, text);
+}
+function uncounted(gone) {
+  if (!gone) return [];
+  const took = `${counted(gone.calls, "call")} that calls of this model made, ${time(gone.us)}`;
+  return [h("p", { class: "hint" }, `${took}, are only counted, not in child calls above.`)];
+}
+
 // src/responses.ts
 function timesOf(trace, calls) {
   const times = { streams: 0, responses: 0, first: [], gaps: [] };
@@ -2398,7 +2440,7 @@ var Inspector = class {
   #factsOf(selection) {
     if (!selection) return "nothing";
     const { trace } = this.#session;
-    const { batching, errors: errors2, logs, notes, run, tensors: tensors2 } = trace.header;
+    const { batching, copies, errors: errors2, logs, notes, run, tensors: tensors2 } = trace.header;
     if (selection.kind === "missing") return `missing ${selection.key}`;
     if (selection.kind !== "call") {
       const key = selection.kind === "fold" ? selection.key : selection.model;
@@ -2416,6 +2458,7 @@ ${this.#calls(selection).length} ${trace.wall} ${run.state}`;
       notes[call],
       batching[call]?.length,
       batch[call],
+      copies[call]?.length,
       call in tensors2
     ];
     return `call ${call}
@@ -2454,6 +2497,7 @@ ${facts} ${run.state}`;
       ...(notes[call] ?? []).map((note) => h("p", { class: "note" }, note)),
       ...this.#batch(call),
       ...responseTimes(trace, [call]),
+      ...deviceWork(trace, [call]),
       this.#tensors.show(call),
       ...failed ? [] : source,
       ...logs[call]?.length ? logLines(logs[call]) : []
@@ -2564,6 +2608,7 @@ ${facts} ${run.state}`;
       ...besideBaseline(trace, calls),
       ...latency(trace, slowest),
       ...responseTimes(trace, calls),
+      ...deviceWork(trace, calls),
       ...changed.length ? this.#links("Changed calls", changed, calls) : [],
       ...failed.length ? this.#links("Failed calls", failed, calls) : [],
       ...this.#links("Slowest calls", slowest, calls)
@@ -2679,11 +2724,11 @@ function relevanceOf(trace, filter, selection, hover) {
   if (model === null) return null;
   return { marks: spread2(trace, (call) => trace.calls.model[call] === model), strict: false };
 }
-function dims(relevance, row2, open) {
+function dims(relevance, row3, open) {
   if (!relevance) return false;
-  if (row2.kind === "missing") return true;
+  if (row3.kind === "missing") return true;
   const bright = relevance.strict && open ? 1 : 3;
-  return !row2.calls.some((call) => relevance.marks[call] & bright);
+  return !row3.calls.some((call) => relevance.marks[call] & bright);
 }
 function pathTo(trace, selection) {
   if (selection?.kind !== "call") return null;
@@ -2861,29 +2906,29 @@ var Bars = class {
     pen.font = `10.5px ${colours.font}`;
     pen.textBaseline = "middle";
   }
-  paint(row2, top, { dim, critical }) {
+  paint(row3, top, { dim, critical }) {
     this.#alpha = dim ? DIM : 1;
     this.#pen.globalAlpha = this.#alpha;
     const middle = top + ROW_HEIGHT / 2;
-    if (row2.kind === "missing") this.#paintMissing(row2, middle);
-    else this.#paintBefore(row2, middle);
-    if (row2.kind === "missing") return;
-    if (row2.kind === "call") this.#paintCall(row2, middle, critical);
-    else this.#paintFold(row2, middle, critical);
+    if (row3.kind === "missing") this.#paintMissing(row3, middle);
+    else this.#paintBefore(row3, middle);
+    if (row3.kind === "missing") return;
+    if (row3.kind === "call") this.#paintCall(row3, middle, critical);
+    else this.#paintFold(row3, middle, critical);
     this.#pen.globalAlpha = 1;
   }
   /** The same calls in the baseline: a thin grey bar below. */
-  #paintBefore(row2, middle) {
+  #paintBefore(row3, middle) {
     const { comparison } = this.#trace;
     if (!comparison) return;
-    for (const [from, to] of this.#visible(beforeOf(comparison, row2).times))
+    for (const [from, to] of this.#visible(beforeOf(comparison, row3).times))
       this.#span(from, to, middle + BEFORE_BELOW, BEFORE_HEIGHT, this.#colours.fg3);
   }
   /** Calls that only the baseline has are hollow. */
-  #paintMissing(row2, middle) {
+  #paintMissing(row3, middle) {
     const { comparison } = this.#trace;
     if (!comparison) return;
-    const { times, total: took } = beforeOf(comparison, row2);
+    const { times, total: took } = beforeOf(comparison, row3);
     const pen = this.#pen;
     pen.save();
     pen.strokeStyle = this.#colours.fg3;
@@ -2911,8 +2956,8 @@ var Bars = class {
     }
     return shown;
   }
-  #paintCall(row2, middle, critical) {
-    const [call] = row2.calls;
+  #paintCall(row3, middle, critical) {
+    const [call] = row3.calls;
     const [start, end] = [
       this.#plane.x(this.#trace.start(call)),
       this.#plane.x(this.#trace.end(call))
@@ -2925,7 +2970,7 @@ var Bars = class {
       this.#rect(end - 2, middle, 3, BAR_HEIGHT + 2, this.#colours.running);
     if (this.#trace.has(call, Flag.ERROR)) this.#paintError(end, middle);
     if (critical) this.#rect(start, middle + 8.75, Math.max(1, end - start), 1.5, this.#colours.fg);
-    if (end >= this.#plane.left) this.#paintLabel(row2, middle);
+    if (end >= this.#plane.left) this.#paintLabel(row3, middle);
   }
   #paintPhases(call, middle) {
     const { queue, input, infer, output, fg3 } = this.#colours;
@@ -2993,22 +3038,22 @@ var Bars = class {
     pen.fillRect(x + 7.4, middle - 2, 1.3, 3.6);
     pen.fillRect(x + 7.4, middle + 2.6, 1.3, 1.3);
   }
-  #paintLabel(row2, middle) {
-    const [call] = row2.calls;
+  #paintLabel(row3, middle) {
+    const [call] = row3.calls;
     const running = this.#trace.has(call, Flag.RUNNING);
     const took = running ? "running…" : time(this.#trace.duration[call]);
-    const label2 = [[took, this.#colours.fg2], ...this.#beside(row2)];
+    const label2 = [[took, this.#colours.fg2], ...this.#beside(row3)];
     const gap = this.#trace.has(call, Flag.ERROR) ? MARK_WIDTH : LABEL_GAP;
     const within = this.#trace.isLeaf(call) ? this.#colours.bg : this.#colours.fg;
     this.#place(label2, this.#trace.start(call), this.#trace.end(call), middle, gap, within);
   }
   /** By how much calls are slower or faster than in the baseline, or that they are new. */
-  #beside(row2) {
+  #beside(row3) {
     const { comparison } = this.#trace;
     if (!comparison) return [];
-    const { times, total: then } = beforeOf(comparison, row2);
+    const { times, total: then } = beforeOf(comparison, row3);
     if (times.length === 0) return [["new", this.#colours.infer]];
-    const now = totalOf(this.#trace, row2);
+    const now = totalOf(this.#trace, row3);
     const sign = signOf(now, then);
     return sign === "≈" ? [] : [[deltaText(now, then), this.#colours[toneOf(sign)]]];
   }
@@ -3027,9 +3072,9 @@ var Bars = class {
     });
   }
   /** Height and opacity are concurrency, ticks are failures. */
-  #paintFold(row2, middle, critical) {
+  #paintFold(row3, middle, critical) {
     const { range, left, width } = this.#plane;
-    const steps2 = stepsOf2(this.#trace, row2);
+    const steps2 = stepsOf2(this.#trace, row3);
     const pixels = Math.ceil(this.#plane.right - left);
     const most = perPixel(steps2, range.from, range.from + pixels / width * range.width, pixels);
     const last = this.#paintStrip(most, steps2.max, middle);
@@ -3042,12 +3087,12 @@ var Bars = class {
         1.5,
         this.#colours.fg
       );
-    for (const call of this.#trace.failedOf(row2.calls))
+    for (const call of this.#trace.failedOf(row3.calls))
       this.#tick(this.#trace.end(call), middle);
     if (last < 0) return;
     let x = left + last + LABEL_GAP + 1;
-    const took = `${time(totalOf(this.#trace, row2))} total`;
-    for (const [text, colour] of [[took, this.#colours.fg2], ...this.#beside(row2)]) {
+    const took = `${time(totalOf(this.#trace, row3))} total`;
+    for (const [text, colour] of [[took, this.#colours.fg2], ...this.#beside(row3)]) {
       const { width: wide } = this.#pen.measureText(text);
       if (x + wide < this.#plane.right) this.#text(text, x, middle, "left", colour);
       x += wide + LABEL_GAP;
@@ -3104,30 +3149,30 @@ var Bars = class {
   }
 };
 var knownBefores = /* @__PURE__ */ new WeakMap();
-function beforeOf(comparison, row2) {
-  const known = knownBefores.get(row2);
+function beforeOf(comparison, row3) {
+  const known = knownBefores.get(row3);
   if (known) return known;
   const { baseline } = comparison;
-  const calls = row2.kind === "missing" ? row2.missing : comparison.beforeAll(row2.calls);
+  const calls = row3.kind === "missing" ? row3.missing : comparison.beforeAll(row3.calls);
   const before = { times: baseline.merged(calls), total: total2(baseline, calls) };
-  knownBefores.set(row2, before);
+  knownBefores.set(row3, before);
   return before;
 }
 var steps = /* @__PURE__ */ new WeakMap();
 var totals = /* @__PURE__ */ new WeakMap();
-function stepsOf2(trace, row2) {
-  let known = steps.get(row2);
-  if (!known) steps.set(row2, known = trace.concurrencyOf(row2.calls));
+function stepsOf2(trace, row3) {
+  let known = steps.get(row3);
+  if (!known) steps.set(row3, known = trace.concurrencyOf(row3.calls));
   return known;
 }
-function totalOf(trace, row2) {
-  let known = totals.get(row2);
+function totalOf(trace, row3) {
+  let known = totals.get(row3);
   if (known === void 0)
     totals.set(
-      row2,
-      known = row2.calls.reduce(
+      row3,
+      known = row3.calls.reduce(
         (sum2, call) => sum2 + trace.duration[call],
-        row2.kind === "fold" ? trace.folded.beside(row2.calls)?.us ?? 0 : 0
+        row3.kind === "fold" ? trace.folded.beside(row3.calls)?.us ?? 0 : 0
       )
     );
   return known;
@@ -3248,75 +3293,75 @@ var RowElements = class {
   show(visible2, rows, cursor) {
     this.#rows = rows;
     this.#cursor = cursor;
-    const keys = new Set(visible2.map((row2) => row2.key));
+    const keys = new Set(visible2.map((row3) => row3.key));
     for (const [key, { element }] of this.#shown) {
       if (keys.has(key)) continue;
       element.remove();
       this.#shown.delete(key);
     }
     let next = this.element.firstElementChild;
-    for (const row2 of visible2) {
-      const { element } = this.#rowElement(row2);
+    for (const row3 of visible2) {
+      const { element } = this.#rowElement(row3);
       if (element === next) next = next.nextElementSibling;
       else this.element.insertBefore(element, next);
     }
     return this.#shown.get(cursor)?.element;
   }
-  #rowElement(row2) {
-    let shown = this.#shown.get(row2.key);
+  #rowElement(row3) {
+    let shown = this.#shown.get(row3.key);
     if (!shown) {
-      const element2 = h("div", { class: "row", role: "treeitem", id: `${this.#id}-${row2.key}` });
-      this.#shown.set(row2.key, shown = { element: element2, row: row2, facts: "" });
+      const element2 = h("div", { class: "row", role: "treeitem", id: `${this.#id}-${row3.key}` });
+      this.#shown.set(row3.key, shown = { element: element2, row: row3, facts: "" });
     }
     const { element } = shown;
-    shown.row = row2;
-    const facts = this.#facts(row2);
-    if (shown.facts !== facts) this.#fill(element, row2);
+    shown.row = row3;
+    const facts = this.#facts(row3);
+    if (shown.facts !== facts) this.#fill(element, row3);
     shown.facts = facts;
-    element.style.top = `${row2.index * ROW_HEIGHT}px`;
-    const selected = isSelected(row2, this.#session.selection);
+    element.style.top = `${row3.index * ROW_HEIGHT}px`;
+    const selected = isSelected(row3, this.#session.selection);
     element.classList.toggle("selected", selected);
-    element.classList.toggle("cursor", row2.key === this.#cursor);
-    element.classList.toggle("dim", this.#session.dims(row2, this.#rows?.isOpen(row2) ?? false));
+    element.classList.toggle("cursor", row3.key === this.#cursor);
+    element.classList.toggle("dim", this.#session.dims(row3, this.#rows?.isOpen(row3) ?? false));
     element.setAttribute("aria-selected", String(selected));
     return shown;
   }
   /** All that the element of a row shows, to see whether it must be filled anew. */
-  #facts(row2) {
+  #facts(row3) {
     const { trace } = this.#session;
-    const [call] = row2.calls;
+    const [call] = row3.calls;
     const { flags, responses: responses2 } = trace.calls;
-    const state = [flags[call], responses2[call], trace.duration[call], trace.names[row2.model]];
-    const tree = [row2.calls.length, row2.depth, row2.position, row2.siblings];
+    const state = [flags[call], responses2[call], trace.duration[call], trace.names[row3.model]];
+    const tree = [row3.calls.length, row3.depth, row3.position, row3.siblings];
     return [
-      row2.missing.length,
-      this.#counted(row2)?.calls,
+      row3.missing.length,
+      this.#counted(row3)?.calls,
       ...state,
       ...tree,
-      this.#rows?.hasChildren(row2),
-      this.#rows?.isOpen(row2),
-      this.#errors(row2)
+      this.#rows?.hasChildren(row3),
+      this.#rows?.isOpen(row3),
+      this.#errors(row3)
     ].join();
   }
-  #errors(row2) {
-    const { length } = this.#session.trace.failedOf(row2.calls);
-    return length + (this.#counted(row2)?.errors ?? 0);
+  #errors(row3) {
+    const { length } = this.#session.trace.failedOf(row3.calls);
+    return length + (this.#counted(row3)?.errors ?? 0);
   }
   /** The calls of a fold that have no rows. */
-  #counted(row2) {
-    return row2.kind === "fold" ? this.#session.trace.folded.beside(row2.calls) : null;
+  #counted(row3) {
+    return row3.kind === "fold" ? this.#session.trace.folded.beside(row3.calls) : null;
   }
-  #fill(element, row2) {
+  #fill(element, row3) {
     const { trace } = this.#session;
-    const branches = this.#rows?.hasChildren(row2) ?? false;
-    element.setAttribute("aria-level", String(row2.depth + 1));
-    element.setAttribute("aria-posinset", String(row2.position));
-    element.setAttribute("aria-setsize", String(row2.siblings));
-    if (branches) element.setAttribute("aria-expanded", String(this.#rows?.isOpen(row2)));
+    const branches = this.#rows?.hasChildren(row3) ?? false;
+    element.setAttribute("aria-level", String(row3.depth + 1));
+    element.setAttribute("aria-posinset", String(row3.position));
+    element.setAttribute("aria-setsize", String(row3.siblings));
+    if (branches) element.setAttribute("aria-expanded", String(this.#rows?.isOpen(row3)));
     else element.removeAttribute("aria-expanded");
     element.setAttribute(
       "aria-description",
-      this.#description(row2)
+      this.#description(row3)
     );
     const triangle = branches && svg(
       "svg",
@@ -3324,58 +3369,58 @@ var RowElements = class {
       svg("path", { d: "M2 0 L7 4 L2 8z", fill: "currentColor" })
     );
     const guides = Array.from(
-      { length: Math.min(row2.depth, MOST_GUIDES) },
+      { length: Math.min(row3.depth, MOST_GUIDES) },
       () => h("span", { class: "guide" })
     );
-    const name = this.#name(row2);
-    const kind = trace.header.models[row2.model]?.kind ?? "";
+    const name = this.#name(row3);
+    const kind = trace.header.models[row3.model]?.kind ?? "";
     const names = h("div", { class: "names" }, guides, h("span", { class: "triangle" }, triangle));
     names.append(
       h(
         "span",
-        { class: `name ${row2.kind} ${kind}`, title: name },
+        { class: `name ${row3.kind} ${kind}`, title: name },
         name
       )
     );
-    names.append(...this.#badges(row2));
+    names.append(...this.#badges(row3));
     element.replaceChildren(names);
   }
-  #name(row2) {
+  #name(row3) {
     const { trace } = this.#session;
-    if (row2.kind === "calls") return "individual calls";
-    if (row2.kind === "missing") return trace.comparison?.baseline.name(row2.missing[0]) ?? "";
-    return trace.names[row2.model];
+    if (row3.kind === "calls") return "individual calls";
+    if (row3.kind === "missing") return trace.comparison?.baseline.name(row3.missing[0]) ?? "";
+    return trace.names[row3.model];
   }
-  #description(row2) {
+  #description(row3) {
     const { trace } = this.#session;
-    if (row2.kind === "missing") return `missing, ${counted(row2.missing.length, "call")} before`;
-    const [call] = row2.calls;
-    if (row2.kind !== "call")
-      return counted(row2.calls.length + (this.#counted(row2)?.calls ?? 0), "call");
+    if (row3.kind === "missing") return `missing, ${counted(row3.missing.length, "call")} before`;
+    const [call] = row3.calls;
+    if (row3.kind !== "call")
+      return counted(row3.calls.length + (this.#counted(row3)?.calls ?? 0), "call");
     const before = trace.comparison?.before(call) ?? -1;
     const now = time(trace.duration[call]);
     return before < 0 ? now : `${now}, before ${time(trace.comparison.baseline.duration[before])}`;
   }
-  #badges(row2) {
+  #badges(row3) {
     const { trace } = this.#session;
-    const [call] = row2.calls;
+    const [call] = row3.calls;
     const badges = [];
     const badge = (text, kind = "") => badges.push(h("span", { class: `badge ${kind}` }, text));
-    if (row2.kind === "missing") {
-      const { length } = row2.missing;
+    if (row3.kind === "missing") {
+      const { length } = row3.missing;
       if (length > 1) badges.push(h("span", { class: "count" }, `×${count(length)}`));
       badge("missing");
       return badges;
     }
-    const gone = this.#counted(row2)?.calls ?? 0;
-    if (row2.kind !== "call")
-      badges.push(h("span", { class: "count" }, `×${count(row2.calls.length + gone)}`));
-    else if (row2.ordinal) badges.push(h("span", { class: "count" }, `#${count(row2.ordinal)}`));
-    const errors2 = this.#errors(row2);
-    if (errors2) badge(row2.kind === "call" ? "error" : counted(errors2, "error"), "error");
-    if (gone) badge(`${count(row2.calls.length)} kept`, "kept");
-    for (const text of this.#compared(row2)) badge(text, "compared");
-    if (row2.kind !== "call") return badges;
+    const gone = this.#counted(row3)?.calls ?? 0;
+    if (row3.kind !== "call")
+      badges.push(h("span", { class: "count" }, `×${count(row3.calls.length + gone)}`));
+    else if (row3.ordinal) badges.push(h("span", { class: "count" }, `#${count(row3.ordinal)}`));
+    const errors2 = this.#errors(row3);
+    if (errors2) badge(row3.kind === "call" ? "error" : counted(errors2, "error"), "error");
+    if (gone) badge(`${count(row3.calls.length)} kept`, "kept");
+    for (const text of this.#compared(row3)) badge(text, "compared");
+    if (row3.kind !== "call") return badges;
     if (trace.has(call, Flag.CANCELLED)) badge("cancelled");
     if (trace.has(call, Flag.CACHE_HIT)) badge("cached");
     if (trace.has(call, Flag.DECOUPLED)) badge(counted(trace.calls.responses[call], "response"));
@@ -3383,12 +3428,12 @@ var RowElements = class {
     return badges;
   }
   /** What is different about a row's calls since the baseline. */
-  #compared(row2) {
+  #compared(row3) {
     const { comparison } = this.#session.trace;
     if (!comparison) return [];
-    const added = row2.calls.filter((call) => comparison.before(call) < 0).length;
-    const changed = row2.calls.filter((call) => comparison.changed.has(call)).length;
-    const word = (number, text) => row2.kind === "call" ? text : `${count(number)} ${text}`;
+    const added = row3.calls.filter((call) => comparison.before(call) < 0).length;
+    const changed = row3.calls.filter((call) => comparison.changed.has(call)).length;
+    const word = (number, text) => row3.kind === "call" ? text : `${count(number)} ${text}`;
     return [added && word(added, "new"), changed && word(changed, "changed")].filter(
       (text) => typeof text === "string"
     );
@@ -3399,11 +3444,11 @@ var RowElements = class {
     return [...this.#shown.values()].find((shown) => shown.element === element)?.row;
   }
 };
-function isSelected(row2, selection) {
+function isSelected(row3, selection) {
   if (!selection) return false;
-  if (selection.kind === "fold" || selection.kind === "missing") return row2.key === selection.key;
-  if (selection.kind === "model") return row2.model === selection.model;
-  return row2.kind === "call" && row2.calls[0] === selection.call;
+  if (selection.kind === "fold" || selection.kind === "missing") return row3.key === selection.key;
+  if (selection.kind === "model") return row3.model === selection.model;
+  return row3.kind === "call" && row3.calls[0] === selection.call;
 }
 
 // src/rows.ts
@@ -3426,46 +3471,46 @@ var Rows = class {
   rebuild() {
     this.list = [];
     const waiting = this.#top.toReversed();
-    for (let row2 = waiting.pop(); row2; row2 = waiting.pop()) {
-      row2.index = this.list.length;
-      this.list.push(row2);
-      if (!this.open.has(row2.key)) continue;
-      for (const child of this.children(row2).toReversed()) waiting.push(child);
+    for (let row3 = waiting.pop(); row3; row3 = waiting.pop()) {
+      row3.index = this.list.length;
+      this.list.push(row3);
+      if (!this.open.has(row3.key)) continue;
+      for (const child of this.children(row3).toReversed()) waiting.push(child);
     }
   }
   /** Show or hide the row's children. */
-  toggle(row2, show = !this.open.has(row2.key)) {
-    if (show) this.open.add(row2.key);
-    else this.open.delete(row2.key);
+  toggle(row3, show = !this.open.has(row3.key)) {
+    if (show) this.open.add(row3.key);
+    else this.open.delete(row3.key);
     this.rebuild();
   }
-  hasChildren(row2) {
+  hasChildren(row3) {
     const { comparison } = this.trace;
-    if (row2.kind === "missing")
-      return row2.missing.some((call) => !comparison?.baseline.isLeaf(call));
-    return row2.kind !== "call" || !this.trace.isLeaf(row2.calls[0]) || this.#lacks(row2);
+    if (row3.kind === "missing")
+      return row3.missing.some((call) => !comparison?.baseline.isLeaf(call));
+    return row3.kind !== "call" || !this.trace.isLeaf(row3.calls[0]) || this.#lacks(row3);
   }
-  isOpen(row2) {
-    return this.open.has(row2.key) && this.hasChildren(row2);
+  isOpen(row3) {
+    return this.open.has(row3.key) && this.hasChildren(row3);
   }
-  children(row2) {
-    let rows = this.#children.get(row2);
-    if (!rows) this.#children.set(row2, rows = this.#childrenOf(row2));
+  children(row3) {
+    let rows = this.#children.get(row3);
+    if (!rows) this.#children.set(row3, rows = this.#childrenOf(row3));
     return rows;
   }
   find(key) {
-    return this.list.find((row2) => row2.key === key);
+    return this.list.find((row3) => row3.key === key);
   }
   /** Unfold level by level while the view is not full; single calls of folds stay hidden. */
   openDefault(atMost) {
     this.open.clear();
     const waiting = [...this.#top];
     let shown = waiting.length;
-    for (let row2 = waiting.shift(); row2; row2 = waiting.shift()) {
-      if (!this.hasChildren(row2) || row2.kind === "calls" || this.#isPlainFold(row2)) continue;
-      const children = this.children(row2);
+    for (let row3 = waiting.shift(); row3; row3 = waiting.shift()) {
+      if (!this.hasChildren(row3) || row3.kind === "calls" || this.#isPlainFold(row3)) continue;
+      const children = this.children(row3);
       if (shown + children.length > atMost && shown > 1) continue;
-      this.open.add(row2.key);
+      this.open.add(row3.key);
       shown += children.length;
       waiting.push(...children);
     }
@@ -3486,31 +3531,31 @@ var Rows = class {
   }
   /** The row of one call among these, unfolding the folds on the way. */
   #descend(rows, call) {
-    const single = rows.find((row2) => row2.kind === "call" && row2.calls[0] === call);
+    const single = rows.find((row3) => row3.kind === "call" && row3.calls[0] === call);
     if (single) return single;
     const fold = rows.find(
-      (row2) => row2.kind !== "call" && row2.model === this.trace.calls.model[call]
+      (row3) => row3.kind !== "call" && row3.model === this.trace.calls.model[call]
     );
     if (!fold) return null;
     this.open.add(fold.key);
     const within = this.children(fold);
-    const calls = within.find((row2) => row2.kind === "calls");
-    if (!calls) return within.find((row2) => row2.calls[0] === call) ?? null;
+    const calls = within.find((row3) => row3.kind === "calls");
+    if (!calls) return within.find((row3) => row3.calls[0] === call) ?? null;
     this.open.add(calls.key);
-    return this.children(calls).find((row2) => row2.calls[0] === call) ?? null;
+    return this.children(calls).find((row3) => row3.calls[0] === call) ?? null;
   }
   /** A fold whose calls made no calls: its children are the calls themselves. */
-  #isPlainFold(row2) {
-    return row2.kind === "fold" && row2.calls.every((call) => this.trace.isLeaf(call)) && !this.#lacks(row2);
+  #isPlainFold(row3) {
+    return row3.kind === "fold" && row3.calls.every((call) => this.trace.isLeaf(call)) && !this.#lacks(row3);
   }
   /** Whether calls below this row were made in the baseline only. */
-  #lacks(row2) {
+  #lacks(row3) {
     const { comparison } = this.trace;
     if (!comparison) return false;
-    let lacks = this.#lacking.get(row2);
+    let lacks = this.#lacking.get(row3);
     if (lacks === void 0) {
-      lacks = comparison.missing(comparison.beforeAll(row2.calls)).length > 0;
-      this.#lacking.set(row2, lacks);
+      lacks = comparison.missing(comparison.beforeAll(row3.calls)).length > 0;
+      this.#lacking.set(row3, lacks);
     }
     return lacks;
   }
@@ -3525,37 +3570,37 @@ var Rows = class {
       const folded = group.length >= FOLD_FROM;
       for (const missing of folded ? [group] : group.map((call) => [call])) {
         const key = folded ? `${at2}xm${model}` : `${at2}x${missing[0]}`;
-        const row2 = newRow("missing", parent, key, -1, []);
-        row2.missing = missing;
+        const row3 = newRow("missing", parent, key, -1, []);
+        row3.missing = missing;
         const start = baseline.start(missing[0]);
         const later = rows.findIndex((each) => this.#start(each) > start);
-        rows.splice(later < 0 ? rows.length : later, 0, row2);
+        rows.splice(later < 0 ? rows.length : later, 0, row3);
       }
     }
     return numbered(rows);
   }
-  #start(row2) {
-    if (row2.kind !== "missing") return this.trace.start(row2.calls[0]);
-    return this.trace.comparison?.baseline.start(row2.missing[0]) ?? 0;
+  #start(row3) {
+    if (row3.kind !== "missing") return this.trace.start(row3.calls[0]);
+    return this.trace.comparison?.baseline.start(row3.missing[0]) ?? 0;
   }
-  #childrenOf(row2) {
-    const before = this.trace.comparison?.beforeAll(row2.calls) ?? [];
-    if (row2.kind === "missing") return this.#withMissing(row2, [], row2.missing);
-    if (row2.kind === "call") {
-      const rows2 = this.#folded(row2, this.trace.children(row2.calls[0]), FOLD_FROM);
-      return this.#withMissing(row2, rows2, before);
+  #childrenOf(row3) {
+    const before = this.trace.comparison?.beforeAll(row3.calls) ?? [];
+    if (row3.kind === "missing") return this.#withMissing(row3, [], row3.missing);
+    if (row3.kind === "call") {
+      const rows2 = this.#folded(row3, this.trace.children(row3.calls[0]), FOLD_FROM);
+      return this.#withMissing(row3, rows2, before);
     }
-    if (row2.kind === "calls" || this.#isPlainFold(row2)) return this.#singles(row2);
-    const below = row2.calls.flatMap((call) => Array.from(this.trace.children(call)));
-    const rows = this.#withMissing(row2, this.#folded(row2, below, 1), before);
-    rows.push(newRow("calls", row2, `${row2.key}/calls`, row2.model, row2.calls));
+    if (row3.kind === "calls" || this.#isPlainFold(row3)) return this.#singles(row3);
+    const below = row3.calls.flatMap((call) => Array.from(this.trace.children(call)));
+    const rows = this.#withMissing(row3, this.#folded(row3, below, 1), before);
+    rows.push(newRow("calls", row3, `${row3.key}/calls`, row3.model, row3.calls));
     return numbered(rows);
   }
   #singles(fold) {
     const rows = fold.calls.map((call, k) => {
-      const row2 = newRow("call", fold, `${fold.key}/${call}`, fold.model, [call]);
-      row2.ordinal = k + 1;
-      return row2;
+      const row3 = newRow("call", fold, `${fold.key}/${call}`, fold.model, [call]);
+      row3.ordinal = k + 1;
+      return row3;
     });
     return numbered(rows);
   }
@@ -3602,9 +3647,9 @@ function newRow(kind, parent, key, model, calls) {
   };
 }
 function numbered(rows) {
-  rows.forEach((row2, k) => {
-    row2.position = k + 1;
-    row2.siblings = rows.length;
+  rows.forEach((row3, k) => {
+    row3.position = k + 1;
+    row3.siblings = rows.length;
   });
   return rows;
 }
@@ -3785,15 +3830,15 @@ var Timeline = class {
   mark(reveal) {
     const { selection } = this.#session;
     if (!this.#rows || !selection) return this.repaint();
-    let row2;
+    let row3;
     if (selection.kind === "call" && reveal) {
-      row2 = this.#rows.reveal(selection.call);
+      row3 = this.#rows.reveal(selection.call);
       this.#touched = true;
       this.#resized();
-    } else row2 = this.#rows.list.find((each) => isSelected(each, selection));
-    if (row2 && reveal) {
-      this.#cursor = row2.key;
-      this.#scrollTo(row2, true);
+    } else row3 = this.#rows.list.find((each) => isSelected(each, selection));
+    if (row3 && reveal) {
+      this.#cursor = row3.key;
+      this.#scrollTo(row3, true);
     }
     this.repaint();
   }
@@ -3862,10 +3907,10 @@ var Timeline = class {
     pen.rect(plane.left - 1, 0, plane.right, height);
     pen.clip();
     const bars = new Bars(trace, pen, plane, colours);
-    for (const row2 of visible2) {
-      const critical = showsCritical && row2.calls.some((call) => trace.critical.has(call));
-      bars.paint(row2, row2.index * ROW_HEIGHT - top, {
-        dim: this.#session.dims(row2, rows.isOpen(row2)),
+    for (const row3 of visible2) {
+      const critical = showsCritical && row3.calls.some((call) => trace.critical.has(call));
+      bars.paint(row3, row3.index * ROW_HEIGHT - top, {
+        dim: this.#session.dims(row3, rows.isOpen(row3)),
         critical
       });
     }
@@ -3886,30 +3931,30 @@ var Timeline = class {
     tree.addEventListener("pointerleave", () => this.#leave());
   }
   #click(event) {
-    const row2 = this.#elements.rowAt(event);
-    if (!row2 || !this.#rows) return;
+    const row3 = this.#elements.rowAt(event);
+    if (!row3 || !this.#rows) return;
     this.range.following = false;
-    this.#cursor = row2.key;
+    this.#cursor = row3.key;
     const onTriangle = event.target.closest(".triangle") !== null;
-    if (onTriangle && this.#rows.hasChildren(row2)) this.#toggle(row2);
-    else this.#select(row2);
+    if (onTriangle && this.#rows.hasChildren(row3)) this.#toggle(row3);
+    else this.#select(row3);
   }
-  #select(row2) {
-    this.#cursor = row2.key;
-    const { kind, key, model, calls, missing } = row2;
+  #select(row3) {
+    this.#cursor = row3.key;
+    const { kind, key, model, calls, missing } = row3;
     if (kind === "call") this.#session.select({ kind, call: calls[0] });
     else if (kind === "missing") this.#session.select({ kind, key, missing });
     else this.#session.select({ kind: "fold", key, model, calls });
   }
-  #toggle(row2, show) {
+  #toggle(row3, show) {
     this.#touched = true;
     this.range.following = false;
-    this.#rows?.toggle(row2, show);
+    this.#rows?.toggle(row3, show);
     this.#resized();
   }
   /** Bring a row into view: just so while stepping, with its surroundings after a jump. */
-  #scrollTo(row2, jump = false) {
-    const top = row2.index * ROW_HEIGHT;
+  #scrollTo(row3, jump = false) {
+    const top = row3.index * ROW_HEIGHT;
     const { clientHeight, scrollTop } = this.#tree;
     const bottom = top + ROW_HEIGHT - clientHeight;
     if (top >= scrollTop && bottom <= scrollTop) return;
@@ -3923,8 +3968,8 @@ var Timeline = class {
     if (!rows || rows.trace.n === 0) return;
     const latest = rows.trace.n - 1;
     const path = /* @__PURE__ */ new Set([...rows.trace.ancestors(latest), latest]);
-    const row2 = rows.list.findLast(({ calls }) => path.has(calls[calls.length - 1]));
-    if (row2) this.#scrollTo(row2);
+    const row3 = rows.list.findLast(({ calls }) => path.has(calls[calls.length - 1]));
+    if (row3) this.#scrollTo(row3);
   }
   #wheel(event) {
     if (event.ctrlKey || event.metaKey) {
@@ -3945,16 +3990,16 @@ var Timeline = class {
   }
   /** Over a fold, the call nearest to the pointer is meant. */
   #hover(event) {
-    const row2 = this.#elements.rowAt(event);
+    const row3 = this.#elements.rowAt(event);
     const x = event.clientX - this.#tree.getBoundingClientRect().left;
-    if (!row2 || x < this.#plane().left) return this.#leave();
+    if (!row3 || x < this.#plane().left) return this.#leave();
     const { trace } = this.#session;
-    if (row2.kind === "missing") return this.#hoverMissing(row2, event);
+    if (row3.kind === "missing") return this.#hoverMissing(row3, event);
     const at2 = this.#plane().time(x);
     const away = (call2) => Math.max(trace.start(call2) - at2, at2 - trace.end(call2), 0);
-    const call = row2.calls.reduce((best, each) => away(each) < away(best) ? each : best);
+    const call = row3.calls.reduce((best, each) => away(each) < away(best) ? each : best);
     this.#session.hover({ call });
-    const among = row2.kind === "call" ? "" : ` · 1 of ${count(row2.calls.length)}`;
+    const among = row3.kind === "call" ? "" : ` · 1 of ${count(row3.calls.length)}`;
     const title = `${trace.name(call)}${among}  ${time(trace.duration[call])}`;
     this.#session.tip(
       { title, phases: trace.phases([call]), error: trace.header.errors[call] },
@@ -3982,8 +4027,8 @@ var Timeline = class {
   }
   #obey(command) {
     const list = this.#rows?.list ?? [];
-    const at2 = list.findIndex((row3) => row3.key === this.#cursor);
-    const row2 = list[at2];
+    const at2 = list.findIndex((row4) => row4.key === this.#cursor);
+    const row3 = list[at2];
     switch (command) {
       case "down":
         return this.#goTo(at2 + 1);
@@ -3998,9 +4043,9 @@ var Timeline = class {
       case "pageUp":
         return this.#goTo(at2 - PAGE);
       case "unfold":
-        return row2 && this.#unfold(row2);
+        return row3 && this.#unfold(row3);
       case "fold":
-        return row2 && this.#fold(row2);
+        return row3 && this.#fold(row3);
       case "zoomIn":
         return this.#zoom(() => this.range.zoom(ZOOM_STEP));
       case "zoomOut":
@@ -4008,7 +4053,7 @@ var Timeline = class {
       case "zoomAll":
         return this.#zoom(() => this.range.all());
       case "zoomSelected":
-        return row2 && this.#zoom(() => this.#showCalls(row2));
+        return row3 && this.#zoom(() => this.#showCalls(row3));
       case "panLeft":
         return this.#zoom(() => this.range.pan(-PAN_STEP * this.range.width));
       case "panRight":
@@ -4021,24 +4066,24 @@ var Timeline = class {
     const list = this.#rows?.list ?? [];
     if (list.length === 0) return;
     this.range.following = false;
-    const row2 = list[Math.max(0, Math.min(list.length - 1, index))];
-    this.#scrollTo(row2);
-    this.#select(row2);
+    const row3 = list[Math.max(0, Math.min(list.length - 1, index))];
+    this.#scrollTo(row3);
+    this.#select(row3);
   }
-  #unfold(row2) {
-    if (!this.#rows?.hasChildren(row2)) return;
-    if (this.#rows.isOpen(row2)) this.#goTo(row2.index + 1);
-    else this.#toggle(row2, true);
+  #unfold(row3) {
+    if (!this.#rows?.hasChildren(row3)) return;
+    if (this.#rows.isOpen(row3)) this.#goTo(row3.index + 1);
+    else this.#toggle(row3, true);
   }
-  #fold(row2) {
-    if (this.#rows?.isOpen(row2)) this.#toggle(row2, false);
-    else if (row2.parent) this.#goTo(row2.parent.index);
+  #fold(row3) {
+    if (this.#rows?.isOpen(row3)) this.#toggle(row3, false);
+    else if (row3.parent) this.#goTo(row3.parent.index);
   }
-  #showCalls(row2) {
+  #showCalls(row3) {
     const { comparison } = this.#session.trace;
-    const gone = row2.kind === "missing" && comparison;
+    const gone = row3.kind === "missing" && comparison;
     const trace = gone ? comparison.baseline : this.#session.trace;
-    const calls = gone ? row2.missing : row2.calls;
+    const calls = gone ? row3.missing : row3.calls;
     const from = calls.reduce((least, call) => Math.min(least, trace.start(call)), Infinity);
     const to = calls.reduce((most, call) => Math.max(most, trace.end(call)), 0);
     const room = 0.08 * (to - from);
@@ -4344,10 +4389,10 @@ var Frame = class {
     this.#options.onSelect?.(selection);
   }
   /** Select a call from outside the view; a number that is no row selects nothing new. */
-  selectRow(row2) {
-    const selected = this.selection?.kind === "call" && this.selection.call === row2;
-    if (row2 >= 0 && row2 < this.trace.n && !selected)
-      this.select({ kind: "call", call: row2 }, { reveal: true });
+  selectRow(row3) {
+    const selected = this.selection?.kind === "call" && this.selection.call === row3;
+    if (row3 >= 0 && row3 < this.trace.n && !selected)
+      this.select({ kind: "call", call: row3 }, { reveal: true });
   }
   /** Filter by a text that does not come from the field itself. */
   filterBy(text) {
@@ -4364,8 +4409,8 @@ var Frame = class {
     if (tip && event) this.#tip.show(tip, event, this.#root);
     else this.#tip.hide();
   }
-  dims(row2, open) {
-    return dims(this.#relevance, row2, open);
+  dims(row3, open) {
+    return dims(this.#relevance, row3, open);
   }
   command(name) {
     if (name === "nextError") this.#nextError();
@@ -4571,8 +4616,8 @@ var Kernel = class {
     this.#listener = (message, buffers = []) => message?.type === "answer" && this.#answered(message, buffers);
     model.on("msg:custom", this.#listener);
   }
-  tensors(row2) {
-    return this.#ask({ type: "tensors", row: row2 });
+  tensors(row3) {
+    return this.#ask({ type: "tensors", row: row3 });
   }
   slice(question) {
     return this.#ask({ type: "slice", ...question });
@@ -4745,9 +4790,9 @@ function render({ model, el }) {
     if (known) known.state = state;
   };
   const obey = () => {
-    const [row2, filter] = [model.get("selected"), model.get("filter")];
+    const [row3, filter] = [model.get("selected"), model.get("filter")];
     if (typeof filter === "string") frame?.filterBy(filter);
-    if (typeof row2 === "number") frame?.selectRow(row2);
+    if (typeof row3 === "number") frame?.selectRow(row3);
   };
   const repaint = everyFrame(
     draw3,

@@ -1,0 +1,49 @@
+/** What was copied between the host and a device for calls, and what one of them did there. */
+
+import { h } from "./dom.ts";
+import { bytes, counted, time } from "./format.ts";
+import { factGrid } from "./tensors.ts";
+import type { Trace } from "./trace.ts";
+import type { Copy } from "./wire.ts";
+
+const LISTED = 12;
+
+/** The sums of calls' copies. Pure. */
+export function copied(trace: Trace, calls: readonly number[]): { bytes: number; us: number } {
+  const sums = { bytes: 0, us: 0 };
+  for (const call of calls) {
+    sums.bytes += trace.calls.copy_bytes[call];
+    sums.us += trace.calls.copy_us[call];
+  }
+  return sums;
+}
+
+/** Nothing where no device had a part. */
+export function deviceWork(trace: Trace, calls: readonly number[]): HTMLElement[] {
+  const sums = copied(trace, calls);
+  const [call] = calls;
+  const single = calls.length === 1;
+  const use = single ? trace.header.device_use[call] : undefined;
+  if (sums.us === 0 && sums.bytes === 0 && !use) return [];
+  const facts: [string, string][] = [];
+  if (use) {
+    const [, us, inUse, peak] = use;
+    facts.push(["compute", time(us)], ["in use", bytes(inUse)], ["peak", bytes(peak)]);
+  }
+  if (sums.us || sums.bytes) facts.push(["copied", bytes(sums.bytes)], ["in", time(sums.us)]);
+  const copies = single ? (trace.header.copies[call] ?? []) : [];
+  return [
+    h("h4", {}, "Device", h("span", {}, use?.[0] ?? "copies")),
+    factGrid(facts),
+    ...copies.slice(0, LISTED).map(row),
+    ...(copies.length > LISTED
+      ? [h("p", { class: "reason" }, `… ${counted(copies.length - LISTED, "more copy")}`)]
+      : []),
+  ];
+}
+
+function row([, us, tensor, size, source, target, hostile]: Copy): HTMLElement {
+  const why = hostile ? ", by hostile placement" : "";
+  const words = `${tensor}: ${source} → ${target}, ${bytes(size)} in ${time(us)}${why}`;
+  return h("p", { class: "reason" }, words);
+}

@@ -1,0 +1,98 @@
+"""What a run says of devices: in its spans, its file, its document."""
+
+import json
+
+import numpy as np
+import pytest
+from cells import CONFIG
+from cells import DOUBLE as HOST_DOUBLE
+from engine.device_cells import DOUBLE, ON_GPU, asking
+
+from blsnb.imported_run import load_run
+from blsnb.inference_server import Server
+from blsnb.runtimes import simulated
+from blsnb.trace.device_work import Copy, copied_bytes, copied_ns
+from blsnb.trace.perfetto import perfetto_json
+from blsnb.views import wire
+
+X = np.arange(4, dtype=np.float32)
+TO_CPU = "preferred_memory=pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY_CPU)"
+
+
+@pytest.fixture
+def run():
+    """A model that asks another one, which answers on a device."""
+    with Server(runtime="simulated") as server:
+        server.define("double", DOUBLE, config=ON_GPU)
+        server.define("m", asking("double", TO_CPU), config=ON_GPU)
+        yield server.infer("m", {"X": simulated.asarray(X)})
+
+
+def test_copies_are_summed():
+    """Bytes and time of those that there are."""
+    copies = [Copy(1, 20, "X", 16, "cpu", "gpu:0"), Copy(5, 3, "Y", 8, "gpu:0", "cpu")]
+
+    assert (24, 23) == (copied_bytes(copies), copied_ns(copies))
+    assert (0, 0) == (copied_bytes([]), copied_ns([]))
+
+
+def test_the_columns_have_the_sums(run):
+    """Of each row: nothing where nothing was copied."""
+    header, buffer = wire.encode(run.trace)
+    columns = wire.decode(header, buffer)
+    (copy,) = run.trace.spans[1].copies
+
+    assert [0.0, 16.0] == columns["copy_bytes"].tolist()
+    assert pytest.approx(copy.duration_ns / 1000) == columns["copy_us"][1]
+    assert 0 == columns["copy_us"][0]
+
+
+def test_the_header_has_each_copy_and_what_was_used(run):
+    """By row, with times since the start of the run."""
+    header, _ = wire.encode(run.trace)
+    (copy,) = run.trace.spans[1].copies
+    use = run.trace.spans[1].device_use
+
+    at = (copy.ns - run.trace.start_ns) / 1000
+    took = copy.duration_ns / 1000
+    assert {"1": [[at, took, "Y", 16, "gpu:0", "cpu", False]]} == header["copies"]
+    said = ["gpu:0", use.compute_ns / 1000, use.in_use_bytes, use.peak_bytes]
+    assert said == header["device_use"]["1"]
+
+
+def test_a_run_on_the_host_says_nothing_of_devices(server):
+    """Its document is as large as before."""
+    server.define("m", HOST_DOUBLE, config=CONFIG)
+    header, _ = wire.encode(server.infer("m", {"X": X}).trace)
+
+    assert not {"copies", "device_use"} & {*header}
+    assert "copy_bytes" not in header["columns"]
+
+
+def places(span):
+    """Where a call's tensors are."""
+    return [ref.device for ref in (*span.inputs, *span.outputs)]
+
+
+def test_a_saved_run_keeps_them(run, tmp_path):
+    """Copies, the device's clock, and where each tensor was."""
+    read = load_run(run.save(tmp_path / "a.blsrun"))
+
+    for before, after in zip(run.trace.spans, read.trace.spans, strict=True):
+        assert before.copies == after.copies
+        assert before.device_use == after.device_use
+        devices = [
+            [ref.device for ref in s.inputs + s.outputs] for s in (before, after)
+        ]
+        assert devices[0] == devices[1]
+    assert X.tolist() == read.trace.spans[0].inputs[0].view().tolist()
+
+
+def test_perfetto_shows_copies(run):
+    """Each with its size, with its call."""
+    events = json.loads("".join(perfetto_json([run.trace])))["traceEvents"]
+    (call,) = [e for e in events if e["name"] == "double" and e["ph"] == "X"]
+
+    (copy,) = call["args"]["copies"]
+    assert copy.startswith("Y: gpu:0 to cpu, 16 bytes in ")
+    assert 0 < call["args"]["device_compute_us"]
