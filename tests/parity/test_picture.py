@@ -81,6 +81,7 @@ def test_many_parts_and_cases_are_counted():
     "pair",
     [
         (answers("boom"), answers("bang")),
+        (answers("At:\n  model.py\n"), answers([b"\xe7\x96\x97"])),
         (answers("boom"), answers([1.5, np.nan])),
         (answers([np.inf, -np.inf]), answers([np.nan, 1.0])),
         (answers(np.zeros((0, 3))), answers(np.zeros((3, 0)))),
@@ -91,7 +92,7 @@ def test_many_parts_and_cases_are_counted():
     ],
 )
 def test_whatever_was_answered_can_be_shown(pair):
-    """Errors, infinities, nothing at all, texts that are markup."""
+    """Errors, infinities, nothing at all, markup, signs that no font has."""
     found = parity(pair)
 
     assert picture.png(found).startswith(b"\x89PNG")
