@@ -139,11 +139,13 @@ class Run:
         return self._record.id
 
     def __repr__(self) -> str:
+        from blsnb.views.format import time as spelled
+
         trace = self.trace
-        wall = (trace.end_ns - trace.start_ns) / 1e6
+        wall = spelled((trace.end_ns - trace.start_ns) / 1000)
         failed = f", {trace.error_count} failed" if trace.error_count else ""
         return (
-            f"<{type(self).__name__} {self.model_name}: {wall:.3g} ms, "
+            f"<{type(self).__name__} {self.model_name}: {wall}, "
             f"{_counted(trace.call_count, 'call')}, "
             f"{_counted(len(trace.models), 'model')}{failed}>"
         )

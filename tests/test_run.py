@@ -31,7 +31,7 @@ def run(server: Server) -> Run:
 def test_a_run_is_one_line(run):
     """Model, time, numbers of calls and models."""
     assert repr(run).startswith("<Run outer: ")
-    assert repr(run).endswith(" ms, 2 calls, 2 models>")
+    assert re.search(r": [\d.]+ (µs|ms), 2 calls, 2 models>$", repr(run))
 
 
 def test_a_failed_run_says_how_many_failed(server):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from blsnb.trace.events import Call, ModelInfo
 
-_Pair = tuple[ModelInfo | None, ModelInfo]
+Pair = tuple[ModelInfo | None, ModelInfo]
 
 _FAILED = 10
 """One part in so many of the room is for failed calls, wherever they happened."""
@@ -23,6 +25,21 @@ class FoldedCalls(NamedTuple):
     errors: int
     duration_ns: int
     """Of all of them together."""
+    first_ns: int = 0
+    """When the first of them started."""
+    last_ns: int = 0
+    """When the last of them ended."""
+    latencies: tuple[tuple[int, int], ...] = ()
+    """How many took how long, by `latency_class`."""
+
+
+_CLASSES = 8
+"""So many classes of latency for each doubling: they are 9 % wide."""
+
+
+def latency_class(duration_ns: int) -> int:
+    """Return the class of a latency; class ``k`` begins at ``2 ** (k / 8)`` ns."""
+    return int(_CLASSES * math.log2(duration_ns)) if duration_ns > 1 else 0
 
 
 def fold(calls: list[Call], room: int) -> list[Call]:
@@ -57,7 +74,7 @@ def fold(calls: list[Call], room: int) -> list[Call]:
 
 
 def _slowest(calls: Iterable[Call]) -> Iterable[Call]:
-    found: dict[_Pair, Call] = {}
+    found: dict[Pair, Call] = {}
     for call in calls:
         pair = pair_of(call)
         known = found.get(pair)
@@ -66,7 +83,7 @@ def _slowest(calls: Iterable[Call]) -> Iterable[Call]:
     return found.values()
 
 
-def pair_of(call: Call) -> _Pair:
+def pair_of(call: Call) -> Pair:
     """Return the model that called, and the one that was called."""
     return (None if call.parent is None else call.parent.model), call.model
 
@@ -81,21 +98,60 @@ class FoldedCounts:
 
     __slots__ = ("_counts",)
 
-    def __init__(self) -> None:
-        self._counts: dict[_Pair, FoldedCalls] = {}
+    def __init__(self, known: Iterable[FoldedCalls] = ()) -> None:
+        self._counts = {(each.caller, each.model): _Sum(each) for each in known}
 
     def add(self, calls: Iterable[Call]) -> None:
         """Count calls that leave."""
         for call in calls:
-            pair = pair_of(call)
-            known = self._counts.get(pair) or FoldedCalls(*pair, 0, 0, 0)
-            self._counts[pair] = FoldedCalls(
-                *pair,
-                known.calls + 1,
-                known.errors + bool(call.error),
-                known.duration_ns + duration_ns(call),
+            self.count(
+                pair_of(call),
+                call.request_start_ns,
+                call.request_end_ns,
+                bool(call.error),
             )
+
+    def count(self, pair: Pair, start_ns: int, end_ns: int, failed: bool) -> None:
+        """Count one call."""
+        known = self._counts.get(pair)
+        if known is None:
+            known = self._counts[pair] = _Sum(FoldedCalls(*pair, 0, 0, 0))
+        known.add(start_ns, end_ns, failed)
 
     def listed(self) -> tuple[FoldedCalls, ...]:
         """Return the counts by caller and model, in order of their first fold."""
-        return tuple(self._counts.values())
+        # A copy: another thread may fold calls meanwhile.
+        return tuple(known.listed() for known in list(self._counts.values()))
+
+
+class _Sum:
+    """Counts of one caller and model, while they grow."""
+
+    __slots__ = ("_calls", "_duration", "_errors", "_first", "_last", "_pair", "_took")
+
+    def __init__(self, known: FoldedCalls) -> None:
+        self._pair = known.caller, known.model
+        self._calls, self._errors = known.calls, known.errors
+        self._duration = known.duration_ns
+        self._first, self._last = known.first_ns, known.last_ns
+        self._took = Counter(dict(known.latencies))
+
+    def add(self, start_ns: int, end_ns: int, failed: bool) -> None:
+        duration = max(0, end_ns - start_ns)
+        self._first = min(self._first or start_ns, start_ns)
+        self._last = max(self._last, end_ns)
+        self._calls += 1
+        self._errors += failed
+        self._duration += duration
+        self._took[latency_class(duration)] += 1
+
+    def listed(self) -> FoldedCalls:
+        return FoldedCalls(
+            *self._pair,
+            self._calls,
+            self._errors,
+            self._duration,
+            self._first,
+            self._last,
+            tuple(sorted(self._took.copy().items())),
+        )

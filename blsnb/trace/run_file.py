@@ -36,6 +36,8 @@ _JSON = "run.json"
 _VALUES = "values.bin"
 _MOST_JSON = 256 << 20
 _MOST_MODELS = 60_000
+# Of latencies: eight for each doubling, up to the 63rd.
+_CLASSES = 8 * 63
 # So that the same run gives the same file.
 _DATE = (1980, 1, 1, 0, 0, 0)
 _DAMAGED = (
@@ -261,12 +263,22 @@ def _origin(value: Any) -> Origin | None:
 
 
 def _folded(value: Any, models: Sequence[ModelInfo]) -> FoldedCalls:
-    numbers = checked.row(value, 5)
+    *numbers, latencies = checked.row(value, 8)
     caller, model = (checked.integer(at, -1, len(models) - 1) for at in numbers[:2])
     counts = [checked.integer(each, 0, NS) for each in numbers[2:]]
     if model < 0:
         raise Malformed("counted calls of no model")
-    return FoldedCalls(None if caller < 0 else models[caller], models[model], *counts)
+    by = None if caller < 0 else models[caller]
+    took = checked.listed(latencies, _latency)
+    calls, errors, duration_ns, first_ns, last_ns = counts
+    return FoldedCalls(
+        by, models[model], calls, errors, duration_ns, first_ns, last_ns, took
+    )
+
+
+def _latency(value: Any) -> tuple[int, int]:
+    number, calls = checked.row(value, 2)
+    return checked.integer(number, 0, _CLASSES), checked.integer(calls, 0, NS)
 
 
 def _response(value: Any, outputs_of: Any) -> SavedResponse:

@@ -124,7 +124,7 @@ class Trace:
 
     @cached_property
     def shown(self) -> Trace:
-        """This trace; of a very long one that part which a page can hold."""
+        """The trace itself; of a very long one the part that a page can hold."""
         from blsnb.trace.shortened import shortened
 
         return shortened(self)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from blsnb.trace.events import CallFlag
+from blsnb.trace.events import CallFlag, ModelInfo
 from blsnb.trace.spans import Trace
 from blsnb.views.columns import Array, Columns
 from blsnb.views.rows import distinct_names
@@ -98,9 +98,7 @@ def _boxes(trace: Trace, columns: Columns) -> tuple[Box, ...]:
         Box(
             model=model,
             name=names[model],
-            device=""
-            if trace.models[model].is_ensemble
-            else trace.models[model].device,
+            device=_device(trace.models[model]),
             calls=int(calls[model]),
             errors=int(errors[model]),
             own_us=own[model],
@@ -111,6 +109,11 @@ def _boxes(trace: Trace, columns: Columns) -> tuple[Box, ...]:
         for model, row in zip(present.tolist(), first.tolist(), strict=True)
     ]
     return tuple(sorted(boxes, key=lambda box: box.first))
+
+
+def _device(model: ModelInfo) -> str:
+    """Return on what a model runs; an ensemble's steps do, it does not."""
+    return "" if model.is_ensemble else model.device
 
 
 def _edges(columns: Columns) -> tuple[Edge, ...]:
@@ -146,7 +149,7 @@ def _with_folded(graph: CallGraph, trace: Trace) -> CallGraph:
     number = {model: place for place, model in enumerate(trace.models)}
     boxes = {box.model: box for box in graph.boxes}
     edges = {(edge.source, edge.target): edge for edge in graph.edges}
-    for caller, model, calls, errors, duration_ns in trace.folded:
+    for caller, model, calls, errors, duration_ns, *_ in trace.folded:
         target = number[model]
         us = duration_ns / 1000
         boxes[target] = _grown(boxes[target], calls, errors, us)

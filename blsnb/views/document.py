@@ -117,6 +117,8 @@ def html(
     code
         The view's JavaScript; the one that blsnb brings if None.
     """
+    # Of a very long trace a page holds a part; it says so.
+    trace = trace.shown
     notes = [*folded_note(trace), *notes]
     header, buffer = wire.assemble(trace, state=state, notes=notes, height=height)
     order = embed.priority(trace, columns_of(trace), selected)
@@ -176,6 +178,7 @@ def whole_page(title: str, body: str) -> str:
 
 def still(trace: Trace, state: wire.State | None = None) -> str:
     """Return what readers without scripts see: the picture and a table."""
+    trace = trace.shown
     columns = columns_of(trace)
     facts = [heading(trace), *summary(trace, columns)]
     boxes = call_graph(trace, columns).boxes
@@ -185,7 +188,9 @@ def still(trace: Trace, state: wire.State | None = None) -> str:
     said = "".join(f"<p>{spelled(note)}</p>" for note in notes)
     return (
         f"{image(snapshot(trace, state), facts)}"
-        "<details><summary>Models</summary><table><thead><tr><th>model</th>"
+        # A page without a style of its own would show it in its book face.
+        '<details style="font:13px system-ui,sans-serif"><summary>Models</summary>'
+        "<table><thead><tr><th>model</th>"
         f"<th>calls</th>{'<th>executions</th>' if batched else ''}"
         "<th>own time</th><th>errors</th></tr></thead>"
         f"<tbody>{rows}</tbody></table>{said}</details>"
@@ -205,7 +210,9 @@ def _table_row(box: Box, batched: Mapping[int, int]) -> str:
     cells = [f"{box.calls:,}", time(box.own_us), f"{box.errors:,}"]
     if batched:
         cells.insert(1, f"{batched[box.model]:,}" if box.model in batched else "")
-    numbers = "".join(f"<td>{cell}</td>" for cell in cells)
+    numbers = "".join(
+        f'<td style="padding-left:12px;text-align:right">{cell}</td>' for cell in cells
+    )
     return f"<tr><td>{spelled(box.name)}</td>{numbers}</tr>"
 
 

@@ -10,7 +10,7 @@ from blsnb.trace.spans import Trace
 from blsnb.views.callgraph import CallGraph, Edge, call_graph
 from blsnb.views.columns import Columns, columns_of
 from blsnb.views.concurrency import merged, steps
-from blsnb.views.format import TIMES, clip, counted, time, visible
+from blsnb.views.format import TIMES, clip, counted, tick, time, visible
 from blsnb.views.layout import BOX_HEIGHT, BOX_WIDTH, Layout, lay_out
 from blsnb.views.rows import Row, distinct_names, rows
 from blsnb.views.snapshot import WIDTH, heading, summary, visible_rows
@@ -161,7 +161,7 @@ def _draw_timeline(
     axes.tick_params(axis="y", length=0, pad=_NAMES * WIDTH * 72 / _DPI - 10)
     axes.tick_params(axis="x", labelsize=8)
     axes.set(xlim=(0, (columns.wall_us or 1.0) * 1.12), ylim=(len(shown) - 0.4, -0.6))
-    axes.xaxis.set_major_formatter(lambda us, _: time(us) if us else "0")
+    axes.xaxis.set_major_formatter(lambda us, _: tick(us, columns.wall_us))
     axes.grid(axis="x", color=COLOURS["line2"])
     axes.set_axisbelow(True)
     axes.spines[["top", "right", "left"]].set_visible(False)

@@ -95,6 +95,12 @@ def clip(text: str, size: float, most: float, bold: bool = False) -> str:
     return "…"
 
 
+def tick(us: float, end: float) -> str:
+    """Return a time on an axis, in the unit of the axis' end."""
+    unit, scale = next(u for u in reversed(_UNITS) if end >= u[1] or u[1] == 1.0)
+    return f"{us / scale:g} {unit}" if us else "0"
+
+
 def ticks(end: float, most: int) -> list[float]:
     """Return round numbers from 0 up to the end, at most so many."""
     if end <= 0:

@@ -13,6 +13,7 @@ from blsnb.views.layout import BOX_HEIGHT, BOX_WIDTH, Layout, Place
 _PAD = 7.0
 _BEND = 30.0
 _BAR = BOX_WIDTH - 2 * _PAD
+_ASYNC, _STREAM = "5 3", "1.5 3"
 
 MARKERS = "".join(
     svg.tag(
@@ -100,9 +101,9 @@ def _line(path: str, edge: Edge) -> str:
     colour = "error" if edge.failing else "fg3"
     dash = ""
     if edge.streams:
-        dash = "1.5 3"
+        dash = _STREAM
     elif edge.asynchronous:
-        dash = "5 3"
+        dash = _ASYNC
     drawn = {"stroke_dasharray": dash} if dash else {}
     return svg.tag(
         "path",
@@ -113,6 +114,26 @@ def _line(path: str, edge: Edge) -> str:
         marker_end=f"url(#to-{colour})",
         **drawn,
     )
+
+
+def legend(graph: CallGraph, y: float) -> str:
+    """Return what the strokes of edges mean, of those that there are."""
+    kinds = {
+        "call": ("", any(not (e.streams or e.asynchronous) for e in graph.edges)),
+        "async": (_ASYNC, any(e.asynchronous and not e.streams for e in graph.edges)),
+        "stream": (_STREAM, any(e.streams for e in graph.edges)),
+    }
+    parts, x = [], 14.0
+    for words, (dash, present) in kinds.items():
+        if not present:
+            continue
+        drawn = {"stroke_dasharray": dash} if dash else {}
+        line = f"M{svg.number(x)} {svg.number(y)}h20"
+        parts.append(svg.tag("path", d=line, stroke=svg.COLOURS["fg3"], **drawn))
+        look: dict[str, svg.Value] = {"font_size": 10.5, "fill": svg.COLOURS["fg2"]}
+        parts.append(svg.text(x + 25, y + 4, words, **look))
+        x += 40 + width(words, 10.5)
+    return "".join(parts)
 
 
 def _label(edge: Edge, x: float, y: float) -> str:

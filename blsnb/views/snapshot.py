@@ -75,6 +75,7 @@ def card(about: Card, timeline: Callable[[float], str], shown: int, hidden: int)
         svg.tag("path", d=f"M0 {svg.number(foot)}h{WIDTH:.0f}", stroke=_LINE),
         _head(about),
         graph_picture.draw(graph, layout, _HEAD + 12, about.own),
+        graph_picture.legend(graph, foot - 12),
         timeline(foot),
     ]
     if hidden:

@@ -9,7 +9,8 @@ from blsnb.trace.spans import Trace
 from blsnb.views import svg
 from blsnb.views.columns import Columns
 from blsnb.views.concurrency import merged, steps
-from blsnb.views.format import TIMES, clip, counted, ticks, time, width
+from blsnb.views.folded import stretch
+from blsnb.views.format import TIMES, clip, counted, tick, ticks, time, width
 from blsnb.views.rows import Row
 
 ROW = 22.0
@@ -105,7 +106,7 @@ class Timeline:
                 svg.text(
                     x,
                     top + 15,
-                    time(us) if us else "0",
+                    tick(us, self._until_us),
                     font_size=10,
                     fill=svg.COLOURS["fg2"],
                     text_anchor="middle" if us else "start",
@@ -242,7 +243,16 @@ class Timeline:
             svg.boxes(places, "infer", opacity=f"{0.3 + 0.15 * shade:.2f}")
             for shade, places in sorted(shades.items())
         ]
-        return "".join(parts) + self._failures(calls, middle)
+        counted_only = self._counted(calls, middle)
+        return counted_only + "".join(parts) + self._failures(calls, middle)
+
+    def _counted(self, calls: list[int], middle: float) -> str:
+        """Draw when further calls ran, of which it is only known how many."""
+        known = stretch(self._trace, calls)
+        if known is None:
+            return ""
+        x, long = self.x(known[0]), (known[1] - known[0]) * self.x.per_us
+        return svg.rect(x, middle - 3, long, 6, "infer", opacity="0.16")
 
     def _failures(self, calls: list[int], middle: float) -> str:
         failed = [call for call in calls if self._errors[call]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -60,7 +61,7 @@ class TraceView(anywidget.AnyWidget):
                 f"TraceView has no trait {unknown[0]!r}, "
                 "only selected, filter, height and baseline"
             )
-        self._trace = trace
+        self._trace = lambda: trace().shown
         self._clock = FlushClock()
         self._names = wire.InstanceNames()
         self._seq = 0
@@ -71,7 +72,7 @@ class TraceView(anywidget.AnyWidget):
         # all threads, and nobody has to wait.
         self._token = ["flush"]
         super().__init__(**traits)
-        self._name(trace())
+        self._name(self._trace())
         self.on_msg(self._on_message)
 
     def __repr__(self) -> str:
@@ -123,6 +124,7 @@ class TraceView(anywidget.AnyWidget):
         self.send({"type": "finished"})
 
     def _flush(self, now_ns: int, whole: bool) -> None:
+        began_ns = time.perf_counter_ns()
         # Numbered before the trace is taken: a later number is never older.
         self._seq += 1
         trace = self._trace()
@@ -135,7 +137,8 @@ class TraceView(anywidget.AnyWidget):
         self._tell("snapshot" if whole else "rows", self._seq, trace, changed)
         self._open = [span.index for span in trace.spans if not span.request_end_ns]
         self._sent = rows
-        self._clock.flushed(now_ns, rows, whole)
+        took_ns = time.perf_counter_ns() - began_ns
+        self._clock.flushed(now_ns, rows, whole, took_ns)
 
     def _name(self, trace: Trace) -> None:
         """Tell the page under which id the run's document will look for this view."""

@@ -199,23 +199,33 @@ def _header(trace: Trace, state: State | None) -> Header:
     }
 
 
-def _folded(trace: Trace) -> list[list[float]]:
-    """Return what is known of the calls without rows: caller, model, sums."""
+def _folded(trace: Trace) -> list[list[Any]]:
+    """Return what is known of the calls without rows: caller, model, sums, times."""
     number: dict[ModelInfo | None, int] = {
         model: place for place, model in enumerate(trace.models)
     }
     number[None] = -1
+    start_ns = trace.start_ns
     return [
-        [number[caller], number[model], calls, errors, duration_ns / 1000]
-        for caller, model, calls, errors, duration_ns in trace.folded
+        [
+            number[each.caller],
+            number[each.model],
+            each.calls,
+            each.errors,
+            each.duration_ns / 1000,
+            (each.first_ns - start_ns) / 1000,
+            (each.last_ns - start_ns) / 1000,
+            list(map(list, each.latencies)),
+        ]
+        for each in trace.folded
     ]
 
 
 def _model(model: ModelInfo) -> Header:
     known: Header = {
         "name": sendable(model.name, _TEXT),
-        # A file need not tell it.
-        "version": "" if model.version < 0 else model.version,
+        # A file need not tell it; what was asked for and is not there has none.
+        "version": model.version if model.version > 0 else "",
         "backend": model.backend,
         # Its steps have devices, it has none.
         "device": "" if model.is_ensemble else model.device,

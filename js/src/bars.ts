@@ -19,6 +19,10 @@ const LABEL_GAP = 6;
 const MARK_WIDTH = 19;
 /** The baseline's bar lies below, where it covers nothing. */
 const [BEFORE_BELOW, BEFORE_HEIGHT] = [8.25, 2.5];
+/** A call of a microsecond was there, too. */
+const LEAST_BEFORE = 3;
+/** Space and opacity of the hatching where calls are only counted. */
+const [HATCH, HATCHED] = [5, 0.6];
 /** Responses closer than this, in pixels, would run into one another. */
 const NOTCH_SPACE = 3;
 
@@ -88,7 +92,7 @@ export class Bars {
     const { comparison } = this.#trace;
     if (!comparison) return;
     for (const [from, to] of this.#visible(beforeOf(comparison, row).times))
-      this.#span(from, to, middle + BEFORE_BELOW, BEFORE_HEIGHT, this.#colours.fg3);
+      this.#span(from, to, middle + BEFORE_BELOW, BEFORE_HEIGHT, this.#colours.fg3, LEAST_BEFORE);
   }
 
   /** Calls that only the baseline has are hollow. */
@@ -185,6 +189,8 @@ export class Bars {
   /** A stream's responses are notches at their times; the first one goes through the bar. */
   #paintResponses(call: number, middle: number): void {
     if (!this.#trace.has(call, Flag.DECOUPLED)) return;
+    // On the pale bar of a caller light notches are lost.
+    this.#pen.fillStyle = this.#trace.isLeaf(call) ? this.#colours.bg : this.#colours.fg;
     let last = -Infinity;
     for (const [k, us] of this.#trace.responses(call).entries()) {
       const x = Math.round(this.#plane.x(this.#trace.start(call) + us));
@@ -195,7 +201,6 @@ export class Bars {
   }
 
   #notch(x: number, middle: number, first: boolean): void {
-    this.#pen.fillStyle = this.#colours.bg;
     if (first) this.#pen.fillRect(x, middle - BAR_HEIGHT / 2, 1, BAR_HEIGHT);
     else this.#pen.fillRect(x, middle + 2, 1, 4);
   }
@@ -264,16 +269,11 @@ export class Bars {
     // Calls go on behind the last label, up to the edge of the canvas.
     const pixels = Math.ceil(this.#plane.right - left);
     const most = perPixel(steps, range.from, range.from + (pixels / width) * range.width, pixels);
+    this.#paintCounted(row, middle);
     const last = this.#paintStrip(most, steps.max, middle);
-    const until = this.#plane.x(steps.times[steps.times.length - 1] ?? 0);
     if (critical)
-      this.#rect(
-        this.#plane.x(steps.times[0]),
-        middle + 8.75,
-        Math.max(1, until - this.#plane.x(steps.times[0])),
-        1.5,
-        this.#colours.fg,
-      );
+      for (const [from, to] of this.#visible(criticalOf(this.#trace, row)))
+        this.#span(from, to, middle + 8.75, 1.5, this.#colours.fg, 1);
     for (const call of this.#trace.failedOf(row.calls))
       this.#tick(this.#trace.end(call), middle);
     if (last < 0) return;
@@ -284,6 +284,29 @@ export class Bars {
       if (x + wide < this.#plane.right) this.#text(text, x, middle, "left", colour);
       x += wide + LABEL_GAP;
     }
+  }
+
+  /** When further calls ran, of which it is only known how many: hatched, since nothing is exact. */
+  #paintCounted(row: Row, middle: number): void {
+    const gone = this.#trace.folded.beside(row.calls);
+    if (!gone || !(gone.to > gone.from)) return;
+    const pen = this.#pen;
+    const start = Math.max(this.#plane.x(gone.from), this.#plane.left);
+    const end = Math.min(this.#plane.x(gone.to), this.#plane.right);
+    pen.save();
+    pen.beginPath();
+    pen.rect(start, middle - QUEUE_HEIGHT / 2 - 1, Math.max(0, end - start), QUEUE_HEIGHT + 2);
+    pen.clip();
+    pen.globalAlpha = this.#alpha * HATCHED;
+    pen.strokeStyle = this.#colours.infer;
+    pen.lineWidth = 1.5;
+    pen.beginPath();
+    for (let x = start - HATCH; x < end; x += HATCH) {
+      pen.moveTo(x, middle + HATCH);
+      pen.lineTo(x + 2 * HATCH, middle - HATCH);
+    }
+    pen.stroke();
+    pen.restore();
   }
 
   /** Returns where the strip ends, in pixels; -1 if nothing is in view. */
@@ -323,10 +346,17 @@ export class Bars {
   }
 
   /** A bar between two times, cut where it would leave the canvas. */
-  #span(from: number, to: number, middle: number, height: number, colour: string): void {
+  #span(
+    from: number,
+    to: number,
+    middle: number,
+    height: number,
+    colour: string,
+    least = 0.8,
+  ): void {
     const start = Math.max(this.#plane.x(from), -50);
     const end = Math.min(this.#plane.x(to), this.#plane.right + 50);
-    if (end > start) this.#rect(start, middle, Math.max(0.8, end - start), height, colour);
+    if (end > start) this.#rect(start, middle, Math.max(least, end - start), height, colour);
   }
 
   #rect(x: number, middle: number, width: number, height: number, colour: string): void {
@@ -360,6 +390,18 @@ function beforeOf(comparison: Comparison, row: Row): Before {
   const before = { times: baseline.merged(calls), total: total(baseline, calls) };
   knownBefores.set(row, before);
   return before;
+}
+
+const criticals = new WeakMap<Row, Interval[]>();
+
+/** When those calls of a fold ran that the wall time is made of. */
+function criticalOf(trace: Trace, row: Row): Interval[] {
+  let known = criticals.get(row);
+  if (!known) {
+    const calls = row.calls.filter((call) => trace.critical.has(call));
+    criticals.set(row, (known = trace.merged(calls)));
+  }
+  return known;
 }
 
 const steps = new WeakMap<Row, Steps>();

@@ -4,15 +4,19 @@ import { total } from "./comparison.ts";
 import { deltaText, signOf, toneOf } from "./delta.ts";
 import { h } from "./dom.ts";
 import { count, time } from "./format.ts";
-import type { Trace } from "./trace.ts";
-import { PHASES, type Change, type Phase } from "./wire.ts";
+import type { PhaseSums, Trace } from "./trace.ts";
+import type { Change } from "./wire.ts";
 
-const NAMES: Partial<Record<Phase, string>> = {
-  queue_us: "queue",
-  compute_input_us: "compute input",
-  compute_infer_us: "compute infer",
-  compute_output_us: "compute output",
-};
+/** As in the table of one run. */
+const NAMES: [keyof PhaseSums, string][] = [
+  ["queue", "queue"],
+  ["input", "compute input"],
+  ["infer", "compute infer"],
+  ["child", "in child calls"],
+  ["between", "between steps"],
+  ["output", "compute output"],
+];
+const SOMETIMES = new Set<keyof PhaseSums>(["child", "between"]);
 
 /** Times of these calls beside those of the same calls before; nothing for a run that stands alone. */
 export function besideBaseline(trace: Trace, calls: readonly number[]): HTMLElement[] {
@@ -25,10 +29,10 @@ export function besideBaseline(trace: Trace, calls: readonly number[]): HTMLElem
     return [heading, h("p", { class: "hint" }, "New: the baseline has no such call.")];
   const { baseline } = comparison;
   const rows = [row("total", total(trace, calls), total(baseline, before))];
-  for (const phase of PHASES) {
-    const name = NAMES[phase];
-    if (name) rows.push(row(name, sum(trace, calls, phase), sum(baseline, before, phase)));
-  }
+  const [now, then] = [trace.phases(calls), baseline.phases(before)];
+  for (const [part, name] of NAMES)
+    if (!SOMETIMES.has(part) || now[part] > 0 || then[part] > 0)
+      rows.push(row(name, now[part], then[part]));
   const head = ["", "this", "baseline", "Δ"].map((text) => h("th", { scope: "col" }, text));
   const table = h(
     "table",
@@ -59,10 +63,9 @@ export function missingCalls(baseline: Trace, calls: readonly number[]): HTMLEle
   const [call] = calls;
   const many = calls.length > 1 ? ` ×${count(calls.length)}` : "";
   const rows: [string, number][] = [["total", total(baseline, calls)]];
-  for (const phase of PHASES) {
-    const name = NAMES[phase];
-    if (name) rows.push([name, sum(baseline, calls, phase)]);
-  }
+  const sums = baseline.phases(calls);
+  for (const [part, name] of NAMES)
+    if (!SOMETIMES.has(part) || sums[part] > 0) rows.push([name, sums[part]]);
   const error = baseline.header.errors[call];
   return [
     h("div", { class: "breadcrumb" }, "in the baseline only"),
@@ -91,10 +94,6 @@ function row(name: string, now: number, before: number): HTMLElement {
     h("td", {}, time(before)),
     h("td", { class: `tone-${tone}` }, deltaText(now, before)),
   );
-}
-
-function sum(trace: Trace, calls: readonly number[], phase: Phase): number {
-  return calls.reduce((us, call) => us + (trace.phase(call, phase) || 0), 0);
 }
 
 function errors({ error }: Change): HTMLElement[] {

@@ -1,12 +1,15 @@
 /** Calls that a long run only counts: how many, by caller and model, beside those that have rows. Pure. */
 
-/** As it is sent: the caller's model (−1 for requests from outside), the model, and sums. */
+/** As it is sent: the caller's model (−1 for requests from outside), the model, sums, and when. */
 export type FoldedEntry = [
   caller: number,
   model: number,
   calls: number,
   errors: number,
   us: number,
+  from?: number,
+  to?: number,
+  latencies?: [latencyClass: number, calls: number][],
 ];
 
 /** Calls that have no rows, summed. */
@@ -14,6 +17,16 @@ export interface Counted {
   calls: number;
   errors: number;
   us: number;
+  /** When the first of them began, and the last one ended; nothing between for an old file. */
+  from: number;
+  to: number;
+  /** So many took about so long. */
+  latencies: [us: number, calls: number][];
+}
+
+/** The middle of a class of latencies in microseconds; classes are 9 % wide. */
+function middle(latencyClass: number): number {
+  return 2 ** ((latencyClass + 0.5) / 8) / 1000;
 }
 
 type Rows = { parent: ArrayLike<number>; model: ArrayLike<number> };
@@ -48,6 +61,15 @@ export class Folded {
     return known;
   }
 
+  /** When calls ran that wait for no other call, and how many at once on average. */
+  get stretches(): { from: number; to: number; level: number }[] {
+    const callers = new Set(this.entries.map(([caller]) => caller));
+    return this.entries
+      .filter(([, model]) => !callers.has(model))
+      .map(([, , , , us, from = 0, to = 0]) => ({ from, to, level: us / (to - from) }))
+      .filter(({ from, to }) => to > from);
+  }
+
   #beside(calls: readonly number[]): Counted | null {
     const pair = this.#pair(calls[0]);
     if (calls.length !== this.#byPair().get(pair)) return null;
@@ -73,11 +95,14 @@ export class Folded {
 
 function summed(entries: readonly FoldedEntry[]): Counted | null {
   if (entries.length === 0) return null;
-  const sum = { calls: 0, errors: 0, us: 0 };
-  for (const [, , calls, errors, us] of entries) {
+  const sum: Counted = { calls: 0, errors: 0, us: 0, from: Infinity, to: 0, latencies: [] };
+  for (const [, , calls, errors, us, from = Infinity, to = 0, latencies = []] of entries) {
     sum.calls += calls;
     sum.errors += errors;
     sum.us += us;
+    sum.from = Math.min(sum.from, from);
+    sum.to = Math.max(sum.to, to);
+    for (const [each, number] of latencies) sum.latencies.push([middle(each), number]);
   }
   return sum;
 }

@@ -21,8 +21,10 @@ import { anchorOf, placeOf, type Anchor, type Sizes, type ViewState } from "./vi
 import { Flag, type Store } from "./wire.ts";
 
 /** Above and below the whole view. */
-const BORDERS = 2;
+const BORDERS = 6;
 const [LEAST_TIMELINE, MOST_TIMELINE] = [150, 300];
+/** Few rows leave the inspector little room; so much it gets, if it has something to show. */
+const MOST_ROOM = 460;
 
 export interface FrameOptions {
   store: Store;
@@ -58,6 +60,7 @@ export class Frame implements Session {
   #hovered: Hover | null = null;
   #relevance: Relevance | null = null;
   #width = 0;
+  #room = 0;
   #sizes: Sizes = { graph: null, side: null };
   /** The selected call as it is known when rows are numbered anew. */
   #anchor: Anchor | null = null;
@@ -122,6 +125,10 @@ export class Frame implements Session {
     if (state) this.#restore(state);
     else if (this.trace.roots.length)
       this.#take({ kind: "call", call: this.trace.roots[0] }, false);
+    // While rows come, and where a view was before, nothing may move.
+    if (state || this.trace.header.run.state === "running") return;
+    this.#room = Math.min(MOST_ROOM, this.#inspector.wantedHeight);
+    this.#drawGraph();
   }
 
   /** Take another store of the same run in the place of the first; what is looked at stays. */
@@ -261,7 +268,8 @@ export class Frame implements Session {
     const graph = this.#sizes.graph ?? this.#graph.draw(this.trace);
     if (this.#sizes.graph !== null) this.#graph.draw(this.trace);
     const timeline = Math.max(LEAST_TIMELINE, Math.min(MOST_TIMELINE, this.#timeline.wantedHeight));
-    const least = (this.trace.header.ui.height ?? 0) - this.#toolbar.element.offsetHeight - BORDERS;
+    const above = this.#toolbar.element.offsetHeight + BORDERS;
+    const least = Math.max(this.#room, (this.trace.header.ui.height ?? 0) - above);
     this.#root.style.setProperty("--graph", `${graph}px`);
     this.#root.style.setProperty("--timeline", `${timeline}px`);
     this.#root.style.setProperty("--height", `${Math.max(least, graph + timeline)}px`);

@@ -4,6 +4,7 @@ import { batchFacts } from "./batching.ts";
 import { besideBaseline, differences, missingCalls } from "./compared.ts";
 import { deviceWork } from "./device.ts";
 import { h } from "./dom.ts";
+import type { Counted } from "./folded.ts";
 import { count, counted, percent, time } from "./format.ts";
 import { onlyCounted, uncounted } from "./onlycounted.ts";
 import { responseTimes } from "./responses.ts";
@@ -15,6 +16,8 @@ import { Flag, type Phase } from "./wire.ts";
 
 const LISTED_CALLS = 6;
 const BINS = 36;
+/** Latencies so many times as long as the usual ones are told in words. */
+const FAR_OUT = 3;
 /** While a run grows, what is selected is told anew so often. */
 const REFRESH_MS = 500;
 /** Fewer latencies than this have no distribution worth drawing. */
@@ -75,6 +78,11 @@ export class Inspector {
     this.element.scrollTop = sameSubject ? top : 0;
     const again = focused && [...this.element.querySelectorAll<HTMLElement>("[data-focus]")];
     if (again) again.find((each) => each.dataset.focus === focused)?.focus();
+  }
+
+  /** How high it would like to be. */
+  get wantedHeight(): number {
+    return this.element.scrollHeight;
   }
 
   focus(): void {
@@ -274,7 +282,7 @@ export class Inspector {
       ...(gone ? [onlyCounted(calls.length, gone)] : []),
       ...phases(trace, calls),
       ...besideBaseline(trace, calls),
-      ...latency(trace, slowest),
+      ...latency(trace, slowest, gone),
       ...responseTimes(trace, calls),
       ...deviceWork(trace, calls),
       ...(changed.length ? this.#links("Changed calls", changed, calls) : []),
@@ -308,6 +316,10 @@ function chipList(chips: [string, string?][]): HTMLElement {
 function phases(trace: Trace, calls: readonly number[]): HTMLElement[] {
   const sums = trace.phases(calls);
   const whole = Object.values(sums).reduce((sum, us) => sum + us, 0);
+  const [call] = calls;
+  const ran = whole > 0 || PARTS.some(([, , , phase]) => phase && !isNaN(trace.phase(call, phase)));
+  if (calls.length === 1 && !ran && !trace.has(call, Flag.RUNNING))
+    return [h("p", { class: "hint" }, "It reached no model: no phase was recorded.")];
   const stack = PARTS.filter(([part]) => sums[part] > LEAST_SHARE * whole).map(([part, colour]) =>
     h("i", { class: `back-${colour}`, style: { flex: `${sums[part] / whole} 1 0` } }),
   );
@@ -352,11 +364,16 @@ function error(trace: Trace, call: number, text: string, code: string | undefine
   return h("div", { class: "error", role: "note" }, head, h("div", { class: "code" }, text));
 }
 
-function latency(trace: Trace, slowest: readonly number[]): HTMLElement[] {
-  const us = slowest.map((call) => trace.duration[call]).reverse();
-  const quantile = (share: number): string =>
-    time(us[Math.min(us.length - 1, Math.floor(share * us.length))]);
-  const mean = us.reduce((sum, each) => sum + each, 0) / us.length;
+/** Latencies, smallest first, each with how many calls took so long. */
+type Latencies = readonly (readonly [us: number, calls: number])[];
+
+/** Of all calls, also of those that are only counted. */
+function latency(trace: Trace, slowest: readonly number[], gone: Counted | null): HTMLElement[] {
+  const kept = slowest.map((call) => [trace.duration[call], 1] as const);
+  const all = [...kept, ...(gone?.latencies ?? [])].sort(([a], [b]) => a - b);
+  const calls = all.reduce((sum, [, each]) => sum + each, 0);
+  const mean = all.reduce((sum, [us, each]) => sum + us * each, 0) / calls;
+  const quantile = (share: number): string => time(quantileOf(all, calls, share));
   const facts: [string, string][] = [
     ["p50", quantile(0.5)],
     ["p90", quantile(0.9)],
@@ -365,17 +382,34 @@ function latency(trace: Trace, slowest: readonly number[]): HTMLElement[] {
     ["max", quantile(1)],
     ["mean", time(mean)],
   ];
-  const heading = h("h4", {}, "Latency per call");
-  if (us.length < LEAST_FOR_HISTOGRAM) return [heading, factGrid(facts)];
-  const [low, high] = [us[0], us[us.length - 1]];
+  const within = calls > kept.length ? h("span", {}, `all ${count(calls)}, within 5 %`) : "";
+  const heading = h("h4", {}, "Latency per call", within);
+  if (calls < LEAST_FOR_HISTOGRAM) return [heading, factGrid(facts)];
+  return [heading, factGrid(facts), ...latencies(all, calls)];
+}
+
+/** The latency that such a share of the calls does not exceed. */
+function quantileOf(all: Latencies, calls: number, share: number): number {
+  const at = Math.min(calls - 1, Math.floor(share * calls));
+  let before = 0;
+  for (const [us, each] of all) if ((before += each) > at) return us;
+  return NaN;
+}
+
+/** Their distribution; a few that took very long do not squeeze it. */
+function latencies(all: Latencies, calls: number): HTMLElement[] {
+  const [low, most] = [all[0][0], all[all.length - 1][0]];
+  const usual = quantileOf(all, calls, 0.9);
+  const high = most > FAR_OUT * usual ? 1.5 * usual : most;
   const counts = new Array<number>(BINS).fill(0);
-  for (const each of us)
-    counts[Math.min(BINS - 1, Math.floor(((each - low) / (high - low || 1)) * BINS))]++;
-  return [
-    heading,
-    factGrid(facts),
-    ...distribution({ low, high, counts }, "latencies", (each) => time(each ?? NaN)),
-  ];
+  let beyond = 0;
+  for (const [us, each] of all)
+    if (us > high) beyond += each;
+    else counts[Math.min(BINS - 1, Math.floor(((us - low) / (high - low || 1)) * BINS))] += each;
+  const more = beyond ? `, ${count(beyond)} more up to ${time(most)}` : "";
+  const show = (each: number | null): string =>
+    time(each ?? NaN) + (each === high && high > low ? more : "");
+  return distribution({ low, high, counts }, "latencies", show);
 }
 
 function logLines(lines: readonly [number, string, string][]): HTMLElement[] {

@@ -7,7 +7,7 @@ import { count, counted, time } from "./format.ts";
 /** What is left of calls that have no rows, and what the numbers below are about. */
 export function onlyCounted(kept: number, { calls, us }: Counted): HTMLElement {
   const mean = `${time(us)} in all, ${time(us / calls)} on average`;
-  const text = `${counted(calls, "call")} are only counted: ${mean}. Below: the ${count(kept)} kept.`;
+  const text = `${counted(calls, "call")} are only counted: ${mean}. Phases and links below: of the ${count(kept)} kept.`;
   return h("p", { class: "note" }, text);
 }
 

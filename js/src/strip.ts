@@ -46,10 +46,22 @@ export class Strip {
       if (running) pen.rect(plane.left + x, HEIGHT - 3 - height, 1, height);
     });
     pen.fill();
+    this.#paintCounted(trace, pen, plane);
     pen.globalAlpha = 1;
     this.#paintErrors(trace, pen, plane, colours);
     this.#paintWindow(pen, plane, colours);
-    label(pen, colours, `concurrent calls, max ${count(concurrency.max)}`, HEIGHT / 2);
+    // A call that was refused at once took no time, and was one all the same.
+    label(pen, colours, `concurrent calls, max ${count(Math.max(1, concurrency.max))}`, HEIGHT / 2);
+  }
+
+  /** Where calls are only counted the curve has holes: paler, how many there were on average. */
+  #paintCounted(trace: Trace, pen: CanvasRenderingContext2D, { left, width }: Plane): void {
+    pen.globalAlpha = 0.22;
+    const scale = width / this.#range.whole;
+    for (const { from, to, level } of trace.folded.stretches) {
+      const height = Math.min(1, level / Math.max(1, trace.concurrency.max)) * CURVE_HEIGHT;
+      pen.fillRect(left + from * scale, HEIGHT - 3 - height, (to - from) * scale, height);
+    }
   }
 
   /** The curve is of the whole run: neither zoom nor pan changes it. */
@@ -121,7 +133,11 @@ export class Axis {
     label(pen, colours, counted(rows, "row"), AXIS_HEIGHT / 2);
     const { times, step } = ticks(plane.range, plane.width);
     const [unit, scale] =
-      step >= 1e6 ? ["s", 1e6] : step >= 1e3 || plane.range.to > 5e3 ? ["ms", 1e3] : ["µs", 1];
+      plane.range.to >= 1e6
+        ? ["s", 1e6]
+        : plane.range.to >= 1e3
+          ? ["ms", 1e3]
+          : ["µs", 1];
     const decimals = Math.max(0, -Math.floor(Math.log10(step / scale) + 1e-9));
     for (const us of times) {
       const text = `${(us / scale).toFixed(decimals)} ${unit}`;

@@ -14,7 +14,7 @@ import type { Trace } from "./trace.ts";
 
 const NAMES_WIDTH = 232;
 /** Room for a duration behind the last bar. */
-const LABEL_ROOM = 74;
+const LABEL_ROOM = 82;
 /** And for how much it differs from the baseline's. */
 const COMPARED_ROOM = 140;
 const ROWS_AT_FIRST = 24;

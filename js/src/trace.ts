@@ -2,7 +2,7 @@
 
 import { Comparison } from "./comparison.ts";
 import { concurrency, type Steps } from "./concurrency.ts";
-import { Folded } from "./folded.ts";
+import { Folded, type Counted } from "./folded.ts";
 import { Flag, PHASES, type Calls, type Header, type Phase, type Store } from "./wire.ts";
 
 /**
@@ -139,14 +139,27 @@ export class Trace {
     let merged = this.#intervals.get(call);
     if (merged) return merged;
     this.#intervals.set(call, (merged = []));
-    for (const child of this.children(call)) {
-      const end = this.end(child);
+    const ran = Array.from(this.children(call), (child) => [this.start(child), this.end(child)]);
+    const counted = this.#countedBelow(call);
+    if (counted) {
+      ran.push([counted.from, counted.to]);
+      ran.sort(([a], [b]) => a - b);
+    }
+    for (const [start, end] of ran) {
       const last = merged.length - 1;
-      if (last >= 0 && this.start(child) <= merged[last])
-        merged[last] = Math.max(merged[last], end);
-      else merged.push(this.start(child), end);
+      if (last >= 0 && start <= merged[last]) merged[last] = Math.max(merged[last], end);
+      else merged.push(start, end);
     }
     return merged;
+  }
+
+  /** Calls without rows that this one made, where no other call can have made them. */
+  #countedBelow(call: number): Counted | null {
+    const model = this.calls.model[call];
+    const gone = this.folded.by(model);
+    if (!gone || !(gone.to > gone.from) || this.folded.of(model)) return null;
+    const { model: models } = this.calls;
+    return models.indexOf(model) === models.lastIndexOf(model) ? gone : null;
   }
 
   /** The times during which any of some calls ran, in order. */

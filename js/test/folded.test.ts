@@ -13,6 +13,9 @@ const LOOP = [
 ];
 const GONE: FoldedEntry[] = [[0, 1, 40, 2, 400]];
 
+/** An old file does not say when they ran, or how long each. */
+const SUM = { calls: 40, errors: 2, us: 400, from: Infinity, to: 0, latencies: [] };
+
 function folded(calls: Call[], entries: FoldedEntry[]) {
   const run = { id: "r", title: "m0", request_id: "", state: "done" as const, folded: entries };
   return traceOf(calls, { run });
@@ -34,7 +37,7 @@ test("boxes and edges count the calls that have no rows", () => {
 test("a fold that holds all calls of its kind stands for those without rows too", () => {
   const trace = folded(LOOP, GONE);
 
-  assert.deepEqual(trace.folded.beside([1, 2, 3]), { calls: 40, errors: 2, us: 400 });
+  assert.deepEqual(trace.folded.beside([1, 2, 3]), SUM);
   assert.equal(trace.folded.beside([1, 2]), null);
   assert.equal(trace.folded.beside([0]), null);
 });
@@ -44,13 +47,13 @@ test("where one model was called from two places, neither fold claims what was c
   const trace = folded([...LOOP, ...again], GONE);
 
   assert.equal(trace.folded.beside([1, 2, 3]), null);
-  assert.deepEqual(trace.folded.of(1), { calls: 40, errors: 2, us: 400 });
+  assert.deepEqual(trace.folded.of(1), SUM);
 });
 
 test("requests from outside that are only counted have no caller to take time from", () => {
   const trace = folded([call(-1, 0, 0), call(-1, 0, 20)], [[-1, 0, 5, 0, 50]]);
 
-  assert.deepEqual(trace.folded.beside([0, 1]), { calls: 5, errors: 0, us: 50 });
+  assert.deepEqual(trace.folded.beside([0, 1]), { ...SUM, calls: 5, errors: 0, us: 50 });
   assert.equal(modelGraph(trace).nodes[0].count, 7);
 });
 
@@ -59,4 +62,29 @@ test("a run that holds all its calls counts none", () => {
 
   assert.equal(trace.folded.of(1), null);
   assert.equal(trace.folded.beside([1, 2, 3]), null);
+});
+
+test("what is known of calls without rows: when they ran, and how many took how long", () => {
+  const took: [number, number][] = [[8 * 13, 30], [8 * 14, 10]];
+  const entries: FoldedEntry[] = [[0, 1, 40, 0, 400, 60, 900, took]];
+  const trace = folded(LOOP, entries);
+  const { from, to, latencies } = trace.folded.beside([1, 2, 3])!;
+
+  assert.deepEqual([from, to], [60, 900]);
+  assert.deepEqual(
+    latencies.map(([us, calls]) => [us.toFixed(1), calls]),
+    [
+      ["8.6", 30],
+      ["17.1", 10],
+    ],
+  );
+  assert.deepEqual(trace.folded.stretches, [{ from: 60, to: 900, level: 400 / 840 }]);
+});
+
+test("the time of calls without rows is none of their caller's own, if there is one only", () => {
+  const entries: FoldedEntry[] = [[0, 1, 40, 0, 400, 55, 900, []]];
+
+  assert.deepEqual(folded(LOOP, entries).childIntervals(0), [10, 20, 30, 40, 50, 900]);
+  const twice = [...LOOP, call(-1, 0, 2000, { compute_infer_us: 10 })];
+  assert.deepEqual(folded(twice, entries).childIntervals(0), [10, 20, 30, 40, 50, 60]);
 });

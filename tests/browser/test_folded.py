@@ -41,8 +41,17 @@ def test_the_inspector_says_what_is_left_of_the_others(view):
         expect(view.inspector).to_contain_text("1,000 calls")
         expect(view.inspector).to_contain_text(
             "900 calls are only counted: 13.5 ms in all, 15 µs on average. "
-            "Below: the 100 kept."
+            "Phases and links below: of the 100 kept."
         )
+
+
+def test_quantiles_are_those_of_all_calls(view):
+    """Also of those that have no rows: their latencies are counted in classes."""
+    view.row("inner").click()
+
+    expect(view.inspector).to_contain_text("Latency per callall 1,000, within 5 %")
+    expect(view.inspector).to_contain_text("p5014.4 µs")
+    expect(view.inspector).to_contain_text("max15 µs")
 
 
 def test_a_run_that_holds_all_its_calls_says_nothing_of_it(page, tmp_path):

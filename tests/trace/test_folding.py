@@ -118,7 +118,7 @@ def test_a_run_longer_than_what_is_kept_is_folded_while_it_goes_on():
     trace = trace_of(run.id, run.calls, 1, folded=run.folded.listed())
 
     assert len(run.calls) <= 100
-    ((caller, model, count, _, _),) = run.folded.listed()
+    ((caller, model, count, *_),) = run.folded.listed()
     assert (OUTER, INNER, 1000 - len(run.calls)) == (caller, model, count)
     # None of these calls has a time, so none is a span.
     assert count == trace.call_count == trace.folded_count

@@ -1,5 +1,7 @@
 """Specification of how batches are told of: in the text, the table, and to the page."""
 
+import re
+
 import pytest
 
 from blsnb.trace.batching import Batching
@@ -64,7 +66,7 @@ def test_the_table_has_executions_where_there_were_batches(fan_out):
     """And no such column otherwise."""
     page = document.still(fan_out.trace())
     assert "<th>executions</th>" in page
-    assert "<td>encoder</td><td>4</td><td>2</td>" in page
+    assert ">encoder</td>4</td>2</td>" in re.sub("<td [^>]*>", "", page)
 
     for call in fan_out.calls:
         call.batch = 1

@@ -26,6 +26,14 @@ def test_ten_times_a_second_up_to_two_thousand_rows_four_times_beyond(
     assert [False, True] == [clock(rows).due(ms * MS) for ms in (early, late)]
 
 
+def test_what_takes_long_to_tell_is_told_seldom():
+    """A model that waits for its picture would be slowed down by being watched."""
+    flushed = FlushClock()
+    flushed.flushed(0, 9000, whole=True, took_ns=80 * MS)
+
+    assert [False, True] == [flushed.due(ms * MS) for ms in (799, 800)]
+
+
 @pytest.mark.parametrize(
     ("sent", "rows", "whole"),
     [(10, 500, True), (400, 501, False), (400, 800, True), (5000, 9999, False)],

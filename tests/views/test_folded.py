@@ -7,15 +7,16 @@ import time
 import pytest
 
 from blsnb.trace.folding import FoldedCounts, fold
+from blsnb.trace.shortened import shortened
 from blsnb.trace.spans import Trace, trace_of
 from blsnb.views import document, trace_view, wire
 from blsnb.views.callgraph import CallGraph, call_graph
 from blsnb.views.columns import columns_of
-from blsnb.views.folded import folded_note
-from blsnb.views.snapshot import summary
+from blsnb.views.folded import folded_note, stretch
+from blsnb.views.snapshot import snapshot, summary
 from blsnb.views.tree import tree
 
-from .samples import Script
+from .samples import Script, fail
 
 LINE = (
     "folded from 1,001 calls: 101 are kept one by one (the first, the last, failed "
@@ -77,9 +78,67 @@ def test_the_document_says_what_was_folded():
     header, _ = wire.encode(trace)
     assert LINE in document.html(trace)
     assert (1001, 0) == (header["run"]["calls"], header["run"]["errors"])
-    assert [[0, 1, 900, 0, 13_500.0]] == header["run"]["folded"]
+    [[caller, model, calls, errors, us, first, last, took]] = header["run"]["folded"]
+    assert (0, 1, 900, 0, 13_500.0) == (caller, model, calls, errors, us)
+    assert (10 + 18 * 50, 10 + 18 * 949 + 15) == (first, last)
+    # Of 15 µs: from 2 ** (110 / 8) ns, which is 13.8 µs, to 15.02 µs.
+    assert [[110, 900]] == took
     assert "folded" not in wire.encode(the_loop().trace())[0]["run"]
     assert [] == folded_note(the_loop().trace())
+
+
+def test_a_very_long_run_that_was_not_recorded_here_is_folded_for_the_page():
+    """The same calls stay; whoever called what stays has the row that it had."""
+    script = the_loop()
+    fail(script.calls[500], "no")
+    script.calls[700].request_end_ns += 90_000
+    script.model("below")
+    script.call(script.calls[600], "below", 10_815, 0, 0, 1, 0)
+    script.calls[-1].request_start_ns += 10_000_000
+    script.calls[-1].request_end_ns += 10_000_000
+    trace = script.trace()
+    short = shortened(trace, 100)
+    starts = {span.request_start_ns: span for span in trace.spans}
+
+    assert short.call_count == len(trace.spans)
+    assert trace is shortened(trace, 2000)
+    assert len(short.spans) == 103
+    assert [*range(103)] == [span.index for span in short.spans]
+    for span in short.spans:
+        before = starts[span.request_start_ns]
+        assert (span.parent < 0) == (before.parent < 0)
+        if span.parent >= 0:
+            was = trace.spans[before.parent].request_start_ns
+            assert short.spans[span.parent].request_start_ns == was
+    kept = {starts[span.request_start_ns].index for span in short.spans}
+    assert {0, 500, 600, 700, 1001} <= kept
+    again = shortened(short, 50)
+    assert (again.call_count, again.error_count) == (1002, 1)
+
+
+def test_a_page_of_a_very_long_run_says_that_it_was_folded(monkeypatch):
+    """Live, finished, and without scripts; the page asks by the rows that it has."""
+    monkeypatch.setattr("blsnb.trace.shortened.MOST", 100)
+    monkeypatch.setattr(shortened, "__defaults__", (100,))
+    trace = the_loop().trace()
+
+    assert "folded from 1,001 calls" in document.still(trace)
+    view = trace_view.TraceView(lambda: trace)
+    sent = []
+    view.send = lambda content, buffers=(): sent.append(content)
+    view.finish(time.monotonic_ns())
+    view.close()
+    assert 101 == sent[0]["header"]["n"]
+
+
+def test_the_picture_shows_when_calls_ran_that_are_only_counted():
+    """A pale band where there are no rows; none where it is not known."""
+    trace = folded(the_loop(), 100)
+
+    assert (10 + 18 * 50, 10 + 18 * 949 + 15) == stretch(trace, range(1, 101))
+    assert stretch(trace, range(1, 100)) is None
+    assert 'opacity="0.16"' in snapshot(trace)
+    assert 'opacity="0.16"' not in snapshot(the_loop().trace())
 
 
 def test_a_live_view_is_sent_whole_when_calls_were_folded():

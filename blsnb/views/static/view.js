@@ -196,7 +196,7 @@ function ownPhases({ pre, queue, input, infer, between, output, post }) {
   ];
 }
 function total(phases2) {
-  return phases2.reduce((sum2, [, us]) => sum2 + us, 0);
+  return phases2.reduce((sum, [, us]) => sum + us, 0);
 }
 function updateBox(box, node, at2, width, largest) {
   const [x, y] = [at2.x - width / 2, at2.y - BOX_HEIGHT / 2];
@@ -369,7 +369,7 @@ function sortByNeighbours(layers, down) {
 }
 function meanSlot(neighbours, otherwise) {
   if (neighbours.length === 0) return otherwise;
-  return neighbours.reduce((sum2, vertex) => sum2 + vertex.slot, 0) / neighbours.length;
+  return neighbours.reduce((sum, vertex) => sum + vertex.slot, 0) / neighbours.length;
 }
 function swapNeighbours(layers) {
   for (const layer of layers) {
@@ -383,25 +383,25 @@ function swapNeighbours(layers) {
   }
 }
 function crossingsOf(left, right) {
-  let sum2 = 0;
+  let sum = 0;
   for (const side of ["up", "down"]) {
-    for (const a of left[side]) for (const b of right[side]) if (a.slot > b.slot) sum2++;
+    for (const a of left[side]) for (const b of right[side]) if (a.slot > b.slot) sum++;
   }
-  return sum2;
+  return sum;
 }
 function crossings(layers) {
-  let sum2 = 0;
+  let sum = 0;
   for (let rank = 0; rank + 1 < layers.length; rank++) {
     const tree = new Int32Array(layers[rank + 1].length + 2);
     const ends = layers[rank].flatMap(
       (vertex) => vertex.down.map((end) => end.slot).sort((a, b) => a - b)
     );
     for (const end of ends.reverse()) {
-      for (let k = end; k > 0; k -= k & -k) sum2 += tree[k];
+      for (let k = end; k > 0; k -= k & -k) sum += tree[k];
       for (let k = end + 1; k < tree.length; k += k & -k) tree[k]++;
     }
   }
-  return sum2;
+  return sum;
 }
 
 // src/layout.ts
@@ -493,7 +493,7 @@ function vertices(nodes, edges, arcs, ranks, half) {
 }
 function tooWide(layer, { direction, available, siblingGap }) {
   const boxes = layer.filter((vertex) => vertex.node >= 0).length;
-  const width = layer.reduce((sum2, vertex) => sum2 + 2 * vertex.half + siblingGap, 0);
+  const width = layer.reduce((sum, vertex) => sum + 2 * vertex.half + siblingGap, 0);
   return direction === "down" && boxes > 3 && width > available;
 }
 function stagger(layer, size) {
@@ -524,7 +524,7 @@ function place2(layers, gap) {
 }
 function meanAcross(neighbours, otherwise) {
   if (neighbours.length === 0) return otherwise;
-  return neighbours.reduce((sum2, vertex) => sum2 + vertex.across, 0) / neighbours.length;
+  return neighbours.reduce((sum, vertex) => sum + vertex.across, 0) / neighbours.length;
 }
 function weight(vertex, neighbours) {
   return (neighbours.length > 0 ? 1 : 0.01) * (vertex.node < 0 ? 4 : 1);
@@ -553,8 +553,8 @@ function isotonic(layer, wanted, offsets) {
     blocks.push(block);
   });
   let k = 0;
-  for (const { sum: sum2, weight: weight2, size } of blocks) {
-    for (let end = k + size; k < end; k++) layer[k].across = sum2 / weight2 + offsets[k];
+  for (const { sum, weight: weight2, size } of blocks) {
+    for (let end = k + size; k < end; k++) layer[k].across = sum / weight2 + offsets[k];
   }
 }
 function draw(nodes, edges, arcs, layers, paths, zigzag, crossings2, options) {
@@ -642,10 +642,10 @@ var Comparison = class _Comparison {
     return this.#changes[call];
   }
   get newCalls() {
-    return this.#of.reduce((sum2, call) => sum2 + (call < 0 ? 1 : 0), 0);
+    return this.#of.reduce((sum, call) => sum + (call < 0 ? 1 : 0), 0);
   }
   get missingCalls() {
-    return this.#missing.reduce((sum2, each) => sum2 + each, 0);
+    return this.#missing.reduce((sum, each) => sum + each, 0);
   }
   /** Calls of the baseline that were not made again: from outside, or below these calls of it. */
   missing(callers) {
@@ -673,7 +673,7 @@ var Comparison = class _Comparison {
   }
 };
 function total2(trace, calls) {
-  return calls.reduce((sum2, call) => sum2 + trace.duration[call], 0);
+  return calls.reduce((sum, call) => sum + trace.duration[call], 0);
 }
 
 // src/concurrency.ts
@@ -712,14 +712,17 @@ function firstVisible(times, from) {
   let low = 0;
   let high = times.length;
   while (low < high) {
-    const middle = low + high >> 1;
-    if (times[middle] <= from) low = middle + 1;
-    else high = middle;
+    const middle2 = low + high >> 1;
+    if (times[middle2] <= from) low = middle2 + 1;
+    else high = middle2;
   }
   return Math.max(0, low - 1);
 }
 
 // src/folded.ts
+function middle(latencyClass) {
+  return 2 ** ((latencyClass + 0.5) / 8) / 1e3;
+}
 var Folded = class {
   entries;
   #rows;
@@ -744,6 +747,11 @@ var Folded = class {
     if (known === void 0) this.#known.set(calls, known = this.#beside(calls));
     return known;
   }
+  /** When calls ran that wait for no other call, and how many at once on average. */
+  get stretches() {
+    const callers = new Set(this.entries.map(([caller]) => caller));
+    return this.entries.filter(([, model]) => !callers.has(model)).map(([, , , , us, from = 0, to = 0]) => ({ from, to, level: us / (to - from) })).filter(({ from, to }) => to > from);
+  }
   #beside(calls) {
     const pair = this.#pair(calls[0]);
     if (calls.length !== this.#byPair().get(pair)) return null;
@@ -766,13 +774,16 @@ var Folded = class {
 };
 function summed(entries) {
   if (entries.length === 0) return null;
-  const sum2 = { calls: 0, errors: 0, us: 0 };
-  for (const [, , calls, errors2, us] of entries) {
-    sum2.calls += calls;
-    sum2.errors += errors2;
-    sum2.us += us;
+  const sum = { calls: 0, errors: 0, us: 0, from: Infinity, to: 0, latencies: [] };
+  for (const [, , calls, errors2, us, from = Infinity, to = 0, latencies2 = []] of entries) {
+    sum.calls += calls;
+    sum.errors += errors2;
+    sum.us += us;
+    sum.from = Math.min(sum.from, from);
+    sum.to = Math.max(sum.to, to);
+    for (const [each, number] of latencies2) sum.latencies.push([middle(each), number]);
   }
-  return sum2;
+  return sum;
 }
 
 // src/wire.ts
@@ -1068,14 +1079,26 @@ var Trace = class {
     let merged = this.#intervals.get(call);
     if (merged) return merged;
     this.#intervals.set(call, merged = []);
-    for (const child of this.children(call)) {
-      const end = this.end(child);
+    const ran = Array.from(this.children(call), (child) => [this.start(child), this.end(child)]);
+    const counted2 = this.#countedBelow(call);
+    if (counted2) {
+      ran.push([counted2.from, counted2.to]);
+      ran.sort(([a], [b]) => a - b);
+    }
+    for (const [start, end] of ran) {
       const last = merged.length - 1;
-      if (last >= 0 && this.start(child) <= merged[last])
-        merged[last] = Math.max(merged[last], end);
-      else merged.push(this.start(child), end);
+      if (last >= 0 && start <= merged[last]) merged[last] = Math.max(merged[last], end);
+      else merged.push(start, end);
     }
     return merged;
+  }
+  /** Calls without rows that this one made, where no other call can have made them. */
+  #countedBelow(call) {
+    const model = this.calls.model[call];
+    const gone = this.folded.by(model);
+    if (!gone || !(gone.to > gone.from) || this.folded.of(model)) return null;
+    const { model: models } = this.calls;
+    return models.indexOf(model) === models.lastIndexOf(model) ? gone : null;
   }
   /** The times during which any of some calls ran, in order. */
   merged(calls) {
@@ -1653,12 +1676,15 @@ function apart(trace, call, [execution, , , words, , times]) {
 }
 
 // src/compared.ts
-var NAMES = {
-  queue_us: "queue",
-  compute_input_us: "compute input",
-  compute_infer_us: "compute infer",
-  compute_output_us: "compute output"
-};
+var NAMES = [
+  ["queue", "queue"],
+  ["input", "compute input"],
+  ["infer", "compute infer"],
+  ["child", "in child calls"],
+  ["between", "between steps"],
+  ["output", "compute output"]
+];
+var SOMETIMES = /* @__PURE__ */ new Set(["child", "between"]);
 function besideBaseline(trace, calls) {
   const { comparison } = trace;
   if (!comparison) return [];
@@ -1669,10 +1695,10 @@ function besideBaseline(trace, calls) {
     return [heading, h("p", { class: "hint" }, "New: the baseline has no such call.")];
   const { baseline } = comparison;
   const rows = [row("total", total2(trace, calls), total2(baseline, before))];
-  for (const phase of PHASES) {
-    const name = NAMES[phase];
-    if (name) rows.push(row(name, sum(trace, calls, phase), sum(baseline, before, phase)));
-  }
+  const [now, then] = [trace.phases(calls), baseline.phases(before)];
+  for (const [part, name] of NAMES)
+    if (!SOMETIMES.has(part) || now[part] > 0 || then[part] > 0)
+      rows.push(row(name, now[part], then[part]));
   const head = ["", "this", "baseline", "Δ"].map((text) => h("th", { scope: "col" }, text));
   const table = h(
     "table",
@@ -1699,10 +1725,9 @@ function missingCalls(baseline, calls) {
   const [call] = calls;
   const many = calls.length > 1 ? ` ×${count(calls.length)}` : "";
   const rows = [["total", total2(baseline, calls)]];
-  for (const phase of PHASES) {
-    const name = NAMES[phase];
-    if (name) rows.push([name, sum(baseline, calls, phase)]);
-  }
+  const sums = baseline.phases(calls);
+  for (const [part, name] of NAMES)
+    if (!SOMETIMES.has(part) || sums[part] > 0) rows.push([name, sums[part]]);
   const error2 = baseline.header.errors[call];
   return [
     h("div", { class: "breadcrumb" }, "in the baseline only"),
@@ -1730,9 +1755,6 @@ function row(name, now, before) {
     h("td", {}, time(before)),
     h("td", { class: `tone-${tone}` }, deltaText(now, before))
   );
-}
-function sum(trace, calls, phase) {
-  return calls.reduce((us, call) => us + (trace.phase(call, phase) || 0), 0);
 }
 function errors({ error: error2 }) {
   if (!error2) return [];
@@ -1823,9 +1845,9 @@ function blend(stops, share) {
 }
 function imageLayout(shape2, datatype) {
   if (datatype === "BYTES" || shape2.length < 3) return null;
-  const [first, middle, last] = shape2.slice(-3);
-  if ([1, 3, 4].includes(last) && Math.min(first, middle) >= LEAST_SIDE) return "HWC";
-  return first === 3 && Math.min(middle, last) >= LEAST_SIDE ? "CHW" : null;
+  const [first, middle2, last] = shape2.slice(-3);
+  if ([1, 3, 4].includes(last) && Math.min(first, middle2) >= LEAST_SIDE) return "HWC";
+  return first === 3 && Math.min(middle2, last) >= LEAST_SIDE ? "CHW" : null;
 }
 function leadingAxes(shape2, mode) {
   if (mode === "grid" && imageLayout(shape2, "") === "HWC")
@@ -2287,7 +2309,7 @@ function row2([, us, tensor, size, source, target, hostile]) {
 // src/onlycounted.ts
 function onlyCounted(kept, { calls, us }) {
   const mean = `${time(us)} in all, ${time(us / calls)} on average`;
-  const text = `${counted(calls, "call")} are only counted: ${mean}. Below: the ${count(kept)} kept.`;
+  const text = `${counted(calls, "call")} are only counted: ${mean}. Phases and links below: of the ${count(kept)} kept.`;
   return h("p", { class: "note" }, text);
 }
 function uncounted(gone) {
@@ -2375,6 +2397,7 @@ function sourceLine(text, number, called) {
 // src/inspector.ts
 var LISTED_CALLS = 6;
 var BINS = 36;
+var FAR_OUT = 3;
 var REFRESH_MS = 500;
 var LEAST_FOR_HISTOGRAM = 4;
 var PARTS = [
@@ -2424,6 +2447,10 @@ var Inspector = class {
     this.element.scrollTop = sameSubject ? top : 0;
     const again = focused && [...this.element.querySelectorAll("[data-focus]")];
     if (again) again.find((each) => each.dataset.focus === focused)?.focus();
+  }
+  /** How high it would like to be. */
+  get wantedHeight() {
+    return this.element.scrollHeight;
   }
   focus() {
     this.element.focus();
@@ -2570,7 +2597,7 @@ ${facts} ${run.state}`;
     const { trace } = this.#session;
     const model = trace.calls.model[call];
     const before = trace.calls.model.subarray(0, call);
-    const number = before.reduce((sum2, each) => sum2 + (each === model ? 1 : 0), 1);
+    const number = before.reduce((sum, each) => sum + (each === model ? 1 : 0), 1);
     return `${trace.name(call)} #${count(number)} at ${time(trace.start(call))}`;
   }
   /** What selects a call, with the time that it took. */
@@ -2606,7 +2633,7 @@ ${facts} ${run.state}`;
       ...gone ? [onlyCounted(calls.length, gone)] : [],
       ...phases(trace, calls),
       ...besideBaseline(trace, calls),
-      ...latency(trace, slowest),
+      ...latency(trace, slowest, gone),
       ...responseTimes(trace, calls),
       ...deviceWork(trace, calls),
       ...changed.length ? this.#links("Changed calls", changed, calls) : [],
@@ -2633,7 +2660,11 @@ function chipList(chips) {
 }
 function phases(trace, calls) {
   const sums = trace.phases(calls);
-  const whole = Object.values(sums).reduce((sum2, us) => sum2 + us, 0);
+  const whole = Object.values(sums).reduce((sum, us) => sum + us, 0);
+  const [call] = calls;
+  const ran = whole > 0 || PARTS.some(([, , , phase]) => phase && !isNaN(trace.phase(call, phase)));
+  if (calls.length === 1 && !ran && !trace.has(call, Flag.RUNNING))
+    return [h("p", { class: "hint" }, "It reached no model: no phase was recorded.")];
   const stack = PARTS.filter(([part]) => sums[part] > LEAST_SHARE * whole).map(
     ([part, colour]) => h("i", { class: `back-${colour}`, style: { flex: `${sums[part] / whole} 1 0` } })
   );
@@ -2670,10 +2701,12 @@ function error(trace, call, text, code) {
   );
   return h("div", { class: "error", role: "note" }, head, h("div", { class: "code" }, text));
 }
-function latency(trace, slowest) {
-  const us = slowest.map((call) => trace.duration[call]).reverse();
-  const quantile = (share) => time(us[Math.min(us.length - 1, Math.floor(share * us.length))]);
-  const mean = us.reduce((sum2, each) => sum2 + each, 0) / us.length;
+function latency(trace, slowest, gone) {
+  const kept = slowest.map((call) => [trace.duration[call], 1]);
+  const all = [...kept, ...gone?.latencies ?? []].sort(([a], [b]) => a - b);
+  const calls = all.reduce((sum, [, each]) => sum + each, 0);
+  const mean = all.reduce((sum, [us, each]) => sum + us * each, 0) / calls;
+  const quantile = (share) => time(quantileOf(all, calls, share));
   const facts = [
     ["p50", quantile(0.5)],
     ["p90", quantile(0.9)],
@@ -2682,17 +2715,29 @@ function latency(trace, slowest) {
     ["max", quantile(1)],
     ["mean", time(mean)]
   ];
-  const heading = h("h4", {}, "Latency per call");
-  if (us.length < LEAST_FOR_HISTOGRAM) return [heading, factGrid(facts)];
-  const [low, high] = [us[0], us[us.length - 1]];
+  const within = calls > kept.length ? h("span", {}, `all ${count(calls)}, within 5 %`) : "";
+  const heading = h("h4", {}, "Latency per call", within);
+  if (calls < LEAST_FOR_HISTOGRAM) return [heading, factGrid(facts)];
+  return [heading, factGrid(facts), ...latencies(all, calls)];
+}
+function quantileOf(all, calls, share) {
+  const at2 = Math.min(calls - 1, Math.floor(share * calls));
+  let before = 0;
+  for (const [us, each] of all) if ((before += each) > at2) return us;
+  return NaN;
+}
+function latencies(all, calls) {
+  const [low, most] = [all[0][0], all[all.length - 1][0]];
+  const usual = quantileOf(all, calls, 0.9);
+  const high = most > FAR_OUT * usual ? 1.5 * usual : most;
   const counts = new Array(BINS).fill(0);
-  for (const each of us)
-    counts[Math.min(BINS - 1, Math.floor((each - low) / (high - low || 1) * BINS))]++;
-  return [
-    heading,
-    factGrid(facts),
-    ...distribution({ low, high, counts }, "latencies", (each) => time(each ?? NaN))
-  ];
+  let beyond = 0;
+  for (const [us, each] of all)
+    if (us > high) beyond += each;
+    else counts[Math.min(BINS - 1, Math.floor((us - low) / (high - low || 1) * BINS))] += each;
+  const more = beyond ? `, ${count(beyond)} more up to ${time(most)}` : "";
+  const show = (each) => time(each ?? NaN) + (each === high && high > low ? more : "");
+  return distribution({ low, high, counts }, "latencies", show);
 }
 function logLines(lines) {
   const line = ([us, level, text]) => h(
@@ -2799,7 +2844,7 @@ function splitter(options) {
 }
 
 // src/style.css
-var style_default = '/* Colours: phases and error keep 3:1 to the background and differ for every kind of colour vision. */\n.view {\n  --bg: #ffffff; --bg2: #f6f7f9; --card: #ffffff;\n  --fg: #1c2128; --fg2: #57606a; --fg3: #818b98;\n  --line: #d8dee4; --line2: #eceff2; --shade: #0f172a14; --over: #0f172a0a; --error-bg: #fdf0ee;\n  --accent: #1f6feb; --queue: #c27c00; --input: #4a9bd3; --infer: #1b4f93; --output: #12866a;\n  --error: #b42318; --running: #7a5cc9;\n  color-scheme: light;\n}\n.view[data-theme="dark"] {\n  --bg: #111317; --bg2: #181b20; --card: #1d2127;\n  --fg: #e6e9ed; --fg2: #a3adb8; --fg3: #77818d;\n  --line: #31373f; --line2: #23282e; --shade: #ffffff1a; --over: #ffffff0d; --error-bg: #331a1d;\n  --accent: #6cb0ff; --queue: #f7c948; --input: #a5dbfa; --infer: #4593e0; --output: #3ccf9b;\n  --error: #f2545b; --running: #b79cf5;\n  color-scheme: dark;\n}\n\n:host { all: initial; display: block; }\n.view {\n  --code: var(--jp-code-font-family, ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace);\n  --side: 322px;\n  position: relative; overflow: hidden; container-type: inline-size;\n  border: 1px solid var(--line); border-radius: 8px;\n  background: var(--bg); color: var(--fg); text-align: left;\n  font: 12px/1.4 var(--jp-ui-font-family, system-ui, -apple-system, "Segoe UI", sans-serif);\n  font-variant-numeric: tabular-nums;\n}\n.view *, .view *::before { box-sizing: border-box; }\n.code { font-family: var(--code); font-size: 11px; }\n.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }\n:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }\nh3 { margin: 0; font-size: 14px; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere; }\nh4 { display: flex; justify-content: space-between; gap: 8px; margin: 14px 0 5px; color: var(--fg2); font-size: 11px; font-weight: 600; line-height: 1.3; }\np { margin: 0; }\n\nbutton {\n  min-width: 24px; min-height: 24px; padding: 2px 6px;\n  border: 1px solid var(--line); border-radius: 5px; background: none;\n  color: var(--fg2); font: inherit; font-size: 11px; cursor: pointer;\n}\nbutton:hover { background: var(--over); color: var(--fg); }\nbutton[aria-pressed="true"] { background: var(--shade); color: var(--fg); }\nbutton.quiet { border-color: transparent; }\n\n.back-queue { background: var(--queue); }\n.back-input { background: var(--input); }\n.back-infer { background: var(--infer); }\n.back-child { background: color-mix(in srgb, var(--infer) 28%, transparent); }\n.back-output { background: var(--output); }\n.back-fg3, .back-between { background: var(--fg3); }\n.fill-queue { fill: var(--queue); }\n.fill-input { fill: var(--input); }\n.fill-infer { fill: var(--infer); }\n.fill-between { fill: var(--fg3); }\n.fill-output { fill: var(--output); }\n.swatch { display: inline-block; flex: none; width: 12px; height: 9px; border-radius: 2px; }\n.swatch.queue { height: 4px; vertical-align: 2px; }\n.swatch.pre, .swatch.post { height: 1px; vertical-align: 4px; }\n\n/* the line above the panes */\n.toolbar { display: flex; align-items: center; gap: 4px 10px; min-height: 37px; padding: 5px 10px; border-bottom: 1px solid var(--line); }\n.state { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--output); }\n.state.error { background: var(--error); }\n.state.running { background: var(--running); }\n.state.cancelled { background: var(--fg3); }\n.toolbar > * { flex: none; }\n.toolbar > .title { flex: 0 1 auto; min-width: 4ch; max-width: 36ch; overflow: hidden; font-weight: 600; text-overflow: ellipsis; white-space: nowrap; }\n.figures { display: flex; gap: 12px; color: var(--fg2); white-space: nowrap; }\n.figures b { color: var(--fg); font-weight: 600; }\n.figures .failed, .figures .failed b { color: var(--error); }\n.figures .running { color: var(--running); }\n.toolbar > .space { flex: 1; }\n.legend { display: flex; gap: 10px; color: var(--fg2); font-size: 11px; white-space: nowrap; }\n.legend span { display: inline-flex; align-items: center; gap: 4px; }\n.legend .swatch { vertical-align: 0; }\n.toolbar > .filter { flex: 0 1 150px; width: 150px; min-width: 90px; min-height: 24px; padding: 2px 7px; border: 1px solid var(--line); border-radius: 5px; background: var(--bg2); color: var(--fg); font: inherit; }\n.filter::placeholder { color: var(--fg2); opacity: 1; }\n\n/* the panes */\n.panes { position: relative; display: grid; grid-template: var(--graph, 200px) minmax(0, 1fr) / minmax(0, 1fr) var(--side); height: var(--height, 500px); }\n.callgraph { grid-area: 1 / 1; position: relative; min-height: 0; overflow: hidden; border-bottom: 1px solid var(--line); background: var(--bg2); }\n.timeline { grid-area: 2 / 1; display: flex; flex-direction: column; min-height: 0; min-width: 0; }\n.inspector { grid-area: 1 / 2 / 3 / 3; min-width: 0; padding: 10px 12px 16px; overflow: auto; border-left: 1px solid var(--line); }\n.splitter { position: relative; z-index: 2; touch-action: none; }\n.splitter.x { grid-area: 1 / 2 / 3 / 3; justify-self: start; width: 7px; margin-left: -3px; cursor: col-resize; }\n.splitter.y { grid-area: 2 / 1; align-self: start; height: 7px; margin-top: -4px; cursor: row-resize; }\n.splitter:hover, .splitter:focus-visible { background: var(--shade); }\n\n/* call graph */\n.callgraph > svg { display: block; width: 100%; height: 100%; cursor: grab; user-select: none; }\n.callgraph > svg:active { cursor: grabbing; }\n.box { cursor: pointer; outline: none; }\n.box .frame { fill: var(--card); stroke: var(--line); }\n.box:hover .frame { stroke: var(--fg3); }\n.box.failing .frame { stroke: var(--error); }\n.box.span .frame { stroke-dasharray: 4 3; }\n.box.selected .frame { stroke: var(--accent); stroke-width: 2.5; }\n.box:focus-visible .frame { stroke: var(--accent); stroke-width: 3; }\n.box .track { fill: var(--line2); }\n.box .name { fill: var(--fg); font-size: 12px; font-weight: 600; }\n.box .second { fill: var(--fg2); font-size: 10.5px; }\n.box .failed { fill: var(--error); font-weight: 600; }\n.box.dim, .edge.dim { opacity: .3; }\n.far .box .second, .far .edge text, .far .edge rect { display: none; }\n.far .box .name { font-size: 14px; }\n.edge path { fill: none; stroke: var(--fg3); stroke-width: 1.25; opacity: .75; marker-end: var(--arrow); }\n.edge.async path { stroke-dasharray: 5 3; }\n.edge.stream path { stroke-width: 2; stroke-dasharray: 1.5 3; stroke-linecap: round; }\n.edge.failing path { stroke: var(--error); }\n.edge.path path { stroke: var(--fg); opacity: 1; }\n.edge.path.failing path { stroke: var(--error); stroke-width: 2; }\n.edge .label { fill: var(--bg2); }\n.edge text { fill: var(--fg2); font-size: 10.5px; }\n.edge.failing text { fill: var(--error); }\n.edges { position: absolute; bottom: 6px; left: 10px; display: flex; gap: 12px; padding: 0 4px; background: var(--bg2); color: var(--fg2); font-size: 10.5px; }\n.edges i { display: inline-block; width: 20px; margin-right: 4px; border-top: 1.5px solid var(--fg2); vertical-align: middle; }\n.edges .async { border-top-style: dashed; }\n.edges .stream { border-top: 2px dotted var(--fg2); }\n.edges .legend { display: none; }\n.edges .legend i { width: 12px; margin: 0; border: 0; }\n.zoom { position: absolute; right: 6px; bottom: 6px; display: flex; gap: 2px; border-radius: 6px; background: var(--bg2); }\n\n/* timeline */\n.strip, .axis { display: block; flex: none; border-bottom: 1px solid var(--line2); }\n.strip { height: 26px; cursor: crosshair; touch-action: none; }\n.axis { height: 20px; }\n.tree { position: relative; flex: 1; min-height: 0; overflow: hidden auto; outline-offset: -2px; }\n.bars { position: sticky; top: 0; left: 0; display: block; pointer-events: none; }\n.rows { position: absolute; inset: 0 0 auto; }\n.row { position: absolute; right: 0; left: 0; display: flex; height: 22px; white-space: nowrap; cursor: default; }\n.row:hover { background: var(--over); }\n.row.selected { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.tree:focus-visible .row.cursor { outline: 1px solid var(--accent); outline-offset: -1px; }\n.row.dim .names { opacity: .45; }\n.names { display: flex; flex: none; align-items: center; width: var(--names, 220px); padding: 0 6px 0 2px; overflow: hidden; }\n.guide { flex: none; align-self: stretch; width: 12px; border-right: 1px solid var(--line2); }\n.triangle { display: grid; flex: none; place-items: center; width: 16px; height: 22px; color: var(--fg2); }\n.triangle svg { width: 8px; height: 8px; }\n.row[aria-expanded="true"] .triangle svg { rotate: 90deg; }\n.names .name { overflow: hidden; text-overflow: ellipsis; }\n.names .calls, .names .span { font-style: italic; }\n.names .calls { color: var(--fg2); }\n.count { flex: none; margin-left: 5px; color: var(--fg2); font-size: 11px; }\n.badge { flex: none; margin-left: 5px; padding: 0 3px; border: 1px solid var(--line); border-radius: 3px; color: var(--fg2); font-size: 10px; line-height: 14px; }\n.badge.compared { border-color: var(--infer); color: var(--infer); }\n.name.missing { color: var(--fg2); font-style: italic; }\n.badge.error { border-color: var(--error); color: var(--error); }\n\n/* inspector */\n.breadcrumb, .hint { margin-bottom: 2px; color: var(--fg2); font-size: 11px; overflow-wrap: anywhere; }\n.crumb { min-width: 0; text-align: left; min-height: 22px; padding: 0; border: 0; border-radius: 3px; }\n.crumb:hover { background: none; text-decoration: underline; }\n.chips { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 5px; }\n.chip { max-width: 100%; padding: 0 7px; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 10px; color: var(--fg2); font-size: 10.5px; line-height: 17px; }\n.chip.error { border-color: var(--error); color: var(--error); }\n.chip.running { border-color: var(--running); color: var(--running); }\n.stack { display: flex; gap: 1px; height: 10px; margin: 9px 0 6px; overflow: hidden; border-radius: 3px; background: var(--line2); }\n.stack i { min-width: 1px; }\n.phases { width: 100%; border-collapse: collapse; font-size: 11.5px; }\n.phases th, .phases td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; }\n.phases .swatch { margin-right: 6px; }\n.phases td { padding-left: 8px; color: var(--fg2); text-align: right; }\n.phases td:nth-child(2) { color: var(--fg); }\n.phases .absent { color: var(--fg2); font-style: italic; }\n.error:not(.badge, .chip, .state) { margin-top: 8px; padding: 6px 8px; border-left: 3px solid var(--error); border-radius: 0 4px 4px 0; background: var(--error-bg); overflow-wrap: anywhere; white-space: pre-wrap; }\n.chain { margin-bottom: 3px; color: var(--fg2); font-size: 10.5px; }\n.reason { margin: 2px 0; color: var(--fg2); font-size: 11.5px; overflow-wrap: anywhere; }\n.phases + .hint { margin-top: 6px; }\n.note { margin-top: 8px; padding: 4px 8px; font-size: 11px; border-left: 3px solid var(--queue); background: var(--bg2); overflow-wrap: anywhere; }\n.head { display: grid; grid-template-columns: 14px minmax(0, 1fr) auto; gap: 0 6px; align-items: baseline; width: 100%; padding: 4px 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); text-align: left; }\n.head[aria-expanded="true"] { background: var(--over); }\n.head .name { overflow: hidden; font-weight: 600; text-overflow: ellipsis; }\n.head .arrow, .head .datatype, .head .shape, .head .place { color: var(--fg2); }\n.head .shape { grid-column: 2; }\n.head .place { font-size: 10.5px; text-align: right; }\n.detail { padding: 6px 2px 10px; }\n.facts { display: grid; grid-template-columns: repeat(3, 1fr); gap: 2px 10px; margin-bottom: 6px; font-size: 11px; }\n.facts div { display: flex; justify-content: space-between; gap: 4px; color: var(--fg2); }\n.facts b { color: var(--fg); font-weight: 500; }\n.histogram { display: block; width: 100%; height: 46px; border-radius: 4px; background: var(--bg2); }\n.caption { display: flex; justify-content: space-between; gap: 8px; margin-top: 1px; color: var(--fg2); font-size: 10.5px; }\n.slice { margin-top: 8px; }\n.picture { display: block; width: 100%; border-radius: 4px; background: var(--bg2); image-rendering: pixelated; }\n.segments { display: inline-flex; margin-bottom: 6px; overflow: hidden; border: 1px solid var(--line); border-radius: 5px; }\n.segments button { padding: 0 8px; border: 0; border-radius: 0; }\n.slider { display: grid; grid-template-columns: 46px 1fr auto; gap: 6px; align-items: center; min-height: 22px; color: var(--fg2); font-size: 11px; }\n.slider input { width: 100%; height: 16px; margin: 0; accent-color: var(--accent); }\n.strings, .logs, .source { max-height: 170px; overflow: auto; border: 1px solid var(--line2); border-radius: 4px; }\n.strings > div, .logs > div { display: grid; gap: 6px; padding: 1px 6px; overflow-wrap: anywhere; white-space: pre-wrap; border-top: 1px solid var(--line2); }\n.strings > div { grid-template-columns: 24px minmax(0, 1fr); }\n.logs > div { grid-template-columns: 52px auto minmax(0, 1fr); }\n.strings > div:first-child, .logs > div:first-child { border-top: 0; }\n.number, .level { color: var(--fg2); }\n.logs > .warning { box-shadow: inset 2px 0 var(--queue); }\n.logs .warning .level { color: var(--fg); font-weight: 600; }\n.logs .error .level { color: var(--error); }\n.source > div { display: grid; grid-template-columns: 30px max-content; padding: 0 6px; line-height: 17px; white-space: pre; }\n.source .here { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.link { display: flex; justify-content: space-between; gap: 8px; width: 100%; padding: 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); font-size: 11.5px; }\n.link span:last-child { color: var(--fg2); }\n.more { width: 100%; margin-top: 4px; }\n\n.box .tone-error { fill: var(--error); font-weight: 600; }\n.box .tone-output { fill: var(--output); font-weight: 600; }\n.box .tone-infer { fill: var(--infer); font-weight: 600; }\n.toolbar.compared .legend { display: none; }\n.toolbar.compared ~ .panes .edges .legend { display: flex; }\n.beside thead th { color: var(--fg2); text-align: right; }\n.beside td { white-space: nowrap; }\n.beside td.tone-error { color: var(--error); font-weight: 600; }\n.beside td.tone-output { color: var(--output); font-weight: 600; }\n.difference { padding: 3px 8px; margin-top: 4px; border-left: 3px solid var(--infer); background: var(--bg2); font-size: 11px; overflow-wrap: anywhere; }\n\n/* over the panes */\n.tip { position: absolute; z-index: 9; top: 0; left: 0; max-width: 300px; padding: 6px 8px; border: 1px solid var(--line); border-radius: 6px; background: var(--card); box-shadow: 0 4px 16px #0003; font-size: 11px; pointer-events: none; overflow-wrap: anywhere; }\n.shares { display: grid; grid-template-columns: auto auto auto; gap: 0 10px; margin-top: 3px; }\n.shares > :not(:nth-child(3n + 1)) { text-align: right; }\n.tip .swatch { margin-right: 5px; }\n.tip .share { color: var(--fg2); }\n.tip .failed { margin-top: 4px; color: var(--error); }\n[hidden] { display: none; }\n.help { position: absolute; z-index: 8; inset: 37px 0 0; padding: 14px 18px; overflow: auto; background: var(--bg); }\n.help:focus { outline: none; }\n.help dl { display: grid; grid-template-columns: auto 1fr; gap: 4px 14px; margin: 8px 0 12px; }\n.help dd { margin: 0; color: var(--fg2); }\n\n@container (max-width: 980px) {\n  .toolbar .legend { display: none; }\n  .edges .legend { display: flex; }\n  .panes { grid-template-columns: minmax(0, 1fr) min(var(--side), 288px); }\n}\n@container (max-width: 700px) {\n  .toolbar { flex-wrap: wrap; }\n  .toolbar > .figures { flex: 0 1 auto; flex-wrap: wrap; gap: 2px 12px; }\n  .panes { grid-template: var(--graph, 200px) var(--timeline, 240px) auto / minmax(0, 1fr); height: auto; }\n  .inspector { grid-area: 3 / 1; max-height: 420px; border-top: 1px solid var(--line); border-left: 0; }\n  .splitter.x { display: none; }\n}\n@container (max-width: 520px) {\n  .panes .edges .legend, .toolbar.compared ~ .panes .edges .legend { display: none; }\n}\n@media (prefers-reduced-motion: no-preference) {\n  .state.running { animation: pulse 1.4s ease-in-out infinite; }\n  @keyframes pulse { 50% { opacity: .35; } }\n}\n@media (forced-colors: active) {\n  .row.selected { outline: 2px solid Highlight; }\n  .box .frame { stroke: CanvasText; }\n  .box.selected .frame { stroke: Highlight; }\n}\n';
+var style_default = '/* Colours: phases and error keep 3:1 to the background and differ for every kind of colour vision. */\n.view {\n  --bg: #ffffff; --bg2: #f6f7f9; --card: #ffffff;\n  --fg: #1c2128; --fg2: #57606a; --fg3: #818b98;\n  --line: #d8dee4; --line2: #eceff2; --shade: #0f172a14; --over: #0f172a0a; --error-bg: #fdf0ee;\n  --accent: #1f6feb; --queue: #c27c00; --input: #4a9bd3; --infer: #1b4f93; --output: #12866a;\n  --error: #b42318; --running: #7a5cc9;\n  color-scheme: light;\n}\n.view[data-theme="dark"] {\n  --bg: #111317; --bg2: #181b20; --card: #1d2127;\n  --fg: #e6e9ed; --fg2: #a3adb8; --fg3: #77818d;\n  --line: #31373f; --line2: #23282e; --shade: #ffffff1a; --over: #ffffff0d; --error-bg: #331a1d;\n  --accent: #6cb0ff; --queue: #f7c948; --input: #a5dbfa; --infer: #4593e0; --output: #3ccf9b;\n  --error: #f2545b; --running: #b79cf5;\n  color-scheme: dark;\n}\n\n:host { all: initial; display: block; padding-top: 4px; }\n.view {\n  --code: var(--jp-code-font-family, ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace);\n  --side: 322px;\n  position: relative; overflow: hidden; container-type: inline-size;\n  border: 1px solid var(--line); border-radius: 8px;\n  background: var(--bg); color: var(--fg); text-align: left;\n  font: 12px/1.4 var(--jp-ui-font-family, system-ui, -apple-system, "Segoe UI", sans-serif);\n  font-variant-numeric: tabular-nums;\n}\n.view *, .view *::before { box-sizing: border-box; }\n.code { font-family: var(--code); font-size: 11px; }\n.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }\n:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }\nh3 { margin: 0; font-size: 14px; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere; }\nh4 { display: flex; justify-content: space-between; gap: 8px; margin: 14px 0 5px; color: var(--fg2); font-size: 11px; font-weight: 600; line-height: 1.3; }\nh4 > span { text-align: right; }\np { margin: 0; }\n\nbutton {\n  min-width: 24px; min-height: 24px; padding: 2px 6px;\n  border: 1px solid var(--line); border-radius: 5px; background: none;\n  color: var(--fg2); font: inherit; font-size: 11px; cursor: pointer;\n}\nbutton:hover { background: var(--over); color: var(--fg); }\nbutton[aria-pressed="true"] { background: var(--shade); color: var(--fg); }\nbutton.quiet { border-color: transparent; }\n\n.back-queue { background: var(--queue); }\n.back-input { background: var(--input); }\n.back-infer { background: var(--infer); }\n.back-child { background: color-mix(in srgb, var(--infer) 28%, transparent); }\n.back-output { background: var(--output); }\n.back-fg3, .back-between { background: var(--fg3); }\n.fill-queue { fill: var(--queue); }\n.fill-input { fill: var(--input); }\n.fill-infer { fill: var(--infer); }\n.fill-between { fill: var(--fg3); }\n.fill-output { fill: var(--output); }\n.swatch { display: inline-block; flex: none; width: 12px; height: 9px; border-radius: 2px; }\n.swatch.queue { height: 4px; vertical-align: 2px; }\n.swatch.pre, .swatch.post { height: 1px; vertical-align: 4px; }\n\n/* the line above the panes */\n.toolbar { display: flex; align-items: center; gap: 4px 10px; min-height: 37px; padding: 5px 10px; border-bottom: 1px solid var(--line); }\n.state { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--output); }\n.state.error { background: var(--error); }\n.state.running { background: var(--running); }\n.state.cancelled { background: var(--fg3); }\n.toolbar > * { flex: none; }\n.toolbar > .title { flex: 0 1 auto; min-width: 4ch; max-width: 36ch; overflow: hidden; font-weight: 600; text-overflow: ellipsis; white-space: nowrap; }\n.figures { display: flex; gap: 12px; color: var(--fg2); white-space: nowrap; }\n.figures b { color: var(--fg); font-weight: 600; }\n.figures .failed, .figures .failed b { color: var(--error); }\n.figures .running { color: var(--running); }\n.toolbar > .space { flex: 1; }\n.legend { display: flex; gap: 10px; color: var(--fg2); font-size: 11px; white-space: nowrap; }\n.legend span { display: inline-flex; align-items: center; gap: 4px; }\n.legend .swatch { vertical-align: 0; }\n.toolbar > .filter { flex: 0 1 150px; width: 150px; min-width: 90px; min-height: 24px; padding: 2px 7px; border: 1px solid var(--line); border-radius: 5px; background: var(--bg2); color: var(--fg); font: inherit; }\n.filter::placeholder { color: var(--fg2); opacity: 1; }\n\n/* the panes */\n.panes { position: relative; display: grid; grid-template: var(--graph, 200px) minmax(0, 1fr) / minmax(0, 1fr) var(--side); height: var(--height, 500px); }\n.callgraph { grid-area: 1 / 1; position: relative; min-height: 0; overflow: hidden; border-bottom: 1px solid var(--line); background: var(--bg2); }\n.timeline { grid-area: 2 / 1; display: flex; flex-direction: column; min-height: 0; min-width: 0; }\n.inspector { grid-area: 1 / 2 / 3 / 3; min-width: 0; padding: 10px 12px 16px; overflow: auto; border-left: 1px solid var(--line); }\n.splitter { position: relative; z-index: 2; touch-action: none; }\n.splitter.x { grid-area: 1 / 2 / 3 / 3; justify-self: start; width: 7px; margin-left: -3px; cursor: col-resize; }\n.splitter.y { grid-area: 2 / 1; align-self: start; height: 7px; margin-top: -4px; cursor: row-resize; }\n.splitter:hover, .splitter:focus-visible { background: var(--shade); }\n\n/* call graph */\n.callgraph > svg { display: block; width: 100%; height: 100%; cursor: grab; user-select: none; }\n.callgraph > svg:active { cursor: grabbing; }\n.box { cursor: pointer; outline: none; }\n.box .frame { fill: var(--card); stroke: var(--line); }\n.box:hover .frame { stroke: var(--fg3); }\n.box.failing .frame { stroke: var(--error); }\n.box.span .frame { stroke-dasharray: 4 3; }\n.box.selected .frame { stroke: var(--accent); stroke-width: 2.5; }\n.box:focus-visible .frame { stroke: var(--accent); stroke-width: 3; }\n.box .track { fill: var(--line2); }\n.box .name { fill: var(--fg); font-size: 12px; font-weight: 600; }\n.box .second { fill: var(--fg2); font-size: 10.5px; }\n.box .failed { fill: var(--error); font-weight: 600; }\n.box.dim, .edge.dim { opacity: .3; }\n.far .box .second, .far .edge text, .far .edge rect { display: none; }\n.far .box .name { font-size: 14px; }\n.edge path { fill: none; stroke: var(--fg3); stroke-width: 1.25; opacity: .75; marker-end: var(--arrow); }\n.edge.async path { stroke-dasharray: 5 3; }\n.edge.stream path { stroke-width: 2; stroke-dasharray: 1.5 3; stroke-linecap: round; }\n.edge.failing path { stroke: var(--error); }\n.edge.path path { stroke: var(--fg); opacity: 1; }\n.edge.path.failing path { stroke: var(--error); stroke-width: 2; }\n.edge .label { fill: var(--bg2); }\n.edge text { fill: var(--fg2); font-size: 10.5px; }\n.edge.failing text { fill: var(--error); }\n.edges { position: absolute; bottom: 6px; left: 10px; display: flex; gap: 12px; padding: 0 4px; background: var(--bg2); color: var(--fg2); font-size: 10.5px; }\n.edges i { display: inline-block; width: 20px; margin-right: 4px; border-top: 1.5px solid var(--fg2); vertical-align: middle; }\n.edges .async { border-top-style: dashed; }\n.edges .stream { border-top: 2px dotted var(--fg2); }\n.edges .legend { display: none; }\n.edges .legend i { width: 12px; margin: 0; border: 0; }\n.zoom { position: absolute; right: 6px; bottom: 6px; display: flex; gap: 2px; border-radius: 6px; background: var(--bg2); }\n\n/* timeline */\n.strip, .axis { display: block; flex: none; border-bottom: 1px solid var(--line2); }\n.strip { height: 26px; cursor: crosshair; touch-action: none; }\n.axis { height: 20px; }\n.tree { position: relative; flex: 1; min-height: 0; overflow: hidden auto; outline-offset: -2px; }\n.bars { position: sticky; top: 0; left: 0; display: block; pointer-events: none; }\n.rows { position: absolute; inset: 0 0 auto; }\n.row { position: absolute; right: 0; left: 0; display: flex; height: 22px; white-space: nowrap; cursor: default; }\n.row:hover { background: var(--over); }\n.row.selected { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.tree:focus-visible .row.cursor { outline: 1px solid var(--accent); outline-offset: -1px; }\n.row.dim .names { opacity: .45; }\n.names { display: flex; flex: none; align-items: center; width: var(--names, 220px); padding: 0 6px 0 2px; overflow: hidden; }\n.guide { flex: none; align-self: stretch; width: 12px; border-right: 1px solid var(--line2); }\n.triangle { display: grid; flex: none; place-items: center; width: 16px; height: 22px; color: var(--fg2); }\n.triangle svg { width: 8px; height: 8px; }\n.row[aria-expanded="true"] .triangle svg { rotate: 90deg; }\n.names .name { overflow: hidden; text-overflow: ellipsis; }\n.names .calls, .names .span { font-style: italic; }\n.names .calls { color: var(--fg2); }\n.count { flex: none; margin-left: 5px; color: var(--fg2); font-size: 11px; }\n.badge { flex: none; margin-left: 5px; padding: 0 3px; border: 1px solid var(--line); border-radius: 3px; color: var(--fg2); font-size: 10px; line-height: 14px; }\n.badge.compared { border-color: var(--infer); color: var(--infer); }\n.name.missing { color: var(--fg2); font-style: italic; }\n.badge.error { border-color: var(--error); color: var(--error); }\n\n/* inspector */\n.breadcrumb, .hint { margin-bottom: 2px; color: var(--fg2); font-size: 11px; overflow-wrap: anywhere; }\n.crumb { min-width: 0; text-align: left; min-height: 22px; padding: 0; border: 0; border-radius: 3px; }\n.crumb:hover { background: none; text-decoration: underline; }\n.chips { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 5px; }\n.chip { max-width: 100%; padding: 0 7px; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 10px; color: var(--fg2); font-size: 10.5px; line-height: 17px; }\n.chip.error { border-color: var(--error); color: var(--error); }\n.chip.running { border-color: var(--running); color: var(--running); }\n.stack { display: flex; gap: 1px; height: 10px; margin: 9px 0 6px; overflow: hidden; border-radius: 3px; background: var(--line2); }\n.stack i { min-width: 1px; }\n.phases { width: 100%; border-collapse: collapse; font-size: 11.5px; }\n.phases th, .phases td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; }\n.phases .swatch { margin-right: 6px; }\n.phases td { padding-left: 8px; color: var(--fg2); text-align: right; }\n.phases td:nth-child(2) { color: var(--fg); }\n.phases .absent { color: var(--fg2); font-style: italic; }\n.error:not(.badge, .chip, .state) { margin-top: 8px; padding: 6px 8px; border-left: 3px solid var(--error); border-radius: 0 4px 4px 0; background: var(--error-bg); overflow-wrap: anywhere; white-space: pre-wrap; }\n.chain { margin-bottom: 3px; color: var(--fg2); font-size: 10.5px; }\n.reason { margin: 2px 0; color: var(--fg2); font-size: 11.5px; overflow-wrap: anywhere; }\n.phases + .hint { margin-top: 6px; }\n.note { margin-top: 8px; padding: 4px 8px; font-size: 11px; border-left: 3px solid var(--queue); background: var(--bg2); overflow-wrap: anywhere; }\n.head { display: grid; grid-template-columns: 14px minmax(0, 1fr) auto; gap: 0 6px; align-items: baseline; width: 100%; padding: 4px 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); text-align: left; }\n.head[aria-expanded="true"] { background: var(--over); }\n.head .name { overflow: hidden; font-weight: 600; text-overflow: ellipsis; }\n.head .arrow, .head .datatype, .head .shape, .head .place { color: var(--fg2); }\n.head .shape { grid-column: 2; }\n.head .place { font-size: 10.5px; text-align: right; }\n.detail { padding: 6px 2px 10px; }\n.facts { display: grid; grid-template-columns: repeat(3, auto); gap: 2px 14px; margin-bottom: 6px; font-size: 11px; }\n.facts div { display: flex; justify-content: space-between; gap: 4px; color: var(--fg2); }\n.facts div { white-space: nowrap; }\n.facts b { color: var(--fg); font-weight: 500; }\n.histogram { display: block; width: 100%; height: 46px; border-radius: 4px; background: var(--bg2); }\n.caption { display: flex; justify-content: space-between; gap: 8px; margin-top: 1px; color: var(--fg2); font-size: 10.5px; }\n.slice { margin-top: 8px; }\n.picture { display: block; width: 100%; border-radius: 4px; background: var(--bg2); image-rendering: pixelated; }\n.segments { display: inline-flex; margin-bottom: 6px; overflow: hidden; border: 1px solid var(--line); border-radius: 5px; }\n.segments button { padding: 0 8px; border: 0; border-radius: 0; }\n.slider { display: grid; grid-template-columns: 46px 1fr auto; gap: 6px; align-items: center; min-height: 22px; color: var(--fg2); font-size: 11px; }\n.slider input { width: 100%; height: 16px; margin: 0; accent-color: var(--accent); }\n.strings, .logs, .source { max-height: 170px; overflow: auto; border: 1px solid var(--line2); border-radius: 4px; }\n.strings > div, .logs > div { display: grid; gap: 6px; padding: 1px 6px; overflow-wrap: anywhere; white-space: pre-wrap; border-top: 1px solid var(--line2); }\n.strings > div { grid-template-columns: 24px minmax(0, 1fr); }\n.logs > div { grid-template-columns: 52px auto minmax(0, 1fr); }\n.strings > div:first-child, .logs > div:first-child { border-top: 0; }\n.number, .level { color: var(--fg2); }\n.logs > .warning { box-shadow: inset 2px 0 var(--queue); }\n.logs .warning .level { color: var(--fg); font-weight: 600; }\n.logs .error .level { color: var(--error); }\n.source > div { display: grid; grid-template-columns: 30px max-content; padding: 0 6px; line-height: 17px; white-space: pre; }\n.source .here { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.link { display: flex; justify-content: space-between; gap: 8px; width: 100%; padding: 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); font-size: 11.5px; }\n.link span:last-child { color: var(--fg2); }\n.more { width: 100%; margin-top: 4px; }\n\n.box .tone-error { fill: var(--error); font-weight: 600; }\n.box .tone-output { fill: var(--output); font-weight: 600; }\n.box .tone-infer { fill: var(--infer); font-weight: 600; }\n.toolbar.compared .legend { display: none; }\n.toolbar.compared ~ .panes .edges .legend { display: flex; }\n.beside thead th { color: var(--fg2); text-align: right; }\n.beside td { white-space: nowrap; }\n.beside td.tone-error { color: var(--error); font-weight: 600; }\n.beside td.tone-output { color: var(--output); font-weight: 600; }\n.difference { padding: 3px 8px; margin-top: 4px; border-left: 3px solid var(--infer); background: var(--bg2); font-size: 11px; overflow-wrap: anywhere; }\n\n/* over the panes */\n.tip { position: absolute; z-index: 9; top: 0; left: 0; max-width: 300px; padding: 6px 8px; border: 1px solid var(--line); border-radius: 6px; background: var(--card); box-shadow: 0 4px 16px #0003; font-size: 11px; pointer-events: none; overflow-wrap: anywhere; }\n.shares { display: grid; grid-template-columns: auto auto auto; gap: 0 10px; margin-top: 3px; }\n.shares > :not(:nth-child(3n + 1)) { text-align: right; }\n.tip .swatch { margin-right: 5px; }\n.tip .share { color: var(--fg2); }\n.tip .failed { margin-top: 4px; color: var(--error); }\n[hidden] { display: none; }\n.help { position: absolute; z-index: 8; inset: 37px 0 0; padding: 14px 18px; overflow: auto; background: var(--bg); }\n.help:focus { outline: none; }\n.help dl { display: grid; grid-template-columns: auto 1fr; gap: 4px 14px; margin: 8px 0 12px; }\n.help dd { margin: 0; color: var(--fg2); }\n\n@container (max-width: 980px) {\n  .toolbar .legend { display: none; }\n  .edges .legend { display: flex; }\n  .panes { grid-template-columns: minmax(0, 1fr) min(var(--side), 288px); }\n}\n@container (max-width: 700px) {\n  .toolbar { flex-wrap: wrap; }\n  .toolbar > .figures { flex: 0 1 auto; flex-wrap: wrap; gap: 2px 12px; }\n  .toolbar > .space { display: none; }\n  .toolbar > .filter { flex: 1 1 90px; }\n  .panes { grid-template: var(--graph, 200px) var(--timeline, 240px) auto / minmax(0, 1fr); height: auto; }\n  .inspector { grid-area: 3 / 1; max-height: 560px; border-top: 1px solid var(--line); border-left: 0; }\n  .splitter.x { display: none; }\n}\n@container (max-width: 520px) {\n  .panes .edges .legend, .toolbar.compared ~ .panes .edges .legend { display: none; }\n}\n@media (prefers-reduced-motion: no-preference) {\n  .state.running { animation: pulse 1.4s ease-in-out infinite; }\n  @keyframes pulse { 50% { opacity: .35; } }\n}\n@media (forced-colors: active) {\n  .row.selected { outline: 2px solid Highlight; }\n  .box .frame { stroke: CanvasText; }\n  .box.selected .frame { stroke: Highlight; }\n}\n';
 
 // src/theme.ts
 var TOKENS = [
@@ -2872,6 +2917,8 @@ var DIM = 0.4;
 var LABEL_GAP = 6;
 var MARK_WIDTH = 19;
 var [BEFORE_BELOW, BEFORE_HEIGHT] = [8.25, 2.5];
+var LEAST_BEFORE = 3;
+var [HATCH, HATCHED] = [5, 0.6];
 var NOTCH_SPACE = 3;
 var Plane = class {
   left;
@@ -2909,23 +2956,23 @@ var Bars = class {
   paint(row3, top, { dim, critical }) {
     this.#alpha = dim ? DIM : 1;
     this.#pen.globalAlpha = this.#alpha;
-    const middle = top + ROW_HEIGHT / 2;
-    if (row3.kind === "missing") this.#paintMissing(row3, middle);
-    else this.#paintBefore(row3, middle);
+    const middle2 = top + ROW_HEIGHT / 2;
+    if (row3.kind === "missing") this.#paintMissing(row3, middle2);
+    else this.#paintBefore(row3, middle2);
     if (row3.kind === "missing") return;
-    if (row3.kind === "call") this.#paintCall(row3, middle, critical);
-    else this.#paintFold(row3, middle, critical);
+    if (row3.kind === "call") this.#paintCall(row3, middle2, critical);
+    else this.#paintFold(row3, middle2, critical);
     this.#pen.globalAlpha = 1;
   }
   /** The same calls in the baseline: a thin grey bar below. */
-  #paintBefore(row3, middle) {
+  #paintBefore(row3, middle2) {
     const { comparison } = this.#trace;
     if (!comparison) return;
     for (const [from, to] of this.#visible(beforeOf(comparison, row3).times))
-      this.#span(from, to, middle + BEFORE_BELOW, BEFORE_HEIGHT, this.#colours.fg3);
+      this.#span(from, to, middle2 + BEFORE_BELOW, BEFORE_HEIGHT, this.#colours.fg3, LEAST_BEFORE);
   }
   /** Calls that only the baseline has are hollow. */
-  #paintMissing(row3, middle) {
+  #paintMissing(row3, middle2) {
     const { comparison } = this.#trace;
     if (!comparison) return;
     const { times, total: took } = beforeOf(comparison, row3);
@@ -2935,11 +2982,11 @@ var Bars = class {
     pen.setLineDash([2, 2]);
     for (const [from, to] of this.#visible(times)) {
       const [start, end] = [this.#plane.x(from), this.#plane.x(to)];
-      pen.strokeRect(start + 0.5, middle - 4.5, Math.max(2, end - start - 1), 9);
+      pen.strokeRect(start + 0.5, middle2 - 4.5, Math.max(2, end - start - 1), 9);
     }
     pen.restore();
     const label2 = [[time(took), this.#colours.fg2]];
-    this.#place(label2, times[0][0], times[times.length - 1][1], middle, LABEL_GAP);
+    this.#place(label2, times[0][0], times[times.length - 1][1], middle2, LABEL_GAP);
   }
   /** The intervals in view, those closer than a pixel as one. */
   #visible(times) {
@@ -2956,28 +3003,28 @@ var Bars = class {
     }
     return shown;
   }
-  #paintCall(row3, middle, critical) {
+  #paintCall(row3, middle2, critical) {
     const [call] = row3.calls;
     const [start, end] = [
       this.#plane.x(this.#trace.start(call)),
       this.#plane.x(this.#trace.end(call))
     ];
     if (end < this.#plane.left - MARK_WIDTH || start > this.#plane.right) return;
-    if (end - start < 2) this.#rect(start, middle, 2, BAR_HEIGHT, this.#colours.infer);
-    else this.#paintPhases(call, middle);
-    this.#paintResponses(call, middle);
+    if (end - start < 2) this.#rect(start, middle2, 2, BAR_HEIGHT, this.#colours.infer);
+    else this.#paintPhases(call, middle2);
+    this.#paintResponses(call, middle2);
     if (this.#trace.has(call, Flag.RUNNING))
-      this.#rect(end - 2, middle, 3, BAR_HEIGHT + 2, this.#colours.running);
-    if (this.#trace.has(call, Flag.ERROR)) this.#paintError(end, middle);
-    if (critical) this.#rect(start, middle + 8.75, Math.max(1, end - start), 1.5, this.#colours.fg);
-    if (end >= this.#plane.left) this.#paintLabel(row3, middle);
+      this.#rect(end - 2, middle2, 3, BAR_HEIGHT + 2, this.#colours.running);
+    if (this.#trace.has(call, Flag.ERROR)) this.#paintError(end, middle2);
+    if (critical) this.#rect(start, middle2 + 8.75, Math.max(1, end - start), 1.5, this.#colours.fg);
+    if (end >= this.#plane.left) this.#paintLabel(row3, middle2);
   }
-  #paintPhases(call, middle) {
+  #paintPhases(call, middle2) {
     const { queue, input, infer, output, fg3 } = this.#colours;
     let at2 = this.#trace.start(call);
     const next = (us, height, colour) => {
       if (!(us > 0)) return;
-      this.#span(at2, at2 + us, middle, height, colour);
+      this.#span(at2, at2 + us, middle2, height, colour);
       at2 += us;
     };
     next(this.#trace.phase(call, "pre_us"), 1, fg3);
@@ -2986,66 +3033,66 @@ var Bars = class {
     const inferring = this.#trace.phase(call, "compute_infer_us");
     if (this.#trace.isLeaf(call)) next(inferring, BAR_HEIGHT, infer);
     else if (inferring > 0) {
-      this.#paintCaller(call, at2, at2 + inferring, middle);
+      this.#paintCaller(call, at2, at2 + inferring, middle2);
       at2 += inferring;
     }
     next(this.#trace.phase(call, "compute_output_us"), BAR_HEIGHT, output);
     next(this.#trace.phase(call, "post_us"), 1, fg3);
   }
   /** Time in child calls is a tint, own time is solid; between its steps an ensemble waits. */
-  #paintCaller(call, from, to, middle) {
+  #paintCaller(call, from, to, middle2) {
     const { fg3, infer } = this.#colours;
     const colour = this.#trace.isEnsemble(call) ? fg3 : infer;
     this.#pen.globalAlpha = this.#alpha * TINT;
-    this.#span(from, to, middle, BAR_HEIGHT, infer);
+    this.#span(from, to, middle2, BAR_HEIGHT, infer);
     this.#pen.globalAlpha = this.#alpha;
     const gap = 0.3 * (this.#plane.range.width / this.#plane.width);
     let at2 = from;
     const intervals = this.#trace.childIntervals(call);
     for (let k = 0; k < intervals.length && at2 < to; k += 2) {
       if (intervals[k] - at2 > gap)
-        this.#span(at2, Math.min(to, intervals[k]), middle, BAR_HEIGHT, colour);
+        this.#span(at2, Math.min(to, intervals[k]), middle2, BAR_HEIGHT, colour);
       at2 = Math.max(at2, intervals[k + 1]);
     }
-    if (to - at2 > gap) this.#span(at2, to, middle, BAR_HEIGHT, colour);
+    if (to - at2 > gap) this.#span(at2, to, middle2, BAR_HEIGHT, colour);
   }
   /** A stream's responses are notches at their times; the first one goes through the bar. */
-  #paintResponses(call, middle) {
+  #paintResponses(call, middle2) {
     if (!this.#trace.has(call, Flag.DECOUPLED)) return;
+    this.#pen.fillStyle = this.#trace.isLeaf(call) ? this.#colours.bg : this.#colours.fg;
     let last = -Infinity;
     for (const [k, us] of this.#trace.responses(call).entries()) {
       const x = Math.round(this.#plane.x(this.#trace.start(call) + us));
       if (x - last < NOTCH_SPACE && k > 1) continue;
-      if (x >= this.#plane.left && x <= this.#plane.right) this.#notch(x, middle, k === 0);
+      if (x >= this.#plane.left && x <= this.#plane.right) this.#notch(x, middle2, k === 0);
       last = x;
     }
   }
-  #notch(x, middle, first) {
-    this.#pen.fillStyle = this.#colours.bg;
-    if (first) this.#pen.fillRect(x, middle - BAR_HEIGHT / 2, 1, BAR_HEIGHT);
-    else this.#pen.fillRect(x, middle + 2, 1, 4);
+  #notch(x, middle2, first) {
+    if (first) this.#pen.fillRect(x, middle2 - BAR_HEIGHT / 2, 1, BAR_HEIGHT);
+    else this.#pen.fillRect(x, middle2 + 2, 1, 4);
   }
   /** A bar at the end and a triangle: never colour alone. */
-  #paintError(x, middle) {
+  #paintError(x, middle2) {
     const pen = this.#pen;
-    this.#rect(x - 1, middle, 2, 16, this.#colours.error);
+    this.#rect(x - 1, middle2, 2, 16, this.#colours.error);
     pen.beginPath();
-    pen.moveTo(x + 8, middle - 6);
-    pen.lineTo(x + 14, middle + 5);
-    pen.lineTo(x + 2, middle + 5);
+    pen.moveTo(x + 8, middle2 - 6);
+    pen.lineTo(x + 14, middle2 + 5);
+    pen.lineTo(x + 2, middle2 + 5);
     pen.fill();
     pen.fillStyle = this.#colours.bg;
-    pen.fillRect(x + 7.4, middle - 2, 1.3, 3.6);
-    pen.fillRect(x + 7.4, middle + 2.6, 1.3, 1.3);
+    pen.fillRect(x + 7.4, middle2 - 2, 1.3, 3.6);
+    pen.fillRect(x + 7.4, middle2 + 2.6, 1.3, 1.3);
   }
-  #paintLabel(row3, middle) {
+  #paintLabel(row3, middle2) {
     const [call] = row3.calls;
     const running = this.#trace.has(call, Flag.RUNNING);
     const took = running ? "running…" : time(this.#trace.duration[call]);
     const label2 = [[took, this.#colours.fg2], ...this.#beside(row3)];
     const gap = this.#trace.has(call, Flag.ERROR) ? MARK_WIDTH : LABEL_GAP;
     const within = this.#trace.isLeaf(call) ? this.#colours.bg : this.#colours.fg;
-    this.#place(label2, this.#trace.start(call), this.#trace.end(call), middle, gap, within);
+    this.#place(label2, this.#trace.start(call), this.#trace.end(call), middle2, gap, within);
   }
   /** By how much calls are slower or faster than in the baseline, or that they are new. */
   #beside(row3) {
@@ -3058,48 +3105,65 @@ var Bars = class {
     return sign === "≈" ? [] : [[deltaText(now, then), this.#colours[toneOf(sign)]]];
   }
   /** Behind the bar, else before it, else in it. */
-  #place(label2, from, to, middle, gap, within = this.#colours.fg) {
+  #place(label2, from, to, middle2, gap, within = this.#colours.fg) {
     const [start, end] = [this.#plane.x(from), this.#plane.x(to)];
     const widths = label2.map(([text]) => this.#pen.measureText(text).width);
-    const width = widths.reduce((sum2, each) => sum2 + each + LABEL_GAP, -LABEL_GAP);
+    const width = widths.reduce((sum, each) => sum + each + LABEL_GAP, -LABEL_GAP);
     const behind = end + gap + width < this.#plane.right;
     const ahead = !behind && start - LABEL_GAP - width > this.#plane.left;
     let x = behind ? end + gap : start - LABEL_GAP - width;
     if (!behind && !ahead) x = Math.max(start, this.#plane.left) + 8;
     label2.forEach(([text, colour], k) => {
-      this.#text(text, x, middle, "left", behind || ahead ? colour : within);
+      this.#text(text, x, middle2, "left", behind || ahead ? colour : within);
       x += widths[k] + LABEL_GAP;
     });
   }
   /** Height and opacity are concurrency, ticks are failures. */
-  #paintFold(row3, middle, critical) {
+  #paintFold(row3, middle2, critical) {
     const { range, left, width } = this.#plane;
     const steps2 = stepsOf2(this.#trace, row3);
     const pixels = Math.ceil(this.#plane.right - left);
     const most = perPixel(steps2, range.from, range.from + pixels / width * range.width, pixels);
-    const last = this.#paintStrip(most, steps2.max, middle);
-    const until = this.#plane.x(steps2.times[steps2.times.length - 1] ?? 0);
+    this.#paintCounted(row3, middle2);
+    const last = this.#paintStrip(most, steps2.max, middle2);
     if (critical)
-      this.#rect(
-        this.#plane.x(steps2.times[0]),
-        middle + 8.75,
-        Math.max(1, until - this.#plane.x(steps2.times[0])),
-        1.5,
-        this.#colours.fg
-      );
+      for (const [from, to] of this.#visible(criticalOf(this.#trace, row3)))
+        this.#span(from, to, middle2 + 8.75, 1.5, this.#colours.fg, 1);
     for (const call of this.#trace.failedOf(row3.calls))
-      this.#tick(this.#trace.end(call), middle);
+      this.#tick(this.#trace.end(call), middle2);
     if (last < 0) return;
     let x = left + last + LABEL_GAP + 1;
     const took = `${time(totalOf(this.#trace, row3))} total`;
     for (const [text, colour] of [[took, this.#colours.fg2], ...this.#beside(row3)]) {
       const { width: wide } = this.#pen.measureText(text);
-      if (x + wide < this.#plane.right) this.#text(text, x, middle, "left", colour);
+      if (x + wide < this.#plane.right) this.#text(text, x, middle2, "left", colour);
       x += wide + LABEL_GAP;
     }
   }
+  /** When further calls ran, of which it is only known how many: hatched, since nothing is exact. */
+  #paintCounted(row3, middle2) {
+    const gone = this.#trace.folded.beside(row3.calls);
+    if (!gone || !(gone.to > gone.from)) return;
+    const pen = this.#pen;
+    const start = Math.max(this.#plane.x(gone.from), this.#plane.left);
+    const end = Math.min(this.#plane.x(gone.to), this.#plane.right);
+    pen.save();
+    pen.beginPath();
+    pen.rect(start, middle2 - QUEUE_HEIGHT / 2 - 1, Math.max(0, end - start), QUEUE_HEIGHT + 2);
+    pen.clip();
+    pen.globalAlpha = this.#alpha * HATCHED;
+    pen.strokeStyle = this.#colours.infer;
+    pen.lineWidth = 1.5;
+    pen.beginPath();
+    for (let x = start - HATCH; x < end; x += HATCH) {
+      pen.moveTo(x, middle2 + HATCH);
+      pen.lineTo(x + 2 * HATCH, middle2 - HATCH);
+    }
+    pen.stroke();
+    pen.restore();
+  }
   /** Returns where the strip ends, in pixels; -1 if nothing is in view. */
-  #paintStrip(most, max, middle) {
+  #paintStrip(most, max, middle2) {
     const pen = this.#pen;
     pen.fillStyle = this.#colours.infer;
     let last = -1;
@@ -3112,7 +3176,7 @@ var Bars = class {
       pen.globalAlpha = this.#alpha * (0.3 + 0.7 * share);
       pen.fillRect(
         this.#plane.left + from,
-        middle - height / 2,
+        middle2 - height / 2,
         x - from > 4 ? x - from - 0.5 : x - from,
         height
       );
@@ -3121,31 +3185,31 @@ var Bars = class {
     pen.globalAlpha = this.#alpha;
     return last;
   }
-  #tick(us, middle) {
+  #tick(us, middle2) {
     const x = this.#plane.x(us);
     if (x < this.#plane.left || x > this.#plane.right) return;
     const pen = this.#pen;
     pen.fillStyle = this.#colours.error;
     pen.beginPath();
-    pen.moveTo(x, middle - 9);
-    pen.lineTo(x + 3.5, middle - 5);
-    pen.lineTo(x - 3.5, middle - 5);
+    pen.moveTo(x, middle2 - 9);
+    pen.lineTo(x + 3.5, middle2 - 5);
+    pen.lineTo(x - 3.5, middle2 - 5);
     pen.fill();
   }
   /** A bar between two times, cut where it would leave the canvas. */
-  #span(from, to, middle, height, colour) {
+  #span(from, to, middle2, height, colour, least = 0.8) {
     const start = Math.max(this.#plane.x(from), -50);
     const end = Math.min(this.#plane.x(to), this.#plane.right + 50);
-    if (end > start) this.#rect(start, middle, Math.max(0.8, end - start), height, colour);
+    if (end > start) this.#rect(start, middle2, Math.max(least, end - start), height, colour);
   }
-  #rect(x, middle, width, height, colour) {
+  #rect(x, middle2, width, height, colour) {
     this.#pen.fillStyle = colour;
-    this.#pen.fillRect(x, middle - height / 2, width, height);
+    this.#pen.fillRect(x, middle2 - height / 2, width, height);
   }
-  #text(text, x, middle, align, colour) {
+  #text(text, x, middle2, align, colour) {
     this.#pen.textAlign = align;
     this.#pen.fillStyle = colour;
-    this.#pen.fillText(text, x, middle + 0.5);
+    this.#pen.fillText(text, x, middle2 + 0.5);
   }
 };
 var knownBefores = /* @__PURE__ */ new WeakMap();
@@ -3157,6 +3221,15 @@ function beforeOf(comparison, row3) {
   const before = { times: baseline.merged(calls), total: total2(baseline, calls) };
   knownBefores.set(row3, before);
   return before;
+}
+var criticals = /* @__PURE__ */ new WeakMap();
+function criticalOf(trace, row3) {
+  let known = criticals.get(row3);
+  if (!known) {
+    const calls = row3.calls.filter((call) => trace.critical.has(call));
+    criticals.set(row3, known = trace.merged(calls));
+  }
+  return known;
 }
 var steps = /* @__PURE__ */ new WeakMap();
 var totals = /* @__PURE__ */ new WeakMap();
@@ -3171,7 +3244,7 @@ function totalOf(trace, row3) {
     totals.set(
       row3,
       known = row3.calls.reduce(
-        (sum2, call) => sum2 + trace.duration[call],
+        (sum, call) => sum + trace.duration[call],
         row3.kind === "fold" ? trace.folded.beside(row3.calls)?.us ?? 0 : 0
       )
     );
@@ -3688,10 +3761,20 @@ var Strip = class {
       if (running) pen.rect(plane.left + x, HEIGHT - 3 - height, 1, height);
     });
     pen.fill();
+    this.#paintCounted(trace, pen, plane);
     pen.globalAlpha = 1;
     this.#paintErrors(trace, pen, plane, colours);
     this.#paintWindow(pen, plane, colours);
-    label(pen, colours, `concurrent calls, max ${count(concurrency2.max)}`, HEIGHT / 2);
+    label(pen, colours, `concurrent calls, max ${count(Math.max(1, concurrency2.max))}`, HEIGHT / 2);
+  }
+  /** Where calls are only counted the curve has holes: paler, how many there were on average. */
+  #paintCounted(trace, pen, { left, width }) {
+    pen.globalAlpha = 0.22;
+    const scale = width / this.#range.whole;
+    for (const { from, to, level } of trace.folded.stretches) {
+      const height = Math.min(1, level / Math.max(1, trace.concurrency.max)) * CURVE_HEIGHT;
+      pen.fillRect(left + from * scale, HEIGHT - 3 - height, (to - from) * scale, height);
+    }
   }
   /** The curve is of the whole run: neither zoom nor pan changes it. */
   #curveOf(steps2, pixels) {
@@ -3751,7 +3834,7 @@ var Axis = class {
     const pen = context(this.element, plane.right, AXIS_HEIGHT);
     label(pen, colours, counted(rows, "row"), AXIS_HEIGHT / 2);
     const { times, step } = ticks(plane.range, plane.width);
-    const [unit, scale] = step >= 1e6 ? ["s", 1e6] : step >= 1e3 || plane.range.to > 5e3 ? ["ms", 1e3] : ["µs", 1];
+    const [unit, scale] = plane.range.to >= 1e6 ? ["s", 1e6] : plane.range.to >= 1e3 ? ["ms", 1e3] : ["µs", 1];
     const decimals = Math.max(0, -Math.floor(Math.log10(step / scale) + 1e-9));
     for (const us of times) {
       const text = `${(us / scale).toFixed(decimals)} ${unit}`;
@@ -3762,16 +3845,16 @@ var Axis = class {
     return times;
   }
 };
-function label(pen, { font, fg2 }, text, middle) {
+function label(pen, { font, fg2 }, text, middle2) {
   pen.font = `10.5px ${font}`;
   pen.textBaseline = "middle";
   pen.fillStyle = fg2;
-  pen.fillText(text, 10, middle);
+  pen.fillText(text, 10, middle2);
 }
 
 // src/timeline.ts
 var NAMES_WIDTH = 232;
-var LABEL_ROOM = 74;
+var LABEL_ROOM = 82;
 var COMPARED_ROOM = 140;
 var ROWS_AT_FIRST = 24;
 var PAGE = 10;
@@ -4248,7 +4331,7 @@ var Tooltip = class {
   }
 };
 function content({ title, phases: phases2, error: error2 }) {
-  const whole = Object.values(phases2).reduce((sum2, us) => sum2 + us, 0);
+  const whole = Object.values(phases2).reduce((sum, us) => sum + us, 0);
   const rows = PHASES3.filter(([part]) => phases2[part] > 0).flatMap(([part, text]) => [
     h("span", {}, h("i", { class: `swatch ${part} back-${part}` }), text),
     h("span", {}, time(phases2[part])),
@@ -4272,8 +4355,9 @@ function placeOf(trace, { model, start }, old = 0) {
 }
 
 // src/frame.ts
-var BORDERS = 2;
+var BORDERS = 6;
 var [LEAST_TIMELINE, MOST_TIMELINE] = [150, 300];
+var MOST_ROOM = 460;
 var frames = 0;
 var Frame = class {
   /** The shadow host, to be put into the page before `draw`. */
@@ -4296,6 +4380,7 @@ var Frame = class {
   #hovered = null;
   #relevance = null;
   #width = 0;
+  #room = 0;
   #sizes = { graph: null, side: null };
   /** The selected call as it is known when rows are numbered anew. */
   #anchor = null;
@@ -4356,6 +4441,9 @@ var Frame = class {
     if (state) this.#restore(state);
     else if (this.trace.roots.length)
       this.#take({ kind: "call", call: this.trace.roots[0] }, false);
+    if (state || this.trace.header.run.state === "running") return;
+    this.#room = Math.min(MOST_ROOM, this.#inspector.wantedHeight);
+    this.#drawGraph();
   }
   /** Take another store of the same run in the place of the first; what is looked at stays. */
   show(store) {
@@ -4476,7 +4564,8 @@ var Frame = class {
     const graph = this.#sizes.graph ?? this.#graph.draw(this.trace);
     if (this.#sizes.graph !== null) this.#graph.draw(this.trace);
     const timeline = Math.max(LEAST_TIMELINE, Math.min(MOST_TIMELINE, this.#timeline.wantedHeight));
-    const least = (this.trace.header.ui.height ?? 0) - this.#toolbar.element.offsetHeight - BORDERS;
+    const above = this.#toolbar.element.offsetHeight + BORDERS;
+    const least = Math.max(this.#room, (this.trace.header.ui.height ?? 0) - above);
     this.#root.style.setProperty("--graph", `${graph}px`);
     this.#root.style.setProperty("--timeline", `${timeline}px`);
     this.#root.style.setProperty("--height", `${Math.max(least, graph + timeline)}px`);

@@ -1,0 +1,211 @@
+"""Take the gallery's pictures from runs of the tutorials: ``make gallery``.
+
+Each picture has a file's name; ``python -m docs.gallery.take NAME …`` takes some.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from PIL import Image
+from playwright.sync_api import Browser, Locator, expect, sync_playwright
+
+from tests.browser import chromium
+from tests.browser.lab import Lab
+from tests.browser.lab_server import LabServer
+from tests.browser.view import View
+
+HERE = Path(__file__).parent
+NOTEBOOKS = HERE.parents[1] / "notebooks"
+SIZE = {"width": 1280, "height": 860}
+MOST_BYTES = 250_000
+_RUN_MS = 180_000
+_DONE = """() => jupyterapp.shell.currentWidget.content.widgets
+    .filter((cell) => cell.model.type === "code")
+    .every((cell) => cell.model.executionCount !== null
+        && cell.model.executionState !== "running")"""
+LONG = """long = np.tile(sound, -(-10_000 * 512 // len(sound)))[: 9_999 * 512]
+for response in blsnb.stream("listen", {"SOUND": long}):
+    pass"""
+"""Makes the model that listens ask ten thousand times."""
+
+
+class Picture(NamedTuple):
+    """What is to be seen of which cell of which tutorial."""
+
+    notebook: str
+    cell: str
+    look: Callable[[View], None]
+    theme: str = "Light"
+    more: str = ""
+    """A cell that is added at the end, which the picture is about."""
+
+
+def _heatmap(view: View) -> None:
+    view.box("detector").click()
+    _down_to(view, "Outputs")
+
+
+def _down_to(view: View, heading: str) -> None:
+    """Scroll the inspector to a part of it, once that has its pictures."""
+    expect(view.inspector.locator(".slice canvas").first).to_be_attached()
+    view.inspector.evaluate(
+        """(inspector, text) => {
+            const all = [...inspector.querySelectorAll("h4")];
+            const heading = all.find((each) => each.textContent.startsWith(text));
+            inspector.scrollTop = heading.offsetTop - inspector.offsetTop - 12;
+        }""",
+        heading,
+    )
+
+
+def _critical(view: View) -> None:
+    view.tree.press("c")
+    view.box("onet").click()
+    view.tensor("PIXELS").click()
+    _down_to(view, "Inputs")
+
+
+def _changed(view: View) -> None:
+    view.row("route").first.click()
+
+
+def _stream(view: View) -> None:
+    view.row("listen").click()
+
+
+def _loop(view: View) -> None:
+    view.row("voice").click()
+
+
+def _failure(view: View) -> None:
+    view.tree.press("n")
+
+
+PICTURES = {
+    "light": Picture("05_reading_a_page", "run", _heatmap),
+    "dark": Picture("01_first_pipeline", "hopper", _critical, "Dark"),
+    "compare": Picture("07_router", "second", _changed),
+    "stream": Picture("06_streaming", "stream", _stream),
+    "calls": Picture("06_streaming", "", _loop, "Dark", LONG),
+    "error": Picture("02_errors", "careful-run", _failure),
+}
+PAGES = {"narrow": "light", "static": "light"}
+"""The output of another picture's cell, in a page that has nothing else."""
+
+
+def main(names: list[str]) -> None:
+    """Take the pictures that are named, or all."""
+    wanted = set(names or [*PICTURES, *PAGES])
+    with (
+        tempfile.TemporaryDirectory() as home,
+        LabServer(Path(home)) as server,
+        sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(
+            executable_path=chromium.executable(), args=chromium.ARGUMENTS
+        )
+        for name, picture in PICTURES.items():
+            below = {page for page, of in PAGES.items() if of == name} & wanted
+            if name in wanted or below:
+                print(name, *below, flush=True)
+                html = _in_notebook(browser, server, name, picture)
+                for page in below:
+                    _alone(browser, page, html, Path(home, "page.html"))
+        browser.close()
+
+
+def _in_notebook(browser: Browser, server: LabServer, name: str, what: Picture) -> str:
+    """Run a tutorial, take its picture, and return the HTML of its output."""
+    with _opened(browser, server, what) as lab:
+        index = lab.cell_index(what.cell) if what.cell else lab.cell_count - 1
+        cell = lab.cell(index)
+        expect(cell.locator(".blsnb-run .blsnb-view")).to_have_count(1)
+        view = View(cell)
+        what.look(view)
+        _scroll_to(cell)
+        lab.page.mouse.move(0, 0)
+        lab.page.screenshot(path=HERE / f"{name}.png")
+        _shrink(HERE / f"{name}.png")
+        lab.save()
+        file = server.notebooks / f"{what.notebook}.ipynb"
+        cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
+        return _html(cells[index])
+
+
+@contextmanager
+def _opened(browser: Browser, server: LabServer, what: Picture) -> Iterator[Lab]:
+    page = browser.new_page(viewport=SIZE)
+    lab = Lab(page, server)
+    notebook = json.loads((NOTEBOOKS / f"{what.notebook}.ipynb").read_text("utf-8"))
+    if what.more:
+        cell = {"cell_type": "code", "id": "more", "metadata": {}, "outputs": []}
+        notebook["cells"].append(cell | {"source": what.more, "execution_count": None})
+    lab.put(f"{what.notebook}.ipynb", json.dumps(notebook))
+    lab.open(f"{what.notebook}.ipynb")
+    lab.theme(what.theme)
+    lab.start()
+    page.wait_for_function(_DONE, timeout=_RUN_MS)
+    yield lab
+    lab.shut_down_kernel()
+    page.close()
+
+
+def _scroll_to(cell: Locator) -> None:
+    """Show the cell from its last lines of code on, and the view whole."""
+    cell.locator(".jp-Cell-outputWrapper").evaluate(
+        """(output) => {
+            const view = output.querySelector(".blsnb-view");
+            const frame = output.closest(".jp-WindowedPanel-outer");
+            const from = frame.getBoundingClientRect();
+            const at = view.getBoundingClientRect();
+            const room = Math.max(12, from.height - at.height - 12);
+            frame.scrollTop += at.top - from.top - Math.min(room, 130);
+        }"""
+    )
+
+
+def _html(cell: dict[str, list[dict[str, dict[str, list[str] | str]]]]) -> str:
+    for output in cell["outputs"]:
+        html = "".join(output.get("data", {}).get("text/html", ""))
+        if "blsnb-run" in html:
+            return html
+    raise LookupError("no run is shown below this cell")
+
+
+def _alone(browser: Browser, name: str, html: str, file: Path) -> None:
+    """Take an output without a notebook: narrow, or without scripts."""
+    file.write_text(f"<!doctype html><meta charset=utf-8>{html}", encoding="utf-8")
+    width = 600 if name == "narrow" else 1000
+    context = browser.new_context(
+        viewport={"width": width, "height": 400},
+        java_script_enabled=name != "static",
+    )
+    page = context.new_page()
+    page.goto(file.as_uri())
+    if name == "narrow":
+        _heatmap(View(page))
+    else:
+        page.get_by_text("Models", exact=True).click()
+    page.screenshot(path=HERE / f"{name}.png", full_page=True)
+    _shrink(HERE / f"{name}.png")
+    context.close()
+
+
+def _shrink(file: Path) -> None:
+    """Pack a picture as small as it goes without another colour."""
+    with Image.open(file) as picture:
+        picture.convert("RGB").save(file, optimize=True)
+    size = file.stat().st_size
+    if size > MOST_BYTES:
+        raise ValueError(f"{file.name} has {size:,} bytes, more than {MOST_BYTES:,}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
