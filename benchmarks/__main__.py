@@ -22,6 +22,7 @@ NAMES = (
     "documents",
     "view",
     "memory",
+    "device",
 )
 
 
