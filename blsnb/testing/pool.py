@@ -41,7 +41,9 @@ class Pool:
         """
         node = _sharing(test, settings.share)
         for each in self._shared:
-            if each.node is node and each.settings == settings:
+            wanted = each.node is node and each.settings == settings
+            # A test may have closed it.
+            if wanted and not each.server.closed:
                 return each.server
         server = TestedServer(**settings.arguments(test.path))
         if node is not None:

@@ -220,7 +220,8 @@ def test_a_stream_that_goes_on_is_shown_as_far_as_it_got(run_tests, pytester):
 
 
 def test_the_artefacts_of_no_run_are_none(tmp_path):
-    """And their folder is made when it is needed."""
+    """Nor are those of a run without a call."""
     with TestedServer() as server:
+        server.recorder.begin()
         assert [] == failures.runs_of(server)
     assert [] == Artefacts(tmp_path / "a" / "b").keep("test", [], None)

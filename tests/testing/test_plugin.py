@@ -239,6 +239,18 @@ def test_tests_share_a_server_only_if_they_ask_for_the_same(run_tests):
 
 
 @pytest.mark.usefixtures("models")
+def test_a_shared_server_that_a_test_closed_is_made_anew(run_tests):
+    """The tests after it do not suffer."""
+    body = """
+    @pytest.mark.parametrize("number", [1, 2])
+    def test_it(number, triton_server):
+        triton_server.infer("outer", X)
+        triton_server.close()
+    """
+    run_tests(body, SERVED, "-o", "triton_share=module").assert_outcomes(passed=2)
+
+
+@pytest.mark.usefixtures("models")
 def test_what_stands_in_for_a_model_is_gone_after_the_test(run_tests):
     """Also where the server is shared, and where the test failed."""
     body = """
