@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -22,6 +23,8 @@ from dealing import LONG_LIVED, ByServers
 from blsnb.inference_server import Server
 
 _JOIN_S = 2.0
+# Wherever tests run they mean a server without a GPU, unless they say otherwise.
+os.environ["BLSNB_RUNTIME"] = "numpy"
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByServers:

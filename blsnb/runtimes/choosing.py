@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from typing import NamedTuple
 
 from blsnb.runtimes.host import NumpyRuntime
 from blsnb.runtimes.runtime import DeviceError, Runtime
 
 NAMES = ("auto", "numpy", "cupy", "simulated")
+VARIABLE = "BLSNB_RUNTIME"
+"""Of the environment: with the value ``numpy``, ``auto`` looks for no device."""
 _EXTRAS = "pip install 'blsnb[cupy12]' for CUDA 12, or 'blsnb[cupy13]' for CUDA 13"
 
 
@@ -27,7 +30,8 @@ def choose(wanted: str | Runtime, *, with_device: bool = False) -> Chosen:
     Parameters
     ----------
     wanted
-        ``"auto"`` takes CuPy where a device answers, and else NumPy.
+        ``"auto"`` takes CuPy where a device answers, and else NumPy; also if the
+        variable ``BLSNB_RUNTIME`` of the environment is ``numpy``.
     with_device
         Whether a device is needed: ``"auto"`` then takes a simulated one.
 
@@ -54,7 +58,9 @@ def choose(wanted: str | Runtime, *, with_device: bool = False) -> Chosen:
 
 
 def _automatic(with_device: bool) -> Chosen:
-    if importlib.util.find_spec("cupy") is None:
+    if os.environ.get(VARIABLE) == "numpy":
+        why, news = f"{VARIABLE} says so", False
+    elif importlib.util.find_spec("cupy") is None:
         why, news = f"CuPy is not installed ({_EXTRAS})", False
     else:
         try:

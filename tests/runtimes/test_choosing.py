@@ -12,6 +12,24 @@ from blsnb.runtimes.simulated_runtime import SimulatedRuntime
 HAS_CUPY = importlib.util.find_spec("cupy") is not None
 
 
+@pytest.fixture(autouse=True)
+def _nothing_said(monkeypatch):
+    """What the environment says is no part of these tests."""
+    monkeypatch.delenv("BLSNB_RUNTIME", raising=False)
+
+
+def test_the_environment_can_say_that_no_device_is_wanted(stub, monkeypatch):
+    """Then CuPy is not even imported; who asks for it by name gets it all the same."""
+    stub("raise SystemExit('cupy was imported')")
+    monkeypatch.setenv("BLSNB_RUNTIME", "numpy")
+    chosen = choose("auto")
+
+    assert ("numpy", "BLSNB_RUNTIME says so") == (chosen.runtime.name, chosen.reason)
+    assert "simulated" == choose("auto", with_device=True).runtime.name
+    with pytest.raises(SystemExit):
+        choose("cupy")
+
+
 def test_what_is_given_is_taken():
     """A runtime of one's own needs no name."""
     mine = SimulatedRuntime(2)

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from devices import CUPY, WHY_NOT
 
 from blsnb.runtimes import simulated
-from blsnb.runtimes.choosing import choose
 from blsnb.runtimes.host import NumpyRuntime
 from blsnb.runtimes.runtime import DeviceError
 from blsnb.runtimes.simulated_runtime import SimulatedRuntime
@@ -88,12 +88,6 @@ class TestSimulated(DeviceContract):
 
     def host(self, array):
         return array.raw()
-
-
-try:
-    CUPY, WHY_NOT = choose("cupy").runtime, ""
-except ValueError as error:
-    CUPY, WHY_NOT = None, str(error)
 
 
 if CUPY is not None:

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import stage
 from cells import CONFIG
 from cells import DOUBLE as HOST_DOUBLE
 from engine.device_cells import DOUBLE, ON_GPU, asking
@@ -22,6 +23,7 @@ TO_CPU = "preferred_memory=pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY
 @pytest.fixture
 def run():
     """A model that asks another one, which answers on a device."""
+    stage.values["xp"] = simulated
     with Server(runtime="simulated") as server:
         server.define("double", DOUBLE, config=ON_GPU)
         server.define("m", asking("double", TO_CPU), config=ON_GPU)
