@@ -50,10 +50,8 @@ def parse(body: bytes | memoryview) -> Json:
     text = bytes(body)
     if not _DOUBTFUL.search(text):
         try:
-            return json.loads(
-                text.removeprefix(_MARK).decode("utf-8", "surrogateescape"),
-                object_pairs_hook=_object,
-            )
+            whole = text.removeprefix(_MARK).decode("utf-8", "surrogateescape")
+            return json.loads(whole, object_pairs_hook=_object)
         except (ValueError, RecursionError):
             # What Triton's own parser makes of it, and where it stumbles.
             pass
@@ -85,7 +83,10 @@ class _Reader:
 
     def __init__(self, text: bytes) -> None:
         self._text = text
-        self._place = len(_MARK) if text.startswith(_MARK) else 0
+        self._place = 0
+        for byte in _MARK:
+            # Triton does not mind if parts of the mark are missing.
+            self._took(bytes([byte]))
         self._depth = 0
 
     def document(self) -> Json:

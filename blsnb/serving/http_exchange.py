@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from http.client import responses
 from typing import Protocol
@@ -29,6 +30,7 @@ from blsnb.serving.http_answer import (
 
 MOST_BYTES = 2**31 - 1
 """Of a body: Triton counts them in 32 bits with a sign."""
+_log = logging.getLogger("blsnb.serving")
 _PHRASES = {**responses} | {NOT_ALLOWED: "Not Allowed"}
 
 
@@ -117,10 +119,16 @@ class HttpExchange(HTTPMessageDelegate):
             await self._send(answer, pool)
         except (StreamClosedError, RuntimeError, asyncio.CancelledError):
             # The client has left, or the end point is closed.
-            self.hangup.happen()
-            self._connection.close()
+            self._give_up()
+        except Exception:
+            _log.exception("%s was not answered", self._line.path)
+            self._give_up()
         finally:
             self._listener.end(self)
+
+    def _give_up(self) -> None:
+        self.hangup.happen()
+        self._connection.close()
 
     async def _send(self, answer: HttpAnswer, pool: Workers) -> None:
         if answer.chunks is None:

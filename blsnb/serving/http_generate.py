@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from blsnb.engine.validation import RequestError
-from blsnb.errors import InferenceError
+from blsnb.errors import InferenceError, ServerClosedError
 from blsnb.serving import http_compression as compression
 from blsnb.serving.http_answer import (
     BAD_REQUEST,
@@ -30,6 +30,8 @@ _NOT_ONE = (
     "generate expects model to produce exactly 1 response, use generate stream for "
     "model that generates various number of responses"
 )
+_ENDS = (RequestError, InferenceError, ServerClosedError)
+"""How the reading of responses may end before its time."""
 
 
 class HttpGenerate:
@@ -91,7 +93,7 @@ def _single(
     found = [] if first is None else [first]
     try:
         found += responses
-    except InferenceError as error:
+    except _ENDS as error:
         found.append(_as_response(error))
     texts = [_text(each) for each in found if not each.bare]
     body = texts[0][0] if len(texts) == 1 else error_body(_NOT_ONE)
@@ -114,13 +116,13 @@ def _events(
         for each in responses:
             if not each.bare:
                 yield _event(each)
-    except InferenceError as error:
+    except _ENDS as error:
         yield _event(_as_response(error))
 
 
-def _as_response(error: InferenceError) -> WireResponse:
-    """Return the end that a stream came to here, and not on Triton, as a response."""
-    return WireResponse("", "", error=error.message, code=error.code)
+def _as_response(error: Exception) -> WireResponse:
+    """Return the end that a stream came to, as a response."""
+    return WireResponse("", "", error=getattr(error, "message", str(error)))
 
 
 def _event(response: WireResponse) -> bytes:

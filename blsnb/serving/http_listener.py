@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 import threading
 from collections.abc import Callable
 
 from tornado.httpserver import HTTPServer
 from tornado.httputil import HTTPConnection, HTTPServerConnectionDelegate
-from tornado.netutil import bind_sockets
 
 from blsnb.engine.workers import Workers
 from blsnb.serving.http_answer import HttpAnswer, HttpRequest
@@ -51,8 +51,12 @@ class HttpListener(HTTPServerConnectionDelegate):
         self.answer = answer
         self.pool_of = pool_of
         self._host = host
-        self._sockets = bind_sockets(port, host, backlog=_WAITING)
-        self.port: int = self._sockets[0].getsockname()[1]
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self._socket = socket.create_server(
+            (host, port), family=family, backlog=_WAITING
+        )
+        self._socket.setblocking(False)
+        self.port: int = self._socket.getsockname()[1]
         self._exchanges: set[HttpExchange] = set()
         self._timeout_s = 0.0
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -88,7 +92,7 @@ class HttpListener(HTTPServerConnectionDelegate):
     async def _serve(self) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
         server = HTTPServer(self, max_body_size=MOST_BYTES)
-        server.add_sockets(self._sockets)
+        server.add_socket(self._socket)
         self._started.set()
         try:
             await self._stop.wait()

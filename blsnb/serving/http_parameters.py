@@ -89,7 +89,9 @@ def custom(name: str, value: Json) -> Parameter:
     ----------
     server: src/http_server.cc, SetTritonParameterFromJsonParameter
     """
-    if isinstance(value, str | bool | float) or values.is_integer(value):
+    if isinstance(value, str):
+        return values.as_string(value)
+    if isinstance(value, bool | float) or values.is_integer(value):
         return value  # type: ignore[no-any-return]
     if isinstance(value, int):
         # Without a place among the whole numbers it is a number all the same.

@@ -80,7 +80,7 @@ def _load(server: Server, model: str, body: bytes) -> None:
     document = parse(body) if body else {}
     given = document["parameters"] if values.has(document, "parameters") else {}
     for name, value in values.members(given).items():
-        text = values.as_string(value)
+        text = values.as_text(value)
         if name == "config":
             config = text
         elif name.startswith(_FILE):

@@ -148,7 +148,7 @@ def read_strings(data: Json) -> bytes:
     parts = []
     with values.told("Unable to parse JSON bytes array"):
         for each in _flat(data):
-            text = values.as_string(each).encode("utf-8", "surrogateescape")
+            text = values.as_text(each).encode("utf-8", "surrogateescape")
             parts.append(len(text).to_bytes(_LENGTH, "little") + text)
     return b"".join(parts)
 

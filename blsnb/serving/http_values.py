@@ -27,13 +27,18 @@ def is_unsigned(value: Json) -> bool:
 
 
 def as_string(value: Json) -> str:
-    """Return a value that must be a string.
+    """Return a value that must be a string, as far as a C string goes: until a NUL.
 
     Raises
     ------
     RequestError
         It is none; so of all functions here.
     """
+    return as_text(value).partition("\0")[0]
+
+
+def as_text(value: Json) -> str:
+    """Return a value that must be a string, whole."""
     if not isinstance(value, str):
         raise _not_a("string", "string")
     return value
