@@ -131,7 +131,7 @@ class ModelRepository:
         for root in self.folders:
             if not os.path.isdir(root):
                 return f"The model repository {root} is gone."
-            if (root / name).is_symlink():
+            if os.path.islink(root / name):
                 return f"{root / name} is a link that leads to no folder."
         known = difflib.get_close_matches(name, self.names(), n=3)
         return f"Is it one of these? {', '.join(known)}" if known else ""

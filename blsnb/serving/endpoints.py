@@ -106,6 +106,9 @@ class Endpoints:
             each.close(timeout_s)
         self._shared.close()
 
+    def _close_with_server(self) -> None:
+        self.close(min(_CLOSE_S, self._server.exit_timeout_s))
+
     def start(self, ports: Mapping[str, int | None]) -> None:
         """Open ports, by name of the protocol; all of them or none.
 
@@ -119,7 +122,7 @@ class Endpoints:
                 if port is not None:
                     check_port(name, self.host, port)
                     self._open[name] = self._opened(name, port)
-            self._server.at_close(self.close)
+            self._server.at_close(self._close_with_server)
         except BaseException:
             self.close(0)
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import grpc
@@ -11,6 +12,7 @@ from blsnb.engine.validation import RequestError
 from blsnb.errors import InferenceError, ModelLoadError, ServerClosedError
 from blsnb.serving.wire import WireResponse
 
+_log = logging.getLogger("blsnb.serving")
 _FINAL = "triton_final_response"
 _STOPPING = (
     "Server is stopping, scheduler for model has stopped accepting new inference "
@@ -40,6 +42,7 @@ def status_of(error: Exception) -> tuple[grpc.StatusCode, str]:
     if isinstance(error, RequestError | InferenceError | ModelLoadError):
         status = _STATUSES.get(error.code, grpc.StatusCode.INTERNAL)
         return status, error.message
+    _log.error("a call over gRPC failed", exc_info=error)
     return grpc.StatusCode.INTERNAL, repr(error)
 
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import grpc
 from tritonclient.grpc import service_pb2_grpc
 
 from blsnb.engine.root import RootRequest
@@ -21,6 +22,9 @@ from blsnb.serving.grpc_stream import GrpcStream
 from blsnb.serving.requests import Requests
 from blsnb.serving.shared_state import SharedState
 
+MOST_STREAMS = 128
+"""So many streams are open at once; each ties up threads, also while it is idle."""
+_FULL = f"{MOST_STREAMS} streams are open already, and no more are taken"
 Answer = Callable[[Any], Any]
 _DECOUPLED = "ModelInfer RPC doesn't support models with decoupled transaction policy"
 
@@ -81,15 +85,17 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
             finally:
                 life.end()
 
-    def ModelStreamInfer(
-        self, messages: Iterator[Any], context: Any
-    ) -> Iterator[Any]:
+    def ModelStreamInfer(self, messages: Iterator[Any], context: Any) -> Iterator[Any]:
         """Run all requests of a stream; the client's leaving cancels them."""
         stream = GrpcStream(self._requests, self._parsed, self._workers)
-        if not context.add_callback(stream.leave):
-            return
         with self._lock:
-            self._streams.add(stream)
+            full = len(self._streams) >= MOST_STREAMS
+            if not full:
+                self._streams.add(stream)
+        if full:
+            context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, _FULL)
+        if not context.add_callback(stream.leave):
+            stream.leave()
         try:
             yield from stream.replies(messages)
         finally:

@@ -332,6 +332,13 @@ def test_a_folder_that_is_gone_has_no_models(two, tmp_path):
     assert f"The model repository {tmp_path / 'b'} is gone." == two.why_none("y")[1]
 
 
+def test_a_name_too_long_for_a_folder_is_none(two):
+    """Whoever asks for it gets the text of any other unknown name."""
+    reason, _ = two.why_none("é" * 200)
+
+    assert reason.endswith("model not found in any model repository.")
+
+
 def test_a_link_to_a_folder_is_a_model(two, tmp_path):
     """As on Triton; one that leads nowhere, or in a circle, is none."""
     (tmp_path / "built").mkdir()
