@@ -10,6 +10,7 @@ from typing import Any
 from blsnb.engine.changed_files import ChangedFiles
 from blsnb.engine.control_mode import ControlMode, parse_control_mode
 from blsnb.engine.engine import Answer, Engine
+from blsnb.engine.metrics_config import parse_metrics_config
 from blsnb.engine.model_log import ModelLog
 from blsnb.engine.rate_limits import Counts, parse_rate_limit
 from blsnb.engine.reader import Reader
@@ -83,6 +84,9 @@ class Server(Comparing, Measuring, StandingIn, Placing):
     hostile_placement
         A seed: tensors that may be on the host or on a device are moved at random, as
         Triton might. Without a device ``"auto"`` then takes a simulated one.
+    metrics_config
+        ``{"summary_latencies": True}``: the metrics page has summaries of latencies;
+        also ``summary_quantiles``, such as ``"0.5:0.05,0.9:0.01"``.
     exit_timeout_s
         Seconds that requests on their way have when the server is closed.
 
@@ -118,6 +122,7 @@ class Server(Comparing, Measuring, StandingIn, Placing):
         rate_limit_resources: Counts | None = None,
         runtime: str | Runtime = "auto",
         hostile_placement: int | None = None,
+        metrics_config: Mapping[str, bool | str] | None = None,
         exit_timeout_s: float = 30.0,
     ) -> None:
         named = _listed(startup_models)
@@ -125,6 +130,7 @@ class Server(Comparing, Measuring, StandingIn, Placing):
         release = parse_release(triton_release)
         level = parse_level(trace_level)
         rate_limits = parse_rate_limit(rate_limit, rate_limit_resources or {})
+        metrics = parse_metrics_config(metrics_config or {})
         placements = self._place(runtime, hostile_placement)
         self.recorder = Recorder(level, trace_budget_bytes, keep_runs)
         self.repository = ModelRepository(model_repository, model_config_name)
@@ -139,6 +145,7 @@ class Server(Comparing, Measuring, StandingIn, Placing):
                 cache_bytes,
                 rate_limits,
                 placements,
+                metrics,
             ),
             self.log.write,
         )

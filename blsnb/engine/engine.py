@@ -84,6 +84,7 @@ class Engine:
         self.strict_model_config = settings.strict_model_config
         self.placements = settings.placements or Placements(NumpyRuntime())
         self._hang_notice_s = settings.hang_notice_s
+        self._metrics = settings.metrics
         self.catalog = Catalog()
         self.control = ModelControl(self, repository)
         self.metrics = MetricRegistry(own_metrics.NAMES)
@@ -159,6 +160,9 @@ class Engine:
                 versions = load_interruptibly(self, load, serving)
             else:
                 versions = load_within(root, load, serving)
+            if self._metrics.summary_latencies:
+                for version in versions.values():
+                    version.statistics.summarise()
             for version in self.catalog.put(name, dict(versions)):
                 version.retire()
 
@@ -352,7 +356,7 @@ class Engine:
             for name in self.catalog.names()
             for _, version in sorted(self.catalog.versions(name).items())
         ]
-        return self.metrics.exposition(own_metrics.own_metrics(versions))
+        return self.metrics.exposition(own_metrics.own_metrics(versions, self._metrics))
 
     def background_root(self) -> RootRequest:
         """Return a root for work that no request from outside asked for."""

@@ -16,7 +16,7 @@ from blsnb.pb_utils.backend import Refusal
 Labels = tuple[tuple[str, str], ...]
 _METRIC_NAME = re.compile(r"(?!__)[a-zA-Z_:][a-zA-Z0-9_:]*")
 _LABEL_NAME = re.compile(r"(?!__)[a-zA-Z_][a-zA-Z0-9_]*")
-_KINDS = ("COUNTER", "GAUGE", "HISTOGRAM")
+_KINDS = ("COUNTER", "GAUGE", "HISTOGRAM", "SUMMARY")
 """In the order of the page."""
 
 

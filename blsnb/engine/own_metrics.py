@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from blsnb.engine.latency_summaries import LatencySummaries, Summary
 from blsnb.engine.metrics import Fixed, Row
+from blsnb.engine.metrics_config import MetricsConfig
 from blsnb.engine.served import Served
 
+_USUAL = MetricsConfig()
 _REASONS = ("OTHER", "BACKEND", "CANCELED", "REJECTED")
 
 
@@ -97,6 +101,37 @@ _PENDING = _Counter(
     "Instantaneous number of pending requests awaiting execution per-model.",
     (),
 )
+_SUMMARIES = {
+    "request": (
+        "nv_inference_request_summary_us",
+        f"Summary of inference request duration in microseconds {_CACHED}",
+    ),
+    "queue": (
+        "nv_inference_queue_summary_us",
+        f"Summary of inference queuing duration in microseconds {_CACHED}",
+    ),
+    "compute_input": (
+        "nv_inference_compute_input_summary_us",
+        f"Cumulative compute input duration in microseconds {_UNCACHED}",
+    ),
+    "compute_infer": (
+        "nv_inference_compute_infer_summary_us",
+        f"Cumulative compute inference duration in microseconds {_UNCACHED}",
+    ),
+    "compute_output": (
+        "nv_inference_compute_output_summary_us",
+        f"Cumulative inference compute output duration in microseconds {_UNCACHED}",
+    ),
+    "cache_hit": (
+        "nv_cache_hit_summary_per_model",
+        "Summary of cache hit counts/durations per model, in microseconds.",
+    ),
+    "cache_miss": (
+        "nv_cache_miss_summary_per_model",
+        "Summary of cache miss counts/durations per model, in microseconds.",
+    ),
+}
+"""Name and description, by the attribute of `LatencySummaries`."""
 NAMES = {
     **{
         each.name: "COUNTER"
@@ -107,8 +142,15 @@ NAMES = {
 """Names and kinds."""
 
 
-def own_metrics(versions: Iterable[Served]) -> Iterator[Fixed]:
+def own_metrics(
+    versions: Iterable[Served], config: MetricsConfig = _USUAL
+) -> Iterator[Fixed]:
     """Return the families with what the counters of the versions say now.
+
+    Parameters
+    ----------
+    config
+        Which quantiles summaries have.
 
     References
     ----------
@@ -126,6 +168,7 @@ def own_metrics(versions: Iterable[Served]) -> Iterator[Fixed]:
         Row(_PENDING.name, version.labels, version.pending) for version in known
     )
     yield Fixed(_PENDING.name, _PENDING.description, "GAUGE", pending)
+    yield from _summaries(known, config.quantiles)
 
 
 class _Version:
@@ -137,6 +180,7 @@ class _Version:
         self.labels = (("model", self.name), ("version", self.number))
         self.pending = version.waiting_count
         self.is_cached = version.is_cached
+        self.summaries = version.statistics.summaries
         self._statistics = version.statistics.as_dict()
         self._rejections = version.statistics.rejections
 
@@ -163,6 +207,45 @@ def _counter(family: _Counter, versions: list[_Version]) -> Fixed:
         for version in versions
     )
     return Fixed(family.name, family.description, "COUNTER", rows)
+
+
+def _summaries(
+    versions: list[_Version], quantiles: tuple[float, ...]
+) -> Iterator[Fixed]:
+    """Yield the families of those that keep them, each of the models that have it.
+
+    A model with a response cache has no summary of whole requests on Triton.
+    """
+    for kind, (name, description) in _SUMMARIES.items():
+        # Whether a model that has it is cached.
+        when = {"request": (False,), "cache_hit": (True,), "cache_miss": (True,)}.get(
+            kind, (False, True)
+        )
+        rows = tuple(
+            row
+            for version in versions
+            if version.summaries is not None
+            if version.is_cached in when
+            for row in _summary(
+                name, version.labels, version.summaries, kind, quantiles
+            )
+        )
+        yield Fixed(name, description, "SUMMARY", rows)
+
+
+def _summary(
+    name: str,
+    labels: tuple[tuple[str, str], ...],
+    summaries: LatencySummaries,
+    kind: str,
+    quantiles: tuple[float, ...],
+) -> Iterator[Row]:
+    summary: Summary = getattr(summaries, kind)
+    reading = summary.read(quantiles, time.monotonic_ns())
+    yield Row(f"{name}_count", labels, reading.counted)
+    yield Row(f"{name}_sum", labels, reading.sum_us)
+    for quantile, value in reading.quantiles.items():
+        yield Row(name, (*labels, ("quantile", f"{quantile:g}")), value)
 
 
 def _failures(versions: list[_Version]) -> Fixed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from blsnb.engine.metrics_config import MetricsConfig
 from blsnb.engine.placement import Placements
 from blsnb.engine.rate_limits import RateLimits
 
@@ -25,6 +26,8 @@ class Settings(NamedTuple):
         What executions wait for besides an instance; None if for nothing.
     placements
         Where tensors are, and who moves them; None for the host.
+    metrics
+        Which latencies the metrics page tells.
     """
 
     release: tuple[int, int]
@@ -33,3 +36,4 @@ class Settings(NamedTuple):
     cache_bytes: int = 0
     rate_limits: RateLimits | None = None
     placements: Placements | None = None
+    metrics: MetricsConfig = MetricsConfig()

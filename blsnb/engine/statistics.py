@@ -7,6 +7,7 @@ from collections import Counter, deque
 from typing import Any
 
 from blsnb.engine.batching import BatchingCounts, ModelBatching
+from blsnb.engine.latency_summaries import LatencySummaries
 from blsnb.trace.events import Call
 
 _PHASES = ("compute_input", "compute_infer", "compute_output")
@@ -74,6 +75,8 @@ class ModelStatistics:
         """What the model's batcher did, if it has one."""
         self._latest: deque[tuple[int, int]] | None = None
         """When each of the latest requests ended, and how long it took."""
+        self.summaries: LatencySummaries | None = None
+        """Where the server was told to keep them."""
 
     def add(
         self, call: Call, batch_size: int, failed: bool, execution_size: int
@@ -108,6 +111,10 @@ class ModelStatistics:
         self._queue_ns += start - call.queue_start_ns
         if self._latest is not None:
             self._latest.append((end, end - call.request_start_ns))
+        if self.summaries is not None:
+            phases = (ready - start, infer_ns, output_ns)
+            queue_ns = start - call.queue_start_ns
+            self.summaries.add(end, end - call.request_start_ns, queue_ns, phases)
 
     def add_steps(
         self,
@@ -136,9 +143,12 @@ class ModelStatistics:
         self._sums(batch_size).add(*phases)
         self._inference_count += batch_size
         self._success_ns += took_ns
-        self._queue_ns += begun_ns - call.queue_start_ns
+        queue_ns = begun_ns - call.queue_start_ns
+        self._queue_ns += queue_ns
         if self._latest is not None:
             self._latest.append((call.request_end_ns, took_ns))
+        if self.summaries is not None:
+            self.summaries.add(call.request_end_ns, took_ns, queue_ns, phases)
 
     def reject(self, call: Call, reason: str) -> None:
         """Count a call that was answered with an error before it was executed.
@@ -159,6 +169,8 @@ class ModelStatistics:
         self._success_ns += took_ns
         if self._latest is not None:
             self._latest.append((call.request_end_ns, took_ns))
+        if self.summaries is not None:
+            self.summaries.hit(call.request_end_ns, took_ns, look_up_ns)
 
     def miss(self, ns: int) -> None:
         """Count a call that the response cache could not answer.
@@ -171,6 +183,8 @@ class ModelStatistics:
         self._misses += 1
         self._miss_ns += ns
         self._success_ns += ns
+        if self.summaries is not None:
+            self.summaries.miss(ns)
 
     def _sums(self, size: int) -> _Sums:
         """Return where an execution of a size is counted, or a mate of one."""
@@ -237,6 +251,10 @@ class ModelStatistics:
     def unwatch(self) -> None:
         """Remember single requests no longer."""
         self._latest = None
+
+    def summarise(self) -> None:
+        """Keep summaries from now on; once is enough."""
+        self.summaries = self.summaries or LatencySummaries()
 
     def _successes(self) -> _Sums:
         """Return what was executed and did not fail."""

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from blsnb.parity.environment import TritonEnv, installed
+from blsnb.parity.environment import installed
 
 from .blsnb_target import BlsnbTarget
 from .covering import LEDGER, Deviation, Ledger, named, rows_of
+from .elsewhere import cache_of
 from .over_http import End, end_of
 from .reference import Case, Golden, Reference, plain, recording, required
 from .scripted import Scene
@@ -73,7 +74,9 @@ def beside() -> Iterator[Callable[[Target], Target]]:
                 made[target.name] = BlsnbTarget(CACHE_BYTES, strict=True)
             else:
                 assert env is not None
-                made[target.name] = TritonTarget(env, [*MORTAL, *cache_of(env)])
+                made[target.name] = TritonTarget(
+                    env, [*MORTAL, *cache_of(env, CACHE_BYTES)]
+                )
         return made[target.name]
 
     try:
@@ -81,12 +84,6 @@ def beside() -> Iterator[Callable[[Target], Target]]:
     finally:
         for each in made.values():
             each.close()
-
-
-def cache_of(env: TritonEnv) -> list[str]:
-    """Return the arguments of a server with a response cache."""
-    folder = Path(env.server).parents[1] / "caches"
-    return [f"--cache-config=local,size={CACHE_BYTES}", f"--cache-directory={folder}"]
 
 
 @pytest.fixture(scope="session")

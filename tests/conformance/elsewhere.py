@@ -19,7 +19,7 @@ import grpc
 from tritonclient.grpc import service_pb2 as pb
 
 from blsnb import InferenceError, ModelLoadError, Server
-from blsnb.parity.environment import installed
+from blsnb.parity.environment import TritonEnv, installed
 from blsnb.parity.server_process import ServerDiedError, TritonServer
 
 from .blsnb_target import GRPC_CODES
@@ -255,6 +255,8 @@ def elsewhere(
     exit_on_error: bool = True,
     resources: Mapping[str, Any] | None = None,
     exit_timeout_s: int = 2,
+    metrics: Mapping[str, str] | None = None,
+    cache_bytes: int = 0,
 ) -> Iterator[Elsewhere]:
     """Run a server of the target's kind on repositories in a folder.
 
@@ -282,6 +284,8 @@ def elsewhere(
             rate_limit="off" if resources is None else "execution_count",
             rate_limit_resources=resources,
             exit_timeout_s=exit_timeout_s,
+            metrics_config=metrics,
+            cache_bytes=cache_bytes,
         ) as ours:
             yield _Blsnb(ours, folder)
         return
@@ -299,11 +303,19 @@ def elsewhere(
     ]
     env = installed()
     assert env is not None
+    arguments += [f"--metrics-config={k}={v}" for k, v in (metrics or {}).items()]
+    arguments += cache_of(env, cache_bytes) if cache_bytes else []
     server = TritonServer(env, paths[0], folder / "log", arguments)
     try:
         yield _Triton(server, folder)
     finally:
         server.close()
+
+
+def cache_of(env: TritonEnv, byte_size: int) -> list[str]:
+    """Return the arguments of a server with a response cache."""
+    folder = Path(env.server).parents[1] / "caches"
+    return [f"--cache-config=local,size={byte_size}", f"--cache-directory={folder}"]
 
 
 def _given(resources: Mapping[str, Any]) -> Iterator[str]:

@@ -1,0 +1,104 @@
+"""LatencySummaries: quantiles of how long the latest requests of a model took."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from typing import NamedTuple
+
+MAX_AGE_NS = 60_000_000_000
+"""A quantile is of the last minute, as on Triton; count and sum are of all."""
+MOST = 4096
+"""So many of the last minute are remembered."""
+_now = time.monotonic_ns
+
+
+class Reading(NamedTuple):
+    """A summary, as the metrics page tells it.
+
+    Parameters
+    ----------
+    quantiles
+        Microseconds, by quantile; NaN where nothing was measured lately.
+    """
+
+    counted: int
+    sum_us: int
+    quantiles: dict[float, float]
+
+
+class Summary:
+    """Durations of one kind.
+
+    References
+    ----------
+    prometheus-cpp: core/src/detail/ckms_quantiles.cc, CKMSQuantiles::get
+    """
+
+    __slots__ = ("_count", "_latest", "_sum_us")
+
+    def __init__(self) -> None:
+        self._count = self._sum_us = 0
+        self._latest: deque[tuple[int, int]] = deque(maxlen=MOST)
+
+    def add(self, end_ns: int, duration_ns: int) -> None:
+        """Take in a duration, and when it was over."""
+        duration_us = duration_ns // 1000
+        self._count += 1
+        self._sum_us += duration_us
+        self._latest.append((end_ns, duration_us))
+
+    def read(self, quantiles: tuple[float, ...], now_ns: int) -> Reading:
+        """Return what was taken in."""
+        known = sorted(
+            us for end_ns, us in self._latest.copy() if now_ns - end_ns < MAX_AGE_NS
+        )
+        found = {each: _quantile(known, each) for each in quantiles}
+        return Reading(self._count, self._sum_us, found)
+
+
+def _quantile(known: list[int], quantile: float) -> float:
+    """Return a quantile; of a few values Triton's is the next smaller one, too."""
+    if not known:
+        return float("nan")
+    return known[max(int(quantile * len(known)), 1) - 1]
+
+
+class LatencySummaries:
+    """The summaries of one model version."""
+
+    def __init__(self) -> None:
+        self.request = Summary()
+        self.queue = Summary()
+        self.compute_input = Summary()
+        self.compute_infer = Summary()
+        self.compute_output = Summary()
+        self.cache_hit = Summary()
+        self.cache_miss = Summary()
+
+    def add(
+        self, end_ns: int, request_ns: int, queue_ns: int, phases: tuple[int, int, int]
+    ) -> None:
+        """Take in a request that was executed, or an ensemble's.
+
+        Parameters
+        ----------
+        phases
+            Nanoseconds of input, execution and output.
+        """
+        self.request.add(end_ns, request_ns)
+        self.queue.add(end_ns, queue_ns)
+        input_ns, infer_ns, output_ns = phases
+        self.compute_input.add(end_ns, input_ns)
+        self.compute_infer.add(end_ns, infer_ns)
+        self.compute_output.add(end_ns, output_ns)
+
+    def hit(self, end_ns: int, request_ns: int, look_up_ns: int) -> None:
+        """Take in a request that the response cache answered."""
+        self.request.add(end_ns, request_ns)
+        self.queue.add(end_ns, 0)
+        self.cache_hit.add(end_ns, look_up_ns)
+
+    def miss(self, ns: int) -> None:
+        """Take in a look into the response cache that found nothing."""
+        self.cache_miss.add(_now(), ns)
