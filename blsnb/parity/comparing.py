@@ -95,8 +95,15 @@ class Comparing(Exchange):
                 f"there is no model {model_name!r}; there are: {known}"
             )
         engine = self._engine
+        ours = Ours(
+            self,
+            self._inference,
+            engine.catalog,
+            engine.release,
+            strict=engine.strict_model_config,
+        )
         verification = Verification(
-            Ours(self, self._inference, engine.catalog, engine.release),
+            ours,
             model_name,
             asked_of(model_name, inputs, cases, options),
             tolerance=Tolerance(atol, rtol),

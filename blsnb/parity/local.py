@@ -8,7 +8,7 @@ from types import TracebackType
 
 from blsnb.errors import TraceFileError
 from blsnb.parity.environment import TritonEnv
-from blsnb.parity.server_process import ServerDiedError, Tick, TritonServer
+from blsnb.parity.server_process import ServerDiedError, TritonServer
 from blsnb.parity.theirs import Theirs
 from blsnb.trace.spans import Trace
 from blsnb.trace.triton_import import read_traces
@@ -29,10 +29,10 @@ class LocalServer:
         Folder that holds the model folders.
     models
         Names of those to load.
+    strict
+        Whether nothing completes a model's configuration.
     ready_s
         Seconds that it has to load them.
-    tick
-        Called now and then while it does.
 
     Raises
     ------
@@ -47,8 +47,8 @@ class LocalServer:
         repository: Path,
         models: Sequence[str],
         *,
+        strict: bool,
         ready_s: float,
-        tick: Tick,
     ) -> None:
         self._trace = folder / _TRACE
         arguments = [
@@ -56,10 +56,11 @@ class LocalServer:
             # What does not load is told by name, and the others can be asked.
             "--exit-on-error=false",
             "--strict-readiness=false",
+            *(["--disable-auto-complete-config"] if strict else []),
             *_tracing(self._trace),
         ]
         self._server = TritonServer(
-            env, repository, folder / "log", arguments, ready_s=ready_s, tick=tick
+            env, repository, folder / "log", arguments, ready_s=ready_s
         )
         self.theirs = Theirs(self._server.stub, f"the real server ({env.package})")
 

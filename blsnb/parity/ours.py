@@ -33,6 +33,8 @@ class Ours:
         Which of them serve.
     release
         Triton's release that it agrees with.
+    strict
+        Whether nothing completes a model's configuration.
     """
 
     def __init__(
@@ -41,11 +43,14 @@ class Ours:
         inference: Inference,
         catalog: Catalog,
         release: tuple[int, int],
+        *,
+        strict: bool,
     ) -> None:
         self._server = server
         self._inference = inference
         self._catalog = catalog
         self.release = release
+        self.strict = strict
 
     @property
     def folders(self) -> tuple[Path, ...]:

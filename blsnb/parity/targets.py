@@ -194,8 +194,8 @@ class Local:
             self._folder,
             self._repository,
             wanted,
+            strict=self._ours.strict,
             ready_s=self._timeout_s,
-            tick=lambda: None,
         ) as self._server:
             self._check_loaded(model, self._server.theirs.reasons())
             yield self._server.theirs

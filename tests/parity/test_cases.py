@@ -71,7 +71,7 @@ def test_nothing_to_ask_and_a_file_that_is_not_there():
     """Both are told."""
     with pytest.raises(InputError, match="nothing to ask"):
         asked_of("m", None, [], {})
-    with pytest.raises(InputError, match="a request has no 'paramters'"):
-        asked_of("m", {}, None, {"paramters": {}})
+    with pytest.raises(InputError, match="a request has no 'parameter'"):
+        asked_of("m", {}, None, {"parameter": {}})
     with pytest.raises(FileNotFoundError):
         asked_of("m", None, "/nowhere/cases.json", {})

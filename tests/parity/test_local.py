@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from blsnb.errors import InputError, TritonServerError
+from blsnb.inference_server import Server
 from blsnb.parity.environment import HIDE, HOME
 from blsnb.parity.leftovers import owned
 from blsnb.parity.server_process import SHARED_MEMORY
@@ -100,11 +101,15 @@ def test_the_models_are_exported_served_and_compared(ours, real):
 
 
 @pytest.mark.triton_server
-def test_a_server_that_dies_of_a_request_says_its_last_words(ours, real):
-    """The error has the end of its log."""
-    ours.define("deadly", source(DEADLY), config=CONFIG)
-    with pytest.raises(TritonServerError, match="went away while it was asked") as died:
-        ours.compare("deadly", {"X": [1.0]})
+def test_a_server_that_dies_of_a_request_says_its_last_words(real):
+    """The error has the end of its log. It was strict, as ours: nothing completed."""
+    completes = (
+        "    @staticmethod\n    def auto_complete_config(config):\n        1 / 0\n"
+    )
+    with Server(strict_model_config=True) as server:
+        server.define("deadly", f"{source(DEADLY)}\n{completes}", config=CONFIG)
+        with pytest.raises(TritonServerError, match="away while it was asked") as died:
+            server.compare("deadly", {"X": [1.0]})
 
     assert "Started GRPCInferenceService" in died.value.log
 
