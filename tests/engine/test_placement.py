@@ -233,6 +233,28 @@ class TestTensors:
 
         assert [5.0, 5.0] == device.infer("m", {"X": X})["Y"].tolist()
 
+    def test_the_first_transmission_freezes_a_tensor(self, device):
+        """What is written to its array afterwards is not sent with it again."""
+        source = device_cell(
+            """
+            array = xp.asarray(np.ones(2, np.float32))
+            mine = pb_utils.Tensor.from_dlpack("X", array)
+            answers = []
+            for _ in range(2):
+                asked = pb_utils.InferenceRequest(model_name="double", inputs=[mine],
+                    requested_output_names=["Y"], trace=request.trace())
+                answers += asked.exec().output_tensors()
+                array[...] = 7
+            stage.seen.append(xp.from_dlpack(answers[0]).get().tolist())
+            return [pb_utils.InferenceResponse([answers[1]])]
+            """
+        )
+        device.define("double", DOUBLE, config=ON_GPU)
+        device.define("m", source, config=ON_GPU)
+
+        assert [2.0, 2.0] == device.infer("m", {"X": X})["Y"].tolist()
+        assert [2.0, 2.0] == stage.seen[-1]
+
     def test_a_receiver_writes_into_a_copy_of_its_own(self, device, xp):
         """Values cross, buffers do not: the sender's array and the trace stay."""
         source = device_cell(

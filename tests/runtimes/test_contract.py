@@ -70,14 +70,15 @@ class DeviceContract(RuntimeContract):
             made = made + 1
         taken = self.runtime.take(made)
 
-        assert {20.0} == set(self.values(taken.memory, np.float32).ravel().tolist())
+        assert {20.0} == set(self.host(taken.memory.array).ravel().tolist())
 
     def test_a_frozen_copy_is_complete(self):
         """Work that is pending when it is made is done in it."""
         made = self.put(FLOATS).array * 2
         copy = self.runtime.take(made).memory.copied()
-        made[...] = 0
 
+        assert (FLOATS * 2).tobytes() == self.host(copy.array).tobytes()
+        made[...] = 0
         assert (FLOATS * 2).tobytes() == copy.host().tobytes()
 
 
