@@ -19,7 +19,6 @@ def check_tensors(message: Any) -> None:
     ----------
     core: src/model_config_utils.cc, ValidateModelIOConfig
     """
-    _check_batch_input_types(message)
     for direction, tensors in (("input", message.input), ("output", message.output)):
         for tensor in tensors:
             _check_tensor(tensor, direction, message)
@@ -97,9 +96,12 @@ def _check_format(tensor: Any, direction: str, model: str) -> None:
         )
 
 
-def _check_batch_input_types(message: Any) -> None:
-    # The backend reads these before the core looks at any tensor, and does not
-    # name the model.
+def check_batch_input_types(message: Any) -> None:
+    """Refuse batch inputs without a type, as Python's backend does.
+
+    It reads them before the core looks at any tensor, and does not name the model;
+    with a strict configuration the core was there before.
+    """
     if any(row.data_type == schema().TYPE_INVALID for row in message.batch_input):
         raise ModelConfigError(
             "unexpected batch input data type 'TYPE_INVALID'", stage="create"

@@ -12,7 +12,7 @@ from blsnb.model.config import ModelConfig
 from blsnb.model.ensemble_rules import ENSEMBLE, check_ensemble
 from blsnb.model.instance_rules import check_instance_groups
 from blsnb.model.placement_rules import check_force_cpu
-from blsnb.model.tensor_rules import check_tensors
+from blsnb.model.tensor_rules import check_batch_input_types, check_tensors
 from blsnb.pb_utils.releases import NEWEST, Release, has, too_new
 
 _PYTHON = ("python",)
@@ -108,6 +108,7 @@ def validate_create(
         _refuse_cached_decoupled(message, "create")
     else:
         validate_instances(config, gpu_count=gpu_count, backends=backends)
+    check_batch_input_types(message)
     check_tensors(message)
     if model_dir is not None:
         _check_labels(message, model_dir)

@@ -55,8 +55,13 @@ WRONG = {
     "label_filename: 'labels.txt' }",
 }
 OF_EACH_KIND = ["4", "8", "24", "25", "22, without type", "28 before 8"]
-WRONG_ALONE = [name for name in WRONG if name != "22, without type"]
-"""Of two faults a strict server names the other one."""
+TYPELESS = "batch_input { kind: BATCH_ELEMENT_COUNT target_name: 'B' }"
+TWICE_WRONG = {
+    "without type or source": f"{PLAIN} {TYPELESS}",
+    "an output without dims": (
+        f"{PLAIN} output {{ name: 'X' data_type: TYPE_FP32 }} {TYPELESS}"
+    ),
+}
 METHODS = {
     "less than it says": ("max_batch_size: 4", "c.set_max_batch_size(2)"),
     "batches": ("sequence_batching { }", "c.set_dynamic_batching()"),
@@ -95,12 +100,13 @@ def test_refused_at_the_poll_stage(agree, beside, name):
     agree(lambda target: load(beside(target), "m", POLLED[name].pbtxt))
 
 
-@rows({name: row_of(CREATED[name]) for name in WRONG_ALONE if name in CREATED})
+@rows({name: row_of(CREATED[name]) for name in CREATED})
 @rows({"24": NUMBERED[23]})
-@pytest.mark.parametrize("name", WRONG_ALONE)
+@pytest.mark.parametrize("name", [*WRONG, *TWICE_WRONG])
 def test_refused_by_a_strict_server(agree, beside, name):
     """Mostly at the poll stage: the caller is told little, the log has the reason."""
-    agree(lambda target: load(beside(target), "m", WRONG[name]))
+    text = (WRONG | TWICE_WRONG)[name]
+    agree(lambda target: load(beside(target), "m", text))
 
 
 @rows({name: NUMBERED[int(name[:2]) - 1] for name in STATES})
