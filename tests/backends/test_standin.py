@@ -421,12 +421,16 @@ def test_a_model_that_did_not_serve_does_not_serve_after_the_block(server):
     assert "UNAVAILABLE" == server.model("leaf").state
 
 
-def test_a_model_that_was_defined_in_the_block_stays(server):
-    """Nothing stands in for it any more; and nothing is put back on a closed server."""
+def test_what_became_of_a_model_in_the_block_stays(server):
+    """Defined or unloaded; and nothing is put back on a closed server."""
     server.define("leaf", DOUBLE, config=CONFIG)
     with server.standing_in("leaf", zeros=True):
         server.define("leaf", TRIPLE, config=CONFIG)
     assert [3, 6] == y_of(server)
+
+    with server.standing_in("leaf", zeros=True):
+        server.unload("leaf")
+    assert "UNAVAILABLE" == server.model("leaf").state
 
     with server.standing_in("leaf", zeros=True):
         server.close()
