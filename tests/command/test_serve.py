@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import signal
 import socket
@@ -16,7 +17,7 @@ import pytest
 from cells import CONFIG, DOUBLE, cell
 
 ANY = ["--http", "0", "--grpc", "0", "--metrics", "0"]
-LAST = "Ctrl-C ends it."
+LAST = "Ctrl-C ends it.\n"
 X = {"inputs": [{"name": "X", "datatype": "FP32", "shape": [2], "data": [1, 2]}]}
 
 
@@ -44,9 +45,8 @@ def serving(*words: object) -> Iterator[tuple[subprocess.Popen[str], list[str]]]
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
         assert process.stdout is not None
         try:
-            lines = [
-                line.rstrip() for line in iter(process.stdout.readline, f"{LAST}\n")
-            ]
+            said = itertools.takewhile(lambda line: line != LAST, process.stdout)
+            lines = [line.rstrip() for line in said]
             yield process, lines
         finally:
             process.kill()
