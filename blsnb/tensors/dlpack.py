@@ -95,7 +95,7 @@ class Holder:
         self._capsule = capsule
         self._device = device
 
-    def __dlpack__(self, **_: Any) -> Any:
+    def __dlpack__(self, *_: Any, **__: Any) -> Any:
         """Return the capsule; who made it has waited for its contents."""
         return self._capsule
 
