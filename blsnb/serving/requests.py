@@ -12,6 +12,7 @@ from blsnb.engine.validation import RequestError
 from blsnb.errors import InferenceError, WouldHang
 from blsnb.inference_server import Server
 from blsnb.pb_utils.message import RequestMessage
+from blsnb.serving.class_labels import ClassLabels
 from blsnb.serving.responses import Responses
 from blsnb.serving.wire import WireInput, WireRequest, WireResponse
 from blsnb.tensors.dtypes import BY_DATATYPE, DType
@@ -36,6 +37,7 @@ class Requests:
 
     def __init__(self, server: Server) -> None:
         self._server = server
+        self._labels = ClassLabels(server.catalog, server.repository)
 
     def served(self, model_name: str, version: int) -> Served:
         """Return what would answer a request.
@@ -122,7 +124,7 @@ class Requests:
 
     def _responses(self, request: WireRequest) -> Responses:
         served = self.served(request.model_name, request.model_version)
-        return Responses(self._server.repository, served, request)
+        return Responses(self._labels, served, request)
 
 
 class Answers:

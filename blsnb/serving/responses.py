@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from blsnb.engine.served import Served
 from blsnb.engine.streaming import FinalFlag
 from blsnb.engine.validation import RequestError
 from blsnb.pb_utils.message import ResponseMessage
-from blsnb.repository.repository import ModelRepository
+from blsnb.serving.class_labels import ClassLabels
 from blsnb.serving.shared_memory import Window
 from blsnb.serving.wire import WireRequest, WireResponse, WireTensor
 from blsnb.tensors import byte_strings
@@ -29,8 +28,8 @@ class Responses:
 
     Parameters
     ----------
-    repository
-        Where labels of classes are.
+    labels
+        Names of classes.
     served
         What answers.
     request
@@ -43,11 +42,11 @@ class Responses:
 
     def __init__(
         self,
-        repository: ModelRepository,
+        labels: ClassLabels,
         served: Served,
         request: WireRequest,
     ) -> None:
-        self._repository = repository
+        self._labels = labels
         self._served = served
         self._request = request
         self._wanted = {output.name: output for output in request.outputs}
@@ -82,7 +81,7 @@ class Responses:
         return _plain(ref)
 
     def _classified(self, ref: TensorRef, count: int) -> WireTensor:
-        labels = labels_of(self._repository, self._served, ref.name)
+        labels = self._labels.of(self._served, ref.name)
         batched = self._served.config.max_batch_size > 0
         return classified(ref, count, labels, batched=batched)
 
@@ -145,19 +144,3 @@ def _class(value: Any, index: int, labels: Sequence[str]) -> str:
     said = f"{value:f}" if isinstance(value, np.floating) else str(value)
     label = labels[index] if index < len(labels) else ""
     return f"{said}:{index}:{label}" if label else f"{said}:{index}"
-
-
-def labels_of(repository: ModelRepository, served: Served, output: str) -> list[str]:
-    """Return the labels that a model's configuration has for an output's classes."""
-    directory = repository.directory(served.info.name)
-    for tensor in served.config.message.output:
-        if tensor.name == output and tensor.label_filename and directory is not None:
-            return _lines(directory.path / tensor.label_filename)
-    return []
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return []

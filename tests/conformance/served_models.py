@@ -108,6 +108,21 @@ _BODIES = {
 }
 
 
+_ENSEMBLE = """
+platform: "ensemble"
+input { name: "X" data_type: TYPE_FP32 dims: [ -1 ] }
+output { name: "Y" data_type: TYPE_FP32 dims: [ -1 ] }
+ensemble_scheduling {
+  step {
+    model_name: "net_same"
+    model_version: -1
+    input_map { key: "X" value: "X" }
+    output_map { key: "Y" value: "Y" }
+  }
+}
+"""
+
+
 def source(name: str) -> str:
     """Return the source of a model."""
     return _HEAD + _BODIES.get(name, (_SAME,))[0]
@@ -115,6 +130,8 @@ def source(name: str) -> str:
 
 def config(name: str) -> str:
     """Return the configuration of a model; of an unknown one by its datatype."""
+    if name == "ensemble":
+        return _ENSEMBLE
     same = name.removeprefix("same_").upper()
     _, given, sent, of_output, more = _BODIES.get(name, ("", same, same, "", ""))
     return (
@@ -129,8 +146,9 @@ def load(target: Target, *names: str) -> None:
     for name in names:
         folder = target.repository / f"net_{name}"  # type: ignore[attr-defined]
         if not folder.exists():
-            files = {"names": b"ant\nbee\n"}
-            write(target, f"net_{name}", config(name), source(name), files)
+            files = {"names": b"ant\r\n\nbee"}
+            code = None if name == "ensemble" else source(name)
+            write(target, f"net_{name}", config(name), code, files)
             failure = target.load(f"net_{name}")
             assert failure is None, failure
 

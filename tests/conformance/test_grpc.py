@@ -235,16 +235,19 @@ def test_shared_memory_takes_inputs_and_outputs(agree, beside):
 
 
 def test_the_largest_elements_are_classes(agree, beside):
-    """With labels of a file, and for each row of a batch."""
+    """With labels of a file, for each row of a batch, and of an ensemble's model."""
 
     def case(target):
-        with connected(beside(target), "same", "batched") as client:
+        with connected(beside(target), "same", "batched", "ensemble") as client:
             wanted = [client_of.InferRequestedOutput("Y", class_count=2)]
-            one = client.infer("net_same", given(1, 3, 2), outputs=wanted)
+            one = client.infer("net_same", given(3, 1, 2), outputs=wanted)
+            whole = client.infer("net_ensemble", given(1, 2, 3), outputs=wanted)
             batch = client_of.InferInput("X", [2, 2], "FP32")
             batch.set_data_from_numpy(np.array([[1, 2], [4, 3]], np.float32))
             two = client.infer("net_batched", [batch], outputs=wanted)
-            return [[t.decode() for t in r.as_numpy("Y").ravel()] for r in (one, two)]
+            return [
+                [t.decode() for t in r.as_numpy("Y").ravel()] for r in (one, two, whole)
+            ]
 
     agree(case)
 

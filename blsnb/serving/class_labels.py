@@ -1,0 +1,74 @@
+"""ClassLabels: the names that configurations give to the elements of outputs."""
+
+from __future__ import annotations
+
+import weakref
+
+from blsnb.engine.catalog import Catalog
+from blsnb.engine.served import Served
+from blsnb.engine.validation import RequestError
+from blsnb.repository.repository import ModelRepository
+
+_DEPTH = 16
+"""So many ensembles may stand around a model whose labels are looked for."""
+
+
+class ClassLabels:
+    """Reads labels when they are first asked for; those stay until the model goes.
+
+    Parameters
+    ----------
+    catalog
+        Which models serve.
+    repository
+        Where their folders are.
+
+    References
+    ----------
+    core: src/label_provider.cc; src/ensemble_scheduler.cc, where an ensemble's output
+    takes the labels of the model that makes it
+    """
+
+    def __init__(self, catalog: Catalog, repository: ModelRepository) -> None:
+        self._catalog = catalog
+        self._repository = repository
+        self._read: weakref.WeakKeyDictionary[Served, dict[str, list[str]]]
+        self._read = weakref.WeakKeyDictionary()
+
+    def of(self, served: Served, output: str) -> list[str]:
+        """Return the labels of an output's elements; none if it has none."""
+        known = self._read.setdefault(served, {})
+        if output not in known:
+            known[output] = self._find(served, output, _DEPTH)
+        return known[output]
+
+    def _find(self, served: Served, output: str, depth: int) -> list[str]:
+        own = self._file(served, output)
+        if own or not served.config.is_ensemble or not depth:
+            return own
+        for step in served.config.message.ensemble_scheduling.step:
+            for inner, outer in step.output_map.items():
+                if outer == output:
+                    return self._of_step(step, inner, depth)
+        return []
+
+    def _of_step(self, step: object, output: str, depth: int) -> list[str]:
+        name = getattr(step, "model_name", "")
+        version = getattr(step, "model_version", -1)
+        try:
+            return self._find(self._catalog.find(name, version), output, depth - 1)
+        except RequestError:
+            return []
+
+    def _file(self, served: Served, output: str) -> list[str]:
+        directory = self._repository.directory(served.info.name)
+        for tensor in served.config.message.output:
+            if tensor.name == output and tensor.label_filename and directory:
+                path = directory.path / str(tensor.label_filename)
+                try:
+                    text = path.read_bytes().decode("utf-8", "replace")
+                except OSError:
+                    return []
+                # Triton knows one end of a line.
+                return text.split("\n")
+        return []
