@@ -17,7 +17,7 @@ Text that is not UTF-8 has surrogates, as of Python's ``surrogateescape``.
 _MARK = b"\xef\xbb\xbf"
 _DOUBTFUL = re.compile(rb"\x00|\\u[dD]|[eE]\+?\d{3}|\d{300}")
 """What Python's parser takes for something else than Triton's."""
-_DEEPEST = 500
+_DEEPEST = 200
 _BLANK = re.compile(rb"[ \t\n\r]*")
 _PLAIN = re.compile(rb'[^"\\\x00-\x1f]*')
 _NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)")

@@ -42,6 +42,7 @@ class HttpParameters:
         RequestError
             Its value is of another type, or its name is reserved.
         """
+        name = values.clean(name)
         if name.startswith(_RESERVED):
             raise RequestError(
                 "parameter keys starting with 'triton_' are reserved for Triton usage "

@@ -77,6 +77,7 @@ class _Prompt:
     def take(self, name: str, value: Json) -> None:
         spec = self._specs.get(name)
         if spec is None:
+            name = values.clean(name)
             self.parameters[name] = custom(name, value)
             return
         found = self._input(spec, value)

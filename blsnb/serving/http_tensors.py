@@ -18,7 +18,7 @@ _BINARY_ONLY = ("FP16", "BF16")
 _OF_OTHER_LENGTH = RequestError(
     "Shape does not match true shape of 'data' field", "INTERNAL"
 )
-_DEEPEST = 500
+_DEEPEST = 200
 _LENGTH = 4
 
 

@@ -34,7 +34,17 @@ def as_string(value: Json) -> str:
     RequestError
         It is none; so of all functions here.
     """
-    return as_text(value).partition("\0")[0]
+    return clean(as_text(value).partition("\0")[0])
+
+
+def clean(text: str) -> str:
+    """Return a text that is UTF-8, whatever its client sent.
+
+    It may become part of a run, which is shown and saved; Triton hands its bytes on.
+    """
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def as_text(value: Json) -> str:
