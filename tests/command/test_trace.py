@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -37,6 +39,19 @@ def test_a_saved_run_is_a_tree(saved, blsnb):
     assert outer.startswith("  outer  ")
     assert "without trace=request.trace()" in note
     assert inner.startswith("    inner  ")
+
+
+def test_neither_ipython_nor_a_notebook_is_needed(saved):
+    """A terminal on a server may have neither."""
+    script = (
+        "import sys; sys.modules.update(IPython=None, anywidget=None); "
+        "from blsnb.command import main; sys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-W", "error", "-c", script, "trace", str(saved)]
+    done = subprocess.run(command, capture_output=True, text=True)
+
+    assert (0, "") == (done.returncode, done.stderr)
+    assert done.stdout.startswith("outer: ")
 
 
 def test_a_trace_of_a_real_server_is_a_tree(blsnb):
