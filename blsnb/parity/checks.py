@@ -88,7 +88,13 @@ def _waited(ours: Failure | None, theirs: Failure | None) -> Check | None:
     if codes[0] != WOULD_HANG and codes[1] != NO_ANSWER:
         return None
     alike = codes == [WOULD_HANG, NO_ANSWER]
-    words = "the real server never answers, as blsnb says" if alike else "not so here"
+    words = (
+        "the real server never answers, as blsnb says"
+        if alike
+        else "the real server answers"
+        if codes[0] == WOULD_HANG
+        else "blsnb answers"
+    )
     return Check("answer", _failed(ours), _failed(theirs), words, alike)
 
 

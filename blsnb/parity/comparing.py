@@ -113,6 +113,6 @@ class Comparing(Exchange):
         )
         try:
             return verification.run(target)
-        except TritonServerError as error:
+        except (TritonServerError, KeyboardInterrupt) as error:
             # What happened is in its text; nobody looks for it in our frames.
             raise error.with_traceback(None) from None
