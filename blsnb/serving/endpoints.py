@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Protocol
 
 from blsnb.inference_server import Server
+from blsnb.serving.fork_notices import without_fork_notices
 from blsnb.serving.shared_state import SharedState
 
 HTTP, GRPC, METRICS = "HTTP", "gRPC", "metrics"
@@ -130,7 +131,8 @@ class Endpoints:
     def _opened(self, name: str, port: int) -> Endpoint:
         # Each imports much that the others do without.
         if name == GRPC:
-            from blsnb.serving.grpc_endpoint import GrpcEndpoint
+            with without_fork_notices():
+                from blsnb.serving.grpc_endpoint import GrpcEndpoint
 
             return GrpcEndpoint(self._server, self._shared, self.host, port)
         from blsnb.serving.http_endpoint import HttpEndpoint, MetricsEndpoint

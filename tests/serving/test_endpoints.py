@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 import threading
 import urllib.request
 import warnings
@@ -140,6 +142,33 @@ def test_other_addresses_are_warned_of(server: Server) -> None:
 def test_which_addresses_are_of_this_machine_alone(host: str, here: bool) -> None:
     """A name may be anybody's."""
     assert here is is_loopback(host)
+
+
+FORKING = """
+import os
+import blsnb
+from blsnb.serving import serve
+with blsnb.Server() as server, serve(server, http=None, grpc=0, metrics=None) as ends:
+    import tritonclient.grpc
+    with tritonclient.grpc.InferenceServerClient(ends.addresses["gRPC"]) as client:
+        for _ in range(5):
+            assert client.is_server_live()
+            child = os.fork()
+            if not child:
+                os._exit(0)
+            os.waitpid(child, 0)
+        assert client.is_server_live()
+    print("GRPC_ENABLE_FORK_SUPPORT" in os.environ)
+"""
+
+
+def test_a_command_of_the_notebook_prints_nothing_of_grpc() -> None:
+    """Though it forks the process that serves."""
+    command = [sys.executable, "-W", "ignore", "-c", FORKING]
+
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=50)
+
+    assert ("False\n", "", 0) == (ran.stdout, ran.stderr, ran.returncode)
 
 
 def test_closing_them_gives_the_ports_back(served: Endpoints) -> None:
