@@ -187,7 +187,7 @@ def test_the_server_may_be_closed_while_calls_are_on_their_way(server: Server) -
     lines = """
     stage.begun.release()
     while not request.is_cancelled():
-        time.sleep(0.001)
+        threading.Event().wait(0.001)
     return [reply(x_of(request))]
     """
     config = f"{CONFIG}\ninstance_group {{ kind: KIND_CPU count: 4 }}\n"
