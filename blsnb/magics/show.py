@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.display import display
 
+from blsnb.engine.waiter import Waiter
 from blsnb.magics import default
 from blsnb.magics.display import bundle, collapsed
 from blsnb.options import options
@@ -24,6 +25,10 @@ _MOST_OPEN = 3
 _MOST_LIVE = 3
 _MOST_KEPT = 8
 _LIVE_AFTER_NS = 500_000_000
+_ENDING_NS = 250_000_000
+"""So long a cell waits for runs that may be about to end."""
+_MAKING_S = 5.0
+"""So long a widget or a document may take to be made, on a busy machine."""
 
 
 class CellRuns:
@@ -56,6 +61,57 @@ class CellRuns:
         return fresh, self._count - len(self._ended)
 
 
+class Underway:
+    """A run that has not ended, and its widget if it takes long.
+
+    Parameters
+    ----------
+    record
+        What is recorded of it.
+    cell
+        The cell in which it began.
+    """
+
+    def __init__(self, record: RunRecord, cell: CellRuns) -> None:
+        self.record = record
+        self.cell = cell
+        self.view: LiveView | None = None
+        self.claimed = False
+        """Whether a thread makes its widget, or has made it."""
+        self._made = Waiter()
+        self._over = Waiter()
+
+    def make_view(self) -> None:
+        """Make the widget, and let whoever ends the run know that it is made."""
+        from blsnb.magics.live import LiveView
+
+        self.claimed = True
+        try:
+            self.view = LiveView(self.record)
+        finally:
+            self._made.wake()
+
+    def finished_view(self) -> LiveView | None:
+        """Put the document in the widget's place; None if there is no widget."""
+        if self.claimed:
+            # Another thread may be at it.
+            self._made.wait(_MAKING_S)
+        if self.view is not None:
+            self.view.finish()
+        return self.view
+
+    def end(self) -> None:
+        """Note that all is shown that is to be shown of it."""
+        self._over.wake()
+
+    def wait(self, until_ns: int) -> None:
+        """Wait until it has ended; for its document, once it is being made, longer."""
+        seconds = (until_ns - time.monotonic_ns()) / 1e9
+        over = self._over.wait(max(0.0, seconds))
+        if not over and self.claimed and self.record.ended:
+            self._over.wait(_MAKING_S)
+
+
 class RunDisplay:
     """Watches the default server, and shows the runs of each cell.
 
@@ -68,7 +124,7 @@ class RunDisplay:
     def __init__(self, live: bool) -> None:
         self._live = live
         self._cell: CellRuns | None = None
-        self._views: dict[str, LiveView | None] = {}
+        self._underway: dict[str, Underway] = {}
         self._kept: deque[LiveView] = deque()
 
     def begin_cell(self, *_: Any) -> None:
@@ -77,6 +133,7 @@ class RunDisplay:
 
     def end_cell(self, *_: Any) -> None:
         """Show what has not been shown: the cell has run."""
+        self._wait_for_ends()
         cell, self._cell = self._cell, None
         if cell is None or not options.show:
             return
@@ -88,6 +145,16 @@ class RunDisplay:
         for trace in traces:
             display(show(trace), raw=True)
 
+    def _wait_for_ends(self) -> None:
+        """Let runs end whose last response the cell has read: what comes is of it.
+
+        A document that comes later is not kept by who executes notebooks.
+        """
+        until_ns = time.monotonic_ns() + _ENDING_NS
+        for run in list(self._underway.values()):
+            if run.cell is self._cell:
+                run.wait(until_ns)
+
     def shown(self, trace: Trace) -> bool:
         """Note a run that is displayed as a value; return whether it was live."""
         return self._cell is not None and self._cell.shown(trace)
@@ -98,18 +165,22 @@ class RunDisplay:
             return
         if call is None:
             self._ended(record)
-        elif self._live and self._cell is not None:
-            self._update(record, call)
+        elif self._cell is not None:
+            self._update(record, call, self._cell)
 
     def _ended(self, record: RunRecord) -> None:
-        view = self._views.pop(record.id, None)
+        run = self._underway.get(record.id)
+        view = None if run is None else run.finished_view()
+        cell = self._cell
         if view is not None:
-            view.finish()
             self._keep(view)
-            if self._cell is not None:
-                self._cell.shown(trace_now(record))
-        elif self._cell is not None:
-            self._cell.ended(record)
+            if cell is not None:
+                cell.shown(trace_now(record))
+        elif cell is not None:
+            cell.ended(record)
+        if run is not None:
+            run.end()
+            self._underway.pop(record.id, None)
 
     def _keep(self, view: LiveView) -> None:
         """Let a document go on asking its widget for slices; close the oldest."""
@@ -122,24 +193,24 @@ class RunDisplay:
         while self._kept:
             self._kept.popleft().close()
 
-    def _update(self, record: RunRecord, call: Call) -> None:
-        if record.id in self._views:
-            # None while another thread makes it, or has just finished it.
-            view = self._views.get(record.id)
-            if view is not None:
-                view.tick()
-        elif self._is_long(record) and not _is_last(call):
-            # Claimed first: another thread may be here too.
-            self._views[record.id] = None
-            from blsnb.magics.live import LiveView
+    def _update(self, record: RunRecord, call: Call, cell: CellRuns) -> None:
+        if record.ended:
+            # A model's own thread may go on when the answer has left.
+            return
+        run = self._underway.get(record.id)
+        if run is None:
+            run = self._underway.setdefault(record.id, Underway(record, cell))
+        if run.view is not None:
+            run.view.tick()
+        elif self._is_long(run) and not _is_last(call):
+            run.make_view()
 
-            self._views[record.id] = LiveView(record)
-
-    def _is_long(self, record: RunRecord) -> bool:
-        start = record.calls[0].request_start_ns if record.calls else 0
-        if not start or record.ended or not options.show:
+    def _is_long(self, run: Underway) -> bool:
+        calls = run.record.calls
+        start = calls[0].request_start_ns if calls else 0
+        if not (start and self._live and options.show) or run.claimed:
             return False
-        if len(self._views) >= _MOST_LIVE:
+        if sum(each.claimed for each in self._underway.values()) >= _MOST_LIVE:
             return False
         return time.monotonic_ns() - start > _LIVE_AFTER_NS
 

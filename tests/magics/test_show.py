@@ -1,5 +1,7 @@
 """Specification of how runs show themselves."""
 
+import threading
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -283,6 +285,97 @@ def test_a_live_run_that_outlives_its_cell_is_finished(runs):
     runs.observe(run, None)
 
     assert ["finish"] == FakeView.made[0].asked
+
+
+def ending_elsewhere(runs, run, monkeypatch, told):
+    """End a run on a thread of its own, and the cell on another one meanwhile."""
+    ending, go = threading.Event(), threading.Event()
+
+    def finish(view):
+        ending.set()
+        go.wait(5)
+        told.append("document")
+
+    monkeypatch.setattr(FakeView, "finish", finish)
+    ends = threading.Thread(target=runs.observe, args=(run, None))
+    cell = threading.Thread(target=lambda: (runs.end_cell(), told.append("cell")))
+    ends.start()
+    ending.wait(5)
+    run.ended = True
+    cell.start()
+    cell.join(0.4)
+    go.set()
+    for thread in (ends, cell):
+        thread.join(5)
+
+
+def test_a_cell_ends_when_the_document_of_its_run_is_there(runs, monkeypatch):
+    """Which another thread makes; who executes notebooks keeps nothing that is late."""
+    told = []
+    run = record()
+    runs.clock.now = 600_000_000
+    runs.observe(run, run.calls[0])
+    ending_elsewhere(runs, run, monkeypatch, told)
+
+    assert ["document", "cell"] == told
+
+
+def test_a_run_that_ends_while_its_widget_is_made_is_finished(runs, monkeypatch):
+    """And not shown a second time: its document takes the widget's place."""
+    making, go, shown = threading.Event(), threading.Event(), []
+
+    class Slow(FakeView):
+        def __init__(self, record):
+            super().__init__(record)
+            making.set()
+            go.wait(5)
+
+    monkeypatch.setattr("blsnb.magics.live.LiveView", Slow)
+    monkeypatch.setattr(show, "display", lambda *args, **_: shown.append(args))
+    run = record()
+    runs.clock.now = 600_000_000
+    makes = threading.Thread(target=runs.observe, args=(run, run.calls[0]))
+    ends = threading.Thread(target=runs.observe, args=(run, None))
+    makes.start()
+    making.wait(5)
+    run.ended = True
+    ends.start()
+    ends.join(0.2)
+    go.set()
+    for thread in (makes, ends):
+        thread.join(5)
+    runs.end_cell()
+
+    assert [["finish"]] == [view.asked for view in FakeView.made]
+    assert [] == shown
+
+
+def test_a_run_that_ends_a_moment_after_its_cell_is_shown(runs, monkeypatch):
+    """Of a stream that was read to its end, execute may still have to return."""
+    shown = []
+    monkeypatch.setattr(show, "display", lambda *args, **_: shown.append(args))
+    monkeypatch.setattr(show, "bundle", lambda trace: trace.run_id)
+    run = record()
+    runs.observe(run, run.calls[0])
+    cell = threading.Thread(target=runs.end_cell)
+    cell.start()
+    run.ended = True
+    runs.observe(run, None)
+    cell.join(5)
+
+    assert [("1",)] == shown
+
+
+def test_a_cell_does_not_wait_for_a_run_that_goes_on(runs):
+    """A stream in the background has no end to wait for; and no later cell waits."""
+    run = record()
+    runs.observe(run, run.calls[0])
+    runs.end_cell()
+    runs.begin_cell()
+    start = time.monotonic()
+    runs.end_cell()
+
+    assert time.monotonic() - start < 0.2
 
 
 def test_widgets_of_ended_runs_are_kept_for_their_documents(runs):
