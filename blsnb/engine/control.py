@@ -170,6 +170,9 @@ class ModelControl:
             if fits_not and not always:
                 self._take_refused(taken)
             raise
+        finally:
+            # A folder from which nothing serves, now or when its models fit.
+            self._folders.discard_unused(directory.path)
         self.ensembles.renew(directory.name, root)
 
     def _take_refused(self, taken: Taken) -> None:
@@ -179,8 +182,10 @@ class ModelControl:
         """
         config = self._engine.loader.poll(taken.directory)
         if config.is_ensemble:
+            before = self._engine.catalog.versions(config.name).values()
             self.ensembles.take(taken, config)
             self.take_down(config.name, wanted=True)
+            self._folders.use(config.name, taken.directory.path, before)
 
     def renew(self, taken: Taken, root: RootRequest | None) -> None:
         """Load an ensemble as it was taken up, whatever its folder holds by now.
@@ -241,10 +246,6 @@ class ModelControl:
                 catalog.put_failures(name, states, error.reasons)
             count = self._engine.placements.gpu_count
             error.advice = _with_findings(error.advice, directory, count)
-            self._folders.discard(directory.path)
-            raise
-        except BaseException:
-            self._folders.discard(directory.path)
             raise
         self.seconds[name] = time.perf_counter() - start
         self._files[name] = taken.files
@@ -254,8 +255,7 @@ class ModelControl:
         config = catalog.config(name)
         if config is not None:
             self.ensembles.take(taken, config)
-        self._folders.leave(name, before)
-        self._folders.use(name, directory.path)
+        self._folders.use(name, directory.path, before)
 
     def is_overridden(self, name: str) -> bool:
         """Whether a model serves with something else than its folder holds."""
@@ -331,7 +331,8 @@ class ModelControl:
             self._files.pop(name, None)
             self._paths.pop(name, None)
             self._overridden.discard(name)
-            self._folders.leave(name, before)
+            if not wanted:
+                self._folders.leave(name, before)
 
     def close(self) -> None:
         """Remove what overrides wrote."""

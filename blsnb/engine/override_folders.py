@@ -57,8 +57,16 @@ class OverrideFolders:
         """All of them."""
         return tuple(self._written)
 
-    def use(self, name: str, folder: Path) -> None:
-        """Note that a model serves from a folder; one of the repository is left be."""
+    def use(self, name: str, folder: Path, versions: Iterable[Served]) -> None:
+        """Note that a model serves from a folder; one of the repository is left be.
+
+        Parameters
+        ----------
+        versions
+            What served before, and may still run.
+        """
+        if self._used.get(name) != folder:
+            self.leave(name, versions)
         if folder in self._written:
             self._used[name] = folder
 
@@ -81,6 +89,11 @@ class OverrideFolders:
             if not any(version.is_running for version in left):
                 self._left.remove((gone, left))
                 self.discard(gone)
+
+    def discard_unused(self, folder: Path) -> None:
+        """Remove a folder that was written here, if no model came to serve from it."""
+        if folder not in self._used.values():
+            self.discard(folder)
 
     def discard(self, folder: Path) -> None:
         """Remove a folder, if it was written here."""

@@ -61,21 +61,34 @@ class Stage:
         file.parent.mkdir(parents=True, exist_ok=True)
         return file
 
-    def load(self, name: str, config: dict[str, Any] | None = None) -> None:
+    def load(
+        self,
+        name: str,
+        config: dict[str, Any] | None = None,
+        files: dict[str, bytes] | None = None,
+    ) -> None:
         """Load a model; see what is answered, and what became of all."""
-        self.seen.append([f"load {name}", self._load(name, config), *self._after()])
+        answer = self._load(name, config, files)
+        self.seen.append([f"load {name}", answer, *self._after()])
 
-    def _load(self, name: str, config: dict[str, Any] | None) -> Any:
+    def _load(
+        self,
+        name: str,
+        config: dict[str, Any] | None,
+        files: dict[str, bytes] | None,
+    ) -> Any:
         if config is None:
             return self._server.load(name)
         if self._ours:
             try:
-                self._server._server.load(name, config=config)
+                self._server._server.load(name, config=config, files=files)
             except ModelLoadError as error:
                 return self._server._failure(error)
             return None
         request = pb.RepositoryModelLoadRequest(model_name=name)
         request.parameters["config"].string_param = json.dumps(config)
+        for path, content in (files or {}).items():
+            request.parameters[path].bytes_param = content
         return self._server._ask(self._server._server.stub.RepositoryModelLoad, request)
 
     def unload(self, name: str, dependents: bool = False) -> None:
@@ -245,6 +258,35 @@ def test_an_override_outlives_the_models_of_its_ensemble(agree, played):
         stage.load("e", OVERRIDE)
         stage.compose("e", BOTH)
         stage.load("e")
+
+    agree(lambda target: played(target, case))
+
+
+FOLDER = {"file:1/none": b"", "file:about.txt": b"about"}
+
+
+@pytest.mark.slow
+def test_given_files_outlive_the_models_of_their_ensemble(agree, played):
+    """It comes back with its model, though its folder was given with the load."""
+
+    def case(stage):
+        stage.load("e", OVERRIDE, FOLDER)
+        stage.unload("b")
+        stage.load("b")
+        stage.put("b", 20)
+        stage.load("b")
+        stage.load("e")
+        stage.unload("e")
+        stage.load("b")
+        stage.load("given", OVERRIDE, FOLDER)
+        stage.unload("b")
+        stage.load("b")
+        stage.put("a", 2)
+        stage.load("given")
+        stage.unload("given")
+        stage.load("b", {**fitting("INT32"), "name": "b"})
+        stage.load("given", OVERRIDE, FOLDER)
+        stage.load("b", {**fitting(), "name": "b"})
 
     agree(lambda target: played(target, case))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import threading
 
 import numpy as np
@@ -10,6 +11,7 @@ import stage
 from cells import DOUBLE, FINAL, TRIPLE, cell
 
 from blsnb import InferenceError, ModelLoadError, Run, Server, WouldHang
+from blsnb.model.config import parse_pbtxt
 
 X = {"EX": np.array([1, 2], np.float32)}
 CHILD = """
@@ -308,3 +310,24 @@ def names(run: Run) -> list[str]:
 def ready(server: Server) -> list[str]:
     """Return the names of what serves."""
     return [row["name"] for row in server.index() if row.get("state") == "READY"]
+
+
+def test_the_folder_of_a_given_ensemble_stays_until_it_is_unloaded(
+    server, tmp_path, monkeypatch
+):
+    """Also while one of its models is away; a load that failed leaves none."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    server.define("double", DOUBLE, config=CHILD)
+    config = parse_pbtxt(ensemble(step("double", "EX", "EY")))
+    server.load("given", config=config, files={"file:1/none": b""})
+    server.unload("double")
+    assert 1 == len(list(tmp_path.glob("folder*")))
+
+    server.load("double")
+    assert "READY" == server.model("given").state
+    with pytest.raises(ModelLoadError):
+        server.load("bad", config="{", files={"file:1/none": b""})
+    server.unload("double")
+    server.unload("given")
+
+    assert [] == list(tmp_path.glob("folder*"))
