@@ -126,7 +126,10 @@ class Parity:
     def verdict(self) -> str:
         """How it ended, in a few words."""
         if self.agree:
-            return f"{counted(len(self.cases), 'case')}, all the same"
+            # Two refusals agree, and are seldom what one wanted to see.
+            failed = sum(case.ours.failure is not None for case in self.cases)
+            tail = f"; {failed:,} failed" if failed else ""
+            return f"{counted(len(self.cases), 'case')}, all the same{tail}"
         differing = sum(not case.agree for case in self.cases)
         verb = "differs" if differing == 1 else "differ"
         return f"{differing:,} of {counted(len(self.cases), 'case')} {verb}"

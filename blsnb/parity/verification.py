@@ -108,10 +108,12 @@ class Verification:
         with target.serving(self._model_name, [m.name for m in called]) as theirs:
             version = theirs.version()
             real = self._ask_theirs(theirs, messages, mine)
-        notes = [*target.notes, *self._left_out(real), *self._release_note(version)]
-        cases = self._cases(target, messages, mine, real)
+        cases = tuple(self._cases(target, messages, mine, real))
+        notes = [*target.notes, *self._left_out(real)]
+        if not all(case.agree for case in cases):
+            notes += self._release_note(version)
         self._tell(1.0, "done")
-        return Parity(self._model_name, f"Triton {version}", tuple(cases), tuple(notes))
+        return Parity(self._model_name, f"Triton {version}", cases, tuple(notes))
 
     def _refuse(self, names: Iterable[str]) -> None:
         """Refuse what no real server can answer for."""

@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 from blsnb.errors import RepositoryError, TritonServerError
+from blsnb.inference_server import Server
+
+from . import models
 
 pytestmark = pytest.mark.triton_server
 
@@ -26,8 +29,8 @@ def test_what_is_the_same_agrees(ours, address):
     )
 
     assert (True, 0, []) == (parity.agree, parity.exit_code, parity.differences)
-    assert "<Parity outer: 5 cases, all the same>" == repr(parity)
-    assert "outer beside Triton 2.51.0: 5 cases, all the same" == str(parity)
+    assert "<Parity outer: 5 cases, all the same; 4 failed>" == repr(parity)
+    assert "outer beside Triton 2.51.0: 5 cases, all the same; 4 failed" == str(parity)
     assert ["all 40 the same"] == [each.words for each in parity.cases[0].checks]
     [code, text] = parity.cases[1].checks
     assert ("INTERNAL", "INTERNAL") == (code.ours, code.theirs)
@@ -136,6 +139,17 @@ def test_what_cannot_be_asked_is_refused_by_name(ours, address):
         ours.compare("slow", {"X": [0.0]}, target="http://x:1")
     with pytest.raises(RepositoryError, match="no model 'none'; there are: extra"):
         ours.compare("none", {})
+
+
+def test_a_release_that_is_another_one_is_noted_where_something_differs(ours, address):
+    """It may be why."""
+    cases = [{"inputs": {"X": [1.0] * size}} for size in (3, 8)]
+    with Server() as newest:
+        models.define(newest)
+        both = [newest.compare("outer", cases=[each], target=address) for each in cases]
+
+    assert [1, 0] == [len(parity.notes) for parity in both]
+    assert "the real server is release 24.10, and this one" in both[0].notes[0]
 
 
 def test_a_stand_in_is_refused_wherever_it_answers(ours, address):
