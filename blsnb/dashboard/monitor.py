@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from blsnb.views.monitor_view import MonitorView
 
 INTERVAL_S = 0.5
+KEPT_NS = 60_000_000_000
+"""So often a notebook is given the state to keep."""
+_FIRST_KEPT_NS = 2_000_000_000
 UNWATCHED_NS = 600_000_000_000
 """So long a page may be silent: one says nothing while a cell runs."""
 _END_S = 1.0
@@ -58,6 +61,8 @@ class Monitor:
         self._view: MonitorView | None = None
         self._last: Overview | None = None
         self._ends: list[Callable[[Overview], None]] = []
+        self._keeps: list[Callable[[], None]] = []
+        self._kept_ns = clock() - KEPT_NS + _FIRST_KEPT_NS
         self.closed = False
 
     def __repr__(self) -> str:
@@ -72,7 +77,7 @@ class Monitor:
             from blsnb.views.monitor_view import still
 
             return still(self.overview())
-        return self.widget()._repr_mimebundle_(**options)
+        return self.widget().document()
 
     @property
     def is_looking(self) -> bool:
@@ -121,16 +126,31 @@ class Monitor:
                 overview = self.overview()
                 if self._view is not None:
                     self._view.show(overview)
+                self._keep()
             except Exception:
                 _log.exception("a look at the server failed")
             if self._clock() - self._watched_ns >= UNWATCHED_NS:
                 self._rest()
+
+    def _keep(self) -> None:
+        now_ns = self._clock()
+        if now_ns - self._kept_ns >= KEPT_NS:
+            self._kept_ns = now_ns
+            for call in self._keeps:
+                call()
 
     def _rest(self) -> None:
         watcher, self._watcher = self._watcher, None
         if watcher is not None:
             watcher.close(0)
         self._release()
+
+    def at_times(self, call: Callable[[], None]) -> None:
+        """Call a function soon, and once a minute while this looks.
+
+        A notebook that is saved holds what was shown last, not what is in a page.
+        """
+        self._keeps.append(call)
 
     def at_end(self, call: Callable[[Overview], None]) -> None:
         """Call a function with the last state, once this is closed."""

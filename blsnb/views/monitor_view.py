@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,18 @@ import traitlets
 from blsnb.views.overview import Overview
 
 CODE = Path(__file__).parent / "static" / "monitor.js"
+
+# The page may come to know of the widget later than of its output.
+_SCRIPT = """<script>{
+  const host = document.currentScript.previousElementSibling;
+  const mount = () => {
+    const found = globalThis[Symbol.for("blsnb-monitors")]?.get("%s");
+    found?.(host);
+    if (found) removeEventListener("blsnb-monitor-registered", mount);
+    return Boolean(found);
+  };
+  if (!mount()) addEventListener("blsnb-monitor-registered", mount);
+}</script>"""
 
 
 class MonitorView(anywidget.AnyWidget):
@@ -32,6 +45,9 @@ class MonitorView(anywidget.AnyWidget):
     _esm = CODE
 
     overview = traitlets.Dict(help="the server as it is now").tag(sync=True)
+    monitor_id = traitlets.Unicode(help="its id in a page", read_only=True).tag(
+        sync=True
+    )
 
     def __init__(
         self,
@@ -45,6 +61,10 @@ class MonitorView(anywidget.AnyWidget):
         super().__init__(overview=overview.wire())
         self.on_msg(self._on_message)
 
+    @traitlets.default("monitor_id")
+    def _new_id(self) -> str:
+        return uuid.uuid4().hex
+
     def __repr__(self) -> str:
         return f"<MonitorView: {self._overview.caption}>"
 
@@ -53,6 +73,16 @@ class MonitorView(anywidget.AnyWidget):
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         data, metadata = super()._repr_mimebundle_(**options) or ({}, {})
         return {**data, **still(self._overview)}, metadata
+
+    def document(self) -> dict[str, str]:
+        """Return the server as it is now, as an output that needs no kernel.
+
+        In a page that has this widget the live view takes the table's place.
+        """
+        shown = still(self._overview)
+        script = _SCRIPT % self.monitor_id
+        shown["text/html"] = f"<div>{shown['text/html']}</div>{script}"
+        return shown
 
     def show(self, overview: Overview) -> None:
         """Show a server as it is now; a page hears of it if anything is new."""

@@ -191,6 +191,7 @@ def _alone(browser: Browser, name: str, html: str, file: Path) -> None:
     page.goto(file.as_uri())
     if name == "narrow":
         _heatmap(View(page))
+        page.mouse.move(0, 0)
     else:
         page.get_by_text("Models", exact=True).click()
     page.screenshot(path=HERE / f"{name}.png", full_page=True)

@@ -49,6 +49,7 @@ export class Dashboard {
   #rows = new Map<string, Row>();
   #order: Order = { key: "name", down: false };
   #shown: Overview | null = null;
+  #focused: HTMLElement | null = null;
   #stop: () => void;
 
   constructor() {
@@ -65,7 +66,17 @@ export class Dashboard {
     const shadow = this.element.attachShadow({ mode: "open" });
     shadow.append(h("style", {}, style), h("style", {}, own), this.#root);
     this.element.addEventListener("keydown", (event) => event.stopPropagation());
+    shadow.addEventListener("focusin", (event) => (this.#focused = event.target as HTMLElement));
+    shadow.addEventListener("focusout", () => {
+      // What is taken out of the page has not been left.
+      if (this.element.isConnected) this.#focused = null;
+    });
     this.#stop = watchTheme(() => this.theme());
+  }
+
+  /** Back in the page after its place was filled anew: keys go on where they went. */
+  focusAgain(): void {
+    this.#focused?.focus({ preventScroll: true });
   }
 
   dispose(): void {

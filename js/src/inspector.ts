@@ -317,7 +317,9 @@ function phases(trace: Trace, calls: readonly number[]): HTMLElement[] {
   const sums = trace.phases(calls);
   const whole = Object.values(sums).reduce((sum, us) => sum + us, 0);
   const [call] = calls;
-  const ran = whole > 0 || PARTS.some(([, , , phase]) => phase && !isNaN(trace.phase(call, phase)));
+  const ran = PARTS.some(
+    ([part, , , phase]) => phase && !MARGINAL.has(part) && !isNaN(trace.phase(call, phase)),
+  );
   if (calls.length === 1 && !ran && !trace.has(call, Flag.RUNNING))
     return [h("p", { class: "hint" }, "It reached no model: no phase was recorded.")];
   const stack = PARTS.filter(([part]) => sums[part] > LEAST_SHARE * whole).map(([part, colour]) =>

@@ -8,9 +8,20 @@ import type { Overview } from "./overview.ts";
 const WATCHING_MS = 30_000;
 /** Numbers come twice a second; without any for so long they are not those of now. */
 const LATE_MS = 5_000;
+/** The page is told when it knows of a server's numbers. */
+const REGISTERED = "blsnb-monitor-registered";
 
-function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => void {
-  const dashboard = new Dashboard();
+/** Puts a server's live view in the place of a table; called by the document that is the table. */
+type Mount = (host: HTMLElement) => void;
+
+/** A live view, in whatever element it is. */
+interface Watched {
+  dashboard: Dashboard;
+  dispose(): void;
+}
+
+/** To be called where the dashboard is in the page, which its colours come from. */
+function watch(model: WidgetModel, dashboard: Dashboard): Watched {
   let came = new Date();
   let frame = 0;
   const overview = (): Overview => model.get("overview") as Overview;
@@ -29,23 +40,55 @@ function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => v
     frame ||= requestAnimationFrame(paint);
   };
   const watching = (): void => {
-    if (document.visibilityState === "visible" && !overview().ended)
-      model.send({ type: "watching" });
+    const seen = document.visibilityState === "visible" && dashboard.element.isConnected;
+    if (seen && !overview().ended) model.send({ type: "watching" });
   };
-  el.append(dashboard.element);
   dashboard.theme();
   paint();
   watching();
   model.on("change:overview", changed);
   document.addEventListener("visibilitychange", watching);
   const timers = [setInterval(watching, WATCHING_MS), setInterval(tell, 1000)];
-  return () => {
+  const dispose = (): void => {
     model.off("change:overview", changed);
     document.removeEventListener("visibilitychange", watching);
     timers.forEach(clearInterval);
     cancelAnimationFrame(frame);
     dashboard.dispose();
   };
+  return { dashboard, dispose };
 }
 
-export default { render };
+function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => void {
+  const dashboard = new Dashboard();
+  el.append(dashboard.element);
+  return watch(model, dashboard).dispose;
+}
+
+/**
+ * The output of a notebook's cell is a table, which is all that there is when it is opened again. As long
+ * as there is a kernel, the live view takes its place; where a newer table came, the same one does.
+ */
+function initialize({ model }: { model: WidgetModel }): () => void {
+  const id = String(model.get("monitor_id"));
+  const all: Watched[] = [];
+  registry().set(id, (host) => {
+    const left = all.find(({ dashboard }) => !dashboard.element.isConnected);
+    const dashboard = left?.dashboard ?? new Dashboard();
+    host.replaceChildren(dashboard.element);
+    if (left) dashboard.focusAgain();
+    else all.push(watch(model, dashboard));
+  });
+  globalThis.dispatchEvent(new Event(REGISTERED));
+  return () => {
+    registry().delete(id);
+    for (const { dispose } of all) dispose();
+  };
+}
+
+function registry(): Map<string, Mount> {
+  const page = globalThis as unknown as Record<symbol, Map<string, Mount> | undefined>;
+  return (page[Symbol.for("blsnb-monitors")] ??= new Map());
+}
+
+export default { initialize, render };

@@ -86,6 +86,11 @@ function blend(stops: number[][], share: number): Uint8ClampedArray {
   return Uint8ClampedArray.of(...mixed, 255);
 }
 
+/** How much wider than high a slice is shown: as it is, and a row of values as a band, not a line. */
+export function proportion([rows, columns]: readonly [number, number]): number {
+  return Math.min(8, Math.max(1 / 4, columns / rows));
+}
+
 /** How a tensor of this shape can be looked at as an image. */
 export function imageLayout(shape: readonly number[], datatype: string): "HWC" | "CHW" | null {
   if (datatype === "BYTES" || shape.length < 3) return null;

@@ -3,7 +3,7 @@
 import { h, setText } from "./dom.ts";
 import { value } from "./format.ts";
 import type { Answer, Kernel } from "./kernel.ts";
-import { imageLayout, leadingAxes, pixelsOf, scaleOf, valueOf } from "./picture.ts";
+import { imageLayout, leadingAxes, pixelsOf, scaleOf, valueOf, proportion } from "./picture.ts";
 import type { GridPreview, ImagePreview, TensorEntry } from "./wire.ts";
 
 type Picture = GridPreview | ImagePreview;
@@ -184,11 +184,9 @@ export class SliceView {
     if (!pen || rows === 0 || columns === 0) return this.#caption();
     this.#canvas.width = columns;
     this.#canvas.height = rows;
-    // A single row of values is a band, not a line.
-    const high = Math.max(rows, columns / 8);
-    this.#canvas.style.aspectRatio = `${columns} / ${high}`;
-    this.#canvas.style.objectFit = rows < columns / 8 ? "fill" : "contain";
-    this.#canvas.style.maxHeight = `${MOST_HEIGHT}px`;
+    const ratio = proportion(this.#picture.of);
+    this.#canvas.style.aspectRatio = String(ratio);
+    this.#canvas.style.width = `min(100%, ${Math.round(ratio * MOST_HEIGHT)}px)`;
     this.#canvas.setAttribute("aria-label", `${this.#source.entry.name}, ${rows} × ${columns}`);
     pen.putImageData(new ImageData(pixelsOf(this.#picture, this.#bytes()), columns, rows), 0, 0);
     this.#caption();
@@ -225,13 +223,8 @@ export class SliceView {
     if (this.#picture.kind !== "grid") return;
     const { rows, columns, of } = this.#picture;
     const box = this.#canvas.getBoundingClientRect();
-    const fill = this.#canvas.style.objectFit === "fill";
-    const scale = Math.min(box.width / columns, box.height / rows);
-    const [wide, high] = fill ? [box.width, box.height] : [columns * scale, rows * scale];
-    const column = Math.floor(
-      ((event.clientX - box.left - (box.width - wide) / 2) / wide) * columns,
-    );
-    const row = Math.floor(((event.clientY - box.top - (box.height - high) / 2) / high) * rows);
+    const column = Math.floor(((event.clientX - box.left) / box.width) * columns);
+    const row = Math.floor(((event.clientY - box.top) / box.height) * rows);
     if (row < 0 || column < 0 || row >= rows || column >= columns) return this.#caption();
     const level = this.#bytes()[row * columns + column];
     const at = [Math.floor((row * of[0]) / rows), Math.floor((column * of[1]) / columns)];

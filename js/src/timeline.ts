@@ -162,7 +162,8 @@ export class Timeline {
     const pen = context(this.#canvas, plane.right, height);
     pen.fillStyle = colours.line2;
     for (const us of times)
-      if (plane.x(us) >= plane.left) pen.fillRect(Math.round(plane.x(us)), 0, 1, height);
+      // Between the ring that focus draws around the tree.
+      if (plane.x(us) >= plane.left) pen.fillRect(Math.round(plane.x(us)), 2, 1, height - 4);
     pen.save();
     pen.beginPath();
     pen.rect(plane.left - 1, 0, plane.right, height);

@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { imageLayout, leadingAxes, pixelsOf, scaleOf, valueOf } from "../src/picture.ts";
+import {
+  imageLayout,
+  leadingAxes,
+  pixelsOf,
+  proportion,
+  scaleOf,
+  valueOf,
+} from "../src/picture.ts";
 import type { GridPreview } from "../src/wire.ts";
 
 function grid(low: number | null, high: number | null): GridPreview {
@@ -92,4 +99,10 @@ test("sliders move along the axes before the plane", () => {
   assert.deepEqual(leadingAxes([2, 3, 48, 64], "image"), [2]);
   assert.deepEqual(leadingAxes([7], "grid"), []);
   assert.deepEqual(leadingAxes([2, 48, 64, 3], "grid"), [2, 3]);
+});
+
+test("a slice is shown in its own proportions, however it was reduced", () => {
+  assert.equal(proportion([576, 1152]), 2);
+  assert.equal(proportion([1, 4000]), 8);
+  assert.equal(proportion([4000, 1]), 1 / 4);
 });

@@ -9,11 +9,10 @@ from playwright.sync_api import ConsoleMessage, Error, Page
 _OURS = ("blsnb", "anywidget", "blob:", "data:")
 # ipywidgets' manager raises it in any notebook that is opened without a kernel.
 _NO_KERNEL = re.compile(r"reading 'kernel'.*@jupyter-widgets/jupyterlab-manager", re.S)
-# Notebook 7's settings do while it starts, any debugger when a kernel ends early.
-_JUPYTER = re.compile(
-    r"(reading 'schema'|restore the debugger state).*/static/(notebook|lab)/\w+_core",
-    re.S,
-)
+# Any debugger does, when a kernel ends early.
+_DEBUGGER = "restore the debugger state"
+# Where Notebook 7's own code is: it raises errors while it starts.
+_NOTEBOOK7 = "/static/notebook/"
 
 
 class Console:
@@ -32,13 +31,19 @@ class Console:
 
     def _wrote(self, message: ConsoleMessage) -> None:
         where = f"{message.text} ({message.location.get('url', '')})"
-        ours = any(name in where for name in _OURS)
-        if _JUPYTER.search(where):
-            return
-        if message.type == "error" or (message.type == "warning" and ours):
-            self.complaints.append(f"{message.type}: {where}")
+        if message.type == "error" or (message.type == "warning" and _is_ours(where)):
+            self._complain(f"{message.type}: {where}")
 
     def _raised(self, error: Error) -> None:
         where = error.stack or error.message
-        if not (_NO_KERNEL.search(where) or _JUPYTER.search(where)):
-            self.complaints.append(f"uncaught: {where}")
+        if not _NO_KERNEL.search(where):
+            self._complain(f"uncaught: {where}")
+
+    def _complain(self, words: str) -> None:
+        theirs = _NOTEBOOK7 in words or _DEBUGGER in words
+        if _is_ours(words) or not theirs:
+            self.complaints.append(words)
+
+
+def _is_ours(where: str) -> bool:
+    return any(name in where for name in _OURS)

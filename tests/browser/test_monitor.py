@@ -49,6 +49,10 @@ while not Path("enough").exists():
     blsnb.infer("double", {"X": [1.0]})
 """
 CLOSE = "import blsnb\nblsnb.server().monitor().close()"
+# The notebook's own copy has been given newer numbers than those of its beginning.
+KEPT = """() => /[1-9][\\d,]* requests|, [1-9][\\d.,]* requests/.test(
+    jupyterapp.shell.currentWidget.content.widgets[4].model.outputs.get(0)
+        .data["text/plain"])"""
 UNKNOWN = "\N{EN DASH}"
 SEVERAL = re.compile(r"^[1-9][\d,]*$")
 
@@ -112,6 +116,24 @@ def test_numbers_move_while_requests_are_made(opened, page):
     expect(board.cell("failing", "p50_us")).to_have_text(UNKNOWN)
     moves(page, board.cell("double", "requests"))
     moves(page, board.cell("failing", "failed"))
+
+
+def test_saved_while_it_is_live_it_is_a_table_with_the_numbers_of_then(opened, page):
+    """Whoever opens the notebook later has no kernel, and no widget."""
+    lab = opened(CLIENT, MONITOR)
+    expect(Board(lab.cell(4)).cell("double", "requests")).to_have_text(SEVERAL)
+    page.wait_for_function(KEPT)
+    expect(Board(lab.cell(4)).element).to_have_count(1)
+    lab.save()
+    path = lab.server.notebooks / "monitor.ipynb"
+    lab.shut_down_kernel()
+    lab.put("reopened.ipynb", path.read_text(encoding="utf-8"))
+    lab.open_without_kernel("reopened.ipynb")
+    shown = lab.cell(4)
+
+    expect(shown.get_by_role("row", name=re.compile("^double 1 READY"))).to_be_visible()
+    expect(shown.get_by_role("cell", name=SEVERAL).first).to_be_visible()
+    expect(shown).not_to_contain_text("model not found")
 
 
 def test_numbers_move_while_a_cell_runs(opened, page):

@@ -157,6 +157,17 @@ def test_closing_it_ends_the_thread_and_leaves_the_last_state(looked):
         looked.monitor.widget()
 
 
+def test_a_notebook_is_given_the_state_soon_and_then_once_a_minute(looked):
+    """What it saves is not much older than what a page shows."""
+    told = []
+    looked.monitor.at_times(lambda: told.append(looked.clock.now_ns))
+    for second in (1, 2, 3, 61, 62, 63, 122):
+        looked.clock.now_ns = second * 10**9
+        looked.monitor.look()
+
+    assert [2, 62, 122] == [now_ns // 10**9 for now_ns in told]
+
+
 def test_what_fails_at_the_end_ends_it_all_the_same(looked, caplog):
     """A server that closes goes on doing so."""
     told = []

@@ -41,16 +41,26 @@ def test_without_a_page_it_is_a_table_once(double):
     assert not looking()
 
 
-def test_in_a_page_it_is_a_widget_with_a_table_beside_it(page):
-    """Twice in a notebook it is the same."""
+def test_in_a_page_it_is_a_table_whose_place_a_widget_takes(page):
+    """A notebook that is saved shows the table; twice it is the same widget."""
     [first] = page.run("%triton monitor").outputs
     [second] = page.run("%triton monitor").outputs
+    id_ = default.server().monitor().widget().monitor_id
 
-    widget = "application/vnd.jupyter.widget-view+json"
-    assert first[widget]["model_id"] == second[widget]["model_id"]
+    assert {"text/html", "text/plain"} == set(first)
     assert "double" in first["text/plain"]
     assert "<table>" in first["text/html"]
+    assert f'get("{id_}")' in first["text/html"]
+    assert f'get("{id_}")' in second["text/html"]
     assert looking()
+
+
+def test_where_a_page_knows_only_what_is_displayed_it_is_the_widget(page, monkeypatch):
+    """VS Code makes no model of a widget without a view."""
+    monkeypatch.setenv("VSCODE_PID", "1")
+    [shown] = page.run("%triton monitor").outputs
+
+    assert "application/vnd.jupyter.widget-view+json" in shown
 
 
 def test_unloading_the_extension_ends_it(page):
