@@ -104,12 +104,13 @@ class HttpListener(HTTPServerConnectionDelegate):
                     await server.close_all_connections()
 
     async def _drain(self) -> None:
-        """Wait for the requests on their way, and then for none of them."""
+        """Wait for the requests on their way, but not for ever.
+
+        Those that are left are cancelled when their connections are closed.
+        """
         tasks = {each.task for each in self._exchanges if each.task is not None}
         if tasks:
             await asyncio.wait(tasks, timeout=self._timeout_s)
-        for each in list(self._exchanges):
-            each.hangup.happen()
 
     def close(self, timeout_s: float) -> None:
         """Take no more requests, and end the thread; safe to repeat.

@@ -8,6 +8,7 @@ import re
 from blsnb.serving.http_document import Json
 
 _EXPONENT = re.compile(r"(\d)(?:\.(\d+))?e([+-]\d+)")
+_NAMES = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 _PLAIN_DIGITS = 21
 """A number of so many digits before the point is written without an exponent."""
 _PLAIN_ZEROS = -6
@@ -29,12 +30,12 @@ def _text(value: Json) -> str:
         members = [f"{_text(name)}:{_text(each)}" for name, each in value.items()]
         return f"{{{','.join(members)}}}"
     if isinstance(value, float):
-        return _floats(_dumped(value))
+        return _floats([value])
     if not isinstance(value, list):
         return _strings(_dumped(value))
     kinds = set(map(type, value))
     if kinds == {float}:
-        return _floats(_dumped(value))
+        return f"[{_floats(value)}]"
     if kinds & {dict, list, float}:
         return f"[{','.join(map(_text, value))}]"
     return _strings(_dumped(value))
@@ -56,9 +57,15 @@ def _escape(found: re.Match[str]) -> str:
     return f"\\u{escape[2:].upper()}" if escape[1] == "u" else escape
 
 
-def _floats(text: str) -> str:
-    """Write numbers with an exponent as Triton does."""
-    return _EXPONENT.sub(_number, text) if "e" in text else text
+def _floats(values: list[float]) -> str:
+    """Write numbers as Triton does, with commas between them."""
+    texts = list(map(float.__repr__, values))
+    text = ",".join(texts)
+    if "e" not in text and "n" not in text:
+        return text
+    return ",".join(
+        [_NAMES.get(each) or _EXPONENT.sub(_number, each) for each in texts]
+    )
 
 
 def _number(found: re.Match[str]) -> str:
