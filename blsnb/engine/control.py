@@ -16,6 +16,7 @@ from blsnb.engine.root import RootRequest, Unwind
 from blsnb.errors import ModelConfigError, ModelLoadError, WouldHang
 from blsnb.model.config import ModelConfig, parse_json
 from blsnb.model.lint import advised
+from blsnb.pb_utils.releases import has
 from blsnb.repository.directory import (
     Files,
     ModelDirectory,
@@ -91,6 +92,8 @@ class ModelControl:
             The request that asks has ended.
         """
         self._check_explicit()
+        if has("checked_model_names", self._engine.release):
+            _check_name(name)
         self.bring_up(name, config, files, root=root)
 
     def polled(self, name: str) -> ModelConfig | None:
@@ -337,6 +340,26 @@ class ModelControl:
     def close(self) -> None:
         """Remove what overrides wrote."""
         self._folders.close()
+
+
+def _check_name(name: str) -> None:
+    """Refuse to load what is no name.
+
+    Raises
+    ------
+    ModelLoadError
+        The name is empty, or a path; the text is Triton's.
+    """
+    text = ""
+    if not name:
+        text = "Model name cannot be empty. Please enter a valid name to deploy."
+    elif "/" in name or name == "..":
+        text = (
+            f"invalid model name '{name}', model name must not contain path traversal "
+            "characters"
+        )
+    if text:
+        raise ModelLoadError(text, stage="poll")
 
 
 def _with_findings(advice: str, directory: ModelDirectory, gpu_count: int) -> str:

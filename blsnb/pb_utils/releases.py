@@ -30,6 +30,8 @@ FEATURES: dict[str, Feature] = {
     "ensemble_waits_with_errors": Feature((26, 2)),
     # A name with a character that a shell would act on does not load.
     "checked_stub_names": Feature((25, 9)),
+    # A load of a name that is empty or a path is refused as such; at the latest then.
+    "checked_model_names": Feature((25, 9)),
     "is_ready": Feature((26, 3), "is_ready() of a model"),
 }
 """Since when Triton has a feature; the oldest release that is imitated has none.

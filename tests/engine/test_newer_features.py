@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 import stage
-from cells import CONFIG, DOUBLE, FINAL, cell
+from cells import CONFIG, DOUBLE, FINAL, cell, instances
 
+from blsnb import Server
 from blsnb.engine import readiness
-from blsnb.errors import InferenceError
+from blsnb.errors import InferenceError, ModelLoadError
 
 X = {"X": [1.0]}
 DECOUPLED = f"{CONFIG} model_transaction_policy {{ decoupled: true }}"
@@ -166,3 +169,68 @@ def test_a_model_that_does_not_say_is_not_ready(server, monkeypatch):
     server.infer("m", X)
 
     assert [[False, REFUSED]] == stage.seen
+
+
+PATH = "model name must not contain path traversal characters"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("", "Model name cannot be empty. Please enter a valid name to deploy."),
+        ("..", f"invalid model name '..', {PATH}"),
+        ("a/b", f"invalid model name 'a/b', {PATH}"),
+    ],
+)
+def test_what_is_no_name_is_not_loaded(server, name, text):
+    """Older releases look for it, and find no such model."""
+    with pytest.raises(ModelLoadError) as refused:
+        server.load(name)
+    assert (text, "INVALID_ARG") == (refused.value.message, refused.value.code)
+
+    with Server(triton_release="24.10") as older:
+        with pytest.raises(ModelLoadError) as refused:
+            older.load(name)
+        found = refused.value.message
+        assert f"failed to load '{name}', failed to poll from model repository" == found
+
+
+STREAM = """
+sender = request.get_response_sender()
+for number in range(6):
+    sender.send(reply(x_of(request) + number))
+sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+"""
+COUNTED = """
+with stage.values["lock"]:
+    stage.values["now"] += 1
+    stage.values["most"] = max(stage.values["most"], stage.values["now"])
+threading.Event().wait(0.002)
+with stage.values["lock"]:
+    stage.values["now"] -= 1
+return [reply(x_of(request))]
+"""
+LIMITED = """
+platform: "ensemble"
+input { name: "X" data_type: TYPE_FP32 dims: [ -1 ] }
+output { name: "Y" data_type: TYPE_FP32 dims: [ -1 ] }
+ensemble_scheduling { max_inflight_requests: 2 step [
+  { model_name: "stream" model_version: -1
+    input_map { key: "X" value: "X" } output_map { key: "Y" value: "M" } },
+  { model_name: "counted" model_version: -1
+    input_map { key: "X" value: "M" } output_map { key: "Y" value: "Y" } } ] }
+"""
+
+
+def test_a_step_never_has_more_requests_than_an_ensemble_allows(server):
+    """A stream waits for the steps behind it, with or without a limit."""
+    stage.values.update(lock=threading.Lock(), now=0, most=0)
+    server.define("stream", cell(STREAM), config=DECOUPLED)
+    server.define("counted", cell(COUNTED), config=instances(4))
+    server.define("limited", None, config=LIMITED)
+
+    stream = server.stream("limited", X)
+    answers = [each["Y"].tolist() for each in stream if not each.final]
+
+    assert [[1.0 + number] for number in range(6)] == answers
+    assert stage.values["most"] <= 2
