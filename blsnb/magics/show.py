@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.display import display
 
+from blsnb.engine.bystanders import Bystanders
 from blsnb.engine.waiter import Waiter
 from blsnb.magics import default
 from blsnb.magics.display import bundle, collapsed
@@ -124,11 +125,15 @@ class RunDisplay:
     def __init__(self, live: bool) -> None:
         self._live = live
         self._cell: CellRuns | None = None
+        self._bystanders: Bystanders | None = None
+        self._others: set[str] = set()
+        """Runs that no cell has asked for."""
         self._underway: dict[str, Underway] = {}
         self._kept: deque[LiveView] = deque()
 
     def begin_cell(self, *_: Any) -> None:
         """Start to collect: a cell begins to run."""
+        self._bystanders = Bystanders()
         self._cell = CellRuns()
 
     def end_cell(self, *_: Any) -> None:
@@ -161,12 +166,25 @@ class RunDisplay:
 
     def observe(self, record: RunRecord, call: Call | None) -> None:
         """Take an event of the recorder; it may come from any thread."""
-        if record.of_client:
+        if record.of_client or self._is_of_others(record, call):
             return
         if call is None:
             self._ended(record)
         elif self._cell is not None:
             self._update(record, call, self._cell)
+
+    def _is_of_others(self, record: RunRecord, call: Call | None) -> bool:
+        """Whether a thread asks that was there before the cell: none of its runs."""
+        if call is None:
+            known = record.id in self._others
+            self._others.discard(record.id)
+            return known
+        if _begins(call) and (self._cell is None or self._is_bystander()):
+            self._others.add(record.id)
+        return record.id in self._others
+
+    def _is_bystander(self) -> bool:
+        return self._bystanders is not None and self._bystanders.is_running()
 
     def _ended(self, record: RunRecord) -> None:
         run = self._underway.get(record.id)
@@ -213,6 +231,11 @@ class RunDisplay:
         if sum(each.claimed for each in self._underway.values()) >= _MOST_LIVE:
             return False
         return time.monotonic_ns() - start > _LIVE_AFTER_NS
+
+
+def _begins(call: Call) -> bool:
+    """Whether a run begins with this event: who asks for it is still at it."""
+    return call.parent is None and not call.request_start_ns
 
 
 def _is_last(call: Call) -> bool:

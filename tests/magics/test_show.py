@@ -162,6 +162,32 @@ def test_runs_of_a_server_that_starts_later_are_shown(notebook):
     assert 1 == len(documents(notebook.run(infer("double"))))
 
 
+# Asks before, during and after the cells that follow.
+CLIENT = """import threading
+import blsnb
+enough, asked = threading.Event(), threading.Semaphore(0)
+def ask():
+    while not enough.is_set():
+        blsnb.infer("double", {"X": [1.0]})
+        asked.release()
+client = threading.Thread(target=ask)
+client.start()
+asked.acquire()"""
+TWO_MORE = "for _ in range(2):\n    asked.acquire(timeout=10)"
+
+
+def test_runs_of_a_thread_that_was_there_before_the_cell_are_not_the_cells(double):
+    """A client in the background does not fill the cells below it; its own it does."""
+    begun = double.run(CLIENT)
+    idle = double.run(TWO_MORE)
+    asking = double.run(f"{TWO_MORE}\n{infer('double')}")
+    double.run("enough.set(); client.join()")
+
+    assert documents(begun)
+    assert [] == idle.outputs
+    assert 1 == len(documents(asking))
+
+
 def test_a_trace_of_nothing_shows_nothing(notebook, settings):
     """At level "off" there is nothing to see."""
     settings.trace_level = "off"
