@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.completer import SimpleCompletion, context_matcher
@@ -20,6 +21,8 @@ from blsnb.magics import (
     verify,
 )
 from blsnb.magics.operate import SUBCOMMANDS
+from blsnb.magics.paths import paths
+from blsnb.repository.repository import models_in
 from blsnb.runtimes import choosing
 
 if TYPE_CHECKING:
@@ -67,14 +70,14 @@ def _candidates(
     """Return what is to be completed, and the texts that may stand there."""
     match magic:
         case "triton":
-            return fragment, _subcommand(before)
+            return fragment, _subcommand(before, fragment)
         case "triton_model":
             return _option(before, fragment)
         case _:
             return fragment, _names() if not before else ()
 
 
-def _subcommand(before: list[str]) -> Iterable[str]:
+def _subcommand(before: list[str], fragment: str) -> Iterable[str]:
     match before:
         case [] | ["help"]:
             return SUBCOMMANDS
@@ -83,7 +86,11 @@ def _subcommand(before: list[str]) -> Iterable[str]:
         case ["bench", name, *rest]:
             return _bench(name, rest)
         case ["verify", name, *rest]:
-            return _verify(name, rest)
+            return _verify(name, rest, fragment)
+        case ["import" | "export"]:
+            return paths(fragment, folders_only=True)
+        case ["import", folder, *_]:
+            return models_in(Path(folder).expanduser())
         case ["stats", *rest]:
             return [*(_names() if not rest else ()), *stats.FORMS]
         case ["export", _, *_]:
@@ -93,7 +100,7 @@ def _subcommand(before: list[str]) -> Iterable[str]:
         case ["config", _]:
             return ["--from-run"]
         case ["trace", *rest]:
-            return _trace(rest)
+            return _trace(rest, fragment)
         case ["standin", _]:
             return standins.standin_flags().option_strings()
         case ["runtime"]:
@@ -114,8 +121,10 @@ def _bench(name: str, before: list[str]) -> Iterable[str]:
     return () if before[-1:] and before[-1] in options else [*_inputs(name), *options]
 
 
-def _verify(name: str, before: list[str]) -> Iterable[str]:
+def _verify(name: str, before: list[str], fragment: str) -> Iterable[str]:
     last = before[-1] if before else ""
+    if last == "--cases":
+        return paths(fragment)
     if last == "--target":
         return ("local", "grpc://")
     options = verify.verify_flags().option_strings()
@@ -130,15 +139,16 @@ def _serve(before: list[str]) -> Iterable[str]:
     return () if wants_value else options
 
 
-def _trace(before: list[str]) -> Iterable[str]:
+def _trace(before: list[str], fragment: str) -> Iterable[str]:
     if before[-1:] == ["--format"]:
         return trace_files.FORMATS
     options = traces.trace_flags().option_strings()
     if before[-1:] and before[-1] in options:
-        return ()
+        return () if before[-1] == "--run" else paths(fragment)
     server = default.started()
     runs = [] if before or server is None else [record.id for record in server.runs]
-    return [*runs, *options]
+    files = [] if before else paths(fragment)
+    return [*runs, *options, *files]
 
 
 def _option(before: list[str], fragment: str) -> tuple[str, Iterable[str]]:
@@ -146,7 +156,7 @@ def _option(before: list[str], fragment: str) -> tuple[str, Iterable[str]]:
     if last in _TENSOR:
         return _type(fragment)
     if last in _PATHS:
-        return fragment, ()
+        return fragment, paths(fragment)
     if last == "--kind":
         return fragment, ("cpu", "gpu")
     if fragment.startswith("-"):

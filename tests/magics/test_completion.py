@@ -42,7 +42,10 @@ def texts(completer, text):
         ("%triton bench double X", [("X", "X=")]),
         ("%triton bench double X=a --c", [("--c", "--concurrency")]),
         ("%triton bench double --trace-level ti", [("ti", "timestamps")]),
-        ("%triton serve --h", [("--h", "--help"), ("--h", "--host"), ("--h", "--http")]),
+        (
+            "%triton serve --h",
+            [("--h", "--help"), ("--h", "--host"), ("--h", "--http")],
+        ),
         ("%triton verify d", [("d", "double")]),
         ("%triton verify double --t", [("--t", "--target"), ("--t", "--timeout")]),
         ("%triton verify double --install --target l", [("l", "local")]),
@@ -102,3 +105,36 @@ def test_types_are_offered_after_a_colon_only(completer):
 def test_inputs_of_a_model_that_is_not_there_are_none(completer):
     """No error either."""
     assert "X=" not in texts(completer, "%triton infer nowhere ")
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder to work in, with a repository of models and files."""
+    for name in ("models/a/1", "models/b/1", "more", ".hidden", "with blank"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("moved.json", ".secret"):
+        (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "more"))
+    (tmp_path / "more" / "kept").mkdir()
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("%triton import mo", ["models/", "more/"]),
+        ("%triton import ./mod", ["./models/"]),
+        ("%triton import models/", ["models/a/", "models/b/"]),
+        ("%triton import models ", ["a", "b"]),
+        ("%triton import ~/k", ["~/kept/"]),
+        ("%triton export .h", [".hidden/"]),
+        ("%triton export mo", ["models/", "more/"]),
+        ("%triton trace mo", ["models/", "more/", "moved.json"]),
+        ("%triton trace --output mov", ["moved.json"]),
+        ("%triton verify double --cases mov", ["moved.json"]),
+        ("%%triton_model m --file mov", ["moved.json"]),
+    ],
+)
+def test_paths_are_offered_where_there_is_one(completer, here, line, expected):
+    """Folders where it must be one; the models of a repository behind its own."""
+    assert expected == sorted(texts(completer, line))
