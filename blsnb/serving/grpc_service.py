@@ -77,13 +77,10 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
         if not context.add_callback(life.leave):
             life.leave()
         with _aborting(context):
-            try:
-                (request, _), decoupled = self._parsed(asked)
-                if decoupled:
-                    raise RequestError(_DECOUPLED, "UNSUPPORTED")
-                return reply_of(self._requests.infer(request, life.begin))
-            finally:
-                life.end()
+            (request, _), decoupled = self._parsed(asked)
+            if decoupled:
+                raise RequestError(_DECOUPLED, "UNSUPPORTED")
+            return reply_of(self._requests.infer(request, life.begin))
 
     def ModelStreamInfer(self, messages: Iterator[Any], context: Any) -> Iterator[Any]:
         """Run all requests of a stream; the client's leaving cancels them."""
@@ -122,7 +119,6 @@ class _Life:
     def __init__(self) -> None:
         self._root: RootRequest | None = None
         self._left = False
-        self._over = False
 
     def begin(self, root: RootRequest) -> None:
         self._root = root
@@ -131,11 +127,9 @@ class _Life:
 
     def leave(self) -> None:
         self._left = True
-        if self._root is not None and not self._over:
+        if self._root is not None:
+            # Says nothing of a call that has ended.
             self._root.cancel()
-
-    def end(self) -> None:
-        self._over = True
 
 
 @contextlib.contextmanager

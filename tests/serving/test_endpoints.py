@@ -20,6 +20,8 @@ from cells import CONFIG, DOUBLE, cell
 from blsnb.errors import ServerClosedError
 from blsnb.inference_server import Server
 from blsnb.serving.endpoints import Endpoints, check_port, is_loopback, serve
+from blsnb.serving.grpc_endpoint import GrpcEndpoint
+from blsnb.serving.shared_state import SharedState
 
 FREE = {"http": 0, "grpc": 0, "metrics": 0}
 
@@ -99,6 +101,12 @@ def test_no_two_servers_share_a_port(served: Endpoints, server: Server) -> None:
     """Each would get half of the calls."""
     with pytest.raises(OSError, match="address already in use"):
         serve(server, http=None, grpc=served.ports["gRPC"], metrics=None)
+
+
+def test_grpc_itself_shares_no_port(served: Endpoints, server: Server) -> None:
+    """Also where both would begin at the same moment."""
+    with pytest.raises(OSError, match="gRPC cannot listen"):
+        GrpcEndpoint(server, SharedState(server), "127.0.0.1", served.ports["gRPC"])
 
 
 def test_a_number_that_is_no_port_is_refused(server: Server) -> None:

@@ -106,6 +106,41 @@ def test_many_requests_keep_their_order(wire: Connection) -> None:
     ]
 
 
+def test_answers_wait_for_their_turn(wire: Connection, server: Server) -> None:
+    """The first request is executed until the second one was."""
+    stage.second = threading.Event()
+    lines = """
+    if x_of(request)[0] == 1:
+        stage.second.wait(5)
+    else:
+        stage.second.set()
+    return [reply(x_of(request))]
+    """
+    config = f"{CONFIG}\ninstance_group {{ kind: KIND_CPU count: 2 }}\n"
+    server.define("meeting", cell(lines), config=config)
+    asked = [asking("meeting", 1), asking("meeting", 2)]
+
+    replies = list(wire.stub.ModelStreamInfer(iter(asked), timeout=CALL_S))
+
+    assert [[1.0], [2.0]] == [values(each.infer_response) for each in replies]
+
+
+def test_who_waits_for_an_instance_holds_up_no_other(
+    wire: Connection, server: Server
+) -> None:
+    """The third request ends what the first does, and the second waits for."""
+    stage.third = threading.Event()
+    waiting = "assert stage.third.wait(5)\nreturn [reply(x_of(request))]"
+    server.define("waiting", cell(waiting), config=CONFIG)
+    ending = "stage.third.set()\nreturn [reply(x_of(request))]"
+    server.define("ending", cell(ending), config=CONFIG)
+    asked = [asking("waiting", 1), asking("waiting", 2), asking("ending", 3)]
+
+    replies = list(wire.stub.ModelStreamInfer(iter(asked), timeout=CALL_S))
+
+    assert [[1.0], [2.0], [3.0]] == [values(each.infer_response) for each in replies]
+
+
 def test_requests_of_a_sequence_enter_in_order(
     wire: Connection, server: Server
 ) -> None:
