@@ -12,7 +12,7 @@ JSON = "application/json"
 PLAIN = "text/plain"
 BINARY = "application/octet-stream"
 EVENTS = "text/event-stream; charset=utf-8"
-OK, BAD_REQUEST, NOT_FOUND, NOT_ALLOWED = 200, 400, 404, 405
+OK, BAD_REQUEST, FORBIDDEN, NOT_FOUND, NOT_ALLOWED = 200, 400, 403, 404, 405
 _STATUSES = {
     "NOT_FOUND": NOT_FOUND,
     "INTERNAL": 500,

@@ -8,12 +8,14 @@ import re
 from blsnb.engine.validation import RequestError
 from blsnb.errors import BlsnbError, InferenceError, ServerClosedError
 from blsnb.inference_server import Server
-from blsnb.serving import http_memory, http_repository, http_settings
+from blsnb.serving import http_memory, http_origin, http_repository, http_settings
 from blsnb.serving.http_answer import (
+    FORBIDDEN,
     PLAIN,
     HttpAnswer,
     HttpRequest,
     error_answer,
+    error_body,
     not_allowed,
     not_found,
 )
@@ -70,6 +72,8 @@ class HttpRoutes:
 
     def answer(self, request: HttpRequest) -> HttpAnswer:
         """Return the answer to a request; every failure is one, too."""
+        if http_origin.is_foreign(request.headers):
+            return HttpAnswer(FORBIDDEN, error_body(http_origin.REFUSAL))
         try:
             return self._routed(request)
         except (RequestError, InferenceError) as error:
