@@ -105,7 +105,11 @@ class Exchange(Models):
         try:
             return self.load(name)
         except ModelLoadError as error:
-            return replace(self.model(name), reason=error.reason or error.message)
+            return replace(
+                self.model(name),
+                reason=error.reason or error.message,
+                advice=error.advice,
+            )
 
     def export_repository(
         self,

@@ -176,8 +176,7 @@ class Models:
             Whether models go, too, that were loaded only as parts of an ensemble.
         """
         self._check_open()
-        with self._standins.changing(name, None):
-            self._engine.control.unload(name, unload_dependents=unload_dependents)
+        self._engine.control.unload(name, unload_dependents=unload_dependents)
         self._changed_files.unwatch(name)
 
     def models(self) -> list[ModelStatus]:

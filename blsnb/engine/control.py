@@ -328,6 +328,7 @@ class ModelControl:
         with self._engine.load_lock.hold(name):
             if not wanted:
                 self.ensembles.forget(name)
+                self._engine.loader.makers.standins.end(name)
             self.ensembles.take_down(name)
             before = self._engine.catalog.versions(name).values()
             self._engine.unload(name)

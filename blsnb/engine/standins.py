@@ -33,6 +33,10 @@ class StandIns:
         """Return how each of them answers, by its model."""
         return {name: standin.how for name, standin in self._chosen.items()}
 
+    def end(self, name: str) -> None:
+        """Let nothing stand in for a model any more; none is no error."""
+        self._put(name, None)
+
     @contextlib.contextmanager
     def changing(self, name: str, standin: StandIn | None) -> Iterator[None]:
         """Let a stand-in answer for a model, or none; as before if the block raises."""

@@ -117,6 +117,7 @@ def _warnings(status: ModelStatus, failure: str) -> list[str]:
         lines.append(f"⚠ {failure}: the previous version goes on serving")
     if status.reason:
         lines.append(f"⚠ {status.reason.strip()}")
+    lines += status.advice.splitlines()
     lines += [f"⚠ {finding}" for finding in status.findings]
     if status.state == "not loaded":
         lines.append(
@@ -145,11 +146,16 @@ def table(statuses: Iterable[ModelStatus]) -> dict[str, str]:
             ", ".join(map(str, status.versions)) or "-",
             f"{status.state}, stand-in" if status.standin else status.state,
             _flow(status, "→"),
-            " · ".join([*_facts(status), *status.reason.strip().splitlines()[:1]]),
+            " · ".join([*_facts(status), *_why(status)]),
         )
         for status in statuses
     ]
     return grid(("model", "version", "state", "inputs → outputs", ""), rows)
+
+
+def _why(status: ModelStatus) -> list[str]:
+    """Return what went wrong in a word, and what to do about it."""
+    return [*status.reason.strip().splitlines()[:1], *status.advice.splitlines()]
 
 
 def grid(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> dict[str, str]:

@@ -42,6 +42,8 @@ class ModelStatus:
         How a stand-in answers in its place; empty if the model itself does.
     steps
         Of an ensemble: ``"double: EX -> MIDDLE"``.
+    advice
+        What to do about the reason, where a load just failed.
     """
 
     name: str
@@ -56,6 +58,7 @@ class ModelStatus:
     findings: tuple[str, ...] = ()
     standin: str = ""
     steps: tuple[str, ...] = ()
+    advice: str = ""
 
     def __repr__(self) -> str:
         versions = ",".join(map(str, self.versions)) or "-"

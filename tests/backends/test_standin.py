@@ -299,6 +299,32 @@ return [reply(answer_of(response)[0] + 1)]
     ]
 
 
+def test_it_ends_when_a_model_unloads_it(stood):
+    """As when the notebook does."""
+    code = 'pb_utils.unload_model("leaf")\nreturn [reply(x_of(request))]'
+    stood.define("unloads", cell(code), config=CONFIG)
+
+    stood.infer("unloads", {"X": np.zeros(1, np.float32)})
+
+    assert "" == stood.model("leaf").standin
+    with pytest.raises(ModelLoadError, match="unable to find backend library"):
+        stood.load("leaf")
+
+
+def test_an_import_says_what_to_do(server, tmp_path):
+    """With its status, on its card and in the table."""
+    put_in = tmp_path / "models" / "leaf"
+    (put_in / "1").mkdir(parents=True)
+    (put_in / "config.pbtxt").write_text(TENSORRT)
+
+    [status] = server.import_repository(tmp_path / "models")
+
+    assert "UNAVAILABLE" == status.state
+    assert "%triton standin leaf --zeros" in status.advice
+    assert status.advice in card.text(status)
+    assert status.advice in card.table([status])["text/plain"].replace(" · ", "\n")
+
+
 def test_it_answers_until_the_model_is_unloaded(stood):
     """A reload keeps it; afterwards the backend is missing again."""
     stood.load("leaf", config=stood.config("leaf"))
