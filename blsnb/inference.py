@@ -27,6 +27,7 @@ from blsnb.run import Response, Run
 from blsnb.runtimes.freezing import freeze_there
 from blsnb.runtimes.runtime import DeviceError, Runtime
 from blsnb.tensors.convert import to_ref
+from blsnb.tensors.device_ref import DeviceRef, on_host
 from blsnb.tensors.dlpack import CUDA, DLPackError
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import TensorRef
@@ -270,8 +271,14 @@ class Inference:
         request.check()
         version = -1 if request.version is None else request.version
         config = self._engine.catalog.config(request.model_name, version)
-        request = taken_in(request, self._engine.placements.runtime)
-        return request.message(config)
+        runtime = self._engine.placements.runtime
+        message = taken_in(request, runtime).message(config)
+        # A recorded run may have been another server's, with a device, or a file's.
+        message.inputs = tuple(
+            ref if runtime.gpu_count and isinstance(ref, DeviceRef) else on_host(ref)
+            for ref in message.inputs
+        )
+        return message
 
     def _failed_run(
         self, request: OutsideRequest, record: RunRecord, error: str

@@ -62,7 +62,7 @@ class Placing(Models):
         placements, control = self._engine.placements, self._engine.control
         hostile = placements.hostile is not None
         self._chosen = _announced(choose(runtime, with_device=hostile))
-        placements.runtime = self._chosen.runtime
+        placements.use(self._chosen.runtime)
         names = [n for n in control.serving() if not control.is_overridden(n)]
         return {name: self._loaded_anew(name) for name in names}
 

@@ -20,6 +20,7 @@ from blsnb.model.validate import validate_create, validate_instances
 from blsnb.pb_utils import config as pb_config
 from blsnb.pb_utils.backend import Backend
 from blsnb.repository.directory import ModelDirectory
+from blsnb.tensors.memory import HOST
 
 _OWN_THREAD = ("BLSNB_THREAD", "instance")
 ModelLogWriter = Callable[[str, str, str, str, int], None]
@@ -124,9 +125,10 @@ class InstanceMaker:
 
     @property
     def device(self) -> str:
-        """``"cpu"`` or ``"gpu:0"``."""
-        on_gpu = self.config.instance_names()[0].kind == "GPU"
-        return "gpu:0" if on_gpu else "cpu"
+        """``"cpu"``, ``"gpu:0"``, or ``"gpu:0,1"`` where it has instances on both."""
+        specs = self.config.instance_names()
+        numbers = sorted({spec.device_id for spec in specs if spec.kind == "GPU"})
+        return f"gpu:{','.join(map(str, numbers))}" if numbers else HOST
 
     def make_all(self, root: RootRequest) -> list[ModelInstance]:
         """Complete the configuration, and make every instance that it asks for.

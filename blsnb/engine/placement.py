@@ -12,7 +12,7 @@ from blsnb.model.config import ModelConfig
 from blsnb.model.placement_rules import forces_cpu
 from blsnb.pb_utils.message import ResponseMessage
 from blsnb.runtimes.runtime import DeviceError, Runtime
-from blsnb.tensors.device_ref import DeviceRef
+from blsnb.tensors.device_ref import DeviceRef, on_host
 from blsnb.tensors.dtypes import BYTES
 from blsnb.tensors.memory import HOST, device_name, device_number
 from blsnb.tensors.ref import TensorRef
@@ -39,6 +39,13 @@ class Placements:
     ) -> None:
         self.runtime = runtime
         self.hostile = hostile
+        self._devices_left = False
+        """Whether models may be in service that another runtime has on its devices."""
+
+    def use(self, runtime: Runtime) -> None:
+        """Take another runtime."""
+        self._devices_left = self._devices_left or bool(self.gpu_count)
+        self.runtime = runtime
 
     @property
     def gpu_count(self) -> int:
@@ -53,9 +60,10 @@ class Placements:
         host_only
             Whether its backend takes tensors on the host only.
         """
-        if not self.gpu_count:
+        if not self.gpu_count and not self._devices_left:
             return None
-        return Placement(config, self, host_only or forces_cpu(config))
+        host_only = host_only or not self.gpu_count or forces_cpu(config)
+        return Placement(config, self, host_only)
 
 
 class Placement:
@@ -93,6 +101,8 @@ class Placement:
         One that cannot be put there fails the request.
         """
         wanted, call = inflight.message.memory, inflight.call
+        if wanted is not None and not self._runtime.gpu_count:
+            wanted = HOST
         try:
             response.outputs = tuple(
                 self._perhaps(call, ref, "output")
@@ -147,8 +157,7 @@ class Placement:
 
 def _copied(ref: TensorRef, target: str, runtime: Runtime) -> TensorRef:
     if target == HOST:
-        assert isinstance(ref, DeviceRef)
-        return ref.on_host()
+        return on_host(ref)
     dtype = ref.dtype.dtype or np.dtype(np.uint16)
     data = ref.data
     assert data is not None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from blsnb.tensors.dtypes import BF16, DType, Shape
-from blsnb.tensors.memory import Memory
+from blsnb.tensors.memory import HOST, Memory
 from blsnb.tensors.ref import TensorRef
 
 
@@ -75,9 +75,15 @@ class DeviceRef(TensorRef):
             return array
         return (array.astype(xp.uint32) << np.uint32(16)).view(xp.float32)
 
-    def on_host(self) -> TensorRef:
-        """Return the same value in the host's memory."""
-        return TensorRef(self.name, self.dtype, self.shape, self.data)
+
+def on_host(ref: TensorRef) -> TensorRef:
+    """Return the same value in the host's memory.
+
+    What a file holds is there already, wherever the tensor once was.
+    """
+    if ref.device == HOST:
+        return ref
+    return TensorRef(ref.name, ref.dtype, ref.shape, ref.data)
 
 
 def _nowhere() -> memoryview | None:

@@ -372,7 +372,9 @@ class TestInstances:
         stage.values["xp"] = library("simulated")
         with Server(runtime=SimulatedRuntime(2)) as server:
             server.define("m", source, config=f"{CONFIG} {KIND_GPU}")
+            run = server.infer("m", {"X": X})
 
+        assert "gpu:0,1" == run.trace.models[0].device
         assert [("m_0_0", "GPU", "0"), ("m_0_0", "GPU", "1")] == stage.seen
 
     def test_a_gpu_that_is_not_there_is_refused(self, device):
@@ -500,6 +502,33 @@ class TestRuntimes:
         assert "no GPUs are available" in failures["gpu"].message
         assert "KIND_CPU" == server.config("m")["instance_group"][0]["kind"]
         assert (X * 2).tolist() == server.infer("gpu", {"X": X})["Y"].tolist()
+
+    def test_what_stayed_on_a_device_and_what_left_it_still_talk(self, server, runtime):
+        """A model of the old runtime asks one of the new: it gets NumPy's arrays."""
+        server.use_runtime(runtime)
+        server.define("look", LOOK, config=f"{CONFIG} {ANYWHERE}")
+        server.define("double", DOUBLE, config=ON_GPU)
+        server.define("m", asking("double", then=CHAIN), config=ON_GPU)
+        failures = server.use_runtime("numpy")
+        run = server.infer("m", {"X": X})
+
+        assert ["double", "m"] == sorted(n for n, error in failures.items() if error)
+        assert [HOST, GPU, HOST] == stage.seen
+        assert (X * 2 + 1).tolist() == run["Y"].tolist()
+
+    def test_a_run_on_a_device_is_replayed_where_there_is_none(
+        self, server, device, xp
+    ):
+        """Its inputs are brought to the host."""
+        device.define("m", DOUBLE, config=ON_GPU)
+        run = device.infer("m", {"X": xp.asarray(X)})
+        server.define("m", HOST_DOUBLE, config=CONFIG)
+        again = run.replay(0, server=server).this
+
+        assert "gpu:0" == run.trace.spans[0].inputs[0].device
+        (span,) = again.trace.spans
+        assert "cpu" == span.inputs[0].device
+        assert (X * 2).tolist() == span.outputs[0].view().tolist()
 
     def test_a_runtime_that_is_none_changes_nothing(self, server):
         """Neither at the start nor later."""

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from blsnb import placing
+from blsnb.inference_server import Server
 from blsnb.runtimes.choosing import choose
 from blsnb.runtimes.simulated_runtime import SimulatedRuntime
 
@@ -98,6 +100,18 @@ def test_auto_falls_back_where_no_device_answers(stub):
     assert "numpy" == chosen.runtime.name
     assert "no device answers: cudaErrorInsufficientDriver" in chosen.reason
     assert chosen.news
+
+
+def test_a_server_says_once_what_it_found(stub, capsys):
+    """On stderr, since who installed CuPy expects it to be used."""
+    stub(NO_DRIVER)
+    placing._say.cache_clear()
+    for _ in range(2):
+        Server().close()
+    said = capsys.readouterr().err
+
+    assert 1 == said.count("no device answers: cudaErrorInsufficientDriver")
+    assert said.startswith("blsnb: NumPy")
 
 
 def test_cupy_where_no_device_answers_is_refused(stub):

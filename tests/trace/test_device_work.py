@@ -90,6 +90,16 @@ def test_a_saved_run_keeps_them(run, tmp_path):
     assert X.tolist() == read.trace.spans[0].inputs[0].view().tolist()
 
 
+def test_a_saved_run_is_replayed_on_the_host(run, server, tmp_path):
+    """Its file holds the values, wherever they once were."""
+    read = load_run(run.save(tmp_path / "a.blsrun"))
+    server.define("m", HOST_DOUBLE, config=CONFIG)
+    again = read.replay(0, server=server).this
+
+    assert (X * 2).tolist() == again["Y"].tolist()
+    assert ["cpu"] * 2 == places(again.trace.spans[0])
+
+
 def test_perfetto_shows_copies(run):
     """Each with its size, with its call."""
     events = json.loads("".join(perfetto_json([run.trace])))["traceEvents"]
