@@ -171,6 +171,21 @@ def test_what_cannot_be_kept_does_not_end_the_session(run_tests, pytester):
     result.stdout.fnmatch_lines(["outer: *", "not kept: *File exists*"])
 
 
+@pytest.mark.usefixtures("models")
+def test_a_run_that_cannot_be_shown_does_not_end_the_session(run_tests, monkeypatch):
+    """Whatever is wrong with it, the test's own failure is what is reported."""
+
+    def fail(runs):
+        raise ZeroDivisionError("no tree")
+
+    monkeypatch.setattr(failures, "told", fail)
+    result = run_tests(ONE_FAILS, SERVED)
+
+    result.assert_outcomes(passed=1, failed=1)
+    text = "the runs cannot be shown: ZeroDivisionError: no tree"
+    result.stdout.fnmatch_lines(["*unexpected inference input 'Z'*", text])
+
+
 def test_what_a_run_contains_cannot_write_to_the_terminal(run_tests, pytester):
     """Control characters of an error's text are shown, not sent."""
     evil = cell(r'raise ValueError("\x1b[2J\x07")')
