@@ -108,6 +108,33 @@ def test_a_connection_serves_many_requests(http_served: Any) -> None:
     assert 3 == found.count(b"HTTP/1.1 200 OK")
 
 
+def test_a_body_may_come_in_chunks(http_served: Any) -> None:
+    """Of any size."""
+    http_served.server.define("double", DOUBLE, config=CONFIG)
+    body = json.dumps(BODY).encode()
+    start = head(0).replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
+    chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in body) + b"0\r\n\r\n"
+    with http_served.connect() as client:
+        client.sendall(start + chunks)
+
+        assert client.recv(100).startswith(b"HTTP/1.1 200 OK")
+
+
+def test_what_a_model_says_with_its_response_is_told(http_served: Any) -> None:
+    """Beside the outputs; with generate among them."""
+    answer = (
+        "return [pb_utils.InferenceResponse([pb_utils.Tensor('Y', x_of(request))], "
+        "parameters={'n': 1, 'b': True, 's': 'é'})]"
+    )
+    http_served.server.define("telling", cell(answer), config=CONFIG)
+
+    _, said = http_served.infer("telling", [1])
+    _, generated = http_served.ask("/v2/models/telling/generate", {"X": 1})
+
+    assert {"n": 1, "b": True, "s": "é"} == said["parameters"]
+    assert ["Y", "b", "model_name", "model_version", "n", "s"] == list(generated)
+
+
 def test_a_client_that_hangs_up_in_mid_body_leaves_nothing(http_served: Any) -> None:
     """No run, no thread."""
     http_served.server.define("double", DOUBLE, config=CONFIG)
@@ -285,6 +312,16 @@ def test_an_end_point_ends_in_bounded_time(http_served: Any) -> None:
         with pytest.raises(ConnectionRefusedError):
             http_served.connect()
         stage.events["end"].set()
+
+
+def test_a_stream_without_end_ends_with_the_end_point(http_served: Any) -> None:
+    """Its model may ask, and its thread is free."""
+    with streaming(http_served):
+        begin = time.monotonic()
+        http_served.end.close(0.1)
+
+        assert 4 > time.monotonic() - begin
+        assert stage.events["cancelled"].wait(WAIT_S)
 
 
 def test_a_request_on_its_way_is_answered_before_the_end(http_served: Any) -> None:
