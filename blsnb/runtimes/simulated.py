@@ -177,7 +177,11 @@ class DeviceArray:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         memory, found = self._memory, _operand(value)
-        self.device.stream.submit(lambda: operator.setitem(memory, index, found))
+
+        def write() -> None:
+            memory[index] = found
+
+        self.device.stream.submit(write)
 
     def __add__(self, other: Any) -> DeviceArray:
         return self._with(operator.add, other)
