@@ -114,7 +114,7 @@ def _on_device(name: str) -> Any:
 
 
 _USED = "isnan isinf isfinite count_nonzero square zeros bincount nansum"
-for _name in _USED.split():  # noqa: SIM905 (words are easier to read)
+for _name in _USED.split():
     globals()[_name] = _on_device(_name)
 
 
