@@ -87,7 +87,12 @@ class HttpListener(HTTPServerConnectionDelegate):
         self._exchanges.discard(exchange)
 
     def _run(self) -> None:
-        asyncio.run(self._serve())
+        try:
+            asyncio.run(self._serve())
+        finally:
+            # Whoever made it is not left waiting.
+            self._started.set()
+            self._socket.close()
 
     async def _serve(self) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
