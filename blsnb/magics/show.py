@@ -77,24 +77,33 @@ class Underway:
         self.record = record
         self.cell = cell
         self.view: LiveView | None = None
-        self.claimed = False
+        self.live = False
         """Whether a thread makes its widget, or has made it."""
+        self._token = [None]
         self._made = Waiter()
         self._over = Waiter()
 
-    def make_view(self) -> None:
-        """Make the widget, and let whoever ends the run know that it is made."""
-        from blsnb.magics.live import LiveView
-
-        self.claimed = True
+    def claim(self) -> bool:
+        """Whether it is for the caller to make the widget, or to do without one."""
         try:
+            self._token.pop()
+        except IndexError:
+            return False
+        return True
+
+    def make_view(self) -> None:
+        """Make the widget, once claimed; whoever ends the run waits for it."""
+        self.live = True
+        try:
+            from blsnb.magics.live import LiveView
+
             self.view = LiveView(self.record)
         finally:
             self._made.wake()
 
     def finished_view(self) -> LiveView | None:
         """Put the document in the widget's place; None if there is no widget."""
-        if self.claimed:
+        if not self.claim():
             # Another thread may be at it.
             self._made.wait(_MAKING_S)
         if self.view is not None:
@@ -109,7 +118,7 @@ class Underway:
         """Wait until it has ended; for its document, once it is being made, longer."""
         seconds = (until_ns - time.monotonic_ns()) / 1e9
         over = self._over.wait(max(0.0, seconds))
-        if not over and self.claimed and self.record.ended:
+        if not over and self.live and self.record.ended:
             self._over.wait(_MAKING_S)
 
 
@@ -218,17 +227,21 @@ class RunDisplay:
         run = self._underway.get(record.id)
         if run is None:
             run = self._underway.setdefault(record.id, Underway(record, cell))
+            if record.ended:
+                # Meanwhile, on another thread, which knew nothing of this.
+                self._underway.pop(record.id, None)
+                return
         if run.view is not None:
             run.view.tick()
-        elif self._is_long(run) and not _is_last(call):
+        elif self._is_long(run) and not _is_last(call) and run.claim():
             run.make_view()
 
     def _is_long(self, run: Underway) -> bool:
         calls = run.record.calls
         start = calls[0].request_start_ns if calls else 0
-        if not (start and self._live and options.show) or run.claimed:
+        if not (start and self._live and options.show):
             return False
-        if sum(each.claimed for each in self._underway.values()) >= _MOST_LIVE:
+        if sum(each.live for each in self._underway.values()) >= _MOST_LIVE:
             return False
         return time.monotonic_ns() - start > _LIVE_AFTER_NS
 

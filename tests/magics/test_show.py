@@ -1,5 +1,6 @@
 """Specification of how runs show themselves."""
 
+import sys
 import threading
 import time
 from types import SimpleNamespace
@@ -7,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from blsnb.magics import default, show
-from blsnb.magics.show import CellRuns, RunDisplay
+from blsnb.magics.show import CellRuns, RunDisplay, Underway
 
 from .models import DOUBLE, OUTER, infer
 
@@ -261,6 +262,24 @@ def test_a_long_run_gets_a_widget_that_is_told_of_events(runs):
     assert [["tick", "finish"]] == [view.asked for view in FakeView.made]
 
 
+def test_events_that_come_while_the_widget_is_imported_make_no_second_one(
+    runs, monkeypatch
+):
+    """Several threads may see at once that a run takes long."""
+    run = record()
+
+    class Slow:
+        def __getattr__(self, name):
+            runs.observe(run, run.calls[0])
+            return FakeView
+
+    monkeypatch.setitem(sys.modules, "blsnb.magics.live", Slow())
+    for runs.clock.now in (100, 600_000_000):
+        runs.observe(run, run.calls[0])
+
+    assert 1 == len(FakeView.made)
+
+
 def test_a_run_that_was_live_is_not_shown_again(runs, monkeypatch):
     """Its document stands where the widget was."""
     shown = []
@@ -374,6 +393,14 @@ def test_a_run_that_ends_while_its_widget_is_made_is_finished(runs, monkeypatch)
 
     assert [["finish"]] == [view.asked for view in FakeView.made]
     assert [] == shown
+
+
+def test_a_run_that_has_ended_without_a_widget_gets_none():
+    """One thread only decides: that which makes it, or that which ends the run."""
+    run = Underway(record(), CellRuns())
+
+    assert run.finished_view() is None
+    assert not run.claim()
 
 
 def test_a_run_that_ends_a_moment_after_its_cell_is_shown(runs, monkeypatch):
