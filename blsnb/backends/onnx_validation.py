@@ -55,18 +55,29 @@ def check_tensors(
 
 def _refuse_unsupported(config: ModelConfig) -> None:
     message = config.message
-    ragged = any(spec.allow_ragged_batch for spec in config.inputs)
-    if ragged or message.batch_input or message.batch_output:
+    asked = {
+        "allow_ragged_batch": any(spec.allow_ragged_batch for spec in config.inputs),
+        "batch_input": message.batch_input,
+        "batch_output": message.batch_output,
+    }
+    elsewhere = (
+        f"The model loads on Triton as it is. Here a stand-in can answer for it, such "
+        f"as that Triton: %triton standin {config.name} --remote grpc://HOST:PORT"
+    )
+    if found := [field for field, is_there in asked.items() if is_there]:
         raise BackendError(
             "blsnb's onnxruntime has no ragged batches",
             "UNSUPPORTED",
-            "Triton has allow_ragged_batch, batch_input and batch_output.",
+            f"The configuration asks for them with {', '.join(found)}. {elsewhere}; or "
+            "leave that out, and send requests of one shape.",
         )
     if message.sequence_batching.state:
         raise BackendError(
             "blsnb's onnxruntime keeps no implicit state",
             "UNSUPPORTED",
-            "Triton has sequence_batching { state }.",
+            "The configuration asks for it with sequence_batching { state }. "
+            f"{elsewhere}; or hand the state to the model as an input, and take it "
+            "back as an output.",
         )
 
 

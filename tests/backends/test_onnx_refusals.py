@@ -207,3 +207,34 @@ def test_sequence_controls_must_be_inputs_of_the_model(server, name, how, reason
     config = CONTROL.format(name=name, **how) + IO
 
     assert reason == refusal(server, controlled(), config)
+
+
+RAGGED = (
+    "input { name: 'X' data_type: TYPE_FP32 dims: [3, 2] allow_ragged_batch: true }"
+)
+COUNTED = (
+    f"{RAGGED} batch_input {{ kind: BATCH_ELEMENT_COUNT target_name: 'N' "
+    "data_type: TYPE_FP32 source_input: 'X' }"
+)
+STATE = (
+    "sequence_batching { state { input_name: 'S' output_name: 'T' "
+    "data_type: TYPE_FP32 dims: 1 } }"
+)
+
+
+@pytest.mark.parametrize(
+    ("config", "reason", "advice"),
+    [
+        (RAGGED, "has no ragged batches", "with allow_ragged_batch."),
+        (COUNTED, "has no ragged batches", "with allow_ragged_batch, batch_input."),
+        (STATE, "keeps no implicit state", "with sequence_batching { state }."),
+    ],
+)
+def test_what_is_not_here_is_refused_with_what_to_do(server, config, reason, advice):
+    """It names what asks for it, and who can answer in its place."""
+    with pytest.raises(ModelLoadError) as caught:
+        load(server, onnx.identity(dims=(3, 2)), config)
+
+    assert f"Unsupported: blsnb's onnxruntime {reason};" in caught.value.message
+    assert advice in caught.value.advice
+    assert "%triton standin leaf --remote" in caught.value.advice
