@@ -38,6 +38,9 @@ bench: $(VENV)/.test triton ## measure, side by side with a real server; ONLY=na
 docs: $(VENV)/.test ## build the documentation into build/docs, tutorials executed
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs build/docs
 
+gallery: $(VENV)/.test ## take the pictures of the view from runs of the tutorials
+	@$(BIN)/python -m docs.gallery.take $(ONLY)
+
 js: js/node_modules/.package-lock.json ## rebuild the view's JavaScript
 	@$(NPM) run build
 
