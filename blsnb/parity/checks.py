@@ -5,24 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from blsnb.parity.answers import NO_ANSWER, WOULD_HANG, Answer, Answers, Failure
 from blsnb.tensors.difference import Change, TensorDifference, difference
 from blsnb.tensors.ref import TensorRef
+from blsnb.tensors.tolerance import Tolerance
 
 _NOTHING = ""
 _FEW = 3
 _MOST_TEXT = 60
-
-
-class Tolerance(NamedTuple):
-    """How far values may be apart: ``atol + rtol * |value of the real server|``."""
-
-    atol: float = 0.0
-    rtol: float = 0.0
 
 
 EXACT = Tolerance()
@@ -181,26 +173,11 @@ def _output(
     tolerance: Tolerance,
 ) -> Check:
     found = difference(ours, theirs)
-    near = found.change is Change.VALUES and _within(ours, theirs, tolerance)
+    near = found.change is Change.VALUES and tolerance.beyond(found) is None
     words = f"{_words(found)}{'; within the tolerance' if near else ''}"
     agrees = near or found.change is Change.SAME
     mine, real = (_described(ref, found.index) for ref in (ours, theirs))
     return Check(what, mine, real, words, agrees, found)
-
-
-def _within(
-    ours: TensorRef | None, theirs: TensorRef | None, tolerance: Tolerance
-) -> bool:
-    if ours is None or theirs is None or tolerance == EXACT:
-        return False
-    mine, real = ours.view(), theirs.view()
-    if mine.dtype.kind not in "iuf":
-        return False
-    with np.errstate(all="ignore"):
-        near = np.isclose(
-            mine, real, rtol=tolerance.rtol, atol=tolerance.atol, equal_nan=True
-        )
-    return bool(near.all())
 
 
 def _described(ref: TensorRef | None, index: tuple[int, ...] | None) -> str:

@@ -84,9 +84,9 @@ class Comparing(Exchange):
             A file of cases cannot be read.
         """
         from blsnb.parity.cases import asked_of
-        from blsnb.parity.checks import Tolerance
         from blsnb.parity.ours import Ours
         from blsnb.parity.verification import Verification
+        from blsnb.tensors.tolerance import Tolerance
 
         self._check_open()
         if self.repository.directory(model_name) is None:

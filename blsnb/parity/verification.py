@@ -10,7 +10,7 @@ from pathlib import Path
 from blsnb.errors import RepositoryError
 from blsnb.parity.answers import NO_ANSWER, WOULD_HANG, Answer, Answers
 from blsnb.parity.cases import Asked
-from blsnb.parity.checks import EXACT, Tolerance, check
+from blsnb.parity.checks import EXACT, check
 from blsnb.parity.leftovers import owned, remove_leftovers
 from blsnb.parity.ours import Ours
 from blsnb.parity.parity import Case, Parity
@@ -19,6 +19,7 @@ from blsnb.parity.targets import Target, target_of
 from blsnb.parity.texts import plain
 from blsnb.parity.theirs import Theirs
 from blsnb.pb_utils.message import RequestMessage
+from blsnb.tensors.tolerance import Tolerance
 from blsnb.trace.events import ModelInfo
 
 _HANG_S = 10.0

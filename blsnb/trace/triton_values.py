@@ -131,7 +131,15 @@ def _elements(dtype: DType, count: int, text: str, verbatim: str | None) -> byte
     if dtype.dtype.kind == "f":
         with np.errstate(over="ignore"):
             return np.array(list(map(float, words))).astype(dtype.dtype).tobytes()
-    return np.array(list(map(int, words)), dtype.dtype).tobytes()
+    return _integers(list(map(int, words)), dtype.dtype)
+
+
+def _integers(values: list[int], dtype: np.dtype[Any]) -> bytes:
+    # NumPy 1 would cut a number that is too large.
+    limits = np.iinfo(dtype)
+    if any(not limits.min <= value <= limits.max for value in values):
+        raise ValueError(f"out of the bounds of {dtype}")
+    return np.array(values, dtype).tobytes()
 
 
 def _strings(count: int, text: str, verbatim: str | None) -> list[bytes]:

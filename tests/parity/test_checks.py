@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from blsnb.parity.answers import NO_ANSWER, WOULD_HANG, Answer, Answers, Failure
-from blsnb.parity.checks import Tolerance, check
+from blsnb.parity.checks import check
 from blsnb.tensors.convert import to_ref
+from blsnb.tensors.tolerance import Tolerance
 
 
 def answers(*responses: Answer) -> Answers:
