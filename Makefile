@@ -14,7 +14,7 @@ NOTEBOOK := notebooks/01_first_pipeline.ipynb
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
 .DEFAULT_GOAL := help
-.PHONY: help lab demo test test-all bench docs js triton check check-style check-types \
+.PHONY: help lab demo test test-all bench docs gallery js triton check check-style check-types \
 	check-rooms check-spelling check-notebooks check-view check-wheel
 
 help: ## say what there is
