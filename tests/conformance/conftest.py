@@ -12,7 +12,7 @@ from blsnb.parity.environment import installed
 
 from .blsnb_target import BlsnbTarget
 from .covering import LEDGER, Deviation, Ledger, named, rows_of
-from .elsewhere import cache_of
+from .elsewhere import Disk, cache_of
 from .over_http import End, end_of
 from .reference import Case, Golden, Reference, plain, recording, required
 from .scripted import Scene
@@ -90,6 +90,12 @@ def beside() -> Iterator[Callable[[Target], Target]]:
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
     """Return what makes a folder for a server of a case's own."""
     return lambda: tmp_path_factory.mktemp("elsewhere")
+
+
+@pytest.fixture(scope="session")
+def disks(folders: Callable[[], Path]) -> Callable[[], Disk]:
+    """Return what makes such a folder, and what runs a server of it."""
+    return lambda: Disk(folders())
 
 
 @pytest.fixture(scope="session")

@@ -55,9 +55,16 @@ def put(
     path = folder / name / version
     path.mkdir(parents=True, exist_ok=True)
     source = MODEL.format(answer=answer, initialize=initialize)
-    (path / "model.py").write_text(source)
-    (folder / name / "config.pbtxt").write_text(config)
+    _write(folder / name / "config.pbtxt", config, folder.parent)
+    _write(path / "model.py", source, folder.parent)
     make_newest(path / "model.py")
+
+
+def _write(file: Path, text: str, beside: Path) -> None:
+    """Write a file so that nobody who polls meanwhile sees half of it."""
+    new = beside / "new"
+    new.write_text(text)
+    os.replace(new, file)
 
 
 class Elsewhere(Protocol):
@@ -357,3 +364,28 @@ def make_newest(path: Path) -> None:
 
 
 _newest = [0]
+
+
+class Disk:
+    """A folder of a case's own: the models that it writes, and a server of them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.models = folder / "models"
+
+    def put(self, name: str, answer: int = 1, **how: Any) -> None:
+        """Write a model that answers with a number; as `put`."""
+        put(self.models, name, answer, **how)
+
+    def serving(
+        self,
+        target: Target,
+        repositories: tuple[str, ...] = ("models",),
+        **settings: Any,
+    ) -> contextlib.AbstractContextManager[Elsewhere]:
+        """Run a server of the target's kind on it; as `elsewhere`."""
+        return elsewhere(target, self.folder, repositories, **settings)
+
+    def why(self, target: Target, **settings: Any) -> str:
+        """Return why such a server does not start."""
+        return why(target, self.folder, **settings)

@@ -7,7 +7,7 @@ import pytest
 from blsnb import Server
 
 from .covering import rows
-from .elsewhere import CONFIG, MODEL, elsewhere, put, remove, wait_until, why
+from .elsewhere import CONFIG, MODEL, put, remove, wait_until
 
 CALLER = """
 import helper
@@ -31,12 +31,12 @@ class TritonPythonModel:
     "r1.5/model-appears-in-two-or-more",
     "r1.4/unload",
 )
-def test_a_name_in_two_repositories(agree, folders):
+def test_a_name_in_two_repositories(agree, disks):
     """Is served from neither, until one is gone; what serves already goes on."""
 
     def case(target):
-        folder = folders()
-        a, b = folder / "a", folder / "b"
+        disk = disks()
+        a, b = disk.folder / "a", disk.folder / "b"
         for place, name, answer in (
             (a, "m", 1),
             (b, "m", 2),
@@ -45,7 +45,7 @@ def test_a_name_in_two_repositories(agree, folders):
         ):
             put(place, name, answer)
         # A repository that is given twice is one.
-        with elsewhere(target, folder, ("a", "b", "a")) as server:
+        with disk.serving(target, ("a", "b", "a")) as server:
             seen = [server.index(), server.load("m"), server.index()]
             seen += [server.load("x"), server.infer("x"), server.infer("m")]
             seen += [server.unload("m")]
@@ -59,18 +59,18 @@ def test_a_name_in_two_repositories(agree, folders):
     agree(case)
 
 
-def test_what_was_exported_is_served(agree, folders):
+def test_what_was_exported_is_served(agree, disks):
     """Written in cells, given away as a folder, loaded by the server."""
 
     def case(target):
-        folder = folders()
+        disk = disks()
         callee = MODEL.format(answer=7, initialize="pass")
         with Server(triton_release="24.10") as server:
             server.define("callee", callee, config=CONFIG)
             files = {"helper.py": "FACTOR = 3"}
             server.define("caller", CALLER, config=CONFIG, files=files, version=2)
-            server.export_repository(folder / "out")
-        with elsewhere(target, folder, ("out",)) as server:
+            server.export_repository(disk.folder / "out")
+        with disk.serving(target, ("out",)) as server:
             seen = [server.load("callee"), server.load("caller"), server.index()]
             return [*seen, server.infer("caller")]
 
@@ -90,12 +90,12 @@ POLICY = f"{CONFIG} version_policy {{ specific {{ versions: [ 2, 1, 7 ] }} }}"
     "r1.4/load-of-unknown",
     "r1.6/poll-stage-text-parse-normalize-structural",
 )
-def test_folders_and_what_they_stand_for(agree, folders):
+def test_folders_and_what_they_stand_for(agree, disks):
     """Names of versions, models without any, files, links, what is no model."""
 
     def case(target):
-        folder = folders()
-        models, built = folder / "models", folder / "built"
+        disk = disks()
+        models, built = disk.models, disk.folder / "built"
         for name, versions in {
             "prefix": ["3abc", "3", "2"],
             "zero": ["0"],
@@ -108,7 +108,7 @@ def test_folders_and_what_they_stand_for(agree, folders):
         }.items():
             for version in versions:
                 config = POLICY if name == "policy" else CONFIG
-                put(models, name, version=version, config=config)
+                disk.put(name, version=version, config=config)
         put(built, "linked")
         put(built, "version")
         (models / "linked").symlink_to(built / "linked")
@@ -119,8 +119,8 @@ def test_folders_and_what_they_stand_for(agree, folders):
         (models / "empty").mkdir()
         (models / "bare").mkdir()
         (models / "bare" / "config.pbtxt").write_text(CONFIG)
-        put(models, "misnamed", config=f'name: "other" {CONFIG}')
-        with elsewhere(target, folder) as server:
+        disk.put("misnamed", config=f'name: "other" {CONFIG}')
+        with disk.serving(target) as server:
             before = server.index()
             names = [row["name"] for row in before]
             answers = [
@@ -133,13 +133,13 @@ def test_folders_and_what_they_stand_for(agree, folders):
 
 
 @rows("r1.4/name-checks-newer-source-only")
-def test_a_name_that_is_a_path(agree, folders):
+def test_a_name_that_is_a_path(agree, disks):
     """Leads out of the repository there; newer releases refuse it, as blsnb does."""
 
     def case(target):
-        folder = folders()
-        put(folder / "built", "m")
-        with elsewhere(target, folder) as server:
+        disk = disks()
+        put(disk.folder / "built", "m")
+        with disk.serving(target) as server:
             return [server.load("../built/m"), server.index()]
 
     text = "failed to load '../built/m', failed to poll from model repository"
@@ -166,32 +166,31 @@ LISTED = f"{CONFIG} version_policy {{ specific {{ versions: [ 1, 3 ] }} }}"
     "r1.5/unloaded",
     "r3.2/explicit-version-exists-not-ready",
 )
-def test_versions_come_and_go(agree, folders):
+def test_versions_come_and_go(agree, disks):
     """A new one takes over; a broken one keeps the others out; a policy changes."""
 
     def case(target):
-        folder = folders()
-        models = folder / "models"
-        put(models, "m", 1)
+        disk = disks()
+        disk.put("m", 1)
         seen = []
-        with elsewhere(target, folder) as server:
+        with disk.serving(target) as server:
 
             def look(*versions):
                 seen.append([server.load("m"), server.index(), server.infer("m")])
                 seen.append([server.infer("m", version) for version in versions])
 
             look("1", "2")
-            put(models, "m", 2, version="2")
+            disk.put("m", 2, version="2")
             look("1", "2")
-            put(models, "m", 3, version="3", config=ALL)
+            disk.put("m", 3, version="3", config=ALL)
             look("1", "2", "3")
-            put(models, "m", 4, version="4", initialize="raise ValueError('no')")
+            disk.put("m", 4, version="4", initialize="raise ValueError('no')")
             look("3", "4")
-            put(models, "m", 5, version="4", config=TWO)
+            disk.put("m", 5, version="4", config=TWO)
             look("2", "3", "4")
-            put(models, "m", 6, version="4", config=LISTED)
+            disk.put("m", 6, version="4", config=LISTED)
             look("1", "2", "3", "4")
-            remove(models / "m" / "3")
+            remove(disk.models / "m" / "3")
             look("1", "3")
         return seen
 
@@ -202,18 +201,17 @@ def test_versions_come_and_go(agree, folders):
     "r1.5/code-text-message-e-g-internal",
     "r1.6/create-stage-auto-complete-i-o",
 )
-def test_a_broken_version_takes_the_others_along(agree, folders):
+def test_a_broken_version_takes_the_others_along(agree, disks):
     """The index tells which one it was; one that was not to be loaded has no row."""
 
     def case(target):
-        folder = folders()
-        models = folder / "models"
+        disk = disks()
         for version in ("1", "2", "3"):
             how = {"initialize": "raise ValueError('no')"} if version == "2" else {}
-            put(models, "all", version=version, config=ALL, **how)
-        put(models, "newest", version="1")
-        put(models, "newest", version="2", initialize="raise ValueError('no')")
-        with elsewhere(target, folder) as server:
+            disk.put("all", version=version, config=ALL, **how)
+        disk.put("newest", version="1")
+        disk.put("newest", version="2", initialize="raise ValueError('no')")
+        with disk.serving(target) as server:
             return [server.load("all"), server.load("newest"), server.index()]
 
     agree(case)
@@ -227,28 +225,27 @@ def test_a_broken_version_takes_the_others_along(agree, folders):
     "r1.4/unload",
     "r1.6/create-stage-auto-complete-i-o",
 )
-def test_a_reload_that_fails_loses_nothing(agree, folders):
+def test_a_reload_that_fails_loses_nothing(agree, disks):
     """What serves goes on, and each answer tells its stage; then it is unloaded."""
 
     def case(target):
-        folder = folders()
-        models = folder / "models"
-        put(models, "m", 1)
+        disk = disks()
+        disk.put("m", 1)
         seen = []
-        with elsewhere(target, folder) as server:
+        with disk.serving(target) as server:
 
             def look(answer):
                 seen.append([answer, server.index(), server.infer("m")])
 
             look(server.load("m"))
-            put(models, "m", 2, initialize="raise ValueError('no')")
+            disk.put("m", 2, initialize="raise ValueError('no')")
             look(server.load("m"))
             look(server.load("m"))
-            put(models, "m", 3, config="max_batch_size: {")
+            disk.put("m", 3, config="max_batch_size: {")
             look(server.load("m"))
-            put(models, "m", 4, config=f"{CONFIG} max_batch_size: -1")
+            disk.put("m", 4, config=f"{CONFIG} max_batch_size: -1")
             look(server.load("m"))
-            put(models, "m", 5)
+            disk.put("m", 5)
             look(server.load("m"))
             for name in ("m", "m", "nowhere"):
                 look(server.unload(name))
@@ -261,16 +258,15 @@ def test_a_reload_that_fails_loses_nothing(agree, folders):
 @rows(
     "r1.4/model-directory-removed-then-load",
 )
-def test_a_model_whose_folder_is_gone(agree, folders):
+def test_a_model_whose_folder_is_gone(agree, disks):
     """Serves until it is unloaded, but is in no index."""
 
     def case(target):
-        folder = folders()
-        models = folder / "models"
-        put(models, "m", 1)
-        with elsewhere(target, folder) as server:
+        disk = disks()
+        disk.put("m", 1)
+        with disk.serving(target) as server:
             seen = [server.load("m")]
-            remove(models / "m")
+            remove(disk.models / "m")
             seen += [server.load("m"), server.index(), server.infer("m")]
             return [*seen, server.unload("m"), server.infer("m"), server.index()]
 
@@ -281,31 +277,30 @@ def test_a_model_whose_folder_is_gone(agree, folders):
 @rows(
     "r1.3/poll-repository-poll-secs-default-15",
 )
-def test_polling_follows_the_folders(agree, folders):
+def test_polling_follows_the_folders(agree, disks):
     """Added, changed, broken, mended, gone; nobody may load or unload."""
 
     def case(target):
-        folder = folders()
-        models = folder / "models"
-        put(models, "m", 1)
-        put(models, "gone", 9)
-        with elsewhere(target, folder, mode="poll") as server:
+        disk = disks()
+        disk.put("m", 1)
+        disk.put("gone", 9)
+        with disk.serving(target, mode="poll") as server:
             seen = [server.index()]
             seen += [server.load("m"), server.unload("m"), server.unload("nowhere")]
-            put(models, "n", 2)
+            disk.put("n", 2)
             wait_until(lambda: server.infer("n") == 2)
-            put(models, "m", 3)
+            disk.put("m", 3)
             wait_until(lambda: server.infer("m") == 3)
             seen += [server.index(), server.infer("n"), server.infer("m")]
-            put(models, "n", 4, initialize="raise ValueError('no')")
-            put(models, "m", 5, config="max_batch_size: {")
+            disk.put("n", 4, initialize="raise ValueError('no')")
+            disk.put("m", 5, config="max_batch_size: {")
             # What comes after it in the same look or a later one is there in the end.
-            put(models, "o", 6)
+            disk.put("o", 6)
             wait_until(lambda: server.infer("o") == 6)
             seen += [server.index(), server.infer("n"), server.infer("m")]
-            put(models, "m", 7)
+            disk.put("m", 7)
             wait_until(lambda: server.infer("m") == 7)
-            remove(models / "gone")
+            remove(disk.models / "gone")
             wait_until(lambda: not isinstance(server.infer("gone"), int))
             seen += [server.index(), server.infer("m"), server.infer("gone")]
         return seen
@@ -324,15 +319,15 @@ STARTS = {
 
 
 @pytest.mark.parametrize("settings", STARTS.values(), ids=STARTS)
-def test_why_a_server_does_not_start(agree, folders, settings):
+def test_why_a_server_does_not_start(agree, disks, settings):
     """Its last words."""
 
     def case(target):
-        folder = folders()
-        put(folder / "models", "m")
+        disk = disks()
+        disk.put("m")
         for name, how in BROKEN.items():
-            put(folder / "models", name, **how)
-        return why(target, folder, **settings)
+            disk.put(name, **how)
+        return disk.why(target, **settings)
 
     agree(case)
 
@@ -340,16 +335,16 @@ def test_why_a_server_does_not_start(agree, folders, settings):
 @rows(
     "r1.3/none-default",
 )
-def test_without_control_nobody_loads(agree, folders):
+def test_without_control_nobody_loads(agree, disks):
     """The models of the start serve; of a broken one the index has the reason."""
 
     def case(target):
-        folder = folders()
-        put(folder / "models", "m")
-        put(folder / "models", "odd", **BROKEN["odd"])
-        with elsewhere(target, folder, mode="none", exit_on_error=False) as server:
+        disk = disks()
+        disk.put("m")
+        disk.put("odd", **BROKEN["odd"])
+        with disk.serving(target, mode="none", exit_on_error=False) as server:
             seen = [server.index(), server.infer("m"), server.infer("odd")]
-            put(folder / "models", "n")
+            disk.put("n")
             seen += [server.load("m"), server.load("n"), server.unload("m")]
             return [*seen, server.index()]
 
@@ -359,15 +354,15 @@ def test_without_control_nobody_loads(agree, folders):
 @rows(
     "r1.3/explicit",
 )
-def test_a_broken_model_of_the_start_is_in_the_index(agree, folders):
+def test_a_broken_model_of_the_start_is_in_the_index(agree, disks):
     """With the reason, where its load got so far."""
 
     def case(target):
-        folder = folders()
-        put(folder / "models", "m")
-        put(folder / "models", "bad", **BROKEN["bad"])
+        disk = disks()
+        disk.put("m")
+        disk.put("bad", **BROKEN["bad"])
         settings = {"startup": ("m", "bad", "m"), "exit_on_error": False}
-        with elsewhere(target, folder, **settings) as server:
+        with disk.serving(target, **settings) as server:
             wait_until(lambda: "LOADING" not in str(server.index()))
             return [server.index(), server.infer("bad"), server.load("bad")]
 
