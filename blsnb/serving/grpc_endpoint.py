@@ -101,7 +101,7 @@ class GrpcEndpoint:
     def close(self, timeout_s: float) -> None:
         """Take no more calls; those on their way have so many seconds to end."""
         stopped = self._grpc.stop(timeout_s)
-        self._service.end_idle_streams()
+        self._service.stop_streams()
         stopped.wait(timeout_s + 1)
         self._requests.shutdown(cancel_futures=True)
         self._calls.shutdown(cancel_futures=True)

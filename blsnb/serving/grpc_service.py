@@ -99,12 +99,12 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
             with self._lock:
                 self._streams.discard(stream)
 
-    def end_idle_streams(self) -> None:
-        """End the streams on which nothing is on its way."""
+    def stop_streams(self) -> None:
+        """End each stream as soon as nothing is on its way on it."""
         with self._lock:
             streams = list(self._streams)
         for stream in streams:
-            stream.end_if_idle()
+            stream.stop()
 
     def _parsed(self, asked: Any) -> tuple[GrpcRequest, bool]:
         """Return a request, and whether its model is decoupled."""

@@ -74,6 +74,9 @@ class GrpcStream:
         self._open = 1
         """The reading, and the requests that are not answered yet."""
         self._left = False
+        self._stopping = False
+        self._arrived = threading.Event()
+        """Set once the request that was read last stands in its model's queue."""
         self._lock = threading.Lock()
 
     def replies(self, messages: Iterator[Any]) -> Iterator[Any]:
@@ -89,11 +92,13 @@ class GrpcStream:
             asked = list(self._asked)
         for each in asked:
             each.cancel()
+        self._arrived.set()
         self._replies.put(None)
 
-    def end_if_idle(self) -> None:
-        """End a stream on which nothing is on its way: the server stops."""
+    def stop(self) -> None:
+        """End as soon as nothing is on its way: the server stops."""
         with self._lock:
+            self._stopping = True
             idle = self._open == 1
         if idle:
             self._replies.put(None)
@@ -120,13 +125,14 @@ class GrpcStream:
             return
         if not decoupled:
             self._turns_append(turn)
-        arrived = threading.Event()
+        self._arrived = arrived = threading.Event()
         with self._lock:
             self._open += 1
         self._workers.submit(
             self._run, request, empty_final, None if decoupled else turn, arrived
         )
-        arrived.wait()
+        if not self._left:
+            arrived.wait()
 
     def _run(
         self,
@@ -181,6 +187,6 @@ class GrpcStream:
     def _done(self) -> None:
         with self._lock:
             self._open -= 1
-            over = not self._open
+            over = self._open <= self._stopping
         if over:
             self._replies.put(None)

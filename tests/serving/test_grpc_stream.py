@@ -14,8 +14,13 @@ from cells import CONFIG, DOUBLE, cell
 from serving.over_grpc import CALL_S, DECOUPLED, Connection, asking, connected, values
 from tritonclient.grpc import service_pb2_grpc
 
+from blsnb.engine.workers import Workers
 from blsnb.inference_server import Server
 from blsnb.serving.endpoints import serve
+from blsnb.serving.grpc_requests import request_of
+from blsnb.serving.grpc_stream import GrpcStream
+from blsnb.serving.requests import Requests
+from blsnb.serving.shared_memory import SharedMemory
 
 EACH = """
 sender = request.get_response_sender()
@@ -250,3 +255,65 @@ def test_an_idle_stream_does_not_delay_the_end(server: Server) -> None:
         closing.join(10)
         assert not closing.is_alive()
         sending.end()
+
+
+def test_a_stream_ends_with_its_last_answer_when_the_server_stops(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though its client might send more."""
+    stopped, stop = threading.Event(), GrpcStream.stop
+
+    def told(stream: GrpcStream) -> None:
+        stop(stream)
+        stopped.set()
+
+    monkeypatch.setattr(GrpcStream, "stop", told)
+    stage.begun, stage.go = threading.Event(), threading.Event()
+    waiting = "stage.begun.set()\nstage.go.wait(5)\nreturn [reply(x_of(request))]"
+    server.define("waiting", cell(waiting), config=CONFIG)
+    endpoints = serve(server, http=None, grpc=0, metrics=None)
+    sending = Sending()
+    with grpc.insecure_channel(endpoints.addresses["gRPC"]) as channel:
+        stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
+        replies = stub.ModelStreamInfer(sending)
+        sending.send(asking("waiting", 9))
+        assert stage.begun.wait(5)
+        closing = threading.Thread(target=endpoints.close, args=(60.0,))
+
+        closing.start()
+        assert stopped.wait(5)
+        stage.go.set()
+
+        assert [[9.0]] == [values(each.infer_response) for each in replies]
+        closing.join(10)
+        assert not closing.is_alive()
+        sending.end()
+
+
+def test_a_client_that_leaves_a_crowd_frees_the_reading(server: Server) -> None:
+    """Where no thread was left for its last request."""
+    stage.begun, stage.go = threading.Event(), threading.Event()
+    waiting = "stage.begun.set()\nstage.go.wait(20)\nreturn [reply(x_of(request))]"
+    server.define("waiting", cell(waiting), config=CONFIG)
+    workers = Workers(2, "blsnb test")
+    messages = iter([asking("waiting", n) for n in range(5)])
+    requests = Requests(server)
+
+    def parse(asked: Any) -> Any:
+        return request_of(asked, -1, SharedMemory()), False
+
+    stream = GrpcStream(requests, parse, workers)
+    replies = stream.replies(messages)
+    reading = threading.Thread(target=lambda: list(replies))
+    reading.start()
+    assert stage.begun.wait(5)
+    stream.leave()
+
+    reading.join(5)
+    stage.go.set()
+    workers.shutdown(cancel_futures=True)
+    for thread in threading.enumerate():
+        if thread.name == "blsnb test":
+            thread.join(5)
+            assert not thread.is_alive()
+    assert not reading.is_alive()
