@@ -31,6 +31,7 @@ test: $(VENV)/.test triton ## run the tests, in minutes
 
 test-all: $(VENV)/.test triton ## run the tests, with the long hunts
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE)
+	BLSNB_OVER_GRPC=1 BLSNB_HIDE_TRITON=1 $(BIN)/python -m pytest -m "not slow" -k blsnb tests/conformance
 
 bench: $(VENV)/.test triton ## measure, side by side with a real server; ONLY=name for a part
 	@$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY))

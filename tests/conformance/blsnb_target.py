@@ -25,8 +25,8 @@ from blsnb.serving import requests
 from blsnb.serving.grpc_requests import request_of, version_of
 from blsnb.serving.shared_memory import SharedMemory
 
+from .over_grpc import message as asked_of
 from .targets import PATIENCE_S, REPOSITORIES, Answer, Failure, Request, Value
-from .triton_target import message as asked_of
 
 T = TypeVar("T")
 OWN = re.escape(str(Path(blsnb.pb_utils.__file__).parent)) + r"/\w+\.py"

@@ -16,9 +16,10 @@ from model.ensembles import IO, model
 
 from .asking import tensor
 from .blsnb_target import deadline_ns, message_of
+from .over_grpc import message
 from .scripted import write
 from .targets import Answer, Failure, Request, Target, Value
-from .triton_target import CALL_S, message
+from .triton_target import CALL_S
 
 SOURCE = """
 import json

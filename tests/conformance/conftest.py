@@ -10,12 +10,12 @@ import pytest
 
 from blsnb.parity.environment import installed
 
-from .blsnb_target import BlsnbTarget
 from .covering import LEDGER, Deviation, Ledger, named, rows_of
 from .elsewhere import Disk, cache_of
 from .over_http import End, end_of
 from .reference import Case, Golden, Reference, plain, recording, required
 from .scripted import Scene
+from .served_target import blsnb_target
 from .targets import Target
 from .triton_target import MORTAL, TritonTarget
 
@@ -52,7 +52,7 @@ def reference(triton: TritonTarget | None) -> Iterator[Reference]:
 @pytest.fixture(scope="session")
 def blsnb() -> Iterator[Target]:
     """One blsnb server for the whole session."""
-    target = BlsnbTarget()
+    target = blsnb_target()
     try:
         yield target
     finally:
@@ -71,7 +71,7 @@ def beside() -> Iterator[Callable[[Target], Target]]:
         if target.name not in made:
             env = installed()
             if target.name == "blsnb":
-                made[target.name] = BlsnbTarget(CACHE_BYTES, strict=True)
+                made[target.name] = blsnb_target(CACHE_BYTES, strict=True)
             else:
                 assert env is not None
                 made[target.name] = TritonTarget(

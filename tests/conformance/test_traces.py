@@ -20,8 +20,8 @@ from blsnb.trace.spans import Span, Trace
 
 from .asking import script, texts
 from .covering import rows
+from .over_grpc import message
 from .targets import REPOSITORIES, Request, Target
-from .triton_target import message
 
 TRACED = r"""
 def child(name, *tensors, **how):

@@ -10,7 +10,6 @@ import time
 import urllib.request
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,7 +20,8 @@ from tritonclient.grpc import service_pb2 as pb
 from blsnb.parity.environment import TritonEnv
 from blsnb.parity.server_process import ServerDiedError, TritonServer
 
-from .targets import REPOSITORIES, Answer, Failure, Request, Value
+from .over_grpc import OverGrpc
+from .targets import REPOSITORIES, Answer, Failure, Request
 
 T = TypeVar("T")
 CALL_S = 30.0
@@ -30,7 +30,7 @@ MORTAL = ["--disable-auto-complete-config"]
 """Its models are complete, and load in a tenth of the time."""
 
 
-class TritonTarget:
+class TritonTarget(OverGrpc):
     """Answers of one real server, to which models are copied as cases name them."""
 
     name = "triton"
@@ -55,6 +55,11 @@ class TritonTarget:
     def _started(self) -> TritonServer:
         log = self.repository.parent / "server.log"
         return TritonServer(self._env, self.repository, log, self._arguments)
+
+    @property
+    def stub(self) -> Any:
+        """What asks the server."""
+        return self.server.stub
 
     def surviving(self, work: Callable[[], T]) -> T:
         """Return what work gives while the server lives; start it again if it dies.
@@ -111,18 +116,6 @@ class TritonTarget:
         with urllib.request.urlopen(url, timeout=CALL_S) as reply:
             return self.normalised(reply.read().decode())
 
-    def infer(self, request: Request) -> Answer:
-        """Send one request and wait for its answer."""
-        return self.infer_together([request])[0]
-
-    def infer_together(self, requests: Sequence[Request]) -> list[Answer]:
-        """Send all requests before waiting for the first answer."""
-        call = self.server.stub.ModelInfer.future
-        futures = [
-            call(message(request), timeout=request.deadline_s) for request in requests
-        ]
-        return [self._outcome(future) for future in futures]
-
     def apart(self, requests: Sequence[Request], *models: str) -> list[Answer]:
         """Send requests to a server of their own; where it dies, to the next one.
 
@@ -160,35 +153,6 @@ class TritonTarget:
             return False
         return live.live
 
-    def stream(self, request: Request, cancel_after: int = 0) -> list[Answer]:
-        """Send one request on a stream of its own and collect every response."""
-        answers: list[Answer] = []
-        replies = self.server.stub.ModelStreamInfer(
-            iter([message(request)]), timeout=request.deadline_s
-        )
-        try:
-            for reply in replies:
-                answers.append(self._streamed(reply))
-                if len(answers) == cancel_after:
-                    replies.cancel()
-        except grpc.RpcError as error:
-            answers.append(Answer(error=self._failure(error)))
-        return answers
-
-    def stream_together(self, requests: Sequence[Request]) -> list[list[Answer]]:
-        """Send all requests, each on a stream of its own."""
-        with ThreadPoolExecutor(len(requests)) as pool:
-            return list(pool.map(self.stream, requests))
-
-    def _streamed(self, reply: pb.ModelStreamInferResponse) -> Answer:
-        said = reply.infer_response.parameters.get("triton_final_response")
-        final = None if said is None else said.bool_param
-        if reply.error_message:
-            # A stream carries the text of an error and no status code.
-            failure = Failure("", self.normalised(reply.error_message))
-            return Answer(error=failure, final=final)
-        return replace(self._answer(reply.infer_response), final=final)
-
     def metrics(self) -> str:
         """Return the text of the metrics port."""
         url = f"http://127.0.0.1:{self.server.metrics_port}/metrics"
@@ -216,55 +180,9 @@ class TritonTarget:
         try:
             self.server.stub.RepositoryModelLoad(request, timeout=CALL_S)
         except grpc.RpcError as error:
-            return self._failure(error)
+            return self.failure(error)
         return None
 
     def _states(self, model: str) -> list[str]:
         index = self.server.stub.RepositoryIndex(pb.RepositoryIndexRequest())
         return [row.state for row in index.models if row.name == model]
-
-    def _outcome(self, future: Any) -> Answer:
-        try:
-            return self._answer(future.result())
-        except grpc.RpcError as error:
-            return Answer(error=self._failure(error))
-
-    def _answer(self, reply: pb.ModelInferResponse) -> Answer:
-        pairs = zip(reply.outputs, reply.raw_output_contents, strict=True)
-        outputs = {
-            output.name: Value(output.datatype, tuple(output.shape), data)
-            for output, data in pairs
-        }
-        return Answer(outputs)
-
-    def _failure(self, error: Any) -> Failure:
-        text = self.normalised(error.details() or "")
-        # gRPC's own words for one thing.
-        text = text.replace("Stream removed (Deadline Exceeded)", "Deadline Exceeded")
-        return Failure(error.code().name, text)
-
-
-def message(request: Request) -> pb.ModelInferRequest:
-    """Return a request as it goes over the wire, unchecked."""
-    built = pb.ModelInferRequest(
-        model_name=request.model, model_version=request.version, id=request.id
-    )
-    for name, value in request.inputs:
-        tensor = built.inputs.add(name=name, datatype=value.datatype)
-        tensor.shape.extend(value.shape)
-        built.raw_input_contents.append(value.data)
-    for name in request.outputs:
-        built.outputs.add(name=name)
-    for key, given in request.parameters.items():
-        put(built.parameters[key], given)
-    return built
-
-
-def put(parameter: pb.InferParameter, given: bool | int | str) -> None:
-    """Store a request parameter under the kind that its Python type names."""
-    if isinstance(given, bool):
-        parameter.bool_param = given
-    elif isinstance(given, int):
-        parameter.int64_param = given
-    else:
-        parameter.string_param = given
