@@ -31,7 +31,7 @@ export function sourceLines(trace: Trace, call: number): HTMLElement[] {
 function place(trace: Trace, caller: number, line: number): string {
   const origin = trace.header.models[trace.calls.model[caller]].origin;
   const file = `model.py:${line}`;
-  return origin ? `cell ${origin[0]} line ${line + origin[1]} (${file})` : file;
+  return origin ? `${origin[0]} line ${line + origin[1]} (${file})` : file;
 }
 
 function sourceLine(text: string, number: number, called: number): HTMLElement {

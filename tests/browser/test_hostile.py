@@ -1,0 +1,144 @@
+"""Specification of hostile text: wherever it stands, it stays text, nothing runs."""
+
+import pytest
+from playwright.sync_api import expect
+from views import samples
+
+from blsnb.trace.comparison import compare
+from blsnb.trace.events import LogLine
+from blsnb.views import compared_document, document
+
+from .test_following import Page as Live
+from .view import View
+
+pytestmark = pytest.mark.browser
+
+RAN = "globalThis.ran = true"
+MARKUP = [
+    f"<script>{RAN}</script>",
+    f"</script><script>{RAN}</script>",
+    f"<img src=x onerror='{RAN}'>",
+    f"<svg/onload='{RAN}'>",
+    f'"><svg onload="{RAN}">',
+    f"' onmouseover='{RAN}' autofocus onfocus='{RAN}",
+    '<iframe srcdoc="<script>parent.ran = true</script>"></iframe>',
+    f'<a href="javascript:{RAN}">here</a>',
+    f"javascript:{RAN}",
+    f"<math><mtext><table><mglyph><style><img src=x onerror='{RAN}'>",
+    f"<noscript><p title=\"</noscript><img src=x onerror='{RAN}'>\">",
+    f"<template><script>{RAN}</script></template>",
+    f"</title></textarea></style><details open ontoggle='{RAN}'>",
+    '<object data="data:text/html,<script>parent.ran = true</script>">',
+    f"--><!--<script>{RAN}</script>",
+    f"]]><script>{RAN}</script><![CDATA[",
+    "<style>* { display: none !important }</style>",
+    "<meta http-equiv=refresh content='0;url=data:text/html,gone'>",
+    "<base href='https://example.com/'>",
+    f"&lt;script&gt;{RAN}&lt;/script&gt; &#60;b&#62;",
+    f"${{{RAN}}} {{{{{RAN}}}}} `${{{RAN}}}`",
+    "__proto__",
+    "constructor",
+    "\u2028\u2029 \u202e\u2066 \ufeff \x00 \x1b[31m",
+]
+"""What has run, lost its quotes, or left its place in one program or another."""
+FOREIGN = "img, iframe, object, embed, base, meta[http-equiv], details[open], math, a"
+
+
+def hostile_run(swapped=False):
+    """Each text as name, id, instance, device, error, note, log, tensor and value."""
+    script = samples.Script()
+    texts = MARKUP[::-1] if swapped else MARKUP
+    for text in texts:
+        script.model(text, text, text, source=f"{text}\n{text}")
+    root = script.call(None, MARKUP[0], 0, 5, 5, 9000, 5)
+    for number, text in enumerate(texts):
+        call = script.call(root, text, 10 + 300 * number, 1, 1, 90, 1, line=1)
+        samples.fail(call, text, text)
+        call.request_id = call.instance = text
+        call.notes = [text]
+        call.logs = [LogLine(call.request_start_ns, "INFO", text)]
+        call.inputs = (samples.strings(text, text, *texts),)
+    root.request_id = texts[1]
+    root.notes = texts
+    return script.trace(run_id=f"{texts[1]}{swapped}")
+
+
+def walked(view, page):
+    """Go through all rows and boxes, as who reads them does, and say what was found."""
+    view.rows.first.click()
+    for _ in MARKUP:
+        view.tree.press("ArrowDown")
+    expect(view.inspector).to_contain_text("U+2028")
+    for box in view.graph.get_by_role("button").all()[:4]:
+        box.focus()
+        box.press("Enter")
+    view.filter.fill(MARKUP[2])
+    return harmless(page)
+
+
+def harmless(page):
+    """Whether nothing ran, and no element is there that we do not make."""
+    assert page.evaluate("globalThis.ran === undefined")
+    assert "example.com" not in page.evaluate("document.baseURI")
+    return 0 == page.locator(FOREIGN).count()
+
+
+@pytest.fixture
+def opened(page, tmp_path):
+    """Open a page; a dialog or a second page would say that something ran."""
+
+    def opened_(text):
+        file = tmp_path / "hostile.html"
+        file.write_text(text, encoding="utf-8")
+        page.goto(file.as_uri())
+        return View(page)
+
+    said = []
+    page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
+    page.on("popup", lambda popup: said.append(popup.url))
+    page.on("request", lambda r: r.url.startswith("http") and said.append(r.url))
+    yield opened_
+    assert [] == said
+
+
+def test_in_a_document(opened, page):
+    """Names, ids, errors, notes, logs, sources and values."""
+    assert walked(opened(document.page(hostile_run())), page)
+
+
+def test_in_a_live_view(opened, page):
+    """What comes in messages is the same."""
+    opened("<!doctype html><title>blank</title>")
+    live = Live(page)
+    live.send(hostile_run())
+
+    assert walked(View(page), page)
+
+
+def test_in_a_comparison(opened, page):
+    """In words on what differs, too."""
+    comparison = compare(hostile_run(swapped=True), hostile_run())
+    view = opened(compared_document.compared_page(comparison))
+    view.rows.nth(1).click()
+
+    expect(view.inspector).to_contain_text("Compared with baseline")
+    expect(view.inspector).to_contain_text("U+2028")
+    assert harmless(page)
+
+
+def test_without_scripts(browser, tmp_path):
+    """Picture and table: one image, which is ours, and cells with text."""
+    file = tmp_path / "hostile.html"
+    file.write_text(document.page(hostile_run()), encoding="utf-8")
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    asked = []
+    page.on("request", lambda request: asked.append(request.url[:5]))
+    page.goto(file.as_uri())
+
+    expect(page.get_by_role("img")).to_have_count(1)
+    page.get_by_text("Models", exact=True).click()
+    expect(page.get_by_role("cell", name=MARKUP[2], exact=True)).to_be_visible()
+    assert 0 == page.locator("iframe, object, embed, base, math, svg, a").count()
+    assert {"file:", "data:"} >= set(asked)
+    context.close()
