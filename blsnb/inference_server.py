@@ -151,7 +151,7 @@ class Server(Comparing, Measuring, StandingIn, Placing):
         )
         self._inference = Inference(self._engine)
         self._closed = False
-        self._closers: list[Callable[[], None]] = []
+        self._closers: dict[Callable[[], None], None] = {}
         self.exit_timeout_s = exit_timeout_s
         self._changes = threading.RLock()
         control = self._engine.control
@@ -350,10 +350,17 @@ class Server(Comparing, Measuring, StandingIn, Placing):
         request = OutsideRequest(model_name, inputs, **options)
         return self._inference.async_stream(request)
 
-    def at_close(self, close: Callable[[], None]) -> None:
-        """Call a function when the server is closed, before anything of it ends."""
+    def at_close(self, close: Callable[[], None]) -> Callable[[], None]:
+        """Call a function when the server is closed, before anything of it ends.
+
+        Returns
+        -------
+        Callable
+            Forgets it.
+        """
         self._check_open()
-        self._closers.append(close)
+        self._closers[close] = None
+        return lambda: self._closers.pop(close, None)
 
     @property
     def closed(self) -> bool:
@@ -374,7 +381,7 @@ class Server(Comparing, Measuring, StandingIn, Placing):
             return
         self._closed = True
         while self._closers:
-            self._closers.pop()()
+            self._closers.popitem()[0]()
         self._close_monitor()
         self._changed_files.close(self.exit_timeout_s)
         self._engine.close(self.exit_timeout_s)

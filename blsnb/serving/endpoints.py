@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import socket
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Protocol
 
@@ -48,6 +48,7 @@ class Endpoints:
         self._server = server
         self._open: dict[str, Endpoint] = {}
         self._closed = False
+        self._forget: Callable[[], None] | None = None
 
     def __repr__(self) -> str:
         if self._closed:
@@ -103,6 +104,8 @@ class Endpoints:
         if self._closed:
             return
         self._closed = True
+        if self._forget is not None:
+            self._forget()
         for each in self._open.values():
             each.close(timeout_s)
         self._shared.close()
@@ -123,7 +126,7 @@ class Endpoints:
                 if port is not None:
                     check_port(name, self.host, port)
                     self._open[name] = self._opened(name, port)
-            self._server.at_close(self._close_with_server)
+            self._forget = self._server.at_close(self._close_with_server)
         except BaseException:
             self.close(0)
             raise

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 import subprocess
 import sys
 import threading
 import urllib.request
 import warnings
+import weakref
 from collections.abc import Iterator
 
 import numpy as np
@@ -190,6 +192,18 @@ def test_closing_them_gives_the_ports_back(served: Endpoints) -> None:
         check_port(name, "127.0.0.1", port)
     assert served.closed
     assert "<Endpoints: closed>" == repr(served)
+
+
+def test_closed_ones_are_forgotten(server: Server) -> None:
+    """A server may be served again and again."""
+    endpoints = serve(server, http=None, grpc=None, metrics=0)
+    endpoints.close()
+    found = weakref.ref(endpoints)
+    del endpoints
+
+    gc.collect()
+
+    assert found() is None
 
 
 def test_closing_the_server_closes_them(server: Server) -> None:
