@@ -17,6 +17,9 @@ _BOX = (
 )
 _COLOURS = {True: "#12866a", False: "#b42318"}
 _STANDIN_COLOUR = "#b54708"
+_WAITING_COLOUR = "#8888"
+_WAITING = "not loaded"
+"""The state of files that are no whole model yet."""
 _MOST_TENSORS = 8
 _MOST_STEPS = 12
 # JupyterLab puts what is in a table to the right.
@@ -45,7 +48,6 @@ def text(status: ModelStatus, failure: str = "") -> str:
 
 
 def _html(status: ModelStatus, failure: str) -> str:
-    good = status.state == "READY" and not failure
     rows = [
         f"<b>{escape(status.name)}</b> {escape(_standing(status))}",
         f"<code>{escape(_flow(status, '→'))}</code>",
@@ -54,9 +56,18 @@ def _html(status: ModelStatus, failure: str) -> str:
         *map(escape, _warnings(status, failure)),
     ]
     inner = "".join(f"<div>{row}</div>" for row in rows if _visible(row))
-    colour = _STANDIN_COLOUR if good and status.standin else _COLOURS[good]
-    style = _BOX.format(colour=colour)
+    style = _BOX.format(colour=_colour(status, failure))
     return f'<div class="blsnb-card" style="{style}">{inner}</div>'
+
+
+def _colour(status: ModelStatus, failure: str) -> str:
+    """Return the colour of what serves, of what failed, or of what only waits."""
+    good = status.state == "READY" and not failure
+    if good and status.standin:
+        return _STANDIN_COLOUR
+    if status.state == _WAITING and not (failure or status.reason or status.findings):
+        return _WAITING_COLOUR
+    return _COLOURS[good]
 
 
 def _visible(row: str) -> bool:
@@ -119,7 +130,7 @@ def _warnings(status: ModelStatus, failure: str) -> list[str]:
         lines.append(f"⚠ {status.reason.strip()}")
     lines += status.advice.splitlines()
     lines += [f"⚠ {finding}" for finding in status.findings]
-    if status.state == "not loaded":
+    if status.state == _WAITING:
         lines.append(
             "its files are kept; it is loaded once it has a model.py "
             f"(%%triton_model {status.name})"

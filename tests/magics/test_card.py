@@ -1,5 +1,7 @@
 """Specification of cards and tables."""
 
+import re
+
 from blsnb.magics import card
 from blsnb.repository.status import ModelStatus
 
@@ -48,6 +50,17 @@ def test_a_model_that_does_not_serve_says_why():
 
     expected = "add UNAVAILABLE  X:FP32[-1] -> Y:FP32[-1]\n⚠ unloaded"
     assert expected == card.text(gone)
+
+
+def test_files_that_are_no_model_yet_are_no_failure():
+    """A configuration that is written first looks neither good nor bad."""
+    waiting = {"versions": (), "state": "not loaded", "load_s": 0.0}
+    page = card.bundle(status(**waiting))["text/html"]
+    odd = card.bundle(status(**waiting, findings=("an odd line",)))["text/html"]
+    bar = re.compile(r"border-left:4px solid (#\w+)")
+
+    assert "#8888" == bar.search(page)[1]
+    assert "#b42318" == bar.search(odd)[1]
 
 
 def test_names_are_no_markup():
