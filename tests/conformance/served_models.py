@@ -104,6 +104,8 @@ _BODIES = {
     "each": (_EACH, "FP32", "FP32", "", DECOUPLED),
     "sum": (_SUM, "FP32", "FP32", "", SEQUENCES),
     "slow": (_SLOW, "FP32", "FP32", "", TWO),
+    "counted": (_SAME, "FP32", "FP32", "", ""),
+    "described": (_SAME, "FP32", "FP32", CLASSES, BATCHES),
     "bf16": (_PASSED_ON, "BF16", "BF16", "", ""),
 }
 

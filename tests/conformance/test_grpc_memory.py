@@ -74,11 +74,13 @@ def test_shared_memory_goes_with_little_else(agree, beside):
 
     def case(target):
         part = {REGION: "unknown", SIZE: 8}
+        explicit = {"fp32_contents": [1, 2]}
         asked = [
             request("net_same", (2,), None, of_input={OFFSET: 0}),
             request("net_same", (2,), None, of_input={REGION: "unknown"}),
             request("net_same", (2,), None, of_input={SIZE: 4}),
             request("net_same", **TWO, of_input=part),
+            request("net_same", (2,), None, of_input=part, contents=explicit),
             request("net_same", **TWO, outputs={"Y": {**part, "classification": 1}}),
             request("net_same", **TWO, outputs={"Y": part, "NONE": {}}),
             request("net_same", **TWO, parameters={"priority": "x"}, of_input=part),
