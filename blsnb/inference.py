@@ -11,8 +11,6 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from blsnb.engine.engine import Answer, Engine
 from blsnb.engine.failure import notes_of
 from blsnb.engine.reader import Reader
@@ -24,11 +22,8 @@ from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.response_stream import Stream, async_responses
 from blsnb.run import Response, Run
-from blsnb.runtimes.freezing import freeze_there
-from blsnb.runtimes.runtime import DeviceError, Runtime
+from blsnb.runtimes.freezing import freeze_on_device, reachable
 from blsnb.tensors.convert import to_ref
-from blsnb.tensors.device_ref import DeviceRef, on_host
-from blsnb.tensors.dlpack import CUDA, DLPackError
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.recorder import RunRecord
@@ -151,32 +146,6 @@ class RecordedRequest(OutsideRequest):
         return self.recorded
 
 
-def taken_in(request: OutsideRequest, runtime: Runtime) -> OutsideRequest:
-    """Return a request whose inputs on a device are frozen there.
-
-    As with CUDA shared memory on Triton, they need not go by way of the host.
-
-    Raises
-    ------
-    InputError
-        They are on a device that the runtime does not have.
-    """
-    found = {n: v for n, v in request.inputs.items() if _is_on_device(v)}
-    if not found:
-        return request
-    try:
-        refs = {name: freeze_there(name, v, runtime) for name, v in found.items()}
-    except (DeviceError, DLPackError) as error:
-        raise InputError(f"inputs {', '.join(found)}: {error}") from error
-    return replace(request, inputs={**request.inputs, **refs})
-
-
-def _is_on_device(value: Any) -> bool:
-    if isinstance(value, np.ndarray) or not hasattr(value, "__dlpack_device__"):
-        return False
-    return bool(value.__dlpack_device__()[0] == CUDA)
-
-
 def _expect(what: str, value: Any, kind: Any, wanted: str) -> None:
     __tracebackhide__ = True
     if not isinstance(value, kind):
@@ -272,12 +241,11 @@ class Inference:
         version = -1 if request.version is None else request.version
         config = self._engine.catalog.config(request.model_name, version)
         runtime = self._engine.placements.runtime
-        message = taken_in(request, runtime).message(config)
-        # A recorded run may have been another server's, with a device, or a file's.
-        message.inputs = tuple(
-            ref if runtime.gpu_count and isinstance(ref, DeviceRef) else on_host(ref)
-            for ref in message.inputs
-        )
+        given = freeze_on_device(request.inputs, runtime)
+        if given is not request.inputs:
+            request = replace(request, inputs=given)
+        message = request.message(config)
+        message.inputs = reachable(message.inputs, runtime)
         return message
 
     def _failed_run(

@@ -1,22 +1,56 @@
-"""Freeze memory of a device where it is: what is sent is what was there then."""
+"""Tensors from outside that are, or were, on a device: frozen where they can be."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from blsnb.runtimes.runtime import Runtime
-from blsnb.tensors.device_ref import DeviceRef
+import numpy as np
+
+from blsnb.errors import InputError
+from blsnb.runtimes.runtime import DeviceError, Runtime
+from blsnb.tensors.device_ref import DeviceRef, on_host
+from blsnb.tensors.dlpack import CUDA, DLPackError
+from blsnb.tensors.ref import TensorRef
 
 
-def freeze_there(name: str, producer: Any, runtime: Runtime) -> DeviceRef:
-    """Return the present value of an array on a device, as a frozen tensor there.
+def freeze_on_device(inputs: Mapping[str, Any], runtime: Runtime) -> Mapping[str, Any]:
+    """Return inputs of which those on a device are frozen there.
+
+    As with CUDA shared memory on Triton, they need not go by way of the host.
 
     Raises
     ------
-    DeviceError
-        The runtime does not have the device, or no room on it.
-    DLPackError
-        Its elements are not in C order, or of a type that Triton has not.
+    InputError
+        They are on a device that the runtime does not have.
     """
+    found = {name: value for name, value in inputs.items() if _is_on_device(value)}
+    if not found:
+        return inputs
+    try:
+        frozen = {name: _freeze(name, value, runtime) for name, value in found.items()}
+    except (DeviceError, DLPackError) as error:
+        raise InputError(f"inputs {', '.join(found)}: {error}") from error
+    return {**inputs, **frozen}
+
+
+def _is_on_device(value: Any) -> bool:
+    if isinstance(value, np.ndarray) or not hasattr(value, "__dlpack_device__"):
+        return False
+    return bool(value.__dlpack_device__()[0] == CUDA)
+
+
+def _freeze(name: str, producer: Any, runtime: Runtime) -> DeviceRef:
     memory, dtype = runtime.take(producer)
     return DeviceRef(name, dtype, memory.shape, memory.copied())
+
+
+def reachable(refs: tuple[TensorRef, ...], runtime: Runtime) -> tuple[TensorRef, ...]:
+    """Return tensors, those on the host that no device of the runtime has.
+
+    A recorded run may have been another server's, with a device, or a file's.
+    """
+    return tuple(
+        ref if runtime.gpu_count and isinstance(ref, DeviceRef) else on_host(ref)
+        for ref in refs
+    )

@@ -12,6 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import stage
+from devices import RUNTIMES, library
+
+from blsnb.inference_server import Server
 
 from .clients import Clients
 from .pools import Pools
@@ -74,3 +77,24 @@ def pools(monkeypatch: pytest.MonkeyPatch) -> Pools:
     """Pools to fill; none waits long for an instance that was left behind."""
     monkeypatch.setattr("blsnb.engine.pool._COMES_BACK_S", 0.001)
     return Pools()
+
+
+@pytest.fixture(params=RUNTIMES)
+def runtime(request):
+    """The name of a runtime with a device, whose arrays models find on the stage."""
+    stage.values["xp"] = library(request.param)
+    return request.param
+
+
+@pytest.fixture
+def xp(runtime):
+    """The library of its arrays."""
+    return stage.values["xp"]
+
+
+@pytest.fixture
+def device(runtime):
+    """A server with a device."""
+    with Server(runtime=runtime) as server:
+        yield server
+        stage.clear()

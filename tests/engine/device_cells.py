@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import textwrap
 
+import numpy as np
 from cells import CONFIG, HEAD
+
+X = np.arange(4, dtype=np.float32)
+HOST, GPU = (True, (1, 0)), (False, (2, 0))
+"""What a tensor says of its place: ``is_cpu()``, and the device in DLPack's numbers."""
 
 DEVICE_HEAD = HEAD + (
     'xp = stage.values["xp"]\n\n'
@@ -63,3 +68,18 @@ def asking(name: str, more: str = "", then: str = "") -> str:
     """
     last = "return [pb_utils.InferenceResponse([result])]"
     return device_cell(textwrap.dedent(asked) + textwrap.dedent(then) + last)
+
+
+ASK = """
+again = pb_utils.InferenceRequest(
+    model_name="{name}", inputs=[pb_utils.Tensor.from_dlpack("X", result)],
+    requested_output_names=["Y"], trace=request.trace()).exec()
+if again.has_error():
+    raise pb_utils.TritonModelException(again.error().message())
+result = pb_utils.get_output_tensor_by_name(again, "Y")
+{seen}
+"""
+SEEN = "stage.seen.append((result.is_cpu(), result.__dlpack_device__()))"
+CHAIN = ASK.format(name="look", seen="")
+CHAIN_DOUBLE = ASK.format(name="double", seen=SEEN)
+"""Lines that pass the answer of one call on to another model."""
