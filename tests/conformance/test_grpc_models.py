@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 import tritonclient.grpc as client_of
 
@@ -78,6 +80,17 @@ def test_the_server_describes_itself_and_its_models(agree, beside):
     agree(case)
 
 
+def counted(client, name, requests):
+    """Return the statistics of a model; Triton counts a little after it answers."""
+    waiting = threading.Event()
+    for _ in range(1000):
+        rows = client.get_inference_statistics(name).model_stats
+        if rows[0].inference_stats.success.count >= requests:
+            break
+        waiting.wait(0.005)
+    return rows
+
+
 def test_what_is_counted_of_requests_agrees(agree, beside):
     """The durations are measured, the numbers are not."""
 
@@ -85,7 +98,7 @@ def test_what_is_counted_of_requests_agrees(agree, beside):
         with connected(beside(target), "counted") as client:
             for _ in range(3):
                 client.infer("net_counted", given(1))
-            rows = client.get_inference_statistics("net_counted").model_stats
+            rows = counted(client, "net_counted", 3)
             stats = rows[0].inference_stats
             counts = [stats.success.count, stats.queue.count, stats.fail.count]
             return [rows[0].inference_count, rows[0].execution_count, counts]
