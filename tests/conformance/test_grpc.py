@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import queue
 from typing import Any
 
@@ -209,7 +210,7 @@ def test_shared_memory_takes_inputs_and_outputs(agree, beside):
     """A region holds both; what is registered is told."""
 
     def case(target):
-        key = f"/blsnb_{target.name}"
+        key = f"/blsnb_{os.getpid()}_{target.name}"
         region = shm.create_shared_memory_region("net", key, 32)
         try:
             shm.set_shared_memory_region(region, [np.array([3, 4], np.float32)])

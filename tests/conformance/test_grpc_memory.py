@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from typing import Any
 
@@ -38,7 +39,7 @@ def test_inputs_and_outputs_in_shared_memory(agree, beside):
     """Each part must be there, and be described by parameters of the right types."""
 
     def case(target):
-        key = f"/blsnb_texts_{target.name}"
+        key = f"/blsnb_texts_{os.getpid()}_{target.name}"
         region = shm.create_shared_memory_region("texts", key, 64)
         memory = pb.SystemSharedMemoryRegisterRequest(
             name="texts", key=key, byte_size=64
