@@ -224,17 +224,22 @@ class RunDisplay:
         if record.ended:
             # A model's own thread may go on when the answer has left.
             return
-        run = self._underway.get(record.id)
+        run = self._underway.get(record.id) or self._begun(record, cell)
         if run is None:
-            run = self._underway.setdefault(record.id, Underway(record, cell))
-            if record.ended:
-                # Meanwhile, on another thread, which knew nothing of this.
-                self._underway.pop(record.id, None)
-                return
+            return
         if run.view is not None:
             run.view.tick()
         elif self._is_long(run) and not _is_last(call) and run.claim():
             run.make_view()
+
+    def _begun(self, record: RunRecord, cell: CellRuns) -> Underway | None:
+        """Note a run that is underway; None if it has ended meanwhile."""
+        run = self._underway.setdefault(record.id, Underway(record, cell))
+        if not record.ended:
+            return run
+        # On another thread, which knew nothing of this.
+        self._underway.pop(record.id, None)
+        return None
 
     def _is_long(self, run: Underway) -> bool:
         calls = run.record.calls
