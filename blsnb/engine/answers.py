@@ -11,6 +11,11 @@ from blsnb.pb_utils.message import ResponseMessage
 from blsnb.pb_utils.request import RELEASE_ALL, RESCHEDULE
 from blsnb.pb_utils.response import InferenceResponse
 
+_NO_BATCH_SIZE = (
+    "Without any input the batch size is not known: give one of the optional inputs, "
+    "or set max_batch_size to zero."
+)
+
 
 def failed(instance_name: str, text: str) -> str:
     """Return an error text with the prefix of a failed ``execute``."""
@@ -20,7 +25,10 @@ def failed(instance_name: str, text: str) -> str:
 
 
 def fail_all(
-    inflights: list[Inflight], text: str, cause: BaseException | None = None
+    inflights: list[Inflight],
+    text: str,
+    cause: BaseException | None = None,
+    code: str = "INTERNAL",
 ) -> None:
     """Answer every request that has no answer yet with an error.
 
@@ -35,7 +43,31 @@ def fail_all(
         twice = inflight.response is not None and not inflight.decoupled
         reason = "expected a single response, got 2" if twice else text
         inflight.failed = True
-        inflight.finish(ResponseMessage(error=reason, cause=cause))
+        inflight.finish(ResponseMessage(error=reason, code=code, cause=cause))
+
+
+def fail_without_inputs(inflights: list[Inflight]) -> bool:
+    """Answer all of a batch with an error if one of them has no input at all.
+
+    Optional inputs may all be left out, but the backend looks at the first one for
+    the batch size.
+
+    References
+    ----------
+    python_backend: src/python_be.cc, ModelInstanceState::CheckIncomingRequests
+    """
+    for inflight in inflights:
+        if inflight.message.inputs or inflight.extra:
+            continue
+        request = inflight.message.request_id or "<id_unknown>"
+        text = f"[request id: {request}] out of bounds index 0: request has 0 inputs"
+        for each in inflights:
+            # Triton counts no execution.
+            each.execution_size = 0
+            each.note(_NO_BATCH_SIZE)
+        fail_all(inflights, text, code="INVALID_ARG")
+        return True
+    return False
 
 
 def take_results(results: Any, inflights: list[Inflight], instance_name: str) -> None:

@@ -8,7 +8,7 @@ import time
 import weakref
 
 from blsnb.engine import hang
-from blsnb.engine.answers import fail_all, failed, take_results
+from blsnb.engine.answers import fail_all, fail_without_inputs, failed, take_results
 from blsnb.engine.inflight import Execution, Inflight
 from blsnb.engine.instance import ExecuteFailed, ModelInstance
 from blsnb.engine.placement import Placement
@@ -153,6 +153,9 @@ class Executor:
     def _run_hook(self, execution: Execution, requests: list[InferenceRequest]) -> None:
         __tracebackhide__ = True
         instance, inflights = execution.instance, execution.inflights
+        if self._batching and fail_without_inputs(inflights):
+            _computed(inflights)
+            return
         try:
             results = instance.execute(execution.root, requests)
         except ExecuteFailed as failure:

@@ -92,7 +92,9 @@ class ModelStatistics:
         execution_size
             The same of its ``execute``, if it was the first request of that; else 0.
         """
-        self._last_ns = end = call.request_end_ns
+        end = call.request_end_ns
+        if execution_size or not failed:
+            self._last_ns = end
         start = call.compute_start_ns
         ready = call.compute_input_end_ns
         answered = call.compute_output_start_ns
@@ -133,13 +135,13 @@ class ModelStatistics:
         phases
             Nanoseconds of input, execution and output of all its steps together.
         """
-        self._last_ns = call.request_end_ns
         took_ns = call.request_end_ns - call.request_start_ns
         if failed:
             # Triton counts it for the step, and once more for the request.
             self.rejections["OTHER"] += 2
             self._fail_ns += 2 * took_ns
             return
+        self._last_ns = call.request_end_ns
         self._sums(batch_size).add(*phases)
         self._inference_count += batch_size
         self._success_ns += took_ns
