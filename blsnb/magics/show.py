@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from IPython.display import display
 
 from blsnb.engine.bystanders import Bystanders
-from blsnb.engine.waiter import Waiter
 from blsnb.magics import default
 from blsnb.magics.display import bundle, collapsed
+from blsnb.magics.underway import Underway
 from blsnb.options import options
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ _MOST_KEPT = 8
 _LIVE_AFTER_NS = 500_000_000
 _ENDING_NS = 250_000_000
 """So long a cell waits for runs that may be about to end."""
-_MAKING_S = 5.0
-"""So long a widget or a document may take to be made, on a busy machine."""
 
 
 class CellRuns:
@@ -60,66 +58,6 @@ class CellRuns:
         traces = [trace_now(record) for record in self._ended if record.calls]
         fresh = [t for t in traces if (t.run_id, t.start_ns) not in self._shown]
         return fresh, self._count - len(self._ended)
-
-
-class Underway:
-    """A run that has not ended, and its widget if it takes long.
-
-    Parameters
-    ----------
-    record
-        What is recorded of it.
-    cell
-        The cell in which it began.
-    """
-
-    def __init__(self, record: RunRecord, cell: CellRuns) -> None:
-        self.record = record
-        self.cell = cell
-        self.view: LiveView | None = None
-        self.live = False
-        """Whether a thread makes its widget, or has made it."""
-        self._token = [None]
-        self._made = Waiter()
-        self._over = Waiter()
-
-    def claim(self) -> bool:
-        """Whether it is for the caller to make the widget, or to do without one."""
-        try:
-            self._token.pop()
-        except IndexError:
-            return False
-        return True
-
-    def make_view(self) -> None:
-        """Make the widget, once claimed; whoever ends the run waits for it."""
-        self.live = True
-        try:
-            from blsnb.magics.live import LiveView
-
-            self.view = LiveView(self.record)
-        finally:
-            self._made.wake()
-
-    def finished_view(self) -> LiveView | None:
-        """Put the document in the widget's place; None if there is no widget."""
-        if not self.claim():
-            # Another thread may be at it.
-            self._made.wait(_MAKING_S)
-        if self.view is not None:
-            self.view.finish()
-        return self.view
-
-    def end(self) -> None:
-        """Note that all is shown that is to be shown of it."""
-        self._over.wake()
-
-    def wait(self, until_ns: int) -> None:
-        """Wait until it has ended; for its document, once it is being made, longer."""
-        seconds = (until_ns - time.monotonic_ns()) / 1e9
-        over = self._over.wait(max(0.0, seconds))
-        if not over and self.live and self.record.ended:
-            self._over.wait(_MAKING_S)
 
 
 class RunDisplay:
@@ -167,7 +105,7 @@ class RunDisplay:
         until_ns = time.monotonic_ns() + _ENDING_NS
         for run in list(self._underway.values()):
             if run.cell is self._cell:
-                run.wait(until_ns)
+                run.wait((until_ns - time.monotonic_ns()) / 1e9)
 
     def shown(self, trace: Trace) -> bool:
         """Note a run that is displayed as a value; return whether it was live."""

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from blsnb.magics import default, show
-from blsnb.magics.show import CellRuns, RunDisplay, Underway
+from blsnb.magics.show import CellRuns, RunDisplay
+from blsnb.magics.underway import Underway
 
 from .models import DOUBLE, OUTER, infer
 
