@@ -130,7 +130,11 @@ class Placement:
         if not hostile.flips(self._model, ref.name, role):
             return ref
         target = HOST if ref.device != HOST else device_name(0)
-        return self._moved(call, ref, target, hostile=True)
+        try:
+            return self._moved(call, ref, target, hostile=True)
+        except DeviceError:
+            # No room there: nothing obliges anybody to move it.
+            return ref
 
     def _moved(
         self, call: Call, ref: TensorRef, target: str, hostile: bool = False

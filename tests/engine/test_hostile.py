@@ -10,6 +10,7 @@ from devices import RUNTIMES, library
 from blsnb.engine.hostile import HostilePlacement, parse_hostile
 from blsnb.errors import InferenceError
 from blsnb.inference_server import Server
+from blsnb.runtimes.runtime import DeviceError
 
 from .device_cells import ANYWHERE, DOUBLE, ON_CPU, asking, device_cell
 
@@ -135,6 +136,19 @@ def test_chance_is_the_same_in_every_process():
     found = [hostile.flips("m", "X", "input") for _ in range(8)]
 
     assert [False, False, False, False, True, False, False, False] == found
+
+
+def test_what_finds_no_room_stays_where_it_is(hostile, monkeypatch):
+    """Nobody asked for it to be moved, so nothing fails."""
+    server = hostile(7)
+    server.define("m", LUCKY_DOUBLE, config=LUCKY)
+
+    def full(*_):
+        raise DeviceError("no room")
+
+    monkeypatch.setattr(type(server.runtime), "put", full)
+
+    assert [None] * 8 == calls(server, "m")
 
 
 def test_copies_of_hostile_placement_are_marked(hostile):
