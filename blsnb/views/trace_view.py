@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
+from time import perf_counter_ns
 from typing import Any
 
 import anywidget
@@ -124,7 +124,7 @@ class TraceView(anywidget.AnyWidget):
         self.send({"type": "finished"})
 
     def _flush(self, now_ns: int, whole: bool) -> None:
-        began_ns = time.perf_counter_ns()
+        began_ns = perf_counter_ns()
         # Numbered before the trace is taken: a later number is never older.
         self._seq += 1
         trace = self._trace()
@@ -137,7 +137,7 @@ class TraceView(anywidget.AnyWidget):
         self._tell("snapshot" if whole else "rows", self._seq, trace, changed)
         self._open = [span.index for span in trace.spans if not span.request_end_ns]
         self._sent = rows
-        took_ns = time.perf_counter_ns() - began_ns
+        took_ns = perf_counter_ns() - began_ns
         self._clock.flushed(now_ns, rows, whole, took_ns)
 
     def _name(self, trace: Trace) -> None:

@@ -124,6 +124,10 @@ def test_arrow_keys_move_unfold_and_fold(show, page):
     view.tree.press("Home")
     expect(view.selected_rows).to_have_text([re.compile("^invoice_pipeline")])
     view.tree.press("End")
+    expect(view.selected_rows).to_have_text(["schema_check"])
+    view.tree.press("PageUp")
+    expect(view.selected_rows).to_have_text([re.compile("^invoice_pipeline")])
+    view.tree.press("PageDown")
 
     expect(view.selected_rows).to_have_text(["schema_check"])
 

@@ -140,6 +140,14 @@ def test_an_open_row_is_sent_again_until_it_has_ended():
     view.close()
 
 
+def test_a_view_whose_messages_take_long_sends_seldom(view, watch):
+    """A tenth of the time at most: the model waits meanwhile."""
+    watch.step_ns = 30 * MS
+    sent = [view.tick(ms * MS) for ms in (0, 100, 299, 300)]
+
+    assert [True, False, False, True] == sent
+
+
 def test_finish_sends_the_whole_trace_and_says_that_it_is_the_last(view):
     """Whatever a page missed, it ends with the truth."""
     view.tick(0)
