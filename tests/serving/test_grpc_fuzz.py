@@ -171,12 +171,19 @@ def bombard(wire: Connection, seconds: float) -> dict[str, int]:
             if method == STREAM:
                 count = dice.randint(0, 5)
                 sent = [message_for(method, dice) for _ in range(count)]
-                code = _code(channel.stream_stream(PATH + method), iter(sent), list)
+                read = dice.choice((list, list, _leave))
+                code = _code(channel.stream_stream(PATH + method), iter(sent), read)
             else:
                 sent = message_for(method, dice)
                 code = _code(channel.unary_unary(PATH + method), sent, bytes)
             seen[code] = seen.get(code, 0) + 1
     return seen
+
+
+def _leave(replies: Any) -> None:
+    """Read one response, and hang up."""
+    next(replies, None)
+    replies.cancel()
 
 
 def _code(ask: Any, sent: Any, read: Any) -> str:
