@@ -79,6 +79,14 @@ def decoded(value: Value) -> str:
     return value.data[4:].decode()
 
 
+def forever_s(target: Target) -> float:
+    """Return how long to wait for what never comes.
+
+    Triton's client has to guess; blsnb says so, on a busy machine a little later.
+    """
+    return 0.6 if target.name == "triton" else PATIENCE_S
+
+
 EMPTY_FINAL = "triton_enable_empty_final_response"
 
 

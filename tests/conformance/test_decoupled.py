@@ -2,7 +2,7 @@
 
 import pytest
 
-from .asking import script, would_hang
+from .asking import forever_s, script, would_hang
 from .covering import rows
 
 SENDER = "sender = request.get_response_sender()\n"
@@ -199,7 +199,9 @@ def test_a_stream_without_an_end(agree, code):
 
     def case(target):
         target.load("script_decoupled")
-        request = script(SENDER + code, "script_decoupled", told=True, deadline_s=0.6)
+        request = script(
+            SENDER + code, "script_decoupled", told=True, deadline_s=forever_s(target)
+        )
         return target.stream(request)
 
     agree(case, deviates=UNANSWERED, ours=would_hang)

@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from .asking import ask, run, script, would_hang
+from .asking import ask, forever_s, run, script, would_hang
 from .covering import rows
 from .targets import Request
 
@@ -402,7 +402,7 @@ def test_a_model_that_calls_itself(agree):
 
     def case(target):
         target.load("calls_itself")
-        return [target.infer(Request("calls_itself", deadline_s=1.0))]
+        return [target.infer(Request("calls_itself", deadline_s=forever_s(target)))]
 
     agree(case, deviates=SELF_CALL, ours=would_hang)
 

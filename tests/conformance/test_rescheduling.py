@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from .asking import script, texts, would_hang
+from .asking import forever_s, script, texts, would_hang
 from .covering import rows
 from .targets import Request
 
@@ -240,7 +240,9 @@ returned = main()
 """
 
     def case(target):
-        return asked(target, code, model="script_again_decoupled", deadline_s=0.6)
+        return asked(
+            target, code, model="script_again_decoupled", deadline_s=forever_s(target)
+        )
 
     agree(case, deviates=UNANSWERED, ours=would_hang)
 
@@ -267,7 +269,7 @@ def test_a_request_cannot_come_back(agree, code):
     """Where no iterative sequence is configured it is dropped, without an answer."""
 
     def case(target):
-        return asked(target, code, model="script", deadline_s=0.6)
+        return asked(target, code, model="script", deadline_s=forever_s(target))
 
     agree(case, deviates=NOT_CONFIGURED, ours=would_hang)
 
@@ -279,7 +281,9 @@ def test_a_stream_cannot_come_back(agree):
     code = 'sender.send(answer("x")); pause(0.05); request.set_release_flags(2)'
 
     def case(target):
-        return asked(target, code, model="script_decoupled", deadline_s=0.6)
+        return asked(
+            target, code, model="script_decoupled", deadline_s=forever_s(target)
+        )
 
     agree(case, deviates=NOT_CONFIGURED, ours=would_hang)
 
@@ -348,7 +352,7 @@ def test_nothing_comes_back_after_its_sequences_end(agree):
     given = {"sequence_id": 42, "sequence_start": True, "sequence_end": True}
 
     def case(target):
-        return asked(target, code, deadline_s=0.6, **given)
+        return asked(target, code, deadline_s=forever_s(target), **given)
 
     agree(case, deviates=AFTER_THE_END, ours=would_hang)
 

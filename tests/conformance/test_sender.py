@@ -2,7 +2,7 @@
 
 import pytest
 
-from .asking import ask, script, texts, would_hang
+from .asking import ask, forever_s, script, texts, would_hang
 from .covering import rows
 
 SENDER = "sender = request.get_response_sender()\n"
@@ -279,7 +279,7 @@ def test_an_answer_that_never_comes(agree, code):
     def case(target):
         target.load("script")
         text = SENDER + 'r = answer("r")\n' + code
-        return [target.infer(script(text, deadline_s=0.6))]
+        return [target.infer(script(text, deadline_s=forever_s(target)))]
 
     agree(case, deviates=UNANSWERED, ours=would_hang)
 
