@@ -85,7 +85,7 @@ def run(sides: Sides) -> list[Row]:
 
 
 def rows(runtime: str, library: str, size: int, rounds: int) -> list[Row]:
-    """Measure the chain on the host, on a device, and to and fro.
+    """Measure the chain on the host, on a device, and on both in turn.
 
     Parameters
     ----------
@@ -94,12 +94,12 @@ def rows(runtime: str, library: str, size: int, rounds: int) -> list[Row]:
     """
     host = _chain("numpy", "", _ON_HOST, _HOST_CALLER, size, rounds)
     stay = _chain(runtime, library, _STAYING, _DEVICE_CALLER, size, rounds)
-    fro = _chain(runtime, library, _BY_HOST, _HOST_CALLER, size, rounds)
+    moved = _chain(runtime, library, _BY_HOST, _HOST_CALLER, size, rounds)
     what = f"three models, {size >> 20} MB"
     return [
         Row(f"{what}, NumPy", host, "µs"),
         Row(f"{what}, {library}, on the device", stay, "µs", host, NUMPY),
-        Row(f"{what}, {library}, by way of the host", fro, "µs", host, NUMPY),
+        Row(f"{what}, {library}, by way of the host", moved, "µs", host, NUMPY),
     ]
 
 
