@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from blsnb.pb_utils.errors import TritonModelException
+from blsnb.pb_utils.json_text import text_of
 from blsnb.pb_utils.message import Parameters
 
 UNSUPPORTED = "Unsupported value type on parameters"
@@ -51,7 +52,7 @@ def fits(parameters: Parameters) -> bool:
 
 
 def as_text(parameters: Parameters, received: bool) -> str:
-    """Return the JSON text: compact where the server wrote it."""
+    """Return the JSON text: as Triton's writer has it where the server wrote it."""
     if received:
-        return json.dumps(parameters, separators=(",", ":"), ensure_ascii=False)
+        return text_of(parameters)
     return json.dumps(parameters)

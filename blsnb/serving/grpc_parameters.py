@@ -13,6 +13,11 @@ _EMPTY_FINAL = "triton_enable_empty_final_response"
 _CUSTOM = ("bool_param", "int64_param", "string_param", "double_param")
 
 
+def until_nul(text: str) -> str:
+    """Return a text as far as a C string goes, as Triton hands it on."""
+    return text.partition("\0")[0]
+
+
 @dataclass(slots=True)
 class RequestParameters:
     """What the parameters of a request say.
@@ -55,7 +60,7 @@ class RequestParameters:
             case _ if name == _EMPTY_FINAL:
                 self.empty_final = value_of(given, name, "bool_param")
             case _:
-                self.custom[name] = _custom(name, given)
+                self.custom[until_nul(name)] = _custom(name, given)
 
 
 def parameters_of(given: Any) -> RequestParameters:
@@ -95,7 +100,7 @@ def value_of(given: Any, name: str, *kinds: str) -> Any:
 
 def _correlation_id(given: Any) -> int | str:
     found = value_of(given, "sequence_id", "int64_param", "string_param")
-    return found % _UNSIGNED if isinstance(found, int) else str(found)
+    return found % _UNSIGNED if isinstance(found, int) else until_nul(found)
 
 
 def _priority(given: Any) -> int:
@@ -119,4 +124,5 @@ def _custom(name: str, given: Any) -> Any:
             f"invalid value type for '{name}' parameter, expected int64_param, "
             "bool_param, or string_param."
         )
-    return getattr(given, kind)
+    found = getattr(given, kind)
+    return until_nul(found) if isinstance(found, str) else found

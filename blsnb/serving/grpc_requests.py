@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from blsnb.engine.validation import RequestError
 from blsnb.serving.grpc_contents import contents_bytes
-from blsnb.serving.grpc_parameters import parameters_of
+from blsnb.serving.grpc_parameters import parameters_of, until_nul
 from blsnb.serving.metadata import parse_version
 from blsnb.serving.shared_memory import SharedMemory
 from blsnb.serving.wire import WireInput, WireOutput, WireRequest
@@ -70,9 +70,9 @@ def request_of(asked: Any, version: int, memory: SharedMemory) -> GrpcRequest:
     parameters = parameters_of(asked.parameters)
     _refuse_twice(asked)
     request = WireRequest(
-        asked.model_name,
+        until_nul(asked.model_name),
         version,
-        asked.id,
+        until_nul(asked.id),
         _inputs(asked, memory),
         tuple(_output(each, memory) for each in asked.outputs),
         parameters.custom,
@@ -102,8 +102,8 @@ def _inputs(asked: Any, memory: SharedMemory) -> tuple[WireInput, ...]:
     many = bool(asked.raw_input_contents)
     return tuple(
         WireInput(
-            tensor.name,
-            tensor.datatype,
+            until_nul(tensor.name),
+            until_nul(tensor.datatype),
             tuple(tensor.shape),
             _elements(tensor, raw, many, memory, asked.model_name),
         )
@@ -141,7 +141,7 @@ def _elements(
 
 def _output(wanted: Any, memory: SharedMemory) -> WireOutput:
     if not wanted.parameters:
-        return WireOutput(wanted.name)
+        return WireOutput(until_nul(wanted.name))
     part = _part_of(wanted)
     count = _class_count(wanted)
     if part is not None and count:
@@ -149,7 +149,7 @@ def _output(wanted: Any, memory: SharedMemory) -> WireOutput:
             "output can't set both 'shared_memory_region' and 'classification'"
         )
     window = None if part is None else memory.window(*part)
-    return WireOutput(wanted.name, count, window)
+    return WireOutput(until_nul(wanted.name), count, window)
 
 
 def _class_count(wanted: Any) -> int:

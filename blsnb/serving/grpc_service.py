@@ -15,6 +15,7 @@ from blsnb.engine.validation import RequestError
 from blsnb.engine.workers import Workers
 from blsnb.inference_server import Server
 from blsnb.serving.grpc_models import GrpcModels
+from blsnb.serving.grpc_parameters import until_nul
 from blsnb.serving.grpc_requests import GrpcRequest, request_of, version_of
 from blsnb.serving.grpc_responses import reply_of, status_of
 from blsnb.serving.grpc_settings import GrpcLogSettings, GrpcMemory, GrpcTraceSettings
@@ -109,7 +110,8 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
     def _parsed(self, asked: Any) -> tuple[GrpcRequest, bool]:
         """Return a request, and whether its model is decoupled."""
         version = version_of(asked.model_version)
-        decoupled = self._requests.served(asked.model_name, version).decoupled
+        name = until_nul(asked.model_name)
+        decoupled = self._requests.served(name, version).decoupled
         return request_of(asked, version, self._memory), decoupled
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from blsnb.pb_utils.json_text import bytes_of
 from blsnb.serving.http_document import Json
-from blsnb.serving.http_text import text_of
 
 JSON = "application/json"
 PLAIN = "text/plain"
@@ -87,7 +87,7 @@ class HttpAnswer:
 
 def json_answer(value: Json) -> HttpAnswer:
     """Return a value."""
-    return HttpAnswer(body=text_of(value))
+    return HttpAnswer(body=bytes_of(value))
 
 
 def status_of(code: str) -> int:
@@ -97,7 +97,7 @@ def status_of(code: str) -> int:
 
 def error_body(message: str) -> bytes:
     """Return the body of every error."""
-    return text_of({"error": message})
+    return bytes_of({"error": message})
 
 
 def error_answer(

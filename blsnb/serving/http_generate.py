@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from blsnb.engine.validation import RequestError
 from blsnb.errors import InferenceError, ServerClosedError
+from blsnb.pb_utils.json_text import bytes_of
 from blsnb.serving import http_compression as compression
 from blsnb.serving.http_answer import (
     BAD_REQUEST,
@@ -21,7 +22,6 @@ from blsnb.serving.http_answer import (
 from blsnb.serving.http_document import parse
 from blsnb.serving.http_prompt import read_prompt
 from blsnb.serving.http_tensors import elements_of
-from blsnb.serving.http_text import text_of
 from blsnb.serving.metadata import parse_version
 from blsnb.serving.requests import Requests
 from blsnb.serving.wire import WireResponse
@@ -134,7 +134,7 @@ def _text(response: WireResponse) -> tuple[bytes, bool]:
     if response.error is not None:
         return error_body(response.error), True
     try:
-        return text_of(_members(response)), False
+        return bytes_of(_members(response)), False
     except RequestError as error:
         return error_body(error.message), True
 

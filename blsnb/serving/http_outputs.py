@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from blsnb.engine.validation import RequestError
+from blsnb.pb_utils.json_text import bytes_of
 from blsnb.serving import http_tensors as tensors
 from blsnb.serving import http_values as values
 from blsnb.serving.http_document import Json
 from blsnb.serving.http_inputs import window
-from blsnb.serving.http_text import text_of
 from blsnb.serving.shared_memory import SharedMemory
 from blsnb.serving.wire import WireOutput, WireResponse, WireTensor
 
@@ -128,7 +128,7 @@ def body_of(response: WireResponse, outputs: HttpOutputs) -> Body:
     if response.parameters:
         members["parameters"] = dict(response.parameters)
     members["outputs"] = [_described(each, outputs) for each in response.outputs]
-    text = text_of(members)
+    text = bytes_of(members)
     tail = b"".join(_binaries(response, outputs))
     return Body(text + tail, len(text) if tail else 0)
 

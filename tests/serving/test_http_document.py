@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blsnb.engine.validation import RequestError
+from blsnb.pb_utils.json_text import bytes_of
 from blsnb.serving.http_document import Members, parse
-from blsnb.serving.http_text import text_of
 
 VALUES = st.recursive(
     st.none()
@@ -42,7 +42,7 @@ def said(text: bytes) -> str:
 @given(VALUES)
 def test_what_is_written_is_read(value: object) -> None:
     """Every value, to the last digit."""
-    assert value == parse(text_of(value))
+    assert value == parse(bytes_of(value))
 
 
 @given(VALUES)
@@ -136,4 +136,4 @@ def test_of_a_member_that_is_named_twice_the_first_counts() -> None:
 )
 def test_how_a_value_is_written(value: object, text: bytes) -> None:
     """Without blanks; numbers and control characters in Triton's way."""
-    assert text == text_of(value)
+    assert text == bytes_of(value)

@@ -1,11 +1,10 @@
-"""HttpText: values as JSON texts, written as Triton's writer does."""
+"""Values as JSON texts, written as Triton's writer does."""
 
 from __future__ import annotations
 
 import json
 import re
-
-from blsnb.serving.http_document import Json
+from typing import Any
 
 _EXPONENT = re.compile(r"(\d)(?:\.(\d+))?e([+-]\d+)")
 _NAMES = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
@@ -15,19 +14,25 @@ _PLAIN_ZEROS = -6
 _ESCAPES = re.compile(r"\\(?:u00[0-9a-f]{2}|.)")
 
 
-def text_of(value: Json) -> bytes:
-    """Return the text of a value: without blanks, and with its bytes as they were.
+def bytes_of(value: Any) -> bytes:
+    """Return the text of a value with the bytes that its texts had."""
+    return text_of(value).encode("utf-8", "surrogateescape")
+
+
+def text_of(value: Any) -> str:
+    """Return the text of a value, without blanks.
+
+    Parameters
+    ----------
+    value
+        None, a bool, int, float or str, or a list or dict of these.
 
     References
     ----------
     common: include/triton/common/triton_json.h, Write
     """
-    return _text(value).encode("utf-8", "surrogateescape")
-
-
-def _text(value: Json) -> str:
     if isinstance(value, dict):
-        members = [f"{_text(name)}:{_text(each)}" for name, each in value.items()]
+        members = [f"{text_of(name)}:{text_of(each)}" for name, each in value.items()]
         return f"{{{','.join(members)}}}"
     if isinstance(value, float):
         return _floats([value])
@@ -37,11 +42,11 @@ def _text(value: Json) -> str:
     if kinds == {float}:
         return f"[{_floats(value)}]"
     if kinds & {dict, list, float}:
-        return f"[{','.join(map(_text, value))}]"
+        return f"[{','.join(map(text_of, value))}]"
     return _strings(_dumped(value))
 
 
-def _dumped(value: Json) -> str:
+def _dumped(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
