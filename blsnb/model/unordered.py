@@ -27,8 +27,16 @@ def hash_order(names: Iterable[str]) -> list[str]:
         if count > buckets or buckets == 1:
             buckets = next(n for n in _BUCKETS if n >= max(count, 2 * buckets))
             chain = _rehashed(chain, buckets)
-        _insert(chain, (name, _hash(name.encode())), buckets)
+        _insert(chain, (name, _hash(_bytes(name))), buckets)
     return [name for name, _ in chain]
+
+
+def _bytes(name: str) -> bytes:
+    """Return the bytes of a name; also of one that was no UTF-8."""
+    try:
+        return name.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return name.encode("utf-8", "surrogatepass")
 
 
 def _rehashed(chain: list[tuple[str, int]], buckets: int) -> list[tuple[str, int]]:
