@@ -51,7 +51,7 @@ class TraceView(anywidget.AnyWidget):
     run_id = traitlets.Unicode("", help="the run's id in a page", read_only=True).tag(
         sync=True
     )
-    height = traitlets.Int(wire.HEIGHT, help="height in pixels").tag(sync=True)
+    height = traitlets.Int(wire.LIVE_HEIGHT, help="height in pixels").tag(sync=True)
     baseline = traitlets.Any(None, help="the run to compare with; None for none")
 
     def __init__(self, trace: Callable[[], Trace], **traits: Any) -> None:

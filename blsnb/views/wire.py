@@ -22,6 +22,8 @@ from blsnb.views.format import sendable
 FORMAT = 1
 # What a view has at least: one call needs no more. A long one takes what it needs.
 HEIGHT = 400
+# While a run goes on, nobody knows how much there will be to inspect.
+LIVE_HEIGHT = 480
 _TEXT = 4096
 _SOURCE = 256 << 10
 _LOG_LINES = 100
