@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import struct
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import grpc
@@ -42,6 +43,12 @@ def asking(model: str, *values: float, id: str = "") -> pb.ModelInferRequest:
     request.inputs.add(name="X", datatype="FP32").shape.append(len(values))
     request.raw_input_contents.append(struct.pack(f"<{len(values)}f", *values))
     return request
+
+
+def settled(condition: Callable[[], bool]) -> bool:
+    """Wait until something is so."""
+    waiting = threading.Event()
+    return any(condition() or waiting.wait(0.002) for _ in range(5000))
 
 
 def values(reply: pb.ModelInferResponse) -> list[float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import queue
 import socket
 import subprocess
 import sys
@@ -228,9 +229,9 @@ def test_a_closed_server_cannot_be_served(server: Server) -> None:
 def test_a_request_on_its_way_may_end(server: Server) -> None:
     """Closing waits for it, but not for ever."""
     stage.begun, stage.go = threading.Event(), threading.Event()
-    waiting = "stage.begun.set()\nstage.go.wait(5)\nreturn [reply(x_of(request))]"
+    waiting = "stage.begun.set()\nstage.go.wait(20)\nreturn [reply(x_of(request))]"
     server.define("waiting", cell(waiting), config=CONFIG)
-    answers: list[list[float]] = []
+    answers: queue.Queue[list[float]] = queue.Queue()
 
     with serve(server, http=None, grpc=0, metrics=None) as endpoints:
         client = tritonclient.grpc.InferenceServerClient(endpoints.addresses["gRPC"])
@@ -239,16 +240,18 @@ def test_a_request_on_its_way_may_end(server: Server) -> None:
         client.async_infer(
             "waiting",
             [given],
-            lambda result, error: answers.append(result.as_numpy("Y").tolist()),
+            lambda result, error: answers.put(result.as_numpy("Y").tolist()),
         )
-        assert stage.begun.wait(5)
-        closing = threading.Thread(target=endpoints.close)
+        assert stage.begun.wait(20)
+        closing = threading.Thread(target=endpoints.close, args=(60.0,))
         closing.start()
         stage.go.set()
-        closing.join(10)
+
+        assert [7.0] == answers.get(timeout=20)
+        closing.join(20)
     client.close()
 
-    assert [[7.0]] == answers
+    assert endpoints.closed
 
 
 def test_closing_does_not_wait_for_ever(server: Server) -> None:
@@ -268,11 +271,11 @@ def test_closing_does_not_wait_for_ever(server: Server) -> None:
     given = tritonclient.grpc.InferInput("X", [1], "FP32")
     given.set_data_from_numpy(np.array([7], np.float32))
     client.async_infer("waiting", [given], answered)
-    assert stage.begun.wait(5)
+    assert stage.begun.wait(20)
 
     endpoints.close(timeout_s=0.05)
 
-    assert told.wait(5)
+    assert told.wait(20)
     stage.go.set()
     client.close()
     assert "CANCELLED" in failed[0] or "UNAVAILABLE" in failed[0]

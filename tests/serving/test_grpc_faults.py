@@ -199,7 +199,7 @@ def test_the_server_may_be_closed_while_calls_are_on_their_way(server: Server) -
             for n in range(8)
         ]
         for _ in range(4):
-            assert stage.begun.acquire(timeout=5)
+            assert stage.begun.acquire(timeout=20)
 
         closing = threading.Thread(target=server.close)
         closing.start()

@@ -11,7 +11,15 @@ import grpc
 import pytest
 import stage
 from cells import CONFIG, DOUBLE, cell
-from serving.over_grpc import CALL_S, DECOUPLED, Connection, asking, connected, values
+from serving.over_grpc import (
+    CALL_S,
+    DECOUPLED,
+    Connection,
+    asking,
+    connected,
+    settled,
+    values,
+)
 from tritonclient.grpc import service_pb2_grpc
 
 from blsnb.engine.workers import Workers
@@ -68,12 +76,6 @@ class Sending(Iterator[Any]):
         self._queue.put(None)
 
 
-def settled(condition: Callable[[], bool]) -> bool:
-    """Wait until something is so."""
-    waiting = threading.Event()
-    return any(condition() or waiting.wait(0.002) for _ in range(2500))
-
-
 def test_each_request_is_a_run(wire: Connection, server: Server) -> None:
     """A stream is only their way."""
     asked = [asking("double", n, id=str(n)) for n in range(3)]
@@ -116,7 +118,7 @@ def test_answers_wait_for_their_turn(wire: Connection, server: Server) -> None:
     stage.second = threading.Event()
     lines = """
     if x_of(request)[0] == 1:
-        stage.second.wait(5)
+        stage.second.wait(20)
     else:
         stage.second.set()
     return [reply(x_of(request))]
@@ -135,7 +137,7 @@ def test_who_waits_for_an_instance_holds_up_no_other(
 ) -> None:
     """The third request ends what the first does, and the second waits for."""
     stage.third = threading.Event()
-    waiting = "assert stage.third.wait(5)\nreturn [reply(x_of(request))]"
+    waiting = "assert stage.third.wait(20)\nreturn [reply(x_of(request))]"
     server.define("waiting", cell(waiting), config=CONFIG)
     ending = "stage.third.set()\nreturn [reply(x_of(request))]"
     server.define("ending", cell(ending), config=CONFIG)
@@ -197,7 +199,7 @@ def test_a_client_that_hangs_up_is_told_to_the_model(
 
     replies.cancel()
 
-    assert stage.told.wait(5)
+    assert stage.told.wait(20)
     assert settled(lambda: all(run.ended for run in server.runs))
 
 
@@ -207,7 +209,7 @@ def test_a_client_that_vanishes_is_told_to_the_model(wire: Connection) -> None:
         stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
         next(stub.ModelStreamInfer(iter([asking("endless", 1)])))
 
-    assert stage.told.wait(5)
+    assert stage.told.wait(20)
 
 
 def test_all_requests_of_a_stream_are_cancelled(wire: Connection) -> None:
@@ -223,7 +225,7 @@ def test_all_requests_of_a_stream_are_cancelled(wire: Connection) -> None:
     replies.cancel()
     sending.end()
 
-    assert stage.told.wait(5)
+    assert stage.told.wait(20)
 
 
 def test_a_message_that_is_none_ends_the_stream(wire: Connection) -> None:
@@ -252,7 +254,7 @@ def test_an_idle_stream_does_not_delay_the_end(server: Server) -> None:
         closing.start()
 
         assert [] == list(replies)
-        closing.join(10)
+        closing.join(20)
         assert not closing.is_alive()
         sending.end()
 
@@ -269,7 +271,7 @@ def test_a_stream_ends_with_its_last_answer_when_the_server_stops(
 
     monkeypatch.setattr(GrpcStream, "stop", told)
     stage.begun, stage.go = threading.Event(), threading.Event()
-    waiting = "stage.begun.set()\nstage.go.wait(5)\nreturn [reply(x_of(request))]"
+    waiting = "stage.begun.set()\nstage.go.wait(20)\nreturn [reply(x_of(request))]"
     server.define("waiting", cell(waiting), config=CONFIG)
     endpoints = serve(server, http=None, grpc=0, metrics=None)
     sending = Sending()
@@ -277,15 +279,15 @@ def test_a_stream_ends_with_its_last_answer_when_the_server_stops(
         stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
         replies = stub.ModelStreamInfer(sending)
         sending.send(asking("waiting", 9))
-        assert stage.begun.wait(5)
+        assert stage.begun.wait(20)
         closing = threading.Thread(target=endpoints.close, args=(60.0,))
 
         closing.start()
-        assert stopped.wait(5)
+        assert stopped.wait(20)
         stage.go.set()
 
         assert [[9.0]] == [values(each.infer_response) for each in replies]
-        closing.join(10)
+        closing.join(20)
         assert not closing.is_alive()
         sending.end()
 
@@ -306,14 +308,14 @@ def test_a_client_that_leaves_a_crowd_frees_the_reading(server: Server) -> None:
     replies = stream.replies(messages)
     reading = threading.Thread(target=lambda: list(replies))
     reading.start()
-    assert stage.begun.wait(5)
+    assert stage.begun.wait(20)
     stream.leave()
 
-    reading.join(5)
+    reading.join(20)
     stage.go.set()
     workers.shutdown(cancel_futures=True)
     for thread in threading.enumerate():
         if thread.name == "blsnb test":
-            thread.join(5)
+            thread.join(20)
             assert not thread.is_alive()
     assert not reading.is_alive()
