@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
+
+import grpc
 
 from blsnb.engine.root import RootRequest
 from blsnb.engine.workers import Workers
@@ -15,6 +18,7 @@ from blsnb.serving.grpc_requests import GrpcRequest
 from blsnb.serving.grpc_responses import refused, streamed
 from blsnb.serving.requests import Answers, Requests
 
+_log = logging.getLogger("blsnb.serving")
 Parse = Callable[[Any], tuple[GrpcRequest, bool]]
 """Returns a request, and whether its model is decoupled."""
 
@@ -109,9 +113,12 @@ class GrpcStream:
                 if isinstance(message, Malformed) or self._left:
                     break
                 self._take(message)
-        except Exception:
+        except grpc.RpcError:
             # So gRPC says that the client has gone; `leave` is called, too.
             pass
+        except Exception:
+            _log.exception("a stream over gRPC failed")
+            self.leave()
         finally:
             self._done()
 
@@ -120,11 +127,11 @@ class GrpcStream:
         try:
             (request, empty_final), decoupled = self._parse(message)
         except Exception as error:
-            self._turns_append(turn)
+            self._enter(turn)
             self._answer(turn, refused(message.id, error))
             return
         if not decoupled:
-            self._turns_append(turn)
+            self._enter(turn)
         self._arrived = arrived = threading.Event()
         with self._lock:
             self._open += 1
@@ -170,7 +177,7 @@ class GrpcStream:
             if empty_final or not response.bare:
                 self._answer(turn, streamed(response))
 
-    def _turns_append(self, turn: _Turn) -> None:
+    def _enter(self, turn: _Turn) -> None:
         with self._lock:
             self._turns.append(turn)
 

@@ -239,6 +239,26 @@ def test_a_message_that_is_none_ends_the_stream(wire: Connection) -> None:
     assert len(replies) <= 1
 
 
+def test_a_fault_ends_the_stream_and_is_logged(
+    wire: Connection,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The client would wait for ever for what nobody reads."""
+
+    def fault(*_: object) -> None:
+        raise LookupError("a fault")
+
+    monkeypatch.setattr(GrpcStream, "_take", fault)
+    sending = Sending()
+    replies = wire.stub.ModelStreamInfer(sending, timeout=CALL_S)
+    sending.send(asking("double", 1))
+
+    assert [] == list(replies)
+    sending.end()
+    assert "a fault" in caplog.text
+
+
 def test_an_idle_stream_does_not_delay_the_end(server: Server) -> None:
     """It ends as one that its client ended."""
     server.define("double", DOUBLE, config=CONFIG)
