@@ -11,6 +11,8 @@ _OURS = ("blsnb", "anywidget", "blob:", "data:")
 _NO_KERNEL = re.compile(r"reading 'kernel'.*@jupyter-widgets/jupyterlab-manager", re.S)
 # Any debugger does, when a kernel ends early.
 _DEBUGGER = "restore the debugger state"
+# JupyterLab measures how long its extensions take, on a machine with other work.
+_SLOW = re.compile(r"^warning: Plugin \S+ .* took [\d.]+ms to activate")
 # Where Notebook 7's own code is: it raises errors while it starts.
 _NOTEBOOK7 = "/static/notebook/"
 
@@ -41,7 +43,7 @@ class Console:
 
     def _complain(self, words: str) -> None:
         theirs = _NOTEBOOK7 in words or _DEBUGGER in words
-        if _is_ours(words) or not theirs:
+        if not _SLOW.match(words) and (_is_ours(words) or not theirs):
             self.complaints.append(words)
 
 
