@@ -21,6 +21,9 @@ def hash_order(names: Iterable[str]) -> list[str]:
     ----------
     libstdc++: include/bits/hashtable.h, _M_insert_bucket_begin, _M_rehash_aux
     """
+    names = list(names)
+    if len(names) == 1:
+        return names
     chain: list[tuple[str, int]] = []
     buckets = 1
     for count, name in enumerate(names, start=1):

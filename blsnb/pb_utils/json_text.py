@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from json.encoder import encode_basestring
 from typing import Any
 
 _EXPONENT = re.compile(r"(\d)(?:\.(\d+))?e([+-]\d+)")
@@ -11,6 +12,7 @@ _NAMES = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 _PLAIN_DIGITS = 21
 """A number of so many digits before the point is written without an exponent."""
 _PLAIN_ZEROS = -6
+_dumped = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _ESCAPES = re.compile(r"\\(?:u00[0-9a-f]{2}|.)")
 
 
@@ -31,23 +33,26 @@ def text_of(value: Any) -> str:
     ----------
     common: include/triton/common/triton_json.h, Write
     """
+    kind = type(value)
+    if kind is str:
+        return _strings(encode_basestring(value))
+    if kind is float:
+        return _floats([value])
+    if kind is list:
+        return _list(value)
     if isinstance(value, dict):
         members = [f"{text_of(name)}:{text_of(each)}" for name, each in value.items()]
         return f"{{{','.join(members)}}}"
-    if isinstance(value, float):
-        return _floats([value])
-    if not isinstance(value, list):
-        return _strings(_dumped(value))
-    kinds = set(map(type, value))
+    return _dumped(value)
+
+
+def _list(values: list[Any]) -> str:
+    kinds = set(map(type, values))
     if kinds == {float}:
-        return f"[{_floats(value)}]"
+        return f"[{_floats(values)}]"
     if kinds & {dict, list, float}:
-        return f"[{','.join(map(text_of, value))}]"
-    return _strings(_dumped(value))
-
-
-def _dumped(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return f"[{','.join(map(text_of, values))}]"
+    return _strings(_dumped(values))
 
 
 def _strings(text: str) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from types import TracebackType
 
 from blsnb.engine.validation import RequestError
 from blsnb.serving.http_document import Json
@@ -108,15 +107,30 @@ def member(value: Json, name: str) -> Json:
     return value[name]
 
 
-@contextmanager
-def told(what: str) -> Iterator[None]:
-    """Put words before what is said of a wrong value."""
-    try:
-        yield
-    except RequestError as error:
-        raise RequestError(f"{what}: {error.message}", error.code) from None
+class told:
+    """Puts words before what is said of a wrong value.
+
+    A class, as each request goes through several.
+    """
+
+    __slots__ = ("_what",)
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if isinstance(error, RequestError):
+            raise RequestError(f"{self._what}: {error.message}", error.code) from None
 
 
-def parsing(name: str) -> AbstractContextManager[None]:
+def parsing(name: str) -> told:
     """Name the member that is read."""
     return told(f"Unable to parse '{name}'")
