@@ -106,7 +106,7 @@ class DynamicQueue:
 
     def resized(self) -> None:
         """Form so many batches ahead as there are instances now."""
-        self._batcher.instance_count = len(self._pool.instances)
+        self._batcher.resize(len(self._pool.instances))
 
 
 class LimitedDynamicQueue(DynamicQueue):

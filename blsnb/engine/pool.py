@@ -6,13 +6,12 @@ import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from blsnb.engine import deadlock, hang
 from blsnb.engine.inflight import Inflight
 from blsnb.engine.root import RootRequest
-from blsnb.engine.vacancy import Place, Vacancy
-from blsnb.engine.waiter import Waiter
+from blsnb.engine.vacancy import Place, Vacancy, Waiting
 
 if TYPE_CHECKING:
     from blsnb.engine.instance import ModelInstance
@@ -31,16 +30,6 @@ class Deadlock(Exception):
 
 class Retired(Exception):
     """The model was unloaded or loaded anew since the request looked it up."""
-
-
-class _Waiting:
-    """A request in the queue, and the place it is handed."""
-
-    __slots__ = ("place", "waiter")
-
-    def __init__(self) -> None:
-        self.waiter = Waiter()
-        self.place: Place | None = None
 
 
 class InstancePool:
@@ -73,12 +62,14 @@ class InstancePool:
         """Instances that were taken out, and are not finalized yet."""
         self._parting = False
         """Whether anything that comes back may have to be finalized."""
+        self.guard: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
+        """Held while free instances go, by a scheduler that counts them and claims."""
         self.on_free: Callable[[], None] | None = None
         """Is told of a free instance, where a scheduler keeps the queue."""
         self.held_up_by: Callable[[], list[ModelInstance]] = list
         """Returns who has what the instances need besides, where rates are limited."""
         self._free: deque[Place] = deque(instances)
-        self._queue: deque[_Waiting] = deque()
+        self._queue: deque[Waiting] = deque()
         self._left: dict[ModelInstance, Vacancy] = {}
         self._lock = lock
         self._renew = renew
@@ -170,7 +161,7 @@ class InstancePool:
         return self.fill(place)
 
     def _wait(self, inflight: Inflight, certain: bool) -> Place:
-        mine = _Waiting()
+        mine = Waiting()
         with self._lock:
             self._queue.append(mine)
             # An instance may have come back before we stood in the queue.
@@ -192,7 +183,7 @@ class InstancePool:
         if certain and deadlock.is_deadlocked(inflight):
             raise Deadlock(deadlock.chain(inflight))
 
-    def _sleep(self, inflight: Inflight, mine: _Waiting) -> Place:
+    def _sleep(self, inflight: Inflight, mine: Waiting) -> Place:
         inflight.root.arrive()
         try:
             inflight.root.wait(mine.waiter, lambda s: hang.notice(inflight, s))
@@ -216,6 +207,10 @@ class InstancePool:
 
     def _put(self, place: Place) -> None:
         self._free.append(place)
+        self._offered()
+
+    def _offered(self) -> None:
+        """Let others know that something is free."""
         if self._queue:
             with self._lock:
                 self._hand_over()
@@ -269,15 +264,22 @@ class InstancePool:
             vacancy = self._left.pop(instance, None)
             if vacancy is None:
                 return False
+            comes_back = False
             with contextlib.suppress(ValueError):
                 # Taken from there it is being filled, or waited for, already.
                 self._free.remove(vacancy)
-                return False
-            if not vacancy.filled:
-                vacancy.waiter.wake()
-                return True
-            self._going.discard(instance)
-        instance.finalize()
+                # Who counted it among the free finds a place all the same.
+                self._free.append(instance)
+                comes_back = True
+            if not comes_back:
+                if not vacancy.filled:
+                    vacancy.waiter.wake()
+                    return True
+                self._going.discard(instance)
+        if comes_back:
+            self._offered()
+        else:
+            instance.finalize()
         return True
 
     def fill(self, place: Place) -> ModelInstance:
@@ -336,7 +338,7 @@ class InstancePool:
         added
             Free ones, which come behind them.
         """
-        with self._lock:
+        with self.guard, self._lock:
             before = self.instances
             self.instances = [*(before[number] for number in kept), *added]
             for number, instance in enumerate(before):
@@ -361,14 +363,14 @@ class InstancePool:
             self.retire()
             return
         idle = []
-        with self._lock:
+        with self.guard, self._lock:
             for instance in list(self._going):
                 # A request that just took it brings it back once more.
                 with contextlib.suppress(ValueError):
                     self._free.remove(instance)
                     self._going.remove(instance)
                     idle.append(instance)
-            self._parting = bool(self._going)
+            self._parting = self.retired or bool(self._going)
         for instance in idle:
             instance.finalize()
 

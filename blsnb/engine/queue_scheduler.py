@@ -151,6 +151,7 @@ class QueueScheduler:
         self._retiring = False
         self._turns = Turns() if queue.preserve_ordering else None
         pool.on_free = self._look
+        pool.guard = self._lock
 
     def run(self, inflight: Inflight, certain: bool) -> Executed | ResponseMessage:
         """Have a request executed with others, waiting until it was.

@@ -1,4 +1,4 @@
-"""Vacancy: the place of an instance that was left behind in a request that ended."""
+"""Vacancy: a place in a pool that has no instance; and who waits for a place."""
 
 from __future__ import annotations
 
@@ -25,3 +25,13 @@ class Vacancy:
 
 Place: TypeAlias = "ModelInstance | Vacancy"
 """Where a request can be executed; to be filled first if it is vacant."""
+
+
+class Waiting:
+    """A request in the queue of a pool, and the place it is handed."""
+
+    __slots__ = ("place", "waiter")
+
+    def __init__(self) -> None:
+        self.waiter = Waiter()
+        self.place: Place | None = None

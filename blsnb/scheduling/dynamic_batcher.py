@@ -56,9 +56,8 @@ class DynamicBatcher(Generic[T]):
         self.preserve_ordering = bool(batching.preserve_ordering)
         self._rules = BatchRules.of(config, batching)
         self._queue = PriorityQueue[T](batching)
-        self.instance_count = max(1, len(config.instance_names()))
-        """How many there are, free or not; more may come, and some go."""
-        self._idle = self._startable = self.instance_count
+        self._instances = max(1, len(config.instance_names()))
+        self._idle = self._startable = self._instances
         self._batch = FormingBatch[T](self._rules)
         self._formed: list[FormingBatch[T]] = []
         self._frozen = False
@@ -96,6 +95,11 @@ class DynamicBatcher(Generic[T]):
             self._woken = True
         elif self._wake_ns is None:
             self._wake_ns = self._next_poll_ns(now_ns)
+
+    def resize(self, instance_count: int) -> None:
+        """Learn that there are more instances than before, or fewer; then decide."""
+        self._instances = instance_count
+        self._woken = True
 
     @property
     def formed_count(self) -> int:
@@ -157,7 +161,7 @@ class DynamicBatcher(Generic[T]):
     @property
     def _has_slot(self) -> bool:
         if self._queue.waits_for_all:
-            return len(self._formed) < PREFETCHED * self.instance_count
+            return len(self._formed) < PREFETCHED * self._instances
         # What is formed and may not start yet has its instance.
         return self._idle > len(self._formed)
 

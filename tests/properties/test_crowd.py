@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import faulthandler
+import os
 import random
 import re
 import sys
@@ -110,8 +111,11 @@ class Crowd:
             self.wrong.append(f"change: {error!r}")
 
     def change_one(self, chance: random.Random, name: str) -> None:
-        """Load a model anew, or take it away for a while."""
-        touch(self.server, name)
+        """Load a model anew, give it other instances, or take it away for a while."""
+        if chance.random() < 0.4:
+            self.resize(name, chance.randint(1, 3))
+        else:
+            touch(self.server, name)
         with suppress(ModelLoadError):
             if chance.random() < 0.3:
                 dependents = chance.random() < 0.2
@@ -119,6 +123,18 @@ class Crowd:
                 self.over.wait(chance.random() / 200)
             self.server.load(name)
         self.note("changed")
+
+    def resize(self, name: str, count: int) -> None:
+        """Let a model have another number of instances from its next load on."""
+        file = self.server.repository.private(name).config_file
+        text = re.sub(r"count: \d+", f"count: {count}", file.read_text())
+        # Another thread may load it just now.
+        new = file.parent.parent / f".{name}.{threading.get_ident()}"
+        new.write_text(text)
+        later_ns = file.stat().st_mtime_ns + 1_000_000
+        os.utime(new, ns=(later_ns, later_ns))
+        new.replace(file)
+        self.note("resized")
 
     def client(self, seed: float) -> None:
         """Send requests one after another."""
