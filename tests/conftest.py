@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 import stage
 from conformance.report import (  # noqa: F401 (hooks)
@@ -23,6 +24,9 @@ from dealing import LONG_LIVED, ByServers
 from blsnb.inference_server import Server
 
 _JOIN_S = 2.0
+# Hypothesis would fail an example that takes long: on a busy machine any of them may.
+hypothesis.settings.register_profile("busy", deadline=None)
+hypothesis.settings.load_profile("busy")
 # Wherever tests run they mean a server without a GPU, unless they say otherwise.
 os.environ["BLSNB_RUNTIME"] = "numpy"
 

@@ -221,7 +221,6 @@ PATHS = st.lists(FOLDERS, min_size=1, max_size=3).map("/".join)
 
 @settings(
     max_examples=40,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(

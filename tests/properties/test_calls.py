@@ -25,7 +25,7 @@ from blsnb.views.tree import tree
 from .oracle import CONFIG, DECOUPLED, LEVELS, NOBODY, SOURCE, Oracle
 
 TREES = call_trees(LEVELS - 1)
-PROPERTY = settings(max_examples=120, deadline=None)
+PROPERTY = settings(max_examples=120)
 _TIMES = (
     "request_start_ns",
     "queue_start_ns",

@@ -8,14 +8,14 @@ from strategies import configs
 from blsnb.model.config import parse_json, parse_pbtxt
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(configs())
 def test_a_config_reads_back_from_its_text(config):
     """As a config.pbtxt, with any string, number, map and unknown enumerator."""
     assert config == parse_pbtxt(config.to_pbtxt())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(configs())
 def test_a_config_reads_back_from_its_json(config):
     """As ``initialize`` receives it, and a load call with an override sends it."""

@@ -74,7 +74,7 @@ def numpy_of(ref: TensorRef) -> Array:
 def test_a_tensor_comes_back_to_the_client_as_it_went_in(server):
     """Of every type and layout, empty ones too."""
 
-    @settings(max_examples=250, deadline=None)
+    @settings(max_examples=250)
     @given(st.data(), MODEL)
     def check(data, model):
         dtype, count = model
@@ -102,7 +102,7 @@ def test_a_tensor_comes_back_to_a_calling_model_as_it_went_in(server):
             return lambda pb_utils: [pb_utils.Tensor.from_dlpack("X", capsule)]
         return lambda pb_utils: [pb_utils.Tensor("X", array)]
 
-    @settings(max_examples=250, deadline=None)
+    @settings(max_examples=250)
     @given(st.data(), MODEL)
     def check(data, model):
         dtype, count = model
@@ -135,7 +135,7 @@ def test_a_tensor_without_axes_is_sent_as_it_is(server):
     server.define("asking", ASKING, config="")
     stage.values.update(model="sending", way="", make=lambda pb_utils: [])
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(st.data(), dtypes().filter(lambda dtype: dtype is not BF16))
     def check(data, dtype):
         array = data.draw(tensors(dtype, 0))

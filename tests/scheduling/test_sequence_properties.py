@@ -1,13 +1,12 @@
 from collections import defaultdict
 from typing import NamedTuple
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from .playing import Stage, config_of
 
 IDLE_MS = 50_000
-PROPERTY = settings(deadline=None)
 
 
 class Sent(NamedTuple):
@@ -107,7 +106,6 @@ def executed(stage):
                 yield call, place, name
 
 
-@PROPERTY
 @given(scenes(troubled=True))
 def test_every_request_is_answered_once_and_nothing_stays(scene):
     """Done, refused, expired or cancelled; executed if and only if it is done."""
@@ -122,7 +120,6 @@ def test_every_request_is_answered_once_and_nothing_stays(scene):
     assert stage.batcher.decide(stage.now_ns, range(scene.instances)).wake_ns is None
 
 
-@PROPERTY
 @given(scenes(troubled=True))
 def test_a_sequence_runs_in_order_and_one_at_a_time(scene):
     """Also when a part of it was cancelled or expired."""
@@ -139,7 +136,6 @@ def test_a_sequence_runs_in_order_and_one_at_a_time(scene):
     assert all(sorted(names) == names for names in ran.values())
 
 
-@PROPERTY
 @given(scenes(troubled=False))
 def test_a_sequence_keeps_its_instance_and_its_slot(scene):
     """Direct: also its place in the batch."""
@@ -153,7 +149,6 @@ def test_a_sequence_keeps_its_instance_and_its_slot(scene):
     assert all(1 == len(each) for each in places.values())
 
 
-@PROPERTY
 @given(scenes(troubled=False))
 def test_slots_and_batch_sizes_are_never_exceeded(scene):
     """Nor do null requests stand at the top, or two of one sequence in one call."""
@@ -174,7 +169,6 @@ def test_slots_and_batch_sizes_are_never_exceeded(scene):
                 open_lives[call.instance].discard(life_of[name])
 
 
-@PROPERTY
 @given(scenes(troubled=False))
 def test_who_waits_at_a_call_is_left_out_with_a_reason(scene):
     """Nobody who is in the call, nobody twice, no reason empty."""

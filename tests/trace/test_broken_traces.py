@@ -403,7 +403,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("fuzz")
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(broken_files())
 @example(b'[{"id":1,"timestamps":[{"name":"REQUEST_START","ns":0}]}]')
 def test_a_broken_file_is_read_as_far_as_it_goes(folder, data):
@@ -413,7 +413,7 @@ def test_a_broken_file_is_read_as_far_as_it_goes(folder, data):
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@settings(max_examples=20_000, deadline=None)
+@settings(max_examples=20_000)
 @given(broken_files())
 def test_twenty_thousand_broken_files(folder, data):
     """The same, for minutes."""

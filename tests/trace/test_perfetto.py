@@ -8,7 +8,7 @@ from collections import defaultdict
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from trace_files import EXAMPLE, traces
 from views import samples
 
@@ -135,7 +135,6 @@ def test_events_have_the_fields_that_the_format_asks_for(make):
     check(events_of(make()))
 
 
-@settings(deadline=None)
 @given(traces())
 def test_so_have_those_of_any_run(trace):
     """Whatever times its calls have."""

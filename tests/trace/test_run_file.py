@@ -181,7 +181,7 @@ def there_and_back(run: SavedRun, folder: Path, **how: Any) -> SavedRun:
 
 
 @given(run=runs())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_what_is_saved_comes_back(run, tmp_path_factory):
     """Every call, every time, every bit of every tensor; of the file its name."""
     back = there_and_back(run, tmp_path_factory.mktemp("runs"))

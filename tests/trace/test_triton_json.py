@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from trace_files import EXAMPLE, known, refs, traces, value_of
 from views import samples
 
@@ -81,7 +81,6 @@ def test_a_sample_run_comes_back(folder):
     assert known(run) == known(came_back)
 
 
-@settings(deadline=None)
 @given(traces())
 def test_any_run_comes_back(folder, trace):
     """Whatever its names and values are, the file is JSON and says the same."""
@@ -138,7 +137,6 @@ def test_strings_that_triton_would_break_the_file_with_are_escaped():
     assert ['a"b', "c\\d", "\udcff\n"] == json.loads(f"[{json.loads(data)}]")
 
 
-@settings(deadline=None)
 @given(refs())
 def test_any_value_comes_back(ref):
     """To the bit, but for what kind of NaN it was."""
