@@ -13,9 +13,12 @@ from blsnb.serving.shared_state import SharedState
 
 _MOST_REQUESTS = 256
 """Inference requests that run at once; those beyond wait."""
+_MOST_LOADS = 8
+"""Of models, and unloads: they may take as long as a model wants."""
 _MOST_QUESTIONS = 8
-"""Of all others: a load may take long, and nobody shall wait for it to be told."""
-_INFERENCE = re.compile(r".*/(?:infer|generate|generate_stream)")
+"""Of all others: none of them waits for a model."""
+_OF_MODELS = re.compile(r"/v2/models/.*/(?:infer|generate|generate_stream|ready)")
+_LOADS = re.compile(r"/v2/repository/.*/(?:load|unload)")
 
 
 class HttpEndpoint:
@@ -45,6 +48,7 @@ class HttpEndpoint:
         self, server: Server, shared: SharedState, host: str, port: int
     ) -> None:
         self._requests = Workers(_MOST_REQUESTS, "blsnb http request")
+        self._loads = Workers(_MOST_LOADS, "blsnb http load")
         self._questions = Workers(_MOST_QUESTIONS, "blsnb http question")
         answer = HttpRoutes(server, shared).answer
         self._listener = HttpListener(answer, self._pool_of, host, port, "blsnb http")
@@ -59,8 +63,11 @@ class HttpEndpoint:
         return self._listener.address
 
     def _pool_of(self, request: HttpRequest) -> Workers:
-        if _INFERENCE.fullmatch(request.path):
+        # A model may have a hook that says whether it is ready.
+        if _OF_MODELS.fullmatch(request.path):
             return self._requests
+        if _LOADS.fullmatch(request.path):
+            return self._loads
         return self._questions
 
     def close(self, timeout_s: float) -> None:
@@ -72,7 +79,7 @@ class HttpEndpoint:
             How long requests that are on their way may go on.
         """
         self._listener.close(timeout_s)
-        for pool in (self._requests, self._questions):
+        for pool in (self._requests, self._loads, self._questions):
             pool.shutdown(cancel_futures=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import resource
@@ -93,6 +94,33 @@ def test_requests_run_side_by_side(http_served: Any) -> None:
 
         stage.events["end"].set()
         assert client.recv(100).startswith(b"HTTP/1.1 200 OK")
+
+
+def load_of(model: str, source: str) -> bytes:
+    """Return a request that loads a model which is nowhere else."""
+    code = base64.b64encode(source.encode()).decode()
+    config = json.dumps({"backend": "python"})
+    given = {"config": config, "file:1/model.py": code}
+    body = json.dumps({"parameters": given}).encode()
+    return head(len(body), f"/v2/repository/models/{model}/load") + body
+
+
+def test_what_is_asked_of_the_server_waits_for_no_load(http_served: Any) -> None:
+    """However many of them do not come to an end."""
+    source = cell("pass", methods="def initialize(self, args): stage.sleep()\n")
+    http_served.server.define("double", DOUBLE, config=CONFIG)
+    paths = ("", "/health/live", "/health/ready", "/models/double", "/models/stats")
+    with contextlib.ExitStack() as connections:
+        for number in range(20):
+            client = connections.enter_context(http_served.connect())
+            client.sendall(load_of(f"endless_{number}", source))
+        assert stage.events["asleep"].wait(WAIT_S)
+
+        assert [200] * len(paths) == [http_served.ask(f"/v2{p}")[0] for p in paths]
+        assert 200 == http_served.ask("/v2/models/double/ready")[0]
+        assert 200 == http_served.infer("double", [1])[0]
+
+        stage.events["end"].set()
 
 
 def test_a_connection_serves_many_requests(http_served: Any) -> None:
