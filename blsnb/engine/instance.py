@@ -43,6 +43,7 @@ def _call(work: Callable[[], Any]) -> Any:
 
 
 _BOUNDARY = _call.__code__
+_THREAD = "thread"
 
 
 class ModelInstance:
@@ -93,6 +94,8 @@ class ModelInstance:
         self._thread_id = 0
         """Of the thread that ran ``initialize``."""
         self._thread_noted = False
+        self.noted: set[str] = set()
+        """Notes that one of the model's instances was given already."""
         self._owed_notes: list[str] = []
         """What the next run is told of the model."""
         self._state_before: SharedState | None = snapshot()
@@ -252,8 +255,11 @@ class ModelInstance:
         self._owed_notes = []
 
     def _note_thread(self, execution: Execution) -> None:
-        """Note an ``execute`` on another thread than ``initialize`` ran on."""
+        """Note an ``execute`` on another thread than ``initialize``, once a model."""
         self._thread_noted = True
+        if _THREAD in self.noted:
+            return
+        self.noted.add(_THREAD)
         execution.inflight.note(
             f"execute() of {self.name} ran on another thread than its initialize(); on "
             "Triton both run on one. What is bound to its thread (sqlite3, "

@@ -112,6 +112,7 @@ class InstanceMaker:
         self._number = number
         self._router = router
         self._log = log
+        self._noted: set[str] = set()
 
     @property
     def placement(self) -> Placement | None:
@@ -199,6 +200,7 @@ class InstanceMaker:
         )
         made.append(instance)
         instance.spec = spec
+        instance.noted = self._noted
         instance.on_device = on_device(self._router.placements.runtime, spec)
         instance.load()
         return instance

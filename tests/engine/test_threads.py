@@ -130,6 +130,18 @@ def test_sqlite_on_another_thread_says_what_to_do(server):
     assert "BLSNB_THREAD" in " ".join(caught.value.run.notes)
 
 
+def test_another_thread_is_noted_once_for_a_model(server):
+    """Each of its instances would say the same, and most models do not care."""
+    stage.values["meet"] = threading.Barrier(3).wait
+    execute = "stage.values['meet'](5)\nreturn [reply(x_of(request))]"
+    server.define("model", cell(execute), config=instances(3))
+
+    with ThreadPoolExecutor(3) as pool:
+        runs = [pool.submit(server.infer, "model", X) for _ in range(3)]
+
+    assert [0, 0, 1] == sorted(len(run.result().notes) for run in runs)
+
+
 def test_sqlite_on_a_thread_of_the_instances_own(server):
     """Whoever calls, the connection is used where it was made."""
     server.define("model", cell(QUERY, methods=SQLITE), config=OWN_THREAD)

@@ -337,12 +337,14 @@ SLOW = {
 
 @pytest.mark.parametrize("text", SLOW.values(), ids=SLOW)
 def test_no_text_takes_for_ever(text):
-    """Half a megabyte that is made to be slow is read, or given up, in seconds."""
-    began = time.monotonic()
+    """Half a megabyte that is made to be slow is read, or given up, in seconds.
+
+    Of this thread's own time, since other work may be under way.
+    """
+    began = time.thread_time()
     list(EventReader(text))
 
-    took_s = time.monotonic() - began
-    assert took_s < 5
+    assert time.thread_time() - began < 5
 
 
 # Fuzzing ----------------------------------------------------------------------
