@@ -10,6 +10,16 @@ from blsnb.serving.http_document import Json
 
 _RESERVED = "triton_"
 _LONGEST_ID = 128
+_KNOWN = frozenset(
+    (
+        "sequence_id",
+        "sequence_start",
+        "sequence_end",
+        "priority",
+        "timeout",
+        "binary_data_output",
+    )
+)
 
 Parameter = bool | int | float | str
 
@@ -34,26 +44,28 @@ class HttpParameters:
     timeout_us: int = 0
     binary: bool = False
 
-    def take(self, name: str, value: Json) -> None:
-        """Take one of the parameters.
+    def take(self, key: str, given: dict[str, Json]) -> None:
+        """Take one of the parameters that are given.
 
         Raises
         ------
         RequestError
             Its value is of another type, or its name is reserved.
         """
-        name = values.clean(name)
+        key = values.until_nul(key)
+        name = values.clean(key)
         if name.startswith(_RESERVED):
             raise RequestError(
                 "parameter keys starting with 'triton_' are reserved for Triton usage "
                 "and should not be specified."
             )
+        if name not in _KNOWN:
+            self.custom[name] = custom(name, values.parameter(given, key))
+            return
         with values.parsing(name):
-            known = self._take_known(name, value)
-        if not known:
-            self.custom[name] = custom(name, value)
+            self._take_known(name, values.member(given, key))
 
-    def _take_known(self, name: str, value: Json) -> bool:
+    def _take_known(self, name: str, value: Json) -> None:
         match name:
             case "sequence_id":
                 self.correlation_id = _correlation_id(value)
@@ -67,9 +79,6 @@ class HttpParameters:
                 self.timeout_us = values.as_unsigned(value)
             case "binary_data_output":
                 self.binary = values.as_boolean(value)
-            case _:
-                return False
-        return True
 
 
 def _correlation_id(value: Json) -> int | str:
@@ -133,8 +142,8 @@ def parameters_of(document: Json) -> HttpParameters:
     if values.has(document, "parameters"):
         with values.told("failed to get request params."):
             given = values.members(document["parameters"])
-        for name, value in given.items():
-            found.take(name, value)
+        for name in given:
+            found.take(name, given)
     if (
         isinstance(found.correlation_id, str)
         and len(found.correlation_id.encode("utf-8", "surrogateescape")) > _LONGEST_ID

@@ -36,9 +36,9 @@ def read_prompt(served: Served, version: int, document: Json) -> WireRequest:
     members = values.members(document)
     for name in _names(members):
         if name == _NESTED:
-            prompt.take_nested(members[name])
+            prompt.take_nested(members)
         else:
-            prompt.take(name, members[name])
+            prompt.take(name, members)
     return WireRequest(
         served.info.name,
         version,
@@ -49,8 +49,9 @@ def read_prompt(served: Served, version: int, document: Json) -> WireRequest:
 
 
 def _names(members: dict[str, Json]) -> list[str]:
-    """Return names as they were written: one that is there twice counts twice."""
-    return members.names if isinstance(members, Members) else list(members)
+    """Return names as they are read: one that is there twice counts twice."""
+    names = members.names if isinstance(members, Members) else members
+    return list(map(values.until_nul, names))
 
 
 class _Prompt:
@@ -63,24 +64,28 @@ class _Prompt:
         self.inputs: dict[str, WireInput] = {}
         self.parameters: dict[str, Parameter] = {}
 
-    def take_nested(self, value: Json) -> None:
+    def take_nested(self, given: dict[str, Json]) -> None:
         if _NESTED in self._specs:
             raise RequestError(
                 f"Keyword '{_NESTED}' for nested schema also given as input tensor name"
             )
         with values.told(f"Expected JSON object for keyword: '{_NESTED}'"):
-            nested = values.as_object(value)
+            nested = values.as_object(values.member(given, _NESTED))
         with values.told(f"Converting keyword: '{_NESTED}'"):
             for name in _names(nested):
-                self.take(name, nested[name])
+                self.take(name, nested)
 
-    def take(self, name: str, value: Json) -> None:
+    def take(self, name: str, given: dict[str, Json]) -> None:
         spec = self._specs.get(name)
         if spec is None:
-            name = values.clean(name)
-            self.parameters[name] = custom(name, value)
+            shown = values.clean(name)
+            self.parameters[shown] = custom(shown, values.parameter(given, name))
             return
-        found = self._input(spec, value)
+        if name not in given:
+            raise RequestError(
+                f"unexpected key not found in generate request, expecting key '{name}'"
+            )
+        found = self._input(spec, given[name])
         if name in self.inputs:
             raise RequestError(
                 f"[request id: {self._request_id}] input '{name}' already exists in "

@@ -33,7 +33,12 @@ def as_string(value: Json) -> str:
     RequestError
         It is none; so of all functions here.
     """
-    return clean(as_text(value).partition("\0")[0])
+    return clean(until_nul(as_text(value)))
+
+
+def until_nul(text: str) -> str:
+    """Return a text as far as a C string goes."""
+    return text.partition("\0")[0]
 
 
 def clean(text: str) -> str:
@@ -103,6 +108,15 @@ def member(value: Json, name: str) -> Json:
     if not has(value, name):
         raise RequestError(
             f"attempt to access non-existing object member '{name}'", "INTERNAL"
+        )
+    return value[name]
+
+
+def parameter(value: dict[str, Json], name: str) -> Json:
+    """Return a parameter that must be there: its name may have been cut."""
+    if name not in value:
+        raise RequestError(
+            f"parameter key '{name}' was not found in the JSON", "INTERNAL"
         )
     return value[name]
 

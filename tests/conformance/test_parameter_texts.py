@@ -8,6 +8,7 @@ import struct
 import pytest
 
 from .asking import texts
+from .over_http import Ask
 from .served import Line, put_all, request
 
 HALF = 2**63
@@ -90,6 +91,62 @@ def test_a_text_ends_at_its_first_nul(agree, beside, what):
             return line.call("ModelInfer", asked)
 
     agree(case)
+
+
+NAMES = {
+    "id": {"id": "a\0b"},
+    "correlation id": {"parameters": {"sequence_id": "s\0t"}},
+    "text": {"parameters": {"x": "1\0y"}},
+    "name of no parameter": {"parameters": {"x\0y": 1}},
+    "name of another parameter": {"parameters": {"x\0y": [1], "x": 2}},
+    "known, but not there": {"parameters": {"priority\0y": 1}},
+    "known, and there": {"parameters": {"priority\0y": "a", "priority": 1}},
+    "reserved": {"parameters": {"triton_\0y": 1}},
+}
+
+
+def over_http(target, served, path, body):
+    """Return what the model `repl` answers a body, each parameter once."""
+    [status, _, said] = served(target).have("repl").ask(Ask(path, body))
+    found = said.get("OUT") or [each["data"][0] for each in said.get("outputs", [])]
+    return [status, said.get("error"), found and again(found)]
+
+
+def again(found):
+    """Read a text that may name a parameter twice, and return it as it was read."""
+    [text] = found if isinstance(found, list) else [found]
+    [[*seen, parameters]] = json.loads(text)
+    return [*seen, json.loads(parameters)]
+
+
+@pytest.mark.parametrize("what", NAMES)
+def test_a_text_in_json_ends_at_its_first_nul(agree, served, what):
+    """A name is then looked up anew, and may not be there."""
+    given = {"name": "CODE", "datatype": "BYTES", "shape": [1], "data": [TOLD]}
+    body = {"inputs": [given], "outputs": [{"name": "OUT"}], **NAMES[what]}
+    agree(lambda target: over_http(target, served, "/v2/models/repl/infer", body))
+
+
+PROMPTS = {
+    "a parameter": {"x\0y": 1},
+    "another parameter": {"x": 5, "x\0y": [1]},
+    "an input": {"CODE": TOLD, "CODE\0": TOLD},
+    "parameters of their own": {"parameters": {"x\0y": 1}},
+    "such parameters": {"parameters\0": {"x": 1}},
+}
+
+
+@pytest.mark.parametrize("what", PROMPTS)
+def test_a_name_in_a_prompt_ends_at_its_first_nul(agree, served, what):
+    """As those of other requests."""
+    body = {"CODE": TOLD, **PROMPTS[what]}
+    agree(lambda target: over_http(target, served, "/v2/models/repl/generate", body))
+
+
+def test_an_input_that_only_begins_as_one_is_none(agree, served):
+    """It is known what it should be."""
+    path = "/v2/models/repl/generate"
+    agree(lambda target: over_http(target, served, path, {"CODE\0": TOLD}))
 
 
 def test_a_number_that_is_not_told_as_python_tells_it_is_the_same(agree, beside):
