@@ -10,6 +10,7 @@ import weakref
 from blsnb.engine import hang
 from blsnb.engine.answers import fail_all, fail_without_inputs, failed, take_results
 from blsnb.engine.inflight import Execution, Inflight
+from blsnb.engine.input_order import InputOrder
 from blsnb.engine.instance import ExecuteFailed, ModelInstance
 from blsnb.engine.placement import Placement
 from blsnb.engine.pool import InstancePool
@@ -18,7 +19,6 @@ from blsnb.engine.root import RootRequest, Unwind
 from blsnb.engine.threads import Abandoned
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.request import InferenceRequest, receive_request, release_flags
-from blsnb.tensors.ref import TensorRef
 
 _now = time.monotonic_ns
 _execution_numbers = itertools.count(1)
@@ -55,6 +55,7 @@ class Executor:
         self._outputs = tuple(spec.name for spec in config.outputs)
         self._batching = config.max_batch_size > 0
         self._iterative = config.iterative
+        self._order = InputOrder()
         reshapes = Reshapes(config)
         self.reshapes = reshapes if reshapes.any else None
         """Turn tensors into the shapes of the other side; None where they are alike."""
@@ -137,8 +138,8 @@ class Executor:
         inputs = message.inputs
         if self.reshapes is not None:
             inputs = self.reshapes.inward(inputs)
-        if inflight.extra:
-            inputs = _extended(inputs, inflight.extra)
+        if inflight.extra or len(inputs) > 1:
+            inputs = self._order.of(inputs, inflight.extra)
         if self._placement is not None:
             inputs = self._placement.inputs(inflight.call, inputs)
         return receive_request(
@@ -185,14 +186,6 @@ class Executor:
         for inflight in execution.inflights:
             inflight.execution = None
         self._pool.give_back(execution.instance)
-
-
-def _extended(
-    inputs: tuple[TensorRef, ...], extra: tuple[TensorRef, ...]
-) -> tuple[TensorRef, ...]:
-    """Return inputs with those of the scheduler, which win over the client's."""
-    names = {ref.name for ref in extra}
-    return (*(ref for ref in inputs if ref.name not in names), *extra)
 
 
 def _computed(inflights: list[Inflight]) -> None:

@@ -14,6 +14,12 @@ from blsnb.scheduling.sequence_rules import END, START, SequenceId
 from blsnb.tensors.dtypes import BY_DATA_TYPE
 
 _CORRID = "CONTROL_SEQUENCE_CORRID"
+_ORDER = (
+    "CONTROL_SEQUENCE_START",
+    "CONTROL_SEQUENCE_END",
+    "CONTROL_SEQUENCE_READY",
+    _CORRID,
+)
 _FALSE_TRUE = {
     "int32_false_true": np.dtype(np.int32),
     "fp32_false_true": np.dtype(np.float32),
@@ -75,11 +81,15 @@ class Controls:
 
 
 def _controls(config: ModelConfig) -> Iterator[tuple[str, str, Any]]:
+    """Yield names, kinds and controls, in the order in which Triton makes them."""
     batching = config.message.sequence_batching
     kinds = schema().ModelSequenceBatching.Control.Kind
-    for tensor in batching.control_input:
-        for control in tensor.control:
-            yield tensor.name, kinds.Name(control.kind), control
+    found = [
+        (tensor.name, kinds.Name(control.kind), control)
+        for tensor in batching.control_input
+        for control in tensor.control
+    ]
+    yield from sorted(found, key=lambda each: _ORDER.index(each[1]))
 
 
 def _values(control: Any) -> NDArray[Any]:
