@@ -200,9 +200,21 @@ OUTSIDE = ["../other", "..", ".", "", "/etc", "m/1", "a\0b", "\udcff", ".hidden"
 
 
 @pytest.mark.parametrize("name", OUTSIDE)
-def test_a_name_that_leads_elsewhere(server, tmp_path, name):
+def test_a_name_that_leads_elsewhere(monkeypatch, tmp_path, name):
     """Is no model's, for whatever it is given; nothing is written or loaded."""
-    before = set(server.repository.private_root.parent.iterdir())
+    private, given = tmp_path / "private", tmp_path / "given"
+    private.mkdir()
+    given.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(private))
+    with Server() as server:
+        before = set(private.rglob("*"))
+        _refuses(server, given, name)
+
+        assert before == set(private.rglob("*"))
+        assert [] == list(given.iterdir())
+
+
+def _refuses(server, given, name):
     refused = "failed to poll from|cannot be empty|must not contain path traversal"
     with pytest.raises(ModelLoadError, match=refused):
         server.load(name)
@@ -213,14 +225,10 @@ def test_a_name_that_leads_elsewhere(server, tmp_path, name):
         with pytest.raises(RepositoryError, match="cannot name a model"):
             write()
     with pytest.raises(RepositoryError, match="there is no such model"):
-        server.export_repository(tmp_path / "out", [name])
+        server.export_repository(given / "out", [name])
     with pytest.raises(RepositoryError, match="has no model"):
-        server.import_repository(tmp_path, [name])
+        server.import_repository(given, [name])
     server.unload(name)
-
-    assert before == set(server.repository.private_root.parent.iterdir())
-    assert [] == list(server.repository.private_root.iterdir())
-    assert [] == list(tmp_path.iterdir())
 
 
 def test_a_folder_whose_name_is_no_text(tmp_path):

@@ -49,9 +49,9 @@ def failure(text, code="INTERNAL"):
     return pb_utils.InferenceResponse(error=pb_utils.TritonError(text, code))
 
 
-def pause():
+def pause(seconds=0.1):
     # The server does what follows from what was sent.
-    threading.Event().wait(0.1)
+    threading.Event().wait(seconds)
 
 
 def wait_for(name):

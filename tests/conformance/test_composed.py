@@ -46,7 +46,7 @@ SENDS = {
     "none": "sender.send(flags=FINAL)",
     "error": """
         sender.send(reply(Y=x_of(request)))
-        pause()
+        pause(0.6)
         sender.send(failure("dec err"), FINAL)
     """,
     "errors": """
@@ -56,7 +56,7 @@ SENDS = {
     "only error": 'sender.send(failure("dec err"), FINAL)',
     "between": """
         sender.send(reply(Y=x_of(request)))
-        pause()
+        pause(0.6)
         sender.send(failure("dec err"))
         sender.send(reply(Y=x_of(request)))
         sender.send(flags=FINAL)

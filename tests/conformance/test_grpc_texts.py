@@ -232,7 +232,8 @@ def test_what_is_no_request(agree, beside):
                 *(call(f"{service}ModelInfer", junk) for junk in JUNK),
                 *(stream(junk, b"") for junk in JUNK),
                 call(f"{service}Unknown", b""),
-                call("/grpc.health.v1.Health/Check", b""),
+                # Whether it is well depends on what else was loaded before.
+                call("/grpc.health.v1.Health/Check", b"")[:2],
             ]
 
     agree(case)

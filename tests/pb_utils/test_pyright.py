@@ -24,7 +24,7 @@ from .checked_sources import (
 OWN_NODE = {"PYRIGHT_PYTHON_GLOBAL_NODE": "0"}
 FIRST = PLANTED.count("\n") + 1
 # What other packages say of their types is not of the stubs.
-FOREIGN = ("import onnxruntime", "import boxes")
+FOREIGN = ("import onnxruntime", "import boxes", "import cupy", "lines import")
 
 
 def own_models():
