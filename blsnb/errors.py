@@ -170,6 +170,9 @@ class BackendError(BlsnbError):
 class ServerClosedError(BlsnbError):
     """The server was closed and takes no more requests."""
 
+    def __init__(self) -> None:
+        super().__init__("the server was closed; make a new blsnb.Server()")
+
 
 class RepositoryError(BlsnbError):
     """A folder or a file of a model repository cannot be used."""

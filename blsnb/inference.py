@@ -17,7 +17,7 @@ from blsnb.engine.reader import Reader
 from blsnb.engine.root import RootRequest
 from blsnb.engine.validation import RequestError
 from blsnb.engine.workers import Workers
-from blsnb.errors import InferenceError, InputError, TraceError
+from blsnb.errors import InferenceError, InputError, ServerClosedError, TraceError
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.response_stream import Stream, async_responses
@@ -342,7 +342,7 @@ class Inference:
 
     def _workers(self) -> Workers:
         if self._callers is None:
-            self._callers = Workers(_CALLERS, "blsnb async_infer")
+            self._callers = Workers(_CALLERS, "blsnb async_infer", ServerClosedError)
         return self._callers
 
     async def async_run(self, request: OutsideRequest) -> Run:

@@ -53,7 +53,7 @@ class Models:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise ServerClosedError("the server was closed; make a new blsnb.Server()")
+            raise ServerClosedError()
 
     def define(
         self,

@@ -152,7 +152,7 @@ class Engine:
         name = directory.name
         with self.load_lock.hold(name):
             if self.is_stopping:
-                raise _closed()
+                raise ServerClosedError
             before = self.catalog.versions(name)
             serving = {n: each for n, each in before.items() if n in unchanged}
             load = partial(self.loader.load, directory, serving)
@@ -368,7 +368,7 @@ class Engine:
 
     def _check_open(self) -> None:
         if self.is_closed:
-            raise _closed()
+            raise ServerClosedError
 
     def _check_accepting(self, message: RequestMessage) -> None:
         if self.is_stopping:
@@ -391,7 +391,3 @@ class Engine:
             self.control.close()
             self._alarm.close()
             self._workers.shutdown(cancel_futures=True)
-
-
-def _closed() -> ServerClosedError:
-    return ServerClosedError("the server was closed; make a new blsnb.Server()")

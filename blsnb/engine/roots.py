@@ -43,4 +43,4 @@ class Roots:
         for root in self.all():
             left_s = max(0.0, deadline - time.monotonic())
             if root.ended is None and not root.done.wait(left_s):
-                root.end(ServerClosedError("the server was closed"))
+                root.end(ServerClosedError())

@@ -27,11 +27,17 @@ class Workers(Executor):
         Number of threads at most; each starts when it is first needed.
     name
         Name of every thread.
+    closed
+        Makes the error of work that a pool takes no more, or drops, once it is shut
+        down; without it that is `concurrent.futures`' own.
     """
 
-    def __init__(self, most: int, name: str) -> None:
+    def __init__(
+        self, most: int, name: str, closed: Callable[[], Exception] | None = None
+    ) -> None:
         self._most = most
         self._name = name
+        self._closed_error = closed
         self._work: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._busy: set[threading.Thread] = set()
@@ -47,16 +53,21 @@ class Workers(Executor):
         Raises
         ------
         RuntimeError
-            The pool was shut down.
+            The pool was shut down; or what it was told to raise then.
         """
         future: Future[T] = Future()
         with self._lock:
             if self._closed:
-                raise RuntimeError("cannot schedule new futures after shutdown")
+                raise self._refusal()
             self._work.put((future, lambda: work(*args, **kwargs)))
             if not self._idle.acquire(blocking=False):
                 self._start_thread()
         return future
+
+    def _refusal(self) -> Exception:
+        if self._closed_error is not None:
+            return self._closed_error()
+        return RuntimeError("cannot schedule new futures after shutdown")
 
     def _start_thread(self) -> None:
         if len(self._threads) < self._most:
@@ -111,7 +122,13 @@ class Workers(Executor):
             except queue.Empty:
                 return
             if item is not None:
-                item[0].cancel()
+                self._drop(item[0])
+
+    def _drop(self, future: Future[Any]) -> None:
+        if self._closed_error is None:
+            future.cancel()
+        elif future.set_running_or_notify_cancel():
+            future.set_exception(self._closed_error())
 
 
 def _do(future: Future[Any], work: Callable[[], Any]) -> None:

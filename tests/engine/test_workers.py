@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from blsnb.engine.workers import Workers
+from blsnb.errors import ServerClosedError
 
 
 @pytest.fixture
@@ -81,6 +82,28 @@ def test_shutdown_ends_idle_threads(workers):
     assert not thread.is_alive()
     with pytest.raises(RuntimeError, match="after shutdown"):
         workers.submit(abs, -1)
+
+
+def test_what_a_shutdown_drops_may_end_with_an_error_of_its_own():
+    """Who waits for it is told that, and so is who comes later."""
+    workers = Workers(1, "worker", ServerClosedError)
+    began, go_on = threading.Event(), threading.Event()
+
+    def work() -> None:
+        began.set()
+        go_on.wait(10)
+
+    running = workers.submit(work)
+    waiting = workers.submit(abs, -1)
+    assert began.wait(10)
+    workers.shutdown(cancel_futures=True)
+
+    with pytest.raises(ServerClosedError):
+        waiting.result(10)
+    with pytest.raises(ServerClosedError):
+        workers.submit(abs, -1)
+    go_on.set()
+    assert running.result(10) is None
 
 
 def test_shutdown_drops_what_has_not_begun():
