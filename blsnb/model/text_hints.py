@@ -57,7 +57,8 @@ def data_type_meant(written: str) -> str:
         return _OTHER_NAMES[bare]
     try:
         dtype = np.dtype(bare.lower())
-    except TypeError:
+    except (TypeError, ValueError, SyntaxError):
+        # NumPy reads a text with a comma as a list of fields.
         return ""
     rows = (row.data_type for row in DTYPES if row.dtype == dtype)
     return next(rows, "")

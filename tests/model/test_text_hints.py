@@ -65,6 +65,8 @@ def test_a_slip_has_a_hint(text, said):
         ("object", "TYPE_STRING"),
         ("bf16", "TYPE_BF16"),
         ("complex64", ""),
+        (",", ""),
+        ("3f4,", ""),
         ("", ""),
     ],
 )
