@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import base64
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 
-from blsnb.magics import card, default, line
+from blsnb.magics import card, default
+from blsnb.magics.asked import Evaluate, asked
 from blsnb.magics.bar import Bar
 from blsnb.magics.flags import Flags, HelpAsked
 
@@ -26,8 +27,6 @@ SUMMARY = "measure a model under load, with so many clients at once"
 LEVELS = ("tensors", "timestamps", "off")
 _SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "m": 60.0}
 _DURATION = re.compile(r"(\d+\.?\d*|\.\d+)(ms|s|m|)")
-
-Evaluate = Callable[[str, str, dict[str, Any]], Any]
 
 
 def bench_flags() -> Flags:
@@ -83,21 +82,11 @@ def bench(
     InferenceError
         The model does not serve.
     """
-    flags = bench_flags()
-    options, rest = flags.apart(text)
     try:
-        words = [word for part in options for word in line.words(part, namespace)]
-        given = flags.parse(words)
+        given = asked(text, namespace, evaluate, bench_flags(), "%triton bench", USAGE)
     except HelpAsked:
         return None
-    name, _, assigned = rest.strip().partition(" ")
-    if not name or "=" in name:
-        raise UsageError(f"usage: %triton bench {USAGE}")
-    inputs = {
-        tensor: evaluate(tensor, expression, namespace)
-        for tensor, expression in line.assignments(assigned.strip()).items()
-    }
-    return _measure(line.expand(name, namespace), inputs, given, live)
+    return _measure(*given, live)
 
 
 def _measure(

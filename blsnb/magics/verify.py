@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 
-from blsnb.magics import default, line
+from blsnb.magics import default
+from blsnb.magics.asked import Evaluate, asked
 from blsnb.magics.bar import Bar
 from blsnb.magics.flags import Flags, HelpAsked
 
@@ -29,11 +29,6 @@ FILE is a JSON list of requests, each such as {"inputs": {"X": [1, 2], "IMAGE":
 {"npy": "image.npy"}}}; it may have a "name", "outputs", "parameters" and what
 else blsnb.Server.infer takes. Paths are relative to the file.
 """
-
-# In an expression it would be a name, negated twice.
-_OPTION = re.compile(r"(?<!\S)--[a-z][\w-]*")
-
-Evaluate = Callable[[str, str, dict[str, Any]], Any]
 
 
 def verify_flags() -> Flags:
@@ -95,23 +90,13 @@ def verify(
     BlsnbError
         There is nothing to compare with, or nothing to compare.
     """
-    flags = verify_flags()
-    options, rest = flags.apart(text)
     try:
-        words = [word for part in options for word in line.words(part, namespace)]
-        given = flags.parse(words)
+        given = asked(
+            text, namespace, evaluate, verify_flags(), "%triton verify", USAGE
+        )
     except HelpAsked:
         return None
-    if unknown := _OPTION.search(rest):
-        raise UsageError(f"%triton verify has no option {unknown[0]}")
-    name, _, assigned = rest.strip().partition(" ")
-    if not name or "=" in name:
-        raise UsageError(f"usage: %triton verify {USAGE}")
-    inputs = {
-        tensor: evaluate(tensor, expression, namespace)
-        for tensor, expression in line.assignments(assigned.strip()).items()
-    }
-    return _compare(line.expand(name, namespace), inputs, given, live)
+    return _compare(*given, live)
 
 
 def _compare(
