@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
-from urllib.parse import urlsplit
 
 import grpc
 from tritonclient.grpc import service_pb2_grpc
@@ -22,10 +21,10 @@ from blsnb.parity.ours import Ours
 from blsnb.parity.packages import command_adding, provide
 from blsnb.parity.server_process import ANY_SIZE
 from blsnb.parity.theirs import Theirs
+from blsnb.remote.address import netloc_of
 from blsnb.trace.spans import Trace
 
 LOCAL = "local"
-_SCHEME = "grpc"
 
 Say = Callable[[str], None]
 
@@ -86,14 +85,14 @@ class Remote:
     """
 
     def __init__(self, address: str) -> None:
-        parts = urlsplit(address)
-        if parts.scheme != _SCHEME or not parts.netloc or parts.path.strip("/"):
+        try:
+            self._netloc = netloc_of(address)
+        except ValueError:
             raise ValueError(
                 f"{address!r} is no target: it is local, or an address such as "
                 "grpc://localhost:8001"
-            )
+            ) from None
         self._address = address
-        self._netloc = parts.netloc
         self.notes: list[str] = []
 
     def folders(self) -> tuple[Path, ...]:

@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import grpc
 from tritonclient.grpc import service_pb2 as wire
@@ -16,8 +15,8 @@ from blsnb.errors import BackendError
 from blsnb.model.config import InstanceSpec, ModelConfig
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.remote import messages
+from blsnb.remote.address import netloc_of
 
-_SCHEME = "grpc"
 _CONNECT_S = 10.0
 _DEADLINE_S = 600.0
 """So long one answer may take; Ctrl-C comes before."""
@@ -42,12 +41,9 @@ class RemoteStandIn:
     """
 
     def __init__(self, address: str) -> None:
-        parts = urlsplit(address)
-        if parts.scheme != _SCHEME or not parts.netloc or parts.path.strip("/"):
-            raise ValueError(f"{address!r} is no address such as grpc://localhost:8001")
+        self._target = netloc_of(address)
         self.how = f"remote {address}"
         self._address = address
-        self._target = parts.netloc
 
     def __repr__(self) -> str:
         return f"<stand-in: {self.how}>"

@@ -23,6 +23,7 @@ _lock = threading.Lock()
 
 def endpoints(target: Target) -> Endpoints:
     """Return where the blsnb server of a target can be reached; it stays open."""
+    # Each kind of target has its own, of which the protocol does not speak.
     server: Any = target.server  # type: ignore[attr-defined]
     with _lock:
         found = _endpoints.get(id(server))

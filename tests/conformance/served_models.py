@@ -146,6 +146,7 @@ def config(name: str) -> str:
 def load(target: Target, *names: str) -> None:
     """Write models and load them, once."""
     for name in names:
+        # Each kind of target has one, of which the protocol does not speak.
         folder = target.repository / f"net_{name}"  # type: ignore[attr-defined]
         if not folder.exists():
             files = {"names": b"ant\r\n\nbee"}
