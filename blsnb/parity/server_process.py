@@ -23,6 +23,7 @@ from blsnb.parity.leftovers import owned, remove_leftovers
 
 READY_S = 60.0
 STOP_S = 10.0
+_LOOK_S = 0.05
 SHARED_MEMORY = Path("/dev/shm")
 ANY_SIZE = [
     ("grpc.max_receive_message_length", -1),
@@ -159,16 +160,28 @@ class TritonServer:
                     "it was ready; its last lines:",
                     self.last_words(),
                 )
-            try:
-                grpc.channel_ready_future(self._channel).result(timeout=0.25)
-                if self.stub.ServerReady(pb.ServerReadyRequest(), timeout=5).ready:
-                    return
-            except (grpc.FutureTimeoutError, grpc.RpcError):
-                continue
+            if self._listens() and self._says_ready():
+                return
         raise ServerDiedError(
             f"the server was not ready after {ready_s:g} s; its last lines:",
             self.last_words(),
         )
+
+    def _says_ready(self) -> bool:
+        try:
+            return bool(self.stub.ServerReady(pb.ServerReadyRequest(), timeout=5).ready)
+        except grpc.RpcError:
+            return False
+
+    def _listens(self) -> bool:
+        """Tell whether all end points are open: it opens gRPC before the others."""
+        for port in (self.grpc_port, self.http_port, self.metrics_port):
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=5).close()
+            except OSError:
+                time.sleep(_LOOK_S)
+                return False
+        return True
 
 
 def _start(command: list[str], env: TritonEnv, log: Path) -> subprocess.Popen[Any]:

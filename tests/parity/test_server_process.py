@@ -14,6 +14,29 @@ from blsnb.parity import server_process
 from blsnb.parity.environment import TritonEnv
 from blsnb.parity.server_process import ServerDiedError, TritonServer
 
+WITHOUT_METRICS = """
+import socket
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import grpc
+from tritonclient.grpc import service_pb2, service_pb2_grpc
+
+
+class Ready(service_pb2_grpc.GRPCInferenceServiceServicer):
+    def ServerReady(self, request, context):
+        return service_pb2.ServerReadyResponse(ready=True)
+
+
+given = dict(each[2:].split("=", 1) for each in sys.argv if "=" in each)
+server = grpc.server(ThreadPoolExecutor(1))
+service_pb2_grpc.add_GRPCInferenceServiceServicer_to_server(Ready(), server)
+server.add_insecure_port("127.0.0.1:" + given["grpc-port"])
+server.start()
+opened = socket.create_server(("127.0.0.1", int(given["http-port"])))
+server.wait_for_termination()
+"""
+
 
 def pretend(folder: Path, script: str) -> TritonEnv:
     """Return a server that is a shell script."""
@@ -53,6 +76,14 @@ def test_a_server_that_never_becomes_ready_is_killed(tmp_path):
     assert ([held], [], []) == select.select([held], [], [], 10)
     assert b"" == os.read(held, 10)
     os.close(held)
+
+
+def test_a_server_is_ready_when_its_last_end_point_is_open(tmp_path):
+    """Triton opens HTTP and metrics after gRPC, which already says that it is ready."""
+    (tmp_path / "server.py").write_text(WITHOUT_METRICS)
+    env = pretend(tmp_path, f'exec {sys.executable} {tmp_path}/server.py "$@"')
+    with pytest.raises(ServerDiedError, match="not ready"):
+        start(env, tmp_path, ready_s=3)
 
 
 def test_an_interrupt_ends_the_wait_and_the_server(tmp_path):
