@@ -10,8 +10,8 @@ from types import TracebackType
 from typing import Protocol
 
 from blsnb.inference_server import Server
-from blsnb.serving.fork_notices import without_fork_notices
-from blsnb.serving.shared_state import SharedState
+from blsnb.serving.core.shared_state import SharedState
+from blsnb.serving.grpc.fork_notices import without_fork_notices
 
 HTTP, GRPC, METRICS = "HTTP", "gRPC", "metrics"
 LOOPBACK = "127.0.0.1"
@@ -135,10 +135,10 @@ class Endpoints:
         # Each imports much that the others do without.
         if name == GRPC:
             with without_fork_notices():
-                from blsnb.serving.grpc_endpoint import GrpcEndpoint
+                from blsnb.serving.grpc.endpoint import GrpcEndpoint
 
             return GrpcEndpoint(self._server, self._shared, self.host, port)
-        from blsnb.serving.http_endpoint import HttpEndpoint, MetricsEndpoint
+        from blsnb.serving.http.endpoint import HttpEndpoint, MetricsEndpoint
 
         if name == HTTP:
             return HttpEndpoint(self._server, self._shared, self.host, port)

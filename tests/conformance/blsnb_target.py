@@ -21,9 +21,9 @@ from blsnb.engine.validation import RequestError
 from blsnb.errors import InferenceError, ModelLoadError, WouldHang
 from blsnb.inference_server import Server
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
-from blsnb.serving import requests
-from blsnb.serving.grpc_requests import request_of, version_of
-from blsnb.serving.shared_memory import SharedMemory
+from blsnb.serving.core import requests
+from blsnb.serving.core.shared_memory import SharedMemory
+from blsnb.serving.grpc.requests import request_of, version_of
 
 from .over_grpc import message as asked_of
 from .targets import PATIENCE_S, REPOSITORIES, Answer, Failure, Request, Value

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from blsnb.inference_server import Server
 from blsnb.parity.environment import installed
 from blsnb.parity.server_process import TritonServer
-from blsnb.serving.http_endpoint import HttpEndpoint, MetricsEndpoint
-from blsnb.serving.shared_state import SharedState
+from blsnb.serving.core.shared_state import SharedState
+from blsnb.serving.http.endpoint import HttpEndpoint, MetricsEndpoint
 
 from .targets import REPOSITORIES, Target
 from .triton_target import MORTAL

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from blsnb.inference_server import Server
-from blsnb.serving.http_endpoint import HttpEndpoint
-from blsnb.serving.shared_state import SharedState
+from blsnb.serving.core.shared_state import SharedState
+from blsnb.serving.http.endpoint import HttpEndpoint
 
 CALL_S = 20.0
 

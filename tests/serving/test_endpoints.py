@@ -22,9 +22,9 @@ from cells import CONFIG, DOUBLE, cell
 
 from blsnb.errors import ServerClosedError
 from blsnb.inference_server import Server
+from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.endpoints import Endpoints, check_port, is_loopback, serve
-from blsnb.serving.grpc_endpoint import GrpcEndpoint
-from blsnb.serving.shared_state import SharedState
+from blsnb.serving.grpc.endpoint import GrpcEndpoint
 
 FREE = {"http": 0, "grpc": 0, "metrics": 0}
 

@@ -1,0 +1,1 @@
+"""The core: what clients ask and are sent back, whatever protocol brings it."""

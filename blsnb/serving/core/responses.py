@@ -1,0 +1,146 @@
+"""Responses: what models answer, as clients are sent it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from blsnb.engine.served import Served
+from blsnb.engine.streaming import FinalFlag
+from blsnb.engine.validation import RequestError
+from blsnb.pb_utils.message import ResponseMessage
+from blsnb.serving.core.class_labels import ClassLabels
+from blsnb.serving.core.shared_memory import Window
+from blsnb.serving.core.wire import WireRequest, WireResponse, WireTensor
+from blsnb.tensors import byte_strings
+from blsnb.tensors.dtypes import BYTES
+from blsnb.tensors.ref import TensorRef
+
+_UNSORTED = ("BOOL", "BYTES", "FP16", "BF16")
+"""Elements of these types have no order that Triton knows."""
+
+
+class Responses:
+    """Makes the responses to one request.
+
+    Parameters
+    ----------
+    labels
+        Names of classes.
+    served
+        What answers.
+    request
+        Says where its client wants the outputs, and in which form.
+
+    References
+    ----------
+    server: src/grpc/infer_handler.cc, InferResponseCompleteCommon
+    """
+
+    def __init__(
+        self,
+        labels: ClassLabels,
+        served: Served,
+        request: WireRequest,
+    ) -> None:
+        self._labels = labels
+        self._served = served
+        self._request = request
+        self._wanted = {output.name: output for output in request.outputs}
+
+    def of(self, message: ResponseMessage) -> WireResponse:
+        """Return a response as it is sent; what cannot be sent is an error."""
+        error, code = message.error, message.code
+        outputs: tuple[WireTensor, ...] = ()
+        if error is None:
+            try:
+                outputs = tuple(map(self._tensor, message.outputs))
+            except RequestError as failure:
+                error, code = failure.message, failure.code
+        return WireResponse(
+            self._request.model_name,
+            str(self._served.info.version),
+            self._request.id,
+            outputs,
+            message.parameters,
+            error,
+            code,
+            message.final,
+            isinstance(message, FinalFlag),
+        )
+
+    def _tensor(self, ref: TensorRef) -> WireTensor:
+        wanted = self._wanted.get(ref.name)
+        if wanted is not None and wanted.window is not None:
+            return _written(ref, wanted.window)
+        if wanted is not None and wanted.class_count:
+            return self._classified(ref, wanted.class_count)
+        return _plain(ref)
+
+    def _classified(self, ref: TensorRef, count: int) -> WireTensor:
+        labels = self._labels.of(self._served, ref.name)
+        batched = self._served.config.max_batch_size > 0
+        return classified(ref, count, labels, batched=batched)
+
+
+def _plain(ref: TensorRef) -> WireTensor:
+    data = ref.data or b""
+    return WireTensor(ref.name, ref.dtype.datatype, ref.shape, data, None, len(data))
+
+
+def _written(ref: TensorRef, window: Window) -> WireTensor:
+    window.write(ref.name, ref.data or b"")
+    datatype, size = ref.dtype.datatype, ref.byte_size
+    return WireTensor(ref.name, datatype, ref.shape, b"", window, size)
+
+
+def classified(
+    ref: TensorRef, count: int, labels: Sequence[str], *, batched: bool
+) -> WireTensor:
+    """Return the largest elements of a tensor as ``value:index:label``.
+
+    Parameters
+    ----------
+    count
+        How many, at most.
+    labels
+        Of the elements, as far as they have some.
+    batched
+        Whether the first axis is the batch: then as many of each row.
+
+    Raises
+    ------
+    RequestError
+        Elements of this type are not sorted; the text is Triton's.
+
+    References
+    ----------
+    server: src/classification.cc, TopkClassifications
+    """
+    if ref.dtype.datatype in _UNSORTED:
+        raise RequestError(
+            "class result not available for output due to unsupported type "
+            f"'{ref.dtype.datatype}'"
+        )
+    rows = ref.shape[0] if batched and ref.shape else 1
+    size = math.prod(ref.shape[1:] if batched else ref.shape)
+    count = min(count, size)
+    elements = ref.view().reshape(rows, size)
+    texts = [text for row in elements for text in _largest(row, count, labels)]
+    shape = (rows, count) if batched and ref.shape else (count,)
+    data = byte_strings.pack(texts)
+    return WireTensor(ref.name, BYTES.datatype, shape, data, None, len(data))
+
+
+def _largest(row: np.ndarray[Any, Any], count: int, labels: Sequence[str]) -> list[str]:
+    order = np.argsort(-row.astype(np.float64), kind="stable")[:count]
+    return [_class(row[index], int(index), labels) for index in order]
+
+
+def _class(value: Any, index: int, labels: Sequence[str]) -> str:
+    said = f"{value:f}" if isinstance(value, np.floating) else str(value)
+    label = labels[index] if index < len(labels) else ""
+    return f"{said}:{index}:{label}" if label else f"{said}:{index}"

@@ -1,0 +1,1 @@
+"""gRPC: KServe's protocol on grpcio, with the extensions of Triton."""

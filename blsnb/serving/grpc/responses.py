@@ -1,0 +1,86 @@
+"""Responses as gRPC sends them, and the status of what failed."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import grpc
+from tritonclient.grpc import service_pb2 as wire
+
+from blsnb.engine.validation import RequestError
+from blsnb.errors import InferenceError, ModelLoadError, ServerClosedError
+from blsnb.serving.core.wire import WireResponse
+
+_log = logging.getLogger("blsnb.serving")
+_FINAL = "triton_final_response"
+_STOPPING = (
+    "Server is stopping, scheduler for model has stopped accepting new inference "
+    "requests"
+)
+_STATUSES = {
+    "INVALID_ARG": grpc.StatusCode.INVALID_ARGUMENT,
+    "NOT_FOUND": grpc.StatusCode.NOT_FOUND,
+    "UNAVAILABLE": grpc.StatusCode.UNAVAILABLE,
+    "UNSUPPORTED": grpc.StatusCode.UNIMPLEMENTED,
+    "UNKNOWN": grpc.StatusCode.UNKNOWN,
+    "ALREADY_EXISTS": grpc.StatusCode.ALREADY_EXISTS,
+    "CANCELLED": grpc.StatusCode.CANCELLED,
+}
+_KINDS = {bool: "bool_param", int: "int64_param", float: "double_param"}
+
+
+def status_of(error: Exception) -> tuple[grpc.StatusCode, str]:
+    """Return the status of a call that failed, and its details.
+
+    References
+    ----------
+    server: src/grpc/grpc_utils.cc, GrpcStatusUtil::Create
+    """
+    if isinstance(error, ServerClosedError):
+        return grpc.StatusCode.UNAVAILABLE, _STOPPING
+    if isinstance(error, RequestError | InferenceError | ModelLoadError):
+        status = _STATUSES.get(error.code, grpc.StatusCode.INTERNAL)
+        return status, error.message
+    _log.error("a call over gRPC failed", exc_info=error)
+    return grpc.StatusCode.INTERNAL, repr(error)
+
+
+def reply_of(response: WireResponse) -> Any:
+    """Return the message of a response; outputs in shared memory have no bytes."""
+    reply = wire.ModelInferResponse(
+        model_name=response.model_name,
+        model_version=response.model_version,
+        id=response.id,
+    )
+    for name, value in response.parameters.items():
+        kind = _KINDS.get(type(value), "string_param")
+        setattr(reply.parameters[name], kind, value)
+    for tensor in response.outputs:
+        output = reply.outputs.add(name=tensor.name, datatype=tensor.datatype)
+        output.shape.extend(tensor.shape)
+        reply.raw_output_contents.append(bytes(tensor.data))
+    return reply
+
+
+def streamed(response: WireResponse) -> Any:
+    """Return the message of a response that is one of a stream.
+
+    One that only says that the stream is over, and one that failed, name no version.
+    """
+    if response.bare or response.error is not None:
+        reply = wire.ModelInferResponse(model_name=response.model_name, id=response.id)
+    else:
+        reply = reply_of(response)
+    reply.parameters[_FINAL].bool_param = response.final
+    return wire.ModelStreamInferResponse(
+        error_message=response.error or "", infer_response=reply
+    )
+
+
+def refused(request_id: str, error: Exception) -> Any:
+    """Return the message of a request on a stream that no model will see."""
+    return wire.ModelStreamInferResponse(
+        error_message=status_of(error)[1],
+        infer_response=wire.ModelInferResponse(id=request_id),
+    )

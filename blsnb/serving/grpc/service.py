@@ -1,0 +1,156 @@
+"""GrpcService: ``inference.GRPCInferenceService`` in front of a live server."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import grpc
+from tritonclient.grpc import service_pb2_grpc
+
+from blsnb.engine.root import RootRequest
+from blsnb.engine.validation import RequestError
+from blsnb.engine.workers import Workers
+from blsnb.inference_server import Server
+from blsnb.serving.core.requests import Requests
+from blsnb.serving.core.shared_state import SharedState
+from blsnb.serving.grpc.models import GrpcModels
+from blsnb.serving.grpc.parameters import until_nul
+from blsnb.serving.grpc.requests import GrpcRequest, request_of, version_of
+from blsnb.serving.grpc.responses import reply_of, status_of
+from blsnb.serving.grpc.settings import GrpcLogSettings, GrpcMemory, GrpcTraceSettings
+from blsnb.serving.grpc.stream import GrpcStream
+
+MOST_STREAMS = 128
+"""So many streams are open at once; each ties up threads, also while it is idle."""
+_FULL = f"{MOST_STREAMS} streams are open already, and no more are taken"
+Answer = Callable[[Any], Any]
+_DECOUPLED = "ModelInfer RPC doesn't support models with decoupled transaction policy"
+
+
+class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignore[misc]
+    """Answers every call that tritonclient makes, as Triton does.
+
+    Parameters
+    ----------
+    server
+        Where the models are.
+    shared
+        What both end points keep.
+    workers
+        Run the requests of streams.
+    """
+
+    def __init__(self, server: Server, shared: SharedState, workers: Workers) -> None:
+        self._memory = shared.memory
+        self._workers = workers
+        self._requests = Requests(server)
+        self._streams: set[GrpcStream] = set()
+        self._lock = threading.Lock()
+        models = GrpcModels(server)
+        memory = GrpcMemory(shared.memory)
+        trace = GrpcTraceSettings(shared.trace_settings, server.catalog)
+        log = GrpcLogSettings(shared.log_settings)
+        self.ServerLive = _told(models.server_live)
+        self.ServerReady = _told(models.server_ready)
+        self.ServerMetadata = _told(models.server_metadata)
+        self.ModelReady = _told(models.model_ready)
+        self.ModelMetadata = _told(models.model_metadata)
+        self.ModelConfig = _told(models.model_config)
+        self.ModelStatistics = _told(models.model_statistics)
+        self.RepositoryIndex = _told(models.repository_index)
+        self.RepositoryModelLoad = _told(models.load)
+        self.RepositoryModelUnload = _told(models.unload)
+        self.SystemSharedMemoryStatus = _told(memory.status)
+        self.SystemSharedMemoryRegister = _told(memory.register)
+        self.SystemSharedMemoryUnregister = _told(memory.unregister)
+        self.CudaSharedMemoryStatus = _told(memory.cuda_status)
+        self.CudaSharedMemoryRegister = _told(memory.cuda_register)
+        self.CudaSharedMemoryUnregister = _told(memory.cuda_unregister)
+        self.TraceSetting = _told(trace.update)
+        self.LogSettings = _told(log.update)
+
+    def ModelInfer(self, asked: Any, context: Any) -> Any:
+        """Run a request; the client's leaving cancels it."""
+        life = _Life()
+        if not context.add_callback(life.leave):
+            life.leave()
+        with _aborting(context):
+            (request, _), decoupled = self._parsed(asked)
+            if decoupled:
+                raise RequestError(_DECOUPLED, "UNSUPPORTED")
+            return reply_of(self._requests.infer(request, life.begin))
+
+    def ModelStreamInfer(self, messages: Iterator[Any], context: Any) -> Iterator[Any]:
+        """Run all requests of a stream; the client's leaving cancels them."""
+        stream = GrpcStream(self._requests, self._parsed, self._workers)
+        with self._lock:
+            full = len(self._streams) >= MOST_STREAMS
+            if not full:
+                self._streams.add(stream)
+        if full:
+            context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, _FULL)
+        if not context.add_callback(stream.leave):
+            stream.leave()
+        try:
+            yield from stream.replies(messages)
+        finally:
+            with self._lock:
+                self._streams.discard(stream)
+
+    def stop_streams(self) -> None:
+        """End each stream as soon as nothing is on its way on it."""
+        with self._lock:
+            streams = list(self._streams)
+        for stream in streams:
+            stream.stop()
+
+    def _parsed(self, asked: Any) -> tuple[GrpcRequest, bool]:
+        """Return a request, and whether its model is decoupled."""
+        version = version_of(asked.model_version)
+        name = until_nul(asked.model_name)
+        decoupled = self._requests.served(name, version).decoupled
+        return request_of(asked, version, self._memory), decoupled
+
+
+class _Life:
+    """The life of one call: a client may leave at any time."""
+
+    def __init__(self) -> None:
+        self._root: RootRequest | None = None
+        self._left = False
+
+    def begin(self, root: RootRequest) -> None:
+        self._root = root
+        if self._left:
+            root.cancel()
+
+    def leave(self) -> None:
+        self._left = True
+        if self._root is not None:
+            # Says nothing of a call that has ended.
+            self._root.cancel()
+
+
+@contextlib.contextmanager
+def _aborting(context: Any) -> Iterator[None]:
+    """Let a call fail as Triton does."""
+    try:
+        yield
+    except Exception as error:
+        status, text = status_of(error)
+    else:
+        return
+    context.abort(status, text)
+
+
+def _told(answer: Answer) -> Callable[[Any, Any], Any]:
+    """Return the method of a service, which fails as Triton does."""
+
+    def method(asked: Any, context: Any) -> Any:
+        with _aborting(context):
+            return answer(asked)
+
+    return method

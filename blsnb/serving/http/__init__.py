@@ -1,0 +1,1 @@
+"""HTTP: KServe's protocol on tornado, with the extensions of Triton."""

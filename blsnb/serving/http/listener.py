@@ -1,0 +1,135 @@
+"""HttpListener: a port, its connections, and the thread that has them all."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import threading
+from collections.abc import Callable
+
+from tornado.httpserver import HTTPServer
+from tornado.httputil import HTTPConnection, HTTPServerConnectionDelegate
+
+from blsnb.engine.workers import Workers
+from blsnb.serving.http.answer import HttpAnswer, HttpRequest
+from blsnb.serving.http.exchange import MOST_BYTES, HttpExchange
+
+_WAITING = 1024
+"""Connections that the system keeps until they are taken, as Triton's."""
+_CLOSE_S = 2.0
+
+
+class HttpListener(HTTPServerConnectionDelegate):
+    """Takes requests on a port, and sends back what they are answered.
+
+    Parameters
+    ----------
+    answer
+        Called with each request, on a thread of a pool.
+    pool_of
+        Which pool runs a request.
+    host, port
+        Where to listen; port 0 for one that is free.
+    name
+        Of the thread that has the connections.
+
+    Raises
+    ------
+    OSError
+        The port cannot be had.
+    """
+
+    def __init__(
+        self,
+        answer: Callable[[HttpRequest], HttpAnswer],
+        pool_of: Callable[[HttpRequest], Workers],
+        host: str,
+        port: int,
+        name: str,
+    ) -> None:
+        self.answer = answer
+        self.pool_of = pool_of
+        self._host = host
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self._socket = socket.create_server(
+            (host, port), family=family, backlog=_WAITING
+        )
+        self._socket.setblocking(False)
+        self.port: int = self._socket.getsockname()[1]
+        self._exchanges: set[HttpExchange] = set()
+        self._timeout_s = 0.0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop: asyncio.Event | None = None
+        self._started = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+        self._started.wait()
+
+    @property
+    def address(self) -> str:
+        """Host and port, as a client takes them."""
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return f"{host}:{self.port}"
+
+    def start_request(
+        self, server_conn: object, request_conn: HTTPConnection
+    ) -> HttpExchange:
+        """Return what takes the next request of a connection."""
+        return HttpExchange(self, request_conn)
+
+    def begin(self, exchange: HttpExchange) -> None:
+        """Take note of a request that is on its way."""
+        self._exchanges.add(exchange)
+
+    def end(self, exchange: HttpExchange) -> None:
+        """Take note of its end."""
+        self._exchanges.discard(exchange)
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._serve())
+        finally:
+            # Whoever made it is not left waiting.
+            self._started.set()
+            self._socket.close()
+
+    async def _serve(self) -> None:
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        server = HTTPServer(self, max_body_size=MOST_BYTES)
+        server.add_socket(self._socket)
+        self._started.set()
+        try:
+            await self._stop.wait()
+        finally:
+            server.stop()
+            await self._drain()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_CLOSE_S):
+                    await server.close_all_connections()
+
+    async def _drain(self) -> None:
+        """Wait for the requests on their way, but not for ever.
+
+        Those that are left are cancelled when their connections are closed.
+        """
+        tasks = {each.task for each in self._exchanges if each.task is not None}
+        if tasks:
+            await asyncio.wait(tasks, timeout=self._timeout_s)
+
+    def close(self, timeout_s: float) -> None:
+        """Take no more requests, and end the thread; safe to repeat.
+
+        Parameters
+        ----------
+        timeout_s
+            How long requests that are on their way may go on.
+        """
+        if self._loop is None or self._stop is None or not self._thread.is_alive():
+            return
+        self._timeout_s = timeout_s
+        with contextlib.suppress(RuntimeError):
+            # The loop may end at this moment.
+            self._loop.call_soon_threadsafe(self._stop.set)
+        if threading.current_thread() is not self._thread:
+            self._thread.join(timeout_s + 2 * _CLOSE_S)

@@ -1,0 +1,89 @@
+"""HttpModels: what is told of the server and of its models over HTTP."""
+
+from __future__ import annotations
+
+from blsnb.engine.validation import RequestError
+from blsnb.inference_server import Server
+from blsnb.serving.core import metadata
+from blsnb.serving.http.answer import (
+    BAD_REQUEST,
+    OK,
+    PLAIN,
+    HttpAnswer,
+    HttpRequest,
+    error_answer,
+    json_answer,
+    not_allowed,
+)
+
+
+class HttpModels:
+    """Answers what is asked about the server and its models.
+
+    Parameters
+    ----------
+    server
+        Where the models are.
+    """
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def about(self, request: HttpRequest) -> HttpAnswer:
+        """Return name, version and extensions of the server."""
+        if request.method != "GET":
+            return not_allowed()
+        return json_answer(metadata.server_metadata(self._server.release))
+
+    def health(self, request: HttpRequest, kind: str) -> HttpAnswer:
+        """Return whether the server lives, or is ready, by the status alone."""
+        if request.method != "GET":
+            return not_allowed(PLAIN)
+        fine = not self._server.closed
+        if kind == "ready":
+            fine = fine and metadata.server_is_ready(self._server.catalog)
+        return HttpAnswer(OK if fine else BAD_REQUEST, content_type=PLAIN)
+
+    def ready(self, request: HttpRequest, name: str, version: str) -> HttpAnswer:
+        """Return whether a model can serve, by the status."""
+        if request.method != "GET":
+            return not_allowed(PLAIN)
+        try:
+            number = metadata.parse_version(version)
+        except RequestError as error:
+            return error_answer(error.message, error.code, PLAIN)
+        if metadata.model_is_ready(self._server.catalog, name, number):
+            return HttpAnswer(content_type=PLAIN)
+        return error_answer("Model version not ready", content_type=PLAIN)
+
+    def metadata(self, request: HttpRequest, name: str, version: str) -> HttpAnswer:
+        """Return what a model takes and gives.
+
+        Raises
+        ------
+        RequestError
+            It does not serve; so of all that follow.
+        """
+        if request.method != "GET":
+            return not_allowed()
+        number = metadata.parse_version(version)
+        found = metadata.model_metadata(self._server.catalog, name, number)
+        return json_answer(found)
+
+    def config(self, request: HttpRequest, name: str, version: str) -> HttpAnswer:
+        """Return the configuration that a model serves with."""
+        if request.method != "GET":
+            return not_allowed()
+        number = metadata.parse_version(version)
+        config = self._server.catalog.find(name, number).config
+        return json_answer(config.to_dict(self._server.release))
+
+    def statistics(
+        self, request: HttpRequest, name: str | None = None, version: str = ""
+    ) -> HttpAnswer:
+        """Return the statistics of a model, or of all that serve."""
+        if request.method != "GET":
+            return not_allowed()
+        number = metadata.parse_version(version)
+        rows = self._server.catalog.statistics(name, number)
+        return json_answer({"model_stats": rows})

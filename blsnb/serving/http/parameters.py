@@ -1,0 +1,155 @@
+"""HttpParameters: the id and the parameters of an inference request in JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from blsnb.engine.validation import RequestError
+from blsnb.serving.http import values
+from blsnb.serving.http.document import Json
+
+_RESERVED = "triton_"
+_LONGEST_ID = 128
+_KNOWN = frozenset(
+    (
+        "sequence_id",
+        "sequence_start",
+        "sequence_end",
+        "priority",
+        "timeout",
+        "binary_data_output",
+    )
+)
+
+Parameter = bool | int | float | str
+
+
+@dataclass(slots=True)
+class HttpParameters:
+    """What the parameters of a request say.
+
+    Parameters
+    ----------
+    custom
+        Those that go to the model.
+    binary
+        Whether outputs that are not named are sent as bytes.
+    """
+
+    custom: dict[str, Parameter] = field(default_factory=dict)
+    correlation_id: int | str = 0
+    sequence_start: bool = False
+    sequence_end: bool = False
+    priority: int = 0
+    timeout_us: int = 0
+    binary: bool = False
+
+    def take(self, key: str, given: dict[str, Json]) -> None:
+        """Take one of the parameters that are given.
+
+        Raises
+        ------
+        RequestError
+            Its value is of another type, or its name is reserved.
+        """
+        key = values.until_nul(key)
+        name = values.clean(key)
+        if name.startswith(_RESERVED):
+            raise RequestError(
+                "parameter keys starting with 'triton_' are reserved for Triton usage "
+                "and should not be specified."
+            )
+        if name not in _KNOWN:
+            self.custom[name] = custom(name, values.parameter(given, key))
+            return
+        with values.parsing(name):
+            self._take_known(name, values.member(given, key))
+
+    def _take_known(self, name: str, value: Json) -> None:
+        match name:
+            case "sequence_id":
+                self.correlation_id = _correlation_id(value)
+            case "sequence_start":
+                self.sequence_start = values.as_boolean(value)
+            case "sequence_end":
+                self.sequence_end = values.as_boolean(value)
+            case "priority":
+                self.priority = values.as_unsigned(value)
+            case "timeout":
+                self.timeout_us = values.as_unsigned(value)
+            case "binary_data_output":
+                self.binary = values.as_boolean(value)
+
+
+def _correlation_id(value: Json) -> int | str:
+    if values.is_unsigned(value):
+        return values.as_unsigned(value)
+    return values.as_string(value)
+
+
+def custom(name: str, value: Json) -> Parameter:
+    """Return a parameter for the model.
+
+    Raises
+    ------
+    RequestError
+        It is null, a list or an object.
+
+    References
+    ----------
+    server: src/http_server.cc, SetTritonParameterFromJsonParameter
+    """
+    if isinstance(value, str):
+        return values.as_string(value)
+    if isinstance(value, bool | float) or values.is_integer(value):
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, int):
+        # Without a place among the whole numbers it is a number all the same.
+        return float(value)
+    raise RequestError(
+        f"parameter '{name}' has invalid type. It should be either 'int', 'bool', or "
+        "'string'."
+    )
+
+
+def identity(document: Json) -> str:
+    """Return the id of a request; empty if it has none.
+
+    Raises
+    ------
+    RequestError
+        It is no string.
+    """
+    if not values.has(document, "id"):
+        return ""
+    with values.parsing("id"):
+        return values.as_string(document["id"])
+
+
+def parameters_of(document: Json) -> HttpParameters:
+    """Return the parameters of an inference request.
+
+    Raises
+    ------
+    RequestError
+        They are no object, or one of them is wrong.
+
+    References
+    ----------
+    server: src/http_server.cc, ParseJsonTritonParams
+    """
+    found = HttpParameters()
+    if values.has(document, "parameters"):
+        with values.told("failed to get request params."):
+            given = values.members(document["parameters"])
+        for name in given:
+            found.take(name, given)
+    if (
+        isinstance(found.correlation_id, str)
+        and len(found.correlation_id.encode("utf-8", "surrogateescape")) > _LONGEST_ID
+    ):
+        raise RequestError(
+            f"string correlation ID cannot be longer than {_LONGEST_ID} characters",
+            "UNSUPPORTED",
+        )
+    return found

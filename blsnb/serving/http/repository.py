@@ -1,0 +1,116 @@
+"""HttpRepository: what ``/v2/repository`` answers: index, load and unload."""
+
+from __future__ import annotations
+
+import base64
+import re
+
+from blsnb.engine.validation import RequestError
+from blsnb.errors import ModelLoadError, RepositoryError
+from blsnb.inference_server import Server
+from blsnb.serving.http import values
+from blsnb.serving.http.answer import (
+    HttpAnswer,
+    HttpRequest,
+    error_answer,
+    json_answer,
+    not_allowed,
+)
+from blsnb.serving.http.document import Json, parse
+
+_FILE = "file:"
+_OTHERS = re.compile(rb"[^A-Za-z0-9+/]")
+_GROUP = 4
+
+
+def index(server: Server, request: HttpRequest) -> HttpAnswer:
+    """Return the rows of the index, or of the models that are ready.
+
+    Raises
+    ------
+    RequestError
+        The body is wrong.
+    """
+    if request.method != "POST":
+        return not_allowed()
+    ready = False
+    document = parse(request.body) if request.body else {}
+    if values.has(document, "ready"):
+        ready = values.as_boolean(document["ready"])
+    rows = server.index()
+    if ready:
+        rows = [row for row in rows if row.get("state") == "READY"]
+    return json_answer(rows)
+
+
+def control(
+    server: Server, request: HttpRequest, repository: str, model: str, action: str
+) -> HttpAnswer:
+    """Load or unload a model.
+
+    Raises
+    ------
+    RequestError
+        The body is wrong.
+    """
+    if request.method != "POST":
+        return not_allowed()
+    if repository:
+        raise RequestError(
+            "'repository_name' specification is not supported", "UNSUPPORTED"
+        )
+    try:
+        if action == "load":
+            _load(server, model, request.body)
+        else:
+            dependents = _unloads_dependents(request.body)
+            server.unload(model, unload_dependents=dependents)
+    except ModelLoadError as error:
+        return error_answer(error.message, error.code)
+    except RepositoryError:
+        # A name that no folder can have.
+        text = f"failed to load '{model}', failed to poll from model repository"
+        return error_answer(text, "INTERNAL")
+    return HttpAnswer()
+
+
+def _load(server: Server, model: str, body: bytes) -> None:
+    config: str | None = None
+    files: dict[str, bytes] = {}
+    document = parse(body) if body else {}
+    given = document["parameters"] if values.has(document, "parameters") else {}
+    for name, value in values.members(given).items():
+        text = values.as_text(value)
+        if name == "config":
+            config = text
+        elif name.startswith(_FILE):
+            files[name] = decoded(text)
+        else:
+            raise RequestError(
+                "unexpected error on creating Triton parameter", "INTERNAL"
+            )
+    server.load(model, config=config, files=files)
+
+
+def _unloads_dependents(body: bytes) -> bool:
+    """Return whether models are to go with it; what is wrong counts for nothing."""
+    try:
+        document: Json = parse(body)
+    except RequestError:
+        return False
+    found = values.find(values.find(document, "parameters"), "unload_dependents")
+    return found is True
+
+
+def decoded(text: str) -> bytes:
+    """Return what a base64 text says; of what is none of its letters nothing is said.
+
+    References
+    ----------
+    libb64: src/cdecode.c, base64_decode_block
+    """
+    letters = _OTHERS.sub(b"", text.encode("utf-8", "surrogateescape"))
+    over = len(letters) % _GROUP
+    # Of one letter alone no byte can be made.
+    letters = letters[:-1] if over == 1 else letters + b"=" * (-over % _GROUP)
+    return base64.b64decode(letters)

@@ -1,0 +1,160 @@
+"""Requests of network clients, before any network: typed values to runs and back."""
+
+from __future__ import annotations
+
+import struct
+import threading
+
+import numpy as np
+import pytest
+import stage
+from cells import CONFIG, DOUBLE, cell
+
+from blsnb.engine.root import RootRequest
+from blsnb.engine.validation import RequestError
+from blsnb.inference_server import Server
+from blsnb.serving.core.requests import Requests
+from blsnb.serving.core.wire import WireInput, WireOutput, WireRequest
+from blsnb.tensors import byte_strings
+
+DECOUPLED = f"{CONFIG}\nmodel_transaction_policy {{ decoupled: true }}\n"
+EACH = """
+sender = request.get_response_sender()
+for value in x_of(request):
+    sender.send(reply(value[None]))
+sender.send(flags=1)
+"""
+
+
+def floats(*values: float) -> WireInput:
+    """Return the input X."""
+    return WireInput(
+        "X", "FP32", (len(values),), struct.pack(f"<{len(values)}f", *values)
+    )
+
+
+def test_bytes_of_a_client_reach_the_model_and_come_back(server: Server) -> None:
+    """The request's id and the version that answered come back, too."""
+    server.define("double", DOUBLE, config=CONFIG)
+
+    response = Requests(server).infer(
+        WireRequest("double", id="seven", inputs=(floats(1, 2),))
+    )
+
+    (output,) = response.outputs
+    assert ("double", "1", "seven") == (
+        response.model_name,
+        response.model_version,
+        response.id,
+    )
+    assert ("Y", "FP32", (2,), 8) == (
+        output.name,
+        output.datatype,
+        output.shape,
+        output.byte_size,
+    )
+    assert struct.pack("<2f", 2, 4) == bytes(output.data)
+
+
+def test_it_is_a_run_with_its_id(server: Server) -> None:
+    """As any request from outside: what watches the server sees it."""
+    server.define("double", DOUBLE, config=CONFIG)
+
+    Requests(server).infer(WireRequest("double", id="seven", inputs=(floats(1),)))
+
+    (run,) = server.runs
+    assert ["seven"] == [call.request_id for call in run.calls]
+    assert run.ended
+
+
+def test_bytes_that_the_shape_does_not_say_are_refused(server: Server) -> None:
+    """In the words of Triton."""
+    server.define("double", DOUBLE, config=CONFIG)
+    half = WireInput("X", "FP32", (2,), b"\0\0\0\0")
+
+    with pytest.raises(RequestError, match=r"byte size mismatch.*Expected 8, got 4"):
+        Requests(server).infer(WireRequest("double", inputs=(half,)))
+
+
+def test_responses_come_one_by_one(server: Server) -> None:
+    """The last is the final flag alone."""
+    server.define("each", cell(EACH), config=DECOUPLED)
+
+    responses = list(
+        Requests(server).stream(WireRequest("each", inputs=(floats(1, 2),)))
+    )
+
+    assert [False, False, True] == [each.final for each in responses]
+    assert [False, False, True] == [each.bare for each in responses]
+
+
+def test_closing_the_iterator_cancels(server: Server) -> None:
+    """The model may ask."""
+    lines = """
+    sender = request.get_response_sender()
+    sender.send(reply(x_of(request)))
+    while not sender.is_cancelled():
+        stage.tick.wait(0.001)
+    stage.told.set()
+    sender.send(flags=1)
+    """
+    stage.tick, stage.told = threading.Event(), threading.Event()
+    server.define("patient", cell(lines), config=DECOUPLED)
+    stream = Requests(server).stream(WireRequest("patient", inputs=(floats(1),)))
+
+    next(stream)
+    stream.close()
+
+    assert stage.told.wait(20)
+
+
+def test_another_thread_can_cancel(server: Server) -> None:
+    """By what the request's beginning told it."""
+    lines = """
+    while not request.is_cancelled():
+        stage.tick.wait(0.001)
+    return [reply(x_of(request))]
+    """
+    stage.tick = threading.Event()
+    server.define("patient", cell(lines), config=CONFIG)
+
+    def begun(root: RootRequest) -> None:
+        threading.Timer(0.02, root.cancel).start()
+
+    response = Requests(server).infer(
+        WireRequest("patient", inputs=(floats(1),)), begun
+    )
+
+    assert response.outputs
+
+
+def test_classes_are_the_largest_elements(server: Server) -> None:
+    """As value, index and label, largest first."""
+    config = CONFIG.replace(
+        '"Y" data_type: TYPE_FP32', '"Y" label_filename: "names" data_type: TYPE_FP32'
+    )
+    server.change(
+        "double",
+        {"1/model.py": DOUBLE, "config.pbtxt": config, "names": "ant\nbee\n"},
+    )
+    wanted = (WireOutput("Y", class_count=2),)
+
+    response = Requests(server).infer(
+        WireRequest("double", inputs=(floats(1, 3, 2),), outputs=wanted)
+    )
+
+    (output,) = response.outputs
+    assert ("BYTES", (2,)) == (output.datatype, output.shape)
+    texts = byte_strings.unpack(bytes(output.data))
+    assert [b"6.000000:1:bee", b"4.000000:2"] == texts
+
+
+def test_what_has_no_order_has_no_classes(server: Server) -> None:
+    """Triton refuses such a type."""
+    config = CONFIG.replace("FP32", "BOOL")
+    server.define("same", cell("return [reply(x_of(request))]"), config=config)
+    given = WireInput("X", "BOOL", (2,), np.array([True, False]).tobytes())
+    wanted = (WireOutput("Y", class_count=1),)
+
+    with pytest.raises(RequestError, match="unsupported type 'BOOL'"):
+        Requests(server).infer(WireRequest("same", inputs=(given,), outputs=wanted))

@@ -1,0 +1,95 @@
+"""Regions of shared memory that clients register."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from multiprocessing import shared_memory
+
+import pytest
+
+from blsnb.engine.validation import RequestError
+from blsnb.serving.core.shared_memory import SharedMemory
+
+
+@pytest.fixture
+def memory() -> SharedMemory:
+    """No region."""
+    return SharedMemory()
+
+
+@pytest.fixture
+def shared() -> Iterator[shared_memory.SharedMemory]:
+    """An object of two pages."""
+    found = shared_memory.SharedMemory(create=True, size=8192)
+    try:
+        yield found
+    finally:
+        found.close()
+        found.unlink()
+
+
+def test_a_window_shows_what_the_client_wrote(memory, shared) -> None:
+    """And the client sees what is written there."""
+    memory.register("r", shared.name, 4096, 16)
+    window = memory.window("r", 4, 8)
+    shared.buf[4096 + 4 : 4096 + 8] = b"abcd"
+
+    assert b"abcd\0\0\0\0" == window.read()
+    window.write("Y", b"xyz")
+    assert b"xyzd" == bytes(shared.buf[4096 + 4 : 4096 + 8])
+
+
+def test_a_read_is_a_copy(memory, shared) -> None:
+    """What the client writes later is not the request's."""
+    memory.register("r", shared.name, 0, 8)
+    found = memory.window("r", 0, 8).read()
+    shared.buf[:8] = b"changed!"
+
+    assert bytes(8) == found
+
+
+def test_a_window_outlives_its_region(memory, shared) -> None:
+    """A request on its way still has somewhere to write."""
+    memory.register("r", shared.name, 0, 8)
+    window = memory.window("r", 0, 8)
+    memory.unregister("r")
+    window.write("Y", b"late")
+
+    assert b"late" == bytes(shared.buf[:4])
+    with pytest.raises(RequestError, match="Unable to find shared memory region: 'r'"):
+        memory.window("r", 0, 8)
+
+
+def test_an_output_that_is_too_large_is_refused(memory, shared) -> None:
+    """Nothing is written."""
+    memory.register("r", shared.name, 0, 8)
+    text = (
+        "shared memory size specified with the request for output 'Y' (8 bytes) should "
+        "be at least 9 bytes to hold the results"
+    )
+
+    with pytest.raises(RequestError) as caught:
+        memory.window("r", 0, 8).write("Y", bytes([1] * 9))
+    assert text == caught.value.message
+    assert bytes(8) == bytes(shared.buf[:8])
+
+
+def test_an_object_is_registered_once(memory, shared) -> None:
+    """Triton fails at the second region of the same object."""
+    memory.register("a", shared.name, 0, 8)
+
+    with pytest.raises(RequestError, match="Invalid shared memory region: "):
+        memory.register("b", shared.name, 0, 8)
+    memory.unregister("a")
+    memory.register("b", shared.name, 0, 8)
+    assert [{"name": "b", "key": shared.name, "offset": 0, "byte_size": 8}] == (
+        memory.status()
+    )
+
+
+def test_all_regions_are_forgotten_at_the_end(memory, shared) -> None:
+    """Their memory is given back."""
+    memory.register("a", shared.name, 0, 8)
+    memory.close()
+
+    assert [] == memory.status()

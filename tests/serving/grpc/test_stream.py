@@ -1,0 +1,342 @@
+"""Streams of gRPC's clients: order, ends, and clients that hang up."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import grpc
+import pytest
+import stage
+from cells import CONFIG, DOUBLE, cell
+from tritonclient.grpc import service_pb2_grpc
+
+from blsnb.engine.workers import Workers
+from blsnb.inference_server import Server
+from blsnb.serving.core.requests import Requests
+from blsnb.serving.core.shared_memory import SharedMemory
+from blsnb.serving.endpoints import serve
+from blsnb.serving.grpc.requests import request_of
+from blsnb.serving.grpc.stream import GrpcStream
+
+from .over_grpc import (
+    CALL_S,
+    DECOUPLED,
+    Connection,
+    asking,
+    connected,
+    settled,
+    values,
+)
+
+EACH = """
+sender = request.get_response_sender()
+for value in x_of(request):
+    sender.send(reply(value[None]))
+sender.send(flags=1)
+"""
+ENDLESS = """
+sender = request.get_response_sender()
+while not sender.is_cancelled():
+    sender.send(reply(x_of(request)))
+    stage.tick.wait(0.001)
+stage.told.set()
+sender.send(flags=1)
+"""
+
+
+@pytest.fixture
+def wire(server: Server) -> Iterator[Connection]:
+    """A connection to a server with models."""
+    stage.tick, stage.told = threading.Event(), threading.Event()
+    server.define("double", DOUBLE, config=CONFIG)
+    server.define("each", cell(EACH), config=DECOUPLED)
+    server.define("endless", cell(ENDLESS), config=DECOUPLED)
+    with connected(server) as connection:
+        yield connection
+
+
+class Sending(Iterator[Any]):
+    """Requests that a client sends one by one, until it ends its side."""
+
+    def __init__(self) -> None:
+        self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self.send: Callable[[Any], None] = self._queue.put
+
+    def __next__(self) -> Any:
+        """Return the next one."""
+        found = self._queue.get()
+        if found is None:
+            raise StopIteration
+        return found
+
+    def end(self) -> None:
+        """Send no more."""
+        self._queue.put(None)
+
+
+def test_each_request_is_a_run(wire: Connection, server: Server) -> None:
+    """A stream is only their way."""
+    asked = [asking("double", n, id=str(n)) for n in range(3)]
+
+    replies = list(wire.stub.ModelStreamInfer(iter(asked), timeout=CALL_S))
+
+    assert [[0.0], [2.0], [4.0]] == [values(each.infer_response) for each in replies]
+    found = [run.calls[0].request_id for run in server.runs]
+    assert ["0", "1", "2"] == sorted(found)
+
+
+def test_an_answer_comes_before_the_next_request(wire: Connection) -> None:
+    """A client may wait for it."""
+    sending = Sending()
+    replies = wire.stub.ModelStreamInfer(sending, timeout=CALL_S)
+    answers = []
+
+    for number in range(5):
+        sending.send(asking("double", number))
+        answers.append(values(next(replies).infer_response))
+    sending.end()
+
+    assert [[0.0], [2.0], [4.0], [6.0], [8.0]] == answers
+    assert [] == list(replies)
+
+
+def test_many_requests_keep_their_order(wire: Connection) -> None:
+    """However they are executed."""
+    asked = [asking("double", n) for n in range(200)]
+
+    replies = list(wire.stub.ModelStreamInfer(iter(asked), timeout=CALL_S))
+
+    assert [2.0 * n for n in range(200)] == [
+        values(r.infer_response)[0] for r in replies
+    ]
+
+
+def test_answers_wait_for_their_turn(wire: Connection, server: Server) -> None:
+    """The first request is executed until the second one was."""
+    stage.second = threading.Event()
+    lines = """
+    if x_of(request)[0] == 1:
+        stage.second.wait(20)
+    else:
+        stage.second.set()
+    return [reply(x_of(request))]
+    """
+    config = f"{CONFIG}\ninstance_group {{ kind: KIND_CPU count: 2 }}\n"
+    server.define("meeting", cell(lines), config=config)
+    asked = [asking("meeting", 1), asking("meeting", 2)]
+
+    replies = list(wire.stub.ModelStreamInfer(iter(asked), timeout=CALL_S))
+
+    assert [[1.0], [2.0]] == [values(each.infer_response) for each in replies]
+
+
+def test_who_waits_for_an_instance_holds_up_no_other(
+    wire: Connection, server: Server
+) -> None:
+    """The third request ends what the first does, and the second waits for."""
+    stage.third = threading.Event()
+    waiting = "assert stage.third.wait(20)\nreturn [reply(x_of(request))]"
+    server.define("waiting", cell(waiting), config=CONFIG)
+    ending = "stage.third.set()\nreturn [reply(x_of(request))]"
+    server.define("ending", cell(ending), config=CONFIG)
+    asked = [asking("waiting", 1), asking("waiting", 2), asking("ending", 3)]
+
+    replies = list(wire.stub.ModelStreamInfer(iter(asked), timeout=CALL_S))
+
+    assert [[1.0], [2.0], [3.0]] == [values(each.infer_response) for each in replies]
+
+
+def test_requests_of_a_sequence_enter_in_order(
+    wire: Connection, server: Server
+) -> None:
+    """No thread overtakes another."""
+    methods = """
+    def initialize(self, args):
+        self.seen = []
+
+    """
+    lines = """
+    self.seen.append(float(x_of(request)[0]))
+    return [reply(np.array([self.seen == sorted(self.seen)], np.float32))]
+    """
+    config = f"{CONFIG}\nsequence_batching {{ }}\n"
+    server.define("ordered", cell(lines, methods=methods), config=config)
+    asked = [asking("ordered", n) for n in range(100)]
+    for number, each in enumerate(asked):
+        each.parameters["sequence_id"].int64_param = 7
+        each.parameters["sequence_start"].bool_param = number == 0
+
+    replies = list(wire.stub.ModelStreamInfer(iter(asked), timeout=CALL_S))
+
+    assert [[1.0]] * 100 == [values(each.infer_response) for each in replies]
+
+
+def test_requests_of_one_stream_are_batched(wire: Connection, server: Server) -> None:
+    """They wait for each other in the model's queue."""
+    config = (
+        f"{CONFIG}\nmax_batch_size: 8\n"
+        "dynamic_batching { max_queue_delay_microseconds: 2000000 }\n"
+    )
+    lines = "return [reply(x_of(r) * 0 + len(requests)) for r in requests]"
+    server.define("batching", cell(lines), config=config)
+    asked = [asking("batching", n) for n in range(8)]
+    for each in asked:
+        each.inputs[0].shape.insert(0, 1)
+
+    replies = list(wire.stub.ModelStreamInfer(iter(asked), timeout=CALL_S))
+
+    assert [[8.0]] * 8 == [values(each.infer_response) for each in replies]
+
+
+def test_a_client_that_hangs_up_is_told_to_the_model(
+    wire: Connection, server: Server
+) -> None:
+    """In the middle of a stream that has no end of its own."""
+    replies = wire.stub.ModelStreamInfer(iter([asking("endless", 1)]), timeout=CALL_S)
+    next(replies)
+
+    replies.cancel()
+
+    assert stage.told.wait(20)
+    assert settled(lambda: all(run.ended for run in server.runs))
+
+
+def test_a_client_that_vanishes_is_told_to_the_model(wire: Connection) -> None:
+    """With its connection."""
+    with grpc.insecure_channel(wire.address) as channel:
+        stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
+        next(stub.ModelStreamInfer(iter([asking("endless", 1)])))
+
+    assert stage.told.wait(20)
+
+
+def test_all_requests_of_a_stream_are_cancelled(wire: Connection) -> None:
+    """Those that are on their way, and no others."""
+    sending = Sending()
+    replies = wire.stub.ModelStreamInfer(sending, timeout=CALL_S)
+    sending.send(asking("double", 1))
+    assert [2.0] == values(next(replies).infer_response)
+    for _ in range(3):
+        sending.send(asking("endless", 1))
+    next(replies)
+
+    replies.cancel()
+    sending.end()
+
+    assert stage.told.wait(20)
+
+
+def test_a_message_that_is_none_ends_the_stream(wire: Connection) -> None:
+    """As on Triton: without a word."""
+    path = "/inference.GRPCInferenceService/ModelStreamInfer"
+    good = asking("double", 1).SerializeToString()
+    with grpc.insecure_channel(wire.address) as channel:
+        ask = channel.stream_stream(path)
+        replies = list(ask(iter([good, b"\xff\xff", good]), timeout=CALL_S))
+
+    assert len(replies) <= 1
+
+
+def test_a_fault_ends_the_stream_and_is_logged(
+    wire: Connection,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The client would wait for ever for what nobody reads."""
+
+    def fault(*_: object) -> None:
+        raise LookupError("a fault")
+
+    monkeypatch.setattr(GrpcStream, "_take", fault)
+    sending = Sending()
+    replies = wire.stub.ModelStreamInfer(sending, timeout=CALL_S)
+    sending.send(asking("double", 1))
+
+    assert [] == list(replies)
+    sending.end()
+    assert "a fault" in caplog.text
+
+
+def test_an_idle_stream_does_not_delay_the_end(server: Server) -> None:
+    """It ends as one that its client ended."""
+    server.define("double", DOUBLE, config=CONFIG)
+    endpoints = serve(server, http=None, grpc=0, metrics=None)
+    sending = Sending()
+    with grpc.insecure_channel(endpoints.addresses["gRPC"]) as channel:
+        stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
+        replies = stub.ModelStreamInfer(sending)
+        sending.send(asking("double", 1))
+        next(replies)
+        closing = threading.Thread(target=endpoints.close, args=(60.0,))
+
+        closing.start()
+
+        assert [] == list(replies)
+        closing.join(20)
+        assert not closing.is_alive()
+        sending.end()
+
+
+def test_a_stream_ends_with_its_last_answer_when_the_server_stops(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though its client might send more."""
+    stopped, stop = threading.Event(), GrpcStream.stop
+
+    def told(stream: GrpcStream) -> None:
+        stop(stream)
+        stopped.set()
+
+    monkeypatch.setattr(GrpcStream, "stop", told)
+    stage.begun, stage.go = threading.Event(), threading.Event()
+    waiting = "stage.begun.set()\nstage.go.wait(20)\nreturn [reply(x_of(request))]"
+    server.define("waiting", cell(waiting), config=CONFIG)
+    endpoints = serve(server, http=None, grpc=0, metrics=None)
+    sending = Sending()
+    with grpc.insecure_channel(endpoints.addresses["gRPC"]) as channel:
+        stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
+        replies = stub.ModelStreamInfer(sending)
+        sending.send(asking("waiting", 9))
+        assert stage.begun.wait(20)
+        closing = threading.Thread(target=endpoints.close, args=(60.0,))
+
+        closing.start()
+        assert stopped.wait(20)
+        stage.go.set()
+
+        assert [[9.0]] == [values(each.infer_response) for each in replies]
+        closing.join(20)
+        assert not closing.is_alive()
+        sending.end()
+
+
+def test_a_client_that_leaves_a_crowd_frees_the_reading(server: Server) -> None:
+    """Where no thread was left for its last request."""
+    stage.begun, stage.go = threading.Event(), threading.Event()
+    waiting = "stage.begun.set()\nstage.go.wait(20)\nreturn [reply(x_of(request))]"
+    server.define("waiting", cell(waiting), config=CONFIG)
+    workers = Workers(2, "blsnb test")
+    messages = iter([asking("waiting", n) for n in range(5)])
+    requests = Requests(server)
+
+    def parse(asked: Any) -> Any:
+        return request_of(asked, -1, SharedMemory()), False
+
+    stream = GrpcStream(requests, parse, workers)
+    replies = stream.replies(messages)
+    reading = threading.Thread(target=lambda: list(replies))
+    reading.start()
+    assert stage.begun.wait(20)
+    stream.leave()
+
+    reading.join(20)
+    stage.go.set()
+    workers.shutdown(cancel_futures=True)
+    for thread in threading.enumerate():
+        if thread.name == "blsnb test":
+            thread.join(20)
+            assert not thread.is_alive()
+    assert not reading.is_alive()

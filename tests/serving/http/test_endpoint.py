@@ -1,0 +1,399 @@
+"""The HTTP end point of a live server: its runs, its faults, its end."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import resource
+import socket
+import threading
+import time
+import urllib.request
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import stage
+from cells import CONFIG, DOUBLE, cell
+
+from blsnb.inference_server import Server
+from blsnb.serving.core.shared_state import SharedState
+from blsnb.serving.http.endpoint import HttpEndpoint, MetricsEndpoint
+
+WAIT_S = 10.0
+IDLE = 1000
+DECOUPLED = f"{CONFIG}\nmodel_transaction_policy {{ decoupled: true }}\n"
+BODY = {"inputs": [{"name": "X", "shape": [1], "datatype": "FP32", "data": [1]}]}
+SLEEPER = cell(
+    """
+    stage.values["request"] = request
+    stage.sleep()
+    return [reply(x_of(request))]
+    """
+)
+
+
+def head(length: int, path: str = "/v2/models/double/infer") -> bytes:
+    """Return what comes before a body."""
+    return (
+        f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n".encode()
+    )
+
+
+def until(holds: Any, seconds: float = WAIT_S) -> bool:
+    """Wait until something holds, but not for ever."""
+    deadline = time.monotonic() + seconds
+    while not holds() and time.monotonic() < deadline:
+        threading.Event().wait(0.005)
+    return bool(holds())
+
+
+def test_a_request_is_a_run(http_served: Any) -> None:
+    """Recorded as any other from outside, under its id."""
+    http_served.server.define("double", DOUBLE, config=CONFIG)
+
+    status, said = http_served.infer("double", [1, 2], id="q")
+
+    (record,) = http_served.server.runs
+    assert (200, "q", [2, 4]) == (status, said["id"], said["outputs"][0]["data"])
+    assert ["double", "q"] == [record.calls[0].model.name, record.calls[0].request_id]
+
+
+def test_a_refusal_names_its_reason_as_an_error(http_served: Any) -> None:
+    """Whatever is wrong, the body is an object with one member."""
+    http_served.server.define("double", DOUBLE, config=CONFIG)
+    text = "Request for unknown model: 'nope' is not found"
+
+    assert (404, {"error": text}) == http_served.infer("nope", [1])
+    assert (404, {"error": "Not Found"}) == http_served.ask("/nothing")
+
+
+def test_what_would_hang_is_an_error(http_served: Any) -> None:
+    """Its client gets the text that the notebook's user gets."""
+    http_served.server.define("silent", cell("return [None]"), config=CONFIG)
+
+    status, said = http_served.infer("silent", [1])
+
+    assert 503 == status
+    assert said["error"].startswith("Triton would wait here for ever: ")
+
+
+def test_requests_run_side_by_side(http_served: Any) -> None:
+    """A slow model keeps nobody from another, nor from the server's health."""
+    http_served.server.define("slow", SLEEPER, config=CONFIG)
+    http_served.server.define("double", DOUBLE, config=CONFIG)
+    with http_served.connect() as client:
+        body = json.dumps(BODY).encode()
+        client.sendall(head(len(body), "/v2/models/slow/infer") + body)
+        assert stage.events["asleep"].wait(WAIT_S)
+
+        assert 200 == http_served.infer("double", [1])[0]
+        assert (200, b"") == http_served.ask("/v2/health/live")
+
+        stage.events["end"].set()
+        assert client.recv(100).startswith(b"HTTP/1.1 200 OK")
+
+
+def load_of(model: str, source: str) -> bytes:
+    """Return a request that loads a model which is nowhere else."""
+    code = base64.b64encode(source.encode()).decode()
+    config = json.dumps({"backend": "python"})
+    given = {"config": config, "file:1/model.py": code}
+    body = json.dumps({"parameters": given}).encode()
+    return head(len(body), f"/v2/repository/models/{model}/load") + body
+
+
+def test_what_is_asked_of_the_server_waits_for_no_load(http_served: Any) -> None:
+    """However many of them do not come to an end."""
+    source = cell("pass", methods="def initialize(self, args): stage.sleep()\n")
+    http_served.server.define("double", DOUBLE, config=CONFIG)
+    paths = ("", "/health/live", "/health/ready", "/models/double", "/models/stats")
+    with contextlib.ExitStack() as connections:
+        for number in range(20):
+            client = connections.enter_context(http_served.connect())
+            client.sendall(load_of(f"endless_{number}", source))
+        assert stage.events["asleep"].wait(WAIT_S)
+
+        assert [200] * len(paths) == [http_served.ask(f"/v2{p}")[0] for p in paths]
+        assert 200 == http_served.ask("/v2/models/double/ready")[0]
+        assert 200 == http_served.infer("double", [1])[0]
+
+        stage.events["end"].set()
+
+
+def test_a_connection_serves_many_requests(http_served: Any) -> None:
+    """Also if they are sent before the answers come."""
+    http_served.server.define("double", DOUBLE, config=CONFIG)
+    body = json.dumps(BODY).encode()
+    with http_served.connect() as client:
+        client.sendall((head(len(body)) + body) * 3)
+        found = b""
+        while found.count(b"outputs") < 3:
+            found += client.recv(1 << 16)
+
+    assert 3 == found.count(b"HTTP/1.1 200 OK")
+
+
+def test_a_body_may_come_in_chunks(http_served: Any) -> None:
+    """Of any size."""
+    http_served.server.define("double", DOUBLE, config=CONFIG)
+    body = json.dumps(BODY).encode()
+    start = head(0).replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
+    chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in body) + b"0\r\n\r\n"
+    with http_served.connect() as client:
+        client.sendall(start + chunks)
+
+        assert client.recv(100).startswith(b"HTTP/1.1 200 OK")
+
+
+def test_what_a_model_says_with_its_response_is_told(http_served: Any) -> None:
+    """Beside the outputs; with generate among them."""
+    answer = (
+        "return [pb_utils.InferenceResponse([pb_utils.Tensor('Y', x_of(request))], "
+        "parameters={'n': 1, 'b': True, 's': 'é'})]"
+    )
+    http_served.server.define("telling", cell(answer), config=CONFIG)
+
+    _, said = http_served.infer("telling", [1])
+    _, generated = http_served.ask("/v2/models/telling/generate", {"X": 1})
+
+    assert {"n": 1, "b": True, "s": "é"} == said["parameters"]
+    assert ["Y", "b", "model_name", "model_version", "n", "s"] == list(generated)
+
+
+def test_a_client_that_hangs_up_in_mid_body_leaves_nothing(http_served: Any) -> None:
+    """No run, no thread."""
+    http_served.server.define("double", DOUBLE, config=CONFIG)
+    with http_served.connect() as client:
+        client.sendall(head(1000) + b'{"inputs":')
+
+    assert 200 == http_served.infer("double", [1])[0]
+    assert 1 == len(http_served.server.runs)
+
+
+def test_a_binary_tensor_that_is_cut_is_refused(http_served: Any) -> None:
+    """What is missing is counted."""
+    http_served.server.define("double", DOUBLE, config=CONFIG)
+    given = {
+        "name": "X",
+        "shape": [4],
+        "datatype": "FP32",
+        "parameters": {"binary_data_size": 16},
+    }
+    text = json.dumps({"inputs": [given]}).encode()
+
+    status, said = http_served.ask(
+        "/v2/models/double/infer",
+        text + bytes(10),
+        Inference_Header_Content_Length=str(len(text)),
+    )
+
+    expected = "unexpected size for input 'X', expecting 6 additional bytes"
+    assert 400 == status
+    assert said["error"].startswith(expected)
+
+
+def test_a_client_that_hangs_up_cancels_its_request(http_served: Any) -> None:
+    """The model may ask, and goes on."""
+    http_served.server.define("slow", SLEEPER, config=CONFIG)
+    body = json.dumps(BODY).encode()
+    with http_served.connect() as client:
+        client.sendall(head(len(body), "/v2/models/slow/infer") + body)
+        assert stage.events["asleep"].wait(WAIT_S)
+        assert not stage.values["request"].is_cancelled()
+
+    assert until(lambda: stage.values["request"].is_cancelled())
+    stage.events["end"].set()
+
+
+STREAM = """
+sender = request.get_response_sender()
+for number in range(1000):
+    stage.seen.append(number)
+    sender.send(reply(x_of(request)))
+    while not stage.events[f"go {number}"].wait(0.005):
+        if request.is_cancelled():
+            stage.events["cancelled"].set()
+            break
+    if request.is_cancelled():
+        break
+sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+"""
+
+
+@contextlib.contextmanager
+def streaming(served: Any) -> Iterator[socket.socket]:
+    """A connection on which the first event of a stream has come."""
+    served.server.define("stream", cell(STREAM), config=DECOUPLED)
+    body = b'{"X": [1]}'
+    with served.connect() as client:
+        path = "/v2/models/stream/generate_stream"
+        client.sendall(head(len(body), path) + body)
+        found = b""
+        while b"\n\n\r\n" not in found:
+            found += client.recv(1 << 16)
+        yield client
+
+
+def test_events_come_one_by_one(http_served: Any) -> None:
+    """Each as soon as the model sent it."""
+    with streaming(http_served) as client:
+        assert [0] == stage.seen
+        stage.events["go 0"].set()
+        assert b'"Y":1.0' in client.recv(1 << 16)
+        assert [0, 1] == stage.seen
+
+
+def test_a_client_that_leaves_a_stream_cancels_it(http_served: Any) -> None:
+    """The model may ask; the thread that waited for it is free."""
+    with streaming(http_served):
+        pass
+
+    assert stage.events["cancelled"].wait(WAIT_S)
+
+
+def test_a_thousand_idle_connections_cost_no_thread(http_served: Any) -> None:
+    """And keep nobody from being served."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 3 * IDLE:
+        pytest.skip("not so many files may be open here")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 3 * IDLE), hard))
+    http_served.server.define("double", DOUBLE, config=CONFIG)
+    http_served.infer("double", [1])
+    before = threading.active_count()
+    try:
+        with contextlib.ExitStack() as opened:
+            for number in range(IDLE):
+                client = opened.enter_context(http_served.connect())
+                if number % 2:
+                    client.sendall(head(10))
+
+            assert 200 == http_served.infer("double", [1])[0]
+            assert before == threading.active_count()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_body_beyond_the_limit_is_refused_before_it_comes(http_served: Any) -> None:
+    """And the connection is closed."""
+    with http_served.connect() as client:
+        client.sendall(head(2**31))
+        found = b"".join(iter(lambda: client.recv(1 << 16), b""))
+
+    assert found.startswith(b"HTTP/1.1 400 Bad Request")
+    assert b'{"error":"the body has 2147483648 bytes, more than 2147483647"}' in found
+
+
+def test_a_body_that_grows_beyond_the_limit_when_unpacked_is_refused(
+    http_served: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A small body cannot fill the memory."""
+    monkeypatch.setattr("blsnb.serving.http.infer.MOST_BYTES", 1 << 20)
+    http_served.server.define("double", DOUBLE, config=CONFIG)
+    found = http_served.ask(
+        "/v2/models/double/infer",
+        zlib.compress(bytes(1 << 24)),
+        Content_Encoding="deflate",
+    )
+
+    assert (400, {"error": "the body has more than 1048576 bytes, unpacked"}) == found
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"garbage\r\n\r\n", b"GET\r\n\r\n", head(-5), b"\x16\x03\x01\x02\x00\r\n\r\n"],
+    ids=["no request", "no path", "no length", "something else"],
+)
+def test_what_is_no_http_ends_the_connection(http_served: Any, sent: bytes) -> None:
+    """The next one is served."""
+    with http_served.connect() as client:
+        client.sendall(sent)
+        found = b"".join(iter(lambda: client.recv(1 << 16), b""))
+
+    assert found in (b"", b"HTTP/1.1 400 Bad Request\r\n\r\n")
+    assert 200 == http_served.ask("/v2")[0]
+
+
+def test_a_port_in_use_is_an_error(server: Server, http_served: Any) -> None:
+    """And leaves no thread."""
+    before = threading.active_count()
+
+    with pytest.raises(OSError, match="in use"):
+        HttpEndpoint(server, SharedState(server), "127.0.0.1", http_served.end.port)
+    assert before == threading.active_count()
+
+
+def test_an_end_point_ends_in_bounded_time(http_served: Any) -> None:
+    """Whatever a model does; its port is free again."""
+    http_served.server.define("slow", SLEEPER, config=CONFIG)
+    body = json.dumps(BODY).encode()
+    with http_served.connect() as client:
+        client.sendall(head(len(body), "/v2/models/slow/infer") + body)
+        assert stage.events["asleep"].wait(WAIT_S)
+        begin = time.monotonic()
+        http_served.end.close(0.1)
+
+        assert 4 > time.monotonic() - begin
+        assert stage.values["request"].is_cancelled()
+        with pytest.raises(ConnectionRefusedError):
+            http_served.connect()
+        stage.events["end"].set()
+
+
+def test_a_stream_without_end_ends_with_the_end_point(http_served: Any) -> None:
+    """Its model may ask, and its thread is free."""
+    with streaming(http_served):
+        begin = time.monotonic()
+        http_served.end.close(0.1)
+
+        assert 4 > time.monotonic() - begin
+        assert stage.events["cancelled"].wait(WAIT_S)
+
+
+def test_a_request_on_its_way_is_answered_before_the_end(http_served: Any) -> None:
+    """If it takes no longer than it may."""
+    http_served.server.define("slow", SLEEPER, config=CONFIG)
+    body = json.dumps(BODY).encode()
+    with http_served.connect() as client:
+        client.sendall(head(len(body), "/v2/models/slow/infer") + body)
+        assert stage.events["asleep"].wait(WAIT_S)
+        closing = threading.Thread(target=http_served.end.close, args=(WAIT_S,))
+        closing.start()
+        stage.events["end"].set()
+
+        assert client.recv(100).startswith(b"HTTP/1.1 200 OK")
+        closing.join(WAIT_S)
+
+
+def test_an_end_point_is_closed_once(http_served: Any) -> None:
+    """Closing it again does nothing."""
+    http_served.end.close(0)
+    http_served.end.close(0)
+
+
+def test_a_server_that_was_closed_is_unavailable(http_served: Any) -> None:
+    """As one that stops: whoever still asks is told."""
+    http_served.server.define("double", DOUBLE, config=CONFIG)
+    http_served.server.close()
+
+    status, said = http_served.infer("double", [1])
+
+    assert status in (404, 503)
+    assert list(said) == ["error"]
+    assert (400, b"") == http_served.ask("/v2/health/ready")
+
+
+def test_metrics_have_a_port_of_their_own(server: Server) -> None:
+    """With the page alone."""
+    server.define("double", DOUBLE, config=CONFIG)
+    server.infer("double", {"X": [1]})
+    end = MetricsEndpoint(server, "127.0.0.1", 0)
+    try:
+        with urllib.request.urlopen(end.address, timeout=WAIT_S) as page:
+            text = page.read().decode()
+    finally:
+        end.close(0)
+
+    assert 'nv_inference_request_success{model="double",version="1"} 1' in text

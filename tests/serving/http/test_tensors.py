@@ -1,0 +1,106 @@
+"""Elements in JSON and bytes of tensors, both ways."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blsnb.engine.validation import RequestError
+from blsnb.serving.core.wire import WireTensor
+from blsnb.serving.http.compression import packed, unpacked
+from blsnb.serving.http.repository import decoded
+from blsnb.serving.http.tensors import elements_of, read
+
+TYPES = {
+    "BOOL": st.booleans(),
+    "UINT8": st.integers(0, 255),
+    "INT16": st.integers(-(2**15), 2**15 - 1),
+    "INT64": st.integers(-(2**63), 2**63 - 1),
+    "UINT64": st.integers(0, 2**64 - 1),
+    "FP32": st.floats(width=32, allow_nan=False),
+    "FP64": st.floats(allow_nan=False),
+    "BYTES": st.text(st.characters(exclude_categories=["Cs"])),
+}
+
+
+@pytest.mark.parametrize("datatype", TYPES)
+@given(data=st.data())
+def test_elements_come_back(datatype: str, data: st.DataObject) -> None:
+    """Whatever they are, and however they were nested."""
+    elements = data.draw(st.lists(TYPES[datatype], max_size=8))
+    nested = [elements[:2], [[each] for each in elements[2:]]]
+
+    found = read("X", datatype, nested, len(elements))
+    tensor = WireTensor("X", datatype, (len(elements),), found)
+
+    assert elements == elements_of(tensor)
+
+
+@pytest.mark.parametrize(
+    ("datatype", "given_", "expected"),
+    [
+        ("INT8", 300, 44),
+        ("INT32", 2**40, 0),
+        ("UINT8", 511, 255),
+        ("INT64", -(2**63), -(2**63)),
+    ],
+)
+def test_whole_numbers_wrap(datatype: str, given_: int, expected: int) -> None:
+    """As those of Triton, which looks at no bounds."""
+    tensor = WireTensor("X", datatype, (1,), read("X", datatype, [given_], 1))
+
+    assert [expected] == elements_of(tensor)
+
+
+def test_a_number_beyond_its_type_is_infinite() -> None:
+    """As in C."""
+    tensor = WireTensor("X", "FP32", (2,), read("X", "FP32", [1e300, -1e300], 2))
+
+    assert [np.inf, -np.inf] == elements_of(tensor)
+
+
+@pytest.mark.parametrize(
+    ("datatype", "data", "text"),
+    [
+        ("FP32", [1, "a", 3], "attempt to access JSON non-number as double"),
+        ("FP32", [1, 2, "a"], "Shape does not match true shape of 'data' field"),
+        ("FP32", [1], "Shape does not match true shape of 'data' field"),
+        (
+            "UINT16",
+            [1, -1],
+            "attempt to access JSON non-unsigned-integer as unsigned-integer",
+        ),
+    ],
+)
+def test_elements_that_are_none(datatype: str, data: list[object], text: str) -> None:
+    """Those beyond the shape are not looked at."""
+    with pytest.raises(RequestError) as caught:
+        read("X", datatype, data, 2)
+
+    assert f"Unable to parse 'data': {text}" == caught.value.message
+
+
+@given(st.binary(), st.sampled_from(["gzip", "deflate", "identity"]))
+def test_what_is_packed_is_unpacked(body: bytes, encoding: str) -> None:
+    """Either way, whichever the header names."""
+    headers = {"Content-Encoding": encoding}
+    sent = packed(body, encoding)
+
+    assert body == unpacked(sent, headers, 1 << 20)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("YWJj", b"abc"),
+        ("YW Jj\n", b"abc"),
+        ("YWI", b"ab"),
+        ("YWJjZ", b"abc"),
+        ("é", b""),
+    ],
+)
+def test_base64_is_read_leniently(text: str, found: bytes) -> None:
+    """As libb64 does: what is no letter of it is passed over."""
+    assert found == decoded(text)
