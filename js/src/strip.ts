@@ -1,9 +1,9 @@
 /** Above the rows: how many calls ran at once, with a brush to zoom, and the time axis. */
 
-import type { Plane } from "./bars.ts";
 import { perPixel, type Steps } from "./concurrency.ts";
 import { context, h } from "./dom.ts";
 import { count, counted } from "./format.ts";
+import type { Plane } from "./plane.ts";
 import { ticks, type TimeRange } from "./range.ts";
 import type { Colours } from "./theme.ts";
 import type { Trace } from "./trace.ts";

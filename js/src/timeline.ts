@@ -1,10 +1,11 @@
 /** The timeline: a tree of rows as virtual elements, their bars on one canvas beside them. */
 
-import { Bars, Plane, ROW_HEIGHT } from "./bars.ts";
+import { Bars, ROW_HEIGHT } from "./bars.ts";
 import { total } from "./comparison.ts";
 import { context, h } from "./dom.ts";
 import { count, time } from "./format.ts";
 import { commandOf, type Command } from "./keys.ts";
+import { Plane } from "./plane.ts";
 import { TimeRange } from "./range.ts";
 import { isSelected, RowElements } from "./rowelements.ts";
 import { Rows, type Row } from "./rows.ts";

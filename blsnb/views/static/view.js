@@ -186,12 +186,12 @@ function rightClass({ before, errors: errors2, own }) {
   if (before === void 0) return errors2 ? "failed" : "";
   return `tone-${toneOf(before === null ? "new" : signOf(own, before))}`;
 }
-function ownPhases({ pre, queue, input, infer, between, output, post }) {
+function ownPhases({ pre, queue, input, infer, between: between2, output, post }) {
   return [
     ["queue", pre + queue],
     ["input", input],
     ["infer", infer],
-    ["between", between],
+    ["between", between2],
     ["output", output + post]
   ];
 }
@@ -574,8 +574,8 @@ function draw(nodes, edges, arcs, layers, paths, zigzag, crossings2, options) {
   }
   const routes = edges.map(() => ({ points: [], back: false }));
   for (const { edge, reversed } of arcs) {
-    const steps2 = stepsOf(paths.get(edge) ?? [], bands, zigzag, depth, reversed ? BACK_SHIFT : 0);
-    const points = steps2.map(([along3, across2]) => point(along3, across2));
+    const steps = stepsOf(paths.get(edge) ?? [], bands, zigzag, depth, reversed ? BACK_SHIFT : 0);
+    const points = steps.map(([along3, across2]) => point(along3, across2));
     routes[edge] = { points: reversed ? points.reverse() : points, back: reversed };
   }
   const along2 = bands[bands.length - 1].end;
@@ -592,18 +592,18 @@ function bandsOf(zigzag, depth, gap) {
   });
 }
 function stepsOf(path, bands, zigzag, depth, shift) {
-  const steps2 = [];
+  const steps = [];
   const [first, last] = [path[0], path[path.length - 1]];
   const top = bands[first.rank].start + first.row * (depth + ZIGZAG_GAP);
-  steps2.push([top + depth, first.across + shift]);
+  steps.push([top + depth, first.across + shift]);
   if (zigzag[first.rank] && first.row === 0)
-    steps2.push([bands[first.rank].end, first.across + shift]);
+    steps.push([bands[first.rank].end, first.across + shift]);
   for (const bend of path.slice(1, -1)) {
-    steps2.push([bands[bend.rank].start, bend.across], [bands[bend.rank].end, bend.across]);
+    steps.push([bands[bend.rank].start, bend.across], [bands[bend.rank].end, bend.across]);
   }
-  if (last.row === 1) steps2.push([bands[last.rank].start, last.across + shift]);
-  steps2.push([bands[last.rank].start + last.row * (depth + ZIGZAG_GAP), last.across + shift]);
-  return steps2;
+  if (last.row === 1) steps.push([bands[last.rank].start, last.across + shift]);
+  steps.push([bands[last.rank].start + last.row * (depth + ZIGZAG_GAP), last.across + shift]);
+  return steps;
 }
 
 // src/comparison.ts
@@ -695,9 +695,9 @@ function concurrency(starts, ends) {
   }
   return { times: times.subarray(0, size), counts: counts.subarray(0, size), max };
 }
-function perPixel(steps2, from, to, width) {
+function perPixel(steps, from, to, width) {
   const most = new Uint32Array(width);
-  const { times, counts } = steps2;
+  const { times, counts } = steps;
   const scale = width / (to - from);
   for (let k = firstVisible(times, from); k < times.length && times[k] < to; k++) {
     if (counts[k] === 0) continue;
@@ -2907,251 +2907,292 @@ function parentOf(element) {
   return element.parentElement ?? (root instanceof ShadowRoot ? root.host : null);
 }
 
-// src/bars.ts
-var ROW_HEIGHT = 22;
-var QUEUE_HEIGHT = 5;
+// src/brush.ts
 var BAR_HEIGHT = 12;
-var TINT = 0.28;
-var DIM = 0.4;
+var QUEUE_HEIGHT = 5;
 var LABEL_GAP = 6;
-var MARK_WIDTH = 19;
-var [BEFORE_BELOW, BEFORE_HEIGHT] = [8.25, 2.5];
-var LEAST_BEFORE = 3;
-var [HATCH, HATCHED] = [5, 0.6];
-var NOTCH_SPACE = 3;
-var Plane = class {
-  left;
-  width;
-  /** Right edge of the canvas, where labels end. */
-  right;
-  range;
-  constructor(range, left, width, right) {
-    this.range = range;
-    this.left = left;
-    this.width = width;
-    this.right = right;
-  }
-  x(us) {
-    return this.left + (us - this.range.from) / this.range.width * this.width;
-  }
-  time(x) {
-    return this.range.from + (x - this.left) / this.width * this.range.width;
-  }
-};
-var Bars = class {
-  #trace;
-  #pen;
-  #plane;
-  #colours;
-  #alpha = 1;
-  constructor(trace, pen, plane, colours) {
-    this.#trace = trace;
-    this.#pen = pen;
-    this.#plane = plane;
-    this.#colours = colours;
+var BEYOND = 50;
+var LABEL_INSIDE = 8;
+var [CRITICAL_BELOW, CRITICAL_HEIGHT] = [8.75, 1.5];
+var Brush = class {
+  pen;
+  plane;
+  colours;
+  #strength = 1;
+  constructor(pen, plane, colours) {
+    this.pen = pen;
+    this.plane = plane;
+    this.colours = colours;
     pen.font = `10.5px ${colours.font}`;
     pen.textBaseline = "middle";
+    pen.textAlign = "left";
   }
-  paint(row3, top, { dim, critical }) {
-    this.#alpha = dim ? DIM : 1;
-    this.#pen.globalAlpha = this.#alpha;
-    const middle2 = top + ROW_HEIGHT / 2;
-    if (row3.kind === "missing") this.#paintMissing(row3, middle2);
-    else this.#paintBefore(row3, middle2);
-    if (row3.kind === "missing") return;
-    if (row3.kind === "call") this.#paintCall(row3, middle2, critical);
-    else this.#paintFold(row3, middle2, critical);
-    this.#pen.globalAlpha = 1;
+  /** How strong everything is from now on. */
+  set strength(strength) {
+    this.#strength = strength;
+    this.pen.globalAlpha = strength;
   }
-  /** The same calls in the baseline: a thin grey bar below. */
-  #paintBefore(row3, middle2) {
-    const { comparison } = this.#trace;
-    if (!comparison) return;
-    for (const [from, to] of this.#visible(beforeOf(comparison, row3).times))
-      this.#span(from, to, middle2 + BEFORE_BELOW, BEFORE_HEIGHT, this.#colours.fg3, LEAST_BEFORE);
+  /** Paint a part of a row so much weaker than the rest of it. */
+  weakly(share, paint) {
+    this.pen.globalAlpha = this.#strength * share;
+    paint();
+    this.pen.globalAlpha = this.#strength;
   }
-  /** Calls that only the baseline has are hollow. */
-  #paintMissing(row3, middle2) {
-    const { comparison } = this.#trace;
-    if (!comparison) return;
-    const { times, total: took } = beforeOf(comparison, row3);
-    const pen = this.#pen;
-    pen.save();
-    pen.strokeStyle = this.#colours.fg3;
-    pen.setLineDash([2, 2]);
-    for (const [from, to] of this.#visible(times)) {
-      const [start, end] = [this.#plane.x(from), this.#plane.x(to)];
-      pen.strokeRect(start + 0.5, middle2 - 4.5, Math.max(2, end - start - 1), 9);
+  /** A bar between two times, cut where it would leave the canvas. */
+  span(from, to, middle2, height, colour, least = 0.8) {
+    const start = Math.max(this.plane.x(from), -BEYOND);
+    const end = Math.min(this.plane.x(to), this.plane.right + BEYOND);
+    if (end > start) this.rect(start, middle2, Math.max(least, end - start), height, colour);
+  }
+  rect(x, middle2, width, height, colour) {
+    this.pen.fillStyle = colour;
+    this.pen.fillRect(x, middle2 - height / 2, width, height);
+  }
+  triangle(...corners) {
+    this.pen.beginPath();
+    for (const [x, y] of corners) this.pen.lineTo(x, y);
+    this.pen.fill();
+  }
+  /** The line of the critical path. */
+  underline(from, to, middle2) {
+    this.span(from, to, middle2 + CRITICAL_BELOW, CRITICAL_HEIGHT, this.colours.fg, 1);
+  }
+  /** Behind the bar, else before it, else in it. */
+  label(label2, from, to, middle2, gap = LABEL_GAP, within = this.colours.fg) {
+    const [start, end] = [this.plane.x(from), this.plane.x(to)];
+    const width = this.#width(label2);
+    const behind = end + gap + width < this.plane.right;
+    const ahead = !behind && start - LABEL_GAP - width > this.plane.left;
+    if (behind) this.#texts(label2, end + gap, middle2);
+    else if (ahead) this.#texts(label2, start - LABEL_GAP - width, middle2);
+    else this.#texts(label2, Math.max(start, this.plane.left) + LABEL_INSIDE, middle2, within);
+  }
+  /** From a place on, as much of it as there is room for. */
+  labelAt(label2, x, middle2) {
+    let room = this.plane.right - x;
+    const fits = label2.filter(([text]) => {
+      const before = room;
+      room -= this.pen.measureText(text).width + LABEL_GAP;
+      return this.pen.measureText(text).width < before;
+    });
+    this.#texts(fits, x, middle2);
+  }
+  #texts(label2, x, middle2, colour) {
+    for (const [text, own] of label2) {
+      this.pen.fillStyle = colour ?? own;
+      this.pen.fillText(text, x, middle2 + 0.5);
+      x += this.pen.measureText(text).width + LABEL_GAP;
     }
-    pen.restore();
-    const label2 = [[time(took), this.#colours.fg2]];
-    this.#place(label2, times[0][0], times[times.length - 1][1], middle2, LABEL_GAP);
   }
-  /** The intervals in view, those closer than a pixel as one. */
-  #visible(times) {
-    const { range, left, right, width } = this.#plane;
-    const gap = range.width / width;
-    const [from, to] = [this.#plane.time(left), this.#plane.time(right)];
-    const shown = [];
-    for (const [start, end] of times) {
-      if (end < from) continue;
-      if (start > to) break;
-      const last = shown[shown.length - 1];
-      if (last && start <= last[1] + gap) last[1] = Math.max(last[1], end);
-      else shown.push([start, end]);
-    }
-    return shown;
+  #width(label2) {
+    const widths = label2.map(([text]) => this.pen.measureText(text).width);
+    return widths.reduce((sum, each) => sum + each + LABEL_GAP, -LABEL_GAP);
   }
-  #paintCall(row3, middle2, critical) {
-    const [call] = row3.calls;
-    const [start, end] = [
-      this.#plane.x(this.#trace.start(call)),
-      this.#plane.x(this.#trace.end(call))
-    ];
-    if (end < this.#plane.left - MARK_WIDTH || start > this.#plane.right) return;
-    if (end - start < 2) this.#rect(start, middle2, 2, BAR_HEIGHT, this.#colours.infer);
-    else this.#paintPhases(call, middle2);
-    this.#paintResponses(call, middle2);
-    if (this.#trace.has(call, Flag.RUNNING))
-      this.#rect(end - 2, middle2, 3, BAR_HEIGHT + 2, this.#colours.running);
-    if (this.#trace.has(call, Flag.ERROR)) this.#paintError(end, middle2);
-    if (critical) this.#rect(start, middle2 + 8.75, Math.max(1, end - start), 1.5, this.#colours.fg);
-    if (end >= this.#plane.left) this.#paintLabel(row3, middle2);
+};
+
+// src/rowtimes.ts
+var totalOf = oncePerRow((trace, row3) => {
+  const counted2 = row3.kind === "fold" ? trace.folded.beside(row3.calls) : null;
+  return total2(trace, row3.calls) + (counted2?.us ?? 0);
+});
+var stepsOf2 = oncePerRow((trace, row3) => trace.concurrencyOf(row3.calls));
+var criticalOf = oncePerRow(
+  (trace, row3) => trace.merged(row3.calls.filter((call) => trace.critical.has(call)))
+);
+var beforeOf = oncePerRow((trace, row3) => {
+  const { comparison } = trace;
+  if (!comparison) return { times: [], total: 0 };
+  const { baseline } = comparison;
+  const calls = row3.kind === "missing" ? row3.missing : comparison.beforeAll(row3.calls);
+  return { times: baseline.merged(calls), total: total2(baseline, calls) };
+});
+function oncePerRow(of) {
+  const known = /* @__PURE__ */ new WeakMap();
+  return (trace, row3) => {
+    let found = known.get(row3);
+    if (!found) known.set(row3, found = { value: of(trace, row3) });
+    return found.value;
+  };
+}
+
+// src/baselinebar.ts
+var [BELOW, HEIGHT] = [8.25, 2.5];
+var LEAST_WIDTH2 = 3;
+var HOLLOW_HEIGHT = 9;
+function paintBefore(trace, row3, middle2, brush) {
+  if (!trace.comparison) return;
+  for (const [from, to] of brush.plane.visible(beforeOf(trace, row3).times))
+    brush.span(from, to, middle2 + BELOW, HEIGHT, brush.colours.fg3, LEAST_WIDTH2);
+}
+function paintMissing(trace, row3, middle2, brush) {
+  if (!trace.comparison) return;
+  const { times, total: total3 } = beforeOf(trace, row3);
+  const { pen, plane, colours } = brush;
+  pen.save();
+  pen.strokeStyle = colours.fg3;
+  pen.setLineDash([2, 2]);
+  for (const [from, to] of plane.visible(times)) {
+    const [start, end] = [plane.x(from), plane.x(to)];
+    const top = middle2 - HOLLOW_HEIGHT / 2;
+    pen.strokeRect(start + 0.5, top, Math.max(2, end - start - 1), HOLLOW_HEIGHT);
   }
-  #paintPhases(call, middle2) {
-    const { queue, input, infer, output, fg3 } = this.#colours;
-    let at2 = this.#trace.start(call);
-    const next = (us, height, colour) => {
+  pen.restore();
+  const label2 = [[time(total3), colours.fg2]];
+  brush.label(label2, times[0][0], times[times.length - 1][1], middle2, LABEL_GAP);
+}
+function beside(trace, row3, { colours }) {
+  if (!trace.comparison) return [];
+  const { times, total: then } = beforeOf(trace, row3);
+  if (times.length === 0) return [["new", colours.infer]];
+  const now = totalOf(trace, row3);
+  const sign = signOf(now, then);
+  return sign === "≈" ? [] : [[deltaText(now, then), colours[toneOf(sign)]]];
+}
+
+// src/callbar.ts
+var TINT = 0.28;
+var MARK_WIDTH = 19;
+var NOTCH_SPACE = 3;
+var LEAST_WIDTH3 = 2;
+var CallBar = class {
+  #trace;
+  #brush;
+  constructor(trace, brush) {
+    this.#trace = trace;
+    this.#brush = brush;
+  }
+  paint(row3, middle2, critical) {
+    const [trace, brush, [call]] = [this.#trace, this.#brush, row3.calls];
+    const { plane, colours } = brush;
+    const [start, end] = [plane.x(trace.start(call)), plane.x(trace.end(call))];
+    if (end < plane.left - MARK_WIDTH || start > plane.right) return;
+    if (end - start < LEAST_WIDTH3) brush.rect(start, middle2, LEAST_WIDTH3, BAR_HEIGHT, colours.infer);
+    else this.#phases(call, middle2);
+    this.#responses(call, middle2);
+    if (trace.has(call, Flag.RUNNING))
+      brush.rect(end - 2, middle2, 3, BAR_HEIGHT + 2, colours.running);
+    if (trace.has(call, Flag.ERROR)) this.#error(end, middle2);
+    if (critical) brush.underline(trace.start(call), trace.end(call), middle2);
+    if (end >= plane.left) this.#label(row3, middle2);
+  }
+  #phases(call, middle2) {
+    const [trace, brush] = [this.#trace, this.#brush];
+    const { queue, input, infer, output, fg3 } = brush.colours;
+    let at2 = trace.start(call);
+    const next = (us, paint) => {
       if (!(us > 0)) return;
-      this.#span(at2, at2 + us, middle2, height, colour);
+      paint(at2 + us);
       at2 += us;
     };
-    next(this.#trace.phase(call, "pre_us"), 1, fg3);
-    next(this.#trace.phase(call, "queue_us"), QUEUE_HEIGHT, queue);
-    next(this.#trace.phase(call, "compute_input_us"), BAR_HEIGHT, input);
-    const inferring = this.#trace.phase(call, "compute_infer_us");
-    if (this.#trace.isLeaf(call)) next(inferring, BAR_HEIGHT, infer);
-    else if (inferring > 0) {
-      this.#paintCaller(call, at2, at2 + inferring, middle2);
-      at2 += inferring;
-    }
-    next(this.#trace.phase(call, "compute_output_us"), BAR_HEIGHT, output);
-    next(this.#trace.phase(call, "post_us"), 1, fg3);
+    const bar = (height, colour) => (to) => brush.span(at2, to, middle2, height, colour);
+    next(trace.phase(call, "pre_us"), bar(1, fg3));
+    next(trace.phase(call, "queue_us"), bar(QUEUE_HEIGHT, queue));
+    next(trace.phase(call, "compute_input_us"), bar(BAR_HEIGHT, input));
+    const asking = (to) => this.#caller(call, at2, to, middle2);
+    next(
+      trace.phase(call, "compute_infer_us"),
+      trace.isLeaf(call) ? bar(BAR_HEIGHT, infer) : asking
+    );
+    next(trace.phase(call, "compute_output_us"), bar(BAR_HEIGHT, output));
+    next(trace.phase(call, "post_us"), bar(1, fg3));
   }
   /** Time in child calls is a tint, own time is solid; between its steps an ensemble waits. */
-  #paintCaller(call, from, to, middle2) {
-    const { fg3, infer } = this.#colours;
-    const colour = this.#trace.isEnsemble(call) ? fg3 : infer;
-    this.#pen.globalAlpha = this.#alpha * TINT;
-    this.#span(from, to, middle2, BAR_HEIGHT, infer);
-    this.#pen.globalAlpha = this.#alpha;
-    const gap = 0.3 * (this.#plane.range.width / this.#plane.width);
-    let at2 = from;
-    const intervals = this.#trace.childIntervals(call);
-    for (let k = 0; k < intervals.length && at2 < to; k += 2) {
-      if (intervals[k] - at2 > gap)
-        this.#span(at2, Math.min(to, intervals[k]), middle2, BAR_HEIGHT, colour);
-      at2 = Math.max(at2, intervals[k + 1]);
-    }
-    if (to - at2 > gap) this.#span(at2, to, middle2, BAR_HEIGHT, colour);
+  #caller(call, from, to, middle2) {
+    const [trace, brush] = [this.#trace, this.#brush];
+    const { fg3, infer } = brush.colours;
+    const colour = trace.isEnsemble(call) ? fg3 : infer;
+    brush.weakly(TINT, () => brush.span(from, to, middle2, BAR_HEIGHT, infer));
+    for (const [start, end] of between(trace.childIntervals(call), from, to))
+      if (end - start > 0.3 * brush.plane.pixel)
+        brush.span(start, end, middle2, BAR_HEIGHT, colour);
   }
   /** A stream's responses are notches at their times; the first one goes through the bar. */
-  #paintResponses(call, middle2) {
-    if (!this.#trace.has(call, Flag.DECOUPLED)) return;
-    this.#pen.fillStyle = this.#trace.isLeaf(call) ? this.#colours.bg : this.#colours.fg;
+  #responses(call, middle2) {
+    const [trace, { plane, colours, pen }] = [this.#trace, this.#brush];
+    if (!trace.has(call, Flag.DECOUPLED)) return;
+    pen.fillStyle = trace.isLeaf(call) ? colours.bg : colours.fg;
     let last = -Infinity;
-    for (const [k, us] of this.#trace.responses(call).entries()) {
-      const x = Math.round(this.#plane.x(this.#trace.start(call) + us));
+    for (const [k, us] of trace.responses(call).entries()) {
+      const x = Math.round(plane.x(trace.start(call) + us));
       if (x - last < NOTCH_SPACE && k > 1) continue;
-      if (x >= this.#plane.left && x <= this.#plane.right) this.#notch(x, middle2, k === 0);
+      if (x >= plane.left && x <= plane.right) this.#notch(x, middle2, k === 0);
       last = x;
     }
   }
   #notch(x, middle2, first) {
-    if (first) this.#pen.fillRect(x, middle2 - BAR_HEIGHT / 2, 1, BAR_HEIGHT);
-    else this.#pen.fillRect(x, middle2 + 2, 1, 4);
+    const { pen } = this.#brush;
+    if (first) pen.fillRect(x, middle2 - BAR_HEIGHT / 2, 1, BAR_HEIGHT);
+    else pen.fillRect(x, middle2 + 2, 1, 4);
   }
   /** A bar at the end and a triangle: never colour alone. */
-  #paintError(x, middle2) {
-    const pen = this.#pen;
-    this.#rect(x - 1, middle2, 2, 16, this.#colours.error);
-    pen.beginPath();
-    pen.moveTo(x + 8, middle2 - 6);
-    pen.lineTo(x + 14, middle2 + 5);
-    pen.lineTo(x + 2, middle2 + 5);
-    pen.fill();
-    pen.fillStyle = this.#colours.bg;
-    pen.fillRect(x + 7.4, middle2 - 2, 1.3, 3.6);
-    pen.fillRect(x + 7.4, middle2 + 2.6, 1.3, 1.3);
+  #error(x, middle2) {
+    const { colours } = this.#brush;
+    this.#brush.rect(x - 1, middle2, 2, 16, colours.error);
+    this.#brush.triangle([x + 8, middle2 - 6], [x + 14, middle2 + 5], [x + 2, middle2 + 5]);
+    this.#brush.rect(x + 7.4, middle2 - 0.2, 1.3, 3.6, colours.bg);
+    this.#brush.rect(x + 7.4, middle2 + 3.25, 1.3, 1.3, colours.bg);
   }
-  #paintLabel(row3, middle2) {
-    const [call] = row3.calls;
-    const running = this.#trace.has(call, Flag.RUNNING);
-    const took = running ? "running…" : time(this.#trace.duration[call]);
-    const label2 = [[took, this.#colours.fg2], ...this.#beside(row3)];
-    const gap = this.#trace.has(call, Flag.ERROR) ? MARK_WIDTH : LABEL_GAP;
-    const within = this.#trace.isLeaf(call) ? this.#colours.bg : this.#colours.fg;
-    this.#place(label2, this.#trace.start(call), this.#trace.end(call), middle2, gap, within);
+  #label(row3, middle2) {
+    const [trace, brush, [call]] = [this.#trace, this.#brush, row3.calls];
+    const running = trace.has(call, Flag.RUNNING);
+    const took = running ? "running…" : time(trace.duration[call]);
+    const label2 = [[took, brush.colours.fg2], ...beside(trace, row3, brush)];
+    const gap = trace.has(call, Flag.ERROR) ? MARK_WIDTH : LABEL_GAP;
+    const within = trace.isLeaf(call) ? brush.colours.bg : brush.colours.fg;
+    brush.label(label2, trace.start(call), trace.end(call), middle2, gap, within);
   }
-  /** By how much calls are slower or faster than in the baseline, or that they are new. */
-  #beside(row3) {
-    const { comparison } = this.#trace;
-    if (!comparison) return [];
-    const { times, total: then } = beforeOf(comparison, row3);
-    if (times.length === 0) return [["new", this.#colours.infer]];
-    const now = totalOf(this.#trace, row3);
-    const sign = signOf(now, then);
-    return sign === "≈" ? [] : [[deltaText(now, then), this.#colours[toneOf(sign)]]];
+};
+function between(intervals, from, to) {
+  const free = [];
+  let at2 = from;
+  for (let k = 0; k < intervals.length && at2 < to; k += 2) {
+    free.push([at2, Math.min(to, intervals[k])]);
+    at2 = Math.max(at2, intervals[k + 1]);
   }
-  /** Behind the bar, else before it, else in it. */
-  #place(label2, from, to, middle2, gap, within = this.#colours.fg) {
-    const [start, end] = [this.#plane.x(from), this.#plane.x(to)];
-    const widths = label2.map(([text]) => this.#pen.measureText(text).width);
-    const width = widths.reduce((sum, each) => sum + each + LABEL_GAP, -LABEL_GAP);
-    const behind = end + gap + width < this.#plane.right;
-    const ahead = !behind && start - LABEL_GAP - width > this.#plane.left;
-    let x = behind ? end + gap : start - LABEL_GAP - width;
-    if (!behind && !ahead) x = Math.max(start, this.#plane.left) + 8;
-    label2.forEach(([text, colour], k) => {
-      this.#text(text, x, middle2, "left", behind || ahead ? colour : within);
-      x += widths[k] + LABEL_GAP;
-    });
+  free.push([at2, to]);
+  return free;
+}
+
+// src/foldbar.ts
+var [HATCH, HATCHED] = [5, 0.6];
+var PARTED_FROM = 4;
+var FoldBar = class {
+  #trace;
+  #brush;
+  constructor(trace, brush) {
+    this.#trace = trace;
+    this.#brush = brush;
   }
-  /** Height and opacity are concurrency, ticks are failures. */
-  #paintFold(row3, middle2, critical) {
-    const { range, left, width } = this.#plane;
-    const steps2 = stepsOf2(this.#trace, row3);
-    const pixels = Math.ceil(this.#plane.right - left);
-    const most = perPixel(steps2, range.from, range.from + pixels / width * range.width, pixels);
-    this.#paintCounted(row3, middle2);
-    const last = this.#paintStrip(most, steps2.max, middle2);
+  paint(row3, middle2, critical) {
+    const [trace, brush] = [this.#trace, this.#brush];
+    this.#counted(row3, middle2);
+    const last = this.#strip(row3, middle2);
     if (critical)
-      for (const [from, to] of this.#visible(criticalOf(this.#trace, row3)))
-        this.#span(from, to, middle2 + 8.75, 1.5, this.#colours.fg, 1);
-    for (const call of this.#trace.failedOf(row3.calls))
-      this.#tick(this.#trace.end(call), middle2);
+      for (const [from, to] of brush.plane.visible(criticalOf(trace, row3)))
+        brush.underline(from, to, middle2);
+    for (const call of trace.failedOf(row3.calls)) this.#tick(trace.end(call), middle2);
     if (last < 0) return;
-    let x = left + last + LABEL_GAP + 1;
-    const took = `${time(totalOf(this.#trace, row3))} total`;
-    for (const [text, colour] of [[took, this.#colours.fg2], ...this.#beside(row3)]) {
-      const { width: wide } = this.#pen.measureText(text);
-      if (x + wide < this.#plane.right) this.#text(text, x, middle2, "left", colour);
-      x += wide + LABEL_GAP;
-    }
+    const took = [`${time(totalOf(trace, row3))} total`, brush.colours.fg2];
+    const x = brush.plane.left + last + LABEL_GAP + 1;
+    brush.labelAt([took, ...beside(trace, row3, brush)], x, middle2);
   }
   /** When further calls ran, of which it is only known how many: hatched, since nothing is exact. */
-  #paintCounted(row3, middle2) {
+  #counted(row3, middle2) {
     const gone = this.#trace.folded.beside(row3.calls);
     if (!gone || !(gone.to > gone.from)) return;
-    const pen = this.#pen;
-    const start = Math.max(this.#plane.x(gone.from), this.#plane.left);
-    const end = Math.min(this.#plane.x(gone.to), this.#plane.right);
+    const { pen, plane } = this.#brush;
+    const start = Math.max(plane.x(gone.from), plane.left);
+    const end = Math.min(plane.x(gone.to), plane.right);
     pen.save();
     pen.beginPath();
     pen.rect(start, middle2 - QUEUE_HEIGHT / 2 - 1, Math.max(0, end - start), QUEUE_HEIGHT + 2);
     pen.clip();
-    pen.globalAlpha = this.#alpha * HATCHED;
-    pen.strokeStyle = this.#colours.infer;
+    this.#brush.weakly(HATCHED, () => this.#hatch(start, end, middle2));
+    pen.restore();
+  }
+  #hatch(start, end, middle2) {
+    const { pen, colours } = this.#brush;
+    pen.strokeStyle = colours.infer;
     pen.lineWidth = 1.5;
     pen.beginPath();
     for (let x = start - HATCH; x < end; x += HATCH) {
@@ -3159,96 +3200,60 @@ var Bars = class {
       pen.lineTo(x + 2 * HATCH, middle2 - HATCH);
     }
     pen.stroke();
-    pen.restore();
   }
   /** Returns where the strip ends, in pixels; -1 if nothing is in view. */
-  #paintStrip(most, max, middle2) {
-    const pen = this.#pen;
-    pen.fillStyle = this.#colours.infer;
+  #strip(row3, middle2) {
+    const { range, left, right, pixel } = this.#brush.plane;
+    const steps = stepsOf2(this.#trace, row3);
+    const pixels = Math.ceil(right - left);
+    const most = perPixel(steps, range.from, range.from + pixels * pixel, pixels);
     let last = -1;
     for (let x = 0; x < most.length; ) {
       const from = x;
-      const share = most[from] / max;
       while (x < most.length && most[x] === most[from]) x++;
-      if (!(share > 0)) continue;
-      const height = QUEUE_HEIGHT + (BAR_HEIGHT - QUEUE_HEIGHT) * Math.sqrt(share);
-      pen.globalAlpha = this.#alpha * (0.3 + 0.7 * share);
-      pen.fillRect(
-        this.#plane.left + from,
-        middle2 - height / 2,
-        x - from > 4 ? x - from - 0.5 : x - from,
-        height
-      );
+      if (most[from] === 0) continue;
+      this.#level(left + from, x - from, most[from] / steps.max, middle2);
       last = x;
     }
-    pen.globalAlpha = this.#alpha;
     return last;
   }
+  #level(x, width, share, middle2) {
+    const height = QUEUE_HEIGHT + (BAR_HEIGHT - QUEUE_HEIGHT) * Math.sqrt(share);
+    const wide = width > PARTED_FROM ? width - 0.5 : width;
+    const { infer } = this.#brush.colours;
+    this.#brush.weakly(0.3 + 0.7 * share, () => this.#brush.rect(x, middle2, wide, height, infer));
+  }
   #tick(us, middle2) {
-    const x = this.#plane.x(us);
-    if (x < this.#plane.left || x > this.#plane.right) return;
-    const pen = this.#pen;
-    pen.fillStyle = this.#colours.error;
-    pen.beginPath();
-    pen.moveTo(x, middle2 - 9);
-    pen.lineTo(x + 3.5, middle2 - 5);
-    pen.lineTo(x - 3.5, middle2 - 5);
-    pen.fill();
-  }
-  /** A bar between two times, cut where it would leave the canvas. */
-  #span(from, to, middle2, height, colour, least = 0.8) {
-    const start = Math.max(this.#plane.x(from), -50);
-    const end = Math.min(this.#plane.x(to), this.#plane.right + 50);
-    if (end > start) this.#rect(start, middle2, Math.max(least, end - start), height, colour);
-  }
-  #rect(x, middle2, width, height, colour) {
-    this.#pen.fillStyle = colour;
-    this.#pen.fillRect(x, middle2 - height / 2, width, height);
-  }
-  #text(text, x, middle2, align, colour) {
-    this.#pen.textAlign = align;
-    this.#pen.fillStyle = colour;
-    this.#pen.fillText(text, x, middle2 + 0.5);
+    const { plane, pen, colours } = this.#brush;
+    const x = plane.x(us);
+    if (x < plane.left || x > plane.right) return;
+    pen.fillStyle = colours.error;
+    this.#brush.triangle([x, middle2 - 9], [x + 3.5, middle2 - 5], [x - 3.5, middle2 - 5]);
   }
 };
-var knownBefores = /* @__PURE__ */ new WeakMap();
-function beforeOf(comparison, row3) {
-  const known = knownBefores.get(row3);
-  if (known) return known;
-  const { baseline } = comparison;
-  const calls = row3.kind === "missing" ? row3.missing : comparison.beforeAll(row3.calls);
-  const before = { times: baseline.merged(calls), total: total2(baseline, calls) };
-  knownBefores.set(row3, before);
-  return before;
-}
-var criticals = /* @__PURE__ */ new WeakMap();
-function criticalOf(trace, row3) {
-  let known = criticals.get(row3);
-  if (!known) {
-    const calls = row3.calls.filter((call) => trace.critical.has(call));
-    criticals.set(row3, known = trace.merged(calls));
+
+// src/bars.ts
+var ROW_HEIGHT = 22;
+var DIM = 0.4;
+var Bars = class {
+  #trace;
+  #brush;
+  #call;
+  #fold;
+  constructor(trace, pen, plane, colours) {
+    this.#trace = trace;
+    this.#brush = new Brush(pen, plane, colours);
+    this.#call = new CallBar(trace, this.#brush);
+    this.#fold = new FoldBar(trace, this.#brush);
   }
-  return known;
-}
-var steps = /* @__PURE__ */ new WeakMap();
-var totals = /* @__PURE__ */ new WeakMap();
-function stepsOf2(trace, row3) {
-  let known = steps.get(row3);
-  if (!known) steps.set(row3, known = trace.concurrencyOf(row3.calls));
-  return known;
-}
-function totalOf(trace, row3) {
-  let known = totals.get(row3);
-  if (known === void 0)
-    totals.set(
-      row3,
-      known = row3.calls.reduce(
-        (sum, call) => sum + trace.duration[call],
-        row3.kind === "fold" ? trace.folded.beside(row3.calls)?.us ?? 0 : 0
-      )
-    );
-  return known;
-}
+  paint(row3, top, { dim, critical }) {
+    const middle2 = top + ROW_HEIGHT / 2;
+    this.#brush.strength = dim ? DIM : 1;
+    if (row3.kind === "missing") return paintMissing(this.#trace, row3, middle2, this.#brush);
+    paintBefore(this.#trace, row3, middle2, this.#brush);
+    (row3.kind === "call" ? this.#call : this.#fold).paint(row3, middle2, critical);
+  }
+};
 
 // src/keys.ts
 var COMMANDS = {
@@ -3292,6 +3297,44 @@ function commandOf(event) {
   const shifted = event.shiftKey && event.key.startsWith("Arrow") ? `Shift+${event.key}` : event.key;
   return COMMANDS[shifted];
 }
+
+// src/plane.ts
+var Plane = class {
+  left;
+  width;
+  /** Right edge of the canvas, where labels end. */
+  right;
+  range;
+  constructor(range, left, width, right) {
+    this.range = range;
+    this.left = left;
+    this.width = width;
+    this.right = right;
+  }
+  x(us) {
+    return this.left + (us - this.range.from) / this.range.width * this.width;
+  }
+  time(x) {
+    return this.range.from + (x - this.left) / this.width * this.range.width;
+  }
+  /** How long a pixel is, in microseconds. */
+  get pixel() {
+    return this.range.width / this.width;
+  }
+  /** Of intervals in order those in view, where less than a pixel is between them as one. */
+  visible(times) {
+    const [from, to] = [this.time(this.left), this.time(this.right)];
+    const shown = [];
+    for (const [start, end] of times) {
+      if (end < from) continue;
+      if (start > to) break;
+      const last = shown[shown.length - 1];
+      if (last && start <= last[1] + this.pixel) last[1] = Math.max(last[1], end);
+      else shown.push([start, end]);
+    }
+    return shown;
+  }
+};
 
 // src/range.ts
 var ROOM = 1.005;
@@ -3727,7 +3770,7 @@ function numbered(rows) {
 }
 
 // src/strip.ts
-var HEIGHT = 26;
+var HEIGHT2 = 26;
 var AXIS_HEIGHT = 20;
 var CURVE_HEIGHT = 18;
 var CLICK = 3;
@@ -3748,7 +3791,7 @@ var Strip = class {
   }
   paint(trace, plane, colours) {
     this.#plane = plane;
-    const pen = context(this.element, plane.right, HEIGHT);
+    const pen = context(this.element, plane.right, HEIGHT2);
     const pixels = Math.max(1, Math.floor(plane.width));
     const { concurrency: concurrency2 } = trace;
     const most = this.#curveOf(concurrency2, pixels);
@@ -3757,14 +3800,14 @@ var Strip = class {
     pen.beginPath();
     most.forEach((running, x) => {
       const height = running / concurrency2.max * CURVE_HEIGHT;
-      if (running) pen.rect(plane.left + x, HEIGHT - 3 - height, 1, height);
+      if (running) pen.rect(plane.left + x, HEIGHT2 - 3 - height, 1, height);
     });
     pen.fill();
     this.#paintCounted(trace, pen, plane);
     pen.globalAlpha = 1;
     this.#paintErrors(trace, pen, plane, colours);
     this.#paintWindow(pen, plane, colours);
-    label(pen, colours, `concurrent calls, max ${count(Math.max(1, concurrency2.max))}`, HEIGHT / 2);
+    label(pen, colours, `concurrent calls, max ${count(Math.max(1, concurrency2.max))}`, HEIGHT2 / 2);
   }
   /** Where calls are only counted the curve has holes: paler, how many there were on average. */
   #paintCounted(trace, pen, { left, width }) {
@@ -3772,17 +3815,17 @@ var Strip = class {
     const scale = width / this.#range.whole;
     for (const { from, to, level } of trace.folded.stretches) {
       const height = Math.min(1, level / Math.max(1, trace.concurrency.max)) * CURVE_HEIGHT;
-      pen.fillRect(left + from * scale, HEIGHT - 3 - height, (to - from) * scale, height);
+      pen.fillRect(left + from * scale, HEIGHT2 - 3 - height, (to - from) * scale, height);
     }
   }
   /** The curve is of the whole run: neither zoom nor pan changes it. */
-  #curveOf(steps2, pixels) {
+  #curveOf(steps, pixels) {
     const { whole } = this.#range;
     const known = this.#curve;
-    if (known?.steps === steps2 && known.whole === whole && known.most.length === pixels)
+    if (known?.steps === steps && known.whole === whole && known.most.length === pixels)
       return known.most;
-    const most = perPixel(steps2, 0, whole, pixels);
-    this.#curve = { steps: steps2, whole, most };
+    const most = perPixel(steps, 0, whole, pixels);
+    this.#curve = { steps, whole, most };
     return most;
   }
   #paintErrors(trace, pen, plane, colours) {
@@ -3795,11 +3838,11 @@ var Strip = class {
     const from = left + this.#range.from / this.#range.whole * width;
     const to = left + this.#range.to / this.#range.whole * width;
     pen.fillStyle = shade;
-    pen.fillRect(left, 0, from - left, HEIGHT);
-    pen.fillRect(to, 0, left + width - to, HEIGHT);
+    pen.fillRect(left, 0, from - left, HEIGHT2);
+    pen.fillRect(to, 0, left + width - to, HEIGHT2);
     pen.strokeStyle = accent;
     pen.lineWidth = 1.5;
-    pen.strokeRect(from, 0.75, Math.max(3, to - from), HEIGHT - 1.5);
+    pen.strokeRect(from, 0.75, Math.max(3, to - from), HEIGHT2 - 1.5);
   }
   /** Drag shows a stretch of time, click moves to it. */
   #brush(start) {

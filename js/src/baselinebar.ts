@@ -1,0 +1,49 @@
+/** What the baseline has of a row: a thin bar below, a hollow one for calls that are missing. */
+
+import { LABEL_GAP, type Brush, type Label } from "./brush.ts";
+import { deltaText, signOf, toneOf } from "./delta.ts";
+import { time } from "./format.ts";
+import type { Row } from "./rows.ts";
+import { beforeOf, totalOf } from "./rowtimes.ts";
+import type { Trace } from "./trace.ts";
+
+/** It lies below, where it covers nothing. */
+const [BELOW, HEIGHT] = [8.25, 2.5];
+/** A call of a microsecond was there, too. */
+const LEAST_WIDTH = 3;
+const HOLLOW_HEIGHT = 9;
+
+/** The same calls in the baseline. */
+export function paintBefore(trace: Trace, row: Row, middle: number, brush: Brush): void {
+  if (!trace.comparison) return;
+  for (const [from, to] of brush.plane.visible(beforeOf(trace, row).times))
+    brush.span(from, to, middle + BELOW, HEIGHT, brush.colours.fg3, LEAST_WIDTH);
+}
+
+/** Calls that only the baseline has. */
+export function paintMissing(trace: Trace, row: Row, middle: number, brush: Brush): void {
+  if (!trace.comparison) return;
+  const { times, total } = beforeOf(trace, row);
+  const { pen, plane, colours } = brush;
+  pen.save();
+  pen.strokeStyle = colours.fg3;
+  pen.setLineDash([2, 2]);
+  for (const [from, to] of plane.visible(times)) {
+    const [start, end] = [plane.x(from), plane.x(to)];
+    const top = middle - HOLLOW_HEIGHT / 2;
+    pen.strokeRect(start + 0.5, top, Math.max(2, end - start - 1), HOLLOW_HEIGHT);
+  }
+  pen.restore();
+  const label: Label = [[time(total), colours.fg2]];
+  brush.label(label, times[0][0], times[times.length - 1][1], middle, LABEL_GAP);
+}
+
+/** By how much calls are slower or faster than in the baseline, or that they are new. */
+export function beside(trace: Trace, row: Row, { colours }: Brush): Label {
+  if (!trace.comparison) return [];
+  const { times, total: then } = beforeOf(trace, row);
+  if (times.length === 0) return [["new", colours.infer]];
+  const now = totalOf(trace, row);
+  const sign = signOf(now, then);
+  return sign === "≈" ? [] : [[deltaText(now, then), colours[toneOf(sign)]]];
+}

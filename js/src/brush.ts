@@ -1,0 +1,116 @@
+/** What bars are painted with: stretches of time, marks and labels, all as pale as their row. */
+
+import type { Plane } from "./plane.ts";
+import type { Colours } from "./theme.ts";
+
+export const BAR_HEIGHT = 12;
+export const QUEUE_HEIGHT = 5;
+export const LABEL_GAP = 6;
+/** Beyond the canvas's edges bars go on so far, in pixels. */
+const BEYOND = 50;
+const LABEL_INSIDE = 8;
+const [CRITICAL_BELOW, CRITICAL_HEIGHT] = [8.75, 1.5];
+
+/** Texts beside one another, each in its colour. */
+export type Label = readonly (readonly [text: string, colour: string])[];
+
+export class Brush {
+  readonly pen: CanvasRenderingContext2D;
+  readonly plane: Plane;
+  readonly colours: Colours;
+  #strength = 1;
+
+  constructor(pen: CanvasRenderingContext2D, plane: Plane, colours: Colours) {
+    this.pen = pen;
+    this.plane = plane;
+    this.colours = colours;
+    pen.font = `10.5px ${colours.font}`;
+    pen.textBaseline = "middle";
+    pen.textAlign = "left";
+  }
+
+  /** How strong everything is from now on. */
+  set strength(strength: number) {
+    this.#strength = strength;
+    this.pen.globalAlpha = strength;
+  }
+
+  /** Paint a part of a row so much weaker than the rest of it. */
+  weakly(share: number, paint: () => void): void {
+    this.pen.globalAlpha = this.#strength * share;
+    paint();
+    this.pen.globalAlpha = this.#strength;
+  }
+
+  /** A bar between two times, cut where it would leave the canvas. */
+  span(
+    from: number,
+    to: number,
+    middle: number,
+    height: number,
+    colour: string,
+    least = 0.8,
+  ): void {
+    const start = Math.max(this.plane.x(from), -BEYOND);
+    const end = Math.min(this.plane.x(to), this.plane.right + BEYOND);
+    if (end > start) this.rect(start, middle, Math.max(least, end - start), height, colour);
+  }
+
+  rect(x: number, middle: number, width: number, height: number, colour: string): void {
+    this.pen.fillStyle = colour;
+    this.pen.fillRect(x, middle - height / 2, width, height);
+  }
+
+  triangle(...corners: readonly [x: number, y: number][]): void {
+    this.pen.beginPath();
+    for (const [x, y] of corners) this.pen.lineTo(x, y);
+    this.pen.fill();
+  }
+
+  /** The line of the critical path. */
+  underline(from: number, to: number, middle: number): void {
+    this.span(from, to, middle + CRITICAL_BELOW, CRITICAL_HEIGHT, this.colours.fg, 1);
+  }
+
+  /** Behind the bar, else before it, else in it. */
+  label(
+    label: Label,
+    from: number,
+    to: number,
+    middle: number,
+    gap = LABEL_GAP,
+    within = this.colours.fg,
+  ): void {
+    const [start, end] = [this.plane.x(from), this.plane.x(to)];
+    const width = this.#width(label);
+    const behind = end + gap + width < this.plane.right;
+    const ahead = !behind && start - LABEL_GAP - width > this.plane.left;
+    if (behind) this.#texts(label, end + gap, middle);
+    else if (ahead) this.#texts(label, start - LABEL_GAP - width, middle);
+    else this.#texts(label, Math.max(start, this.plane.left) + LABEL_INSIDE, middle, within);
+  }
+
+  /** From a place on, as much of it as there is room for. */
+  labelAt(label: Label, x: number, middle: number): void {
+    let room = this.plane.right - x;
+    const fits = label.filter(([text]) => {
+      const before = room;
+      room -= this.pen.measureText(text).width + LABEL_GAP;
+      return this.pen.measureText(text).width < before;
+    });
+    this.#texts(fits, x, middle);
+  }
+
+  #texts(label: Label, x: number, middle: number, colour?: string): void {
+    for (const [text, own] of label) {
+      this.pen.fillStyle = colour ?? own;
+      this.pen.fillText(text, x, middle + 0.5);
+      x += this.pen.measureText(text).width + LABEL_GAP;
+    }
+  }
+
+  #width(label: Label): number {
+    const widths = label.map(([text]) => this.pen.measureText(text).width);
+    return widths.reduce((sum, each) => sum + each + LABEL_GAP, -LABEL_GAP);
+  }
+}

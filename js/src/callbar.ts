@@ -1,0 +1,128 @@
+/** The bar of one call: its phases in their order, responses, how it ended. */
+
+import { beside } from "./baselinebar.ts";
+import { BAR_HEIGHT, LABEL_GAP, QUEUE_HEIGHT, type Brush, type Label } from "./brush.ts";
+import { time } from "./format.ts";
+import type { Row } from "./rows.ts";
+import type { Trace } from "./trace.ts";
+import { Flag } from "./wire.ts";
+
+const TINT = 0.28;
+/** Of the triangle of a failed call. */
+const MARK_WIDTH = 19;
+/** Responses closer than this, in pixels, would run into one another. */
+const NOTCH_SPACE = 3;
+/** A call narrower than this, in pixels, has no phases that could be seen. */
+const LEAST_WIDTH = 2;
+
+export class CallBar {
+  #trace: Trace;
+  #brush: Brush;
+
+  constructor(trace: Trace, brush: Brush) {
+    this.#trace = trace;
+    this.#brush = brush;
+  }
+
+  paint(row: Row, middle: number, critical: boolean): void {
+    const [trace, brush, [call]] = [this.#trace, this.#brush, row.calls];
+    const { plane, colours } = brush;
+    const [start, end] = [plane.x(trace.start(call)), plane.x(trace.end(call))];
+    if (end < plane.left - MARK_WIDTH || start > plane.right) return;
+    if (end - start < LEAST_WIDTH) brush.rect(start, middle, LEAST_WIDTH, BAR_HEIGHT, colours.infer);
+    else this.#phases(call, middle);
+    this.#responses(call, middle);
+    if (trace.has(call, Flag.RUNNING))
+      brush.rect(end - 2, middle, 3, BAR_HEIGHT + 2, colours.running);
+    if (trace.has(call, Flag.ERROR)) this.#error(end, middle);
+    if (critical) brush.underline(trace.start(call), trace.end(call), middle);
+    // Of a call that ended before what is shown, half a label would remain.
+    if (end >= plane.left) this.#label(row, middle);
+  }
+
+  #phases(call: number, middle: number): void {
+    const [trace, brush] = [this.#trace, this.#brush];
+    const { queue, input, infer, output, fg3 } = brush.colours;
+    let at = trace.start(call);
+    const next = (us: number, paint: (to: number) => void): void => {
+      if (!(us > 0)) return;
+      paint(at + us);
+      at += us;
+    };
+    const bar = (height: number, colour: string) => (to: number) =>
+      brush.span(at, to, middle, height, colour);
+    next(trace.phase(call, "pre_us"), bar(1, fg3));
+    next(trace.phase(call, "queue_us"), bar(QUEUE_HEIGHT, queue));
+    next(trace.phase(call, "compute_input_us"), bar(BAR_HEIGHT, input));
+    const asking = (to: number): void => this.#caller(call, at, to, middle);
+    next(
+      trace.phase(call, "compute_infer_us"),
+      trace.isLeaf(call) ? bar(BAR_HEIGHT, infer) : asking,
+    );
+    next(trace.phase(call, "compute_output_us"), bar(BAR_HEIGHT, output));
+    next(trace.phase(call, "post_us"), bar(1, fg3));
+  }
+
+  /** Time in child calls is a tint, own time is solid; between its steps an ensemble waits. */
+  #caller(call: number, from: number, to: number, middle: number): void {
+    const [trace, brush] = [this.#trace, this.#brush];
+    const { fg3, infer } = brush.colours;
+    const colour = trace.isEnsemble(call) ? fg3 : infer;
+    brush.weakly(TINT, () => brush.span(from, to, middle, BAR_HEIGHT, infer));
+    for (const [start, end] of between(trace.childIntervals(call), from, to))
+      if (end - start > 0.3 * brush.plane.pixel)
+        brush.span(start, end, middle, BAR_HEIGHT, colour);
+  }
+
+  /** A stream's responses are notches at their times; the first one goes through the bar. */
+  #responses(call: number, middle: number): void {
+    const [trace, { plane, colours, pen }] = [this.#trace, this.#brush];
+    if (!trace.has(call, Flag.DECOUPLED)) return;
+    // On the pale bar of a caller light notches are lost.
+    pen.fillStyle = trace.isLeaf(call) ? colours.bg : colours.fg;
+    let last = -Infinity;
+    for (const [k, us] of trace.responses(call).entries()) {
+      const x = Math.round(plane.x(trace.start(call) + us));
+      if (x - last < NOTCH_SPACE && k > 1) continue;
+      if (x >= plane.left && x <= plane.right) this.#notch(x, middle, k === 0);
+      last = x;
+    }
+  }
+
+  #notch(x: number, middle: number, first: boolean): void {
+    const { pen } = this.#brush;
+    if (first) pen.fillRect(x, middle - BAR_HEIGHT / 2, 1, BAR_HEIGHT);
+    else pen.fillRect(x, middle + 2, 1, 4);
+  }
+
+  /** A bar at the end and a triangle: never colour alone. */
+  #error(x: number, middle: number): void {
+    const { colours } = this.#brush;
+    this.#brush.rect(x - 1, middle, 2, 16, colours.error);
+    this.#brush.triangle([x + 8, middle - 6], [x + 14, middle + 5], [x + 2, middle + 5]);
+    this.#brush.rect(x + 7.4, middle - 0.2, 1.3, 3.6, colours.bg);
+    this.#brush.rect(x + 7.4, middle + 3.25, 1.3, 1.3, colours.bg);
+  }
+
+  #label(row: Row, middle: number): void {
+    const [trace, brush, [call]] = [this.#trace, this.#brush, row.calls];
+    const running = trace.has(call, Flag.RUNNING);
+    const took = running ? "running…" : time(trace.duration[call]);
+    const label: Label = [[took, brush.colours.fg2], ...beside(trace, row, brush)];
+    const gap = trace.has(call, Flag.ERROR) ? MARK_WIDTH : LABEL_GAP;
+    const within = trace.isLeaf(call) ? brush.colours.bg : brush.colours.fg;
+    brush.label(label, trace.start(call), trace.end(call), middle, gap, within);
+  }
+}
+
+/** The parts of a stretch of time that none of the intervals covers: start, end, start, end, … */
+function between(intervals: readonly number[], from: number, to: number): [number, number][] {
+  const free: [number, number][] = [];
+  let at = from;
+  for (let k = 0; k < intervals.length && at < to; k += 2) {
+    free.push([at, Math.min(to, intervals[k])]);
+    at = Math.max(at, intervals[k + 1]);
+  }
+  free.push([at, to]);
+  return free;
+}

@@ -1,0 +1,47 @@
+/** Where times lie on the timeline's canvas. Pure. */
+
+import type { TimeRange } from "./range.ts";
+
+export type Interval = readonly [start: number, end: number];
+
+export class Plane {
+  readonly left: number;
+  readonly width: number;
+  /** Right edge of the canvas, where labels end. */
+  readonly right: number;
+  readonly range: TimeRange;
+
+  constructor(range: TimeRange, left: number, width: number, right: number) {
+    this.range = range;
+    this.left = left;
+    this.width = width;
+    this.right = right;
+  }
+
+  x(us: number): number {
+    return this.left + ((us - this.range.from) / this.range.width) * this.width;
+  }
+
+  time(x: number): number {
+    return this.range.from + ((x - this.left) / this.width) * this.range.width;
+  }
+
+  /** How long a pixel is, in microseconds. */
+  get pixel(): number {
+    return this.range.width / this.width;
+  }
+
+  /** Of intervals in order those in view, where less than a pixel is between them as one. */
+  visible(times: readonly Interval[]): Interval[] {
+    const [from, to] = [this.time(this.left), this.time(this.right)];
+    const shown: [number, number][] = [];
+    for (const [start, end] of times) {
+      if (end < from) continue;
+      if (start > to) break;
+      const last = shown[shown.length - 1];
+      if (last && start <= last[1] + this.pixel) last[1] = Math.max(last[1], end);
+      else shown.push([start, end]);
+    }
+    return shown;
+  }
+}

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Plane } from "../src/plane.ts";
+import { TimeRange } from "../src/range.ts";
+
+/** A hundred microseconds on a hundred pixels, with room for labels behind. */
+function plane(from = 0, to = 100): Plane {
+  const range = new TimeRange();
+  range.grow(1000);
+  range.show(from, to);
+  return new Plane(range, 50, 100, 180);
+}
+
+test("a time has a place, and a place its time", () => {
+  assert.equal(plane(100, 200).x(150), 100);
+  assert.equal(plane(100, 200).time(100), 150);
+  assert.equal(plane(100, 200).pixel, 1);
+});
+
+test("intervals with less than a pixel between them are drawn as one", () => {
+  const times = [
+    [1, 2],
+    [2.5, 4],
+    [6, 7],
+  ] as const;
+
+  assert.deepEqual(plane().visible(times), [
+    [1, 4],
+    [6, 7],
+  ]);
+});
+
+test("intervals that end before what is shown, or begin behind it, are left out", () => {
+  const times = [
+    [10, 99],
+    [90, 150],
+    [210, 220],
+    [500, 600],
+  ] as const;
+
+  assert.deepEqual(plane(100, 200).visible(times), [
+    [90, 150],
+    [210, 220],
+  ]);
+});
