@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from blsnb.tensors.deviation import Deviation, Number
 from blsnb.tensors.dtypes import BYTES
 from blsnb.tensors.ref import TensorRef
 
-Array = np.ndarray[Any, Any]
-Number = int | float
-# As large as the blocks of a summary: NumPy's overhead per call does not matter.
-_BLOCK = 1 << 16
 _MOST_TEXT = 40
+_LED_BY = 12
+"""Bytes that texts have alike before they differ, as far as they are shown."""
+_DIGITS = range(6, 18)
+"""With the most of them, any two floats are told apart."""
 
 
 class Change(enum.StrEnum):
@@ -83,13 +84,16 @@ class TensorDifference:
 
     def _values(self) -> str:
         if not self.differing:
-            return "all values equal" if self.count else "values not compared"
+            empty = self.this is not None and not math.prod(self.this.shape)
+            unknown = "no elements" if empty else "values not compared"
+            return "all values equal" if self.count else unknown
         said = f"{self.differing:,} of {self.count:,} differ"
         if self.nan:
             said += f", {self.nan:,} of them NaN on one side"
         if self.index is None or self.this is None or self.baseline is None:
             return said
-        now, before = (_element(ref, self.index) for ref in (self.this, self.baseline))
+        pair = (ref.view()[self.index] for ref in (self.this, self.baseline))
+        now, before = _told_apart(*pair)
         at = f"{list(self.index)}: {now}, was {before}"
         if self.largest is None:
             return f"{said}; first at {at}"
@@ -120,8 +124,7 @@ def difference(
         return TensorDifference(name, Change.SAME, this, baseline, count)
     if (this.dtype is BYTES) != (baseline.dtype is BYTES):
         return TensorDifference(name, change, this, baseline)
-    with np.errstate(all="ignore"):
-        found = _compared(this, baseline)
+    found = Deviation(this, baseline)
     if same_type and not found.differing:
         # Zeros of two signs, NaNs of two kinds.
         change = Change.SAME
@@ -132,68 +135,6 @@ def difference(
 
 
 _NOTHING = TensorRef("", BYTES, (), None)
-
-
-class _Found:
-    """What differs, block by block."""
-
-    def __init__(self) -> None:
-        self.differing = self.nan = 0
-        self.largest: Number | None = None
-        self.at = -1
-
-    def add(self, start: int, a: Array, b: Array) -> None:
-        """Compare a block of numbers that begins at a place."""
-        differs = a != b
-        nans = np.zeros(a.shape, bool)
-        if a.dtype.kind == "f":
-            nans = np.isnan(a) != np.isnan(b)
-            differs &= ~(np.isnan(a) & np.isnan(b))
-        where = np.flatnonzero(differs)
-        self.differing += where.size
-        self.nan += int(nans.sum())
-        if not where.size:
-            return
-        if self.at < 0:
-            self.at = start + int(where[0])
-        measured = np.flatnonzero(differs & ~nans)
-        if not measured.size:
-            return
-        amounts = _amounts(a[measured], b[measured])
-        best = int(amounts.argmax())
-        if self.largest is None or amounts[best].item() > self.largest:
-            self.largest = amounts[best].item()
-            self.at = start + int(measured[best])
-
-
-def _compared(this: TensorRef, baseline: TensorRef) -> _Found:
-    found = _Found()
-    a, b = this.view().ravel(), baseline.view().ravel()
-    if this.dtype is BYTES:
-        where = np.flatnonzero(a != b)
-        found.differing = where.size
-        found.at = int(where[0]) if where.size else -1
-        return found
-    for start in range(0, a.size, _BLOCK):
-        pair = _alike(a[start : start + _BLOCK], b[start : start + _BLOCK])
-        found.add(start, *pair)
-    return found
-
-
-def _alike(a: Array, b: Array) -> tuple[Array, Array]:
-    """Return both in a type in which they can be subtracted."""
-    if a.dtype != b.dtype or a.dtype.kind == "f":
-        return a.astype(np.float64), b.astype(np.float64)
-    return (a.view(np.uint8), b.view(np.uint8)) if a.dtype.kind == "b" else (a, b)
-
-
-def _amounts(a: Array, b: Array) -> Array:
-    if a.dtype.kind == "f":
-        return np.asarray(np.abs(a - b))
-    # The distance of two integers fits the unsigned type of their size.
-    unsigned = np.dtype(f"u{a.dtype.itemsize}")
-    high, low = np.maximum(a, b), np.minimum(a, b)
-    return np.asarray(high.astype(unsigned) - low.astype(unsigned))
 
 
 def _described(ref: TensorRef) -> str:
@@ -209,13 +150,38 @@ def _types(this: TensorRef, baseline: TensorRef) -> str:
     return "" if now == before else f"{now}, was {before}; "
 
 
-def _element(ref: TensorRef, index: tuple[int, ...]) -> str:
-    element = ref.view()[index]
-    if isinstance(element, bytes):
-        cut = element[:_MOST_TEXT].decode("utf-8", "replace")
-        return repr(cut) + ("…" if len(element) > _MOST_TEXT else "")
-    return _number(element.item())
+def _told_apart(now: Any, before: Any) -> tuple[str, str]:
+    """Return two elements that differ, as far as it takes to see that they do."""
+    if isinstance(now, bytes):
+        alike = _alike(now, before)
+        start = 0 if alike < _MOST_TEXT else _character(now, alike - _LED_BY)
+        return _text(now, start), _text(before, start)
+    a, b = now.item(), before.item()
+    for digits in _DIGITS:
+        pair = _number(a, digits), _number(b, digits)
+        if pair[0] != pair[1]:
+            break
+    return pair
 
 
-def _number(value: Number) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+def _alike(a: bytes, b: bytes) -> int:
+    """Return with how many bytes both begin."""
+    places = enumerate(zip(a, b, strict=False))
+    return next((at for at, (x, y) in places if x != y), min(len(a), len(b)))
+
+
+def _character(text: bytes, at: int) -> int:
+    """Return where the character begins that a byte of UTF-8 belongs to."""
+    while at and text[at] & 0xC0 == 0x80:
+        at -= 1
+    return at
+
+
+def _text(element: bytes, start: int) -> str:
+    end = start + _MOST_TEXT
+    cut = repr(element[start:end].decode("utf-8", "replace"))
+    return f"{'…' if start else ''}{cut}{'…' if len(element) > end else ''}"
+
+
+def _number(value: Number, digits: int = _DIGITS[0]) -> str:
+    return f"{value:.{digits}g}" if isinstance(value, float) else str(value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -64,6 +66,63 @@ def test_integers_differ_exactly_up_to_their_whole_range(datatype):
     assert int(bounds.max) - int(bounds.min) == found.largest
     assert (0,) == found.index
     assert 2 == found.differing
+
+
+@pytest.mark.parametrize(
+    ("this", "kind", "before", "other", "largest"),
+    [
+        (2**63 - 1, "INT64", 2**63, "UINT64", 1),
+        (-(2**63), "INT64", 2**64 - 1, "UINT64", 2**64 + 2**63 - 1),
+        (2**53 + 1, "INT64", 2**53, "FP64", 1.0),
+        (2**53 + 1, "INT64", 1, "INT32", 2**53),
+        (2**53, "INT64", True, "BOOL", 2**53 - 1),
+        (-(2**53) + 1, "INT64", 2**53, "UINT64", 2**54 - 1),
+        (2**63 - 1, "INT64", INF, "FP32", INF),
+    ],
+)
+def test_other_datatypes_are_compared_exactly(this, kind, before, other, largest):
+    """No detour by float64, which has not every integer of 64 bits."""
+    found = difference(tensor([this], kind), tensor([before], other))
+
+    assert (1, largest, (0,)) == (found.differing, found.largest, found.index)
+    assert type(largest) is type(found.largest)
+
+
+@given(st.data())
+def test_any_two_numbers_are_compared_as_python_does(data):
+    """Whatever their datatypes: Python's integers and fractions are exact."""
+    kinds = st.sampled_from(["INT64", "UINT64", "INT8", "UINT32", "FP32", "FP64"])
+    refs, values = [], []
+    for kind in (data.draw(kinds), data.draw(kinds)):
+        size = 3 * BY_DATATYPE[kind].byte_size
+        bits = data.draw(st.binary(min_size=size, max_size=size))
+        refs.append(TensorRef("Y", BY_DATATYPE[kind], (3,), bits))
+        values.append(refs[-1].view().tolist())
+    found = difference(*refs)
+
+    pairs = [(a, b) for a, b in zip(*values, strict=True) if a == a or b == b]
+    unequal = [(a, b) for a, b in pairs if a != b]
+    apart = [abs(Fraction(a) - Fraction(b)) for a, b in unequal if abs(a - b) < INF]
+    assert len(unequal) == found.differing
+    if len(apart) == len(unequal) > 0:
+        assert float(max(apart)) == pytest.approx(float(found.largest), rel=1e-15)
+
+
+def test_values_are_told_with_the_digits_that_tell_them_apart():
+    """The deviation is seen in them."""
+    one = difference(tensor([1.0000001]), tensor([1.0]))
+    other = difference(tensor([1234567.891], "FP64"), tensor([1234567.892], "FP64"))
+
+    assert one.words.endswith("at [0]: 1.0000001, was 1")
+    assert other.words.endswith("at [0]: 1234567.891, was 1234567.892")
+
+
+def test_long_texts_are_shown_from_where_they_differ():
+    """Their beginnings are the same."""
+    ends = [("ä" * 50 + end).encode() for end in ("one", "two")]
+    found = difference(*(tensor([end], "BYTES") for end in ends))
+
+    assert found.words.endswith(f"…'{'ä' * 6}one', was …'{'ä' * 6}two'")
 
 
 def test_the_index_is_that_of_the_shape():
@@ -181,4 +240,6 @@ def test_a_value_that_was_not_kept_is_not_compared():
 def test_empty_tensors_are_the_same():
     """There is nothing to differ."""
     assert not difference(tensor(np.zeros((0, 3))), tensor(np.zeros((0, 3))))
+    cast = difference(tensor(np.zeros((0, 3))), tensor(np.zeros((0, 3)), "INT32"))
+    assert "FP32, was INT32; no elements" == cast.words
     assert "<TensorDifference Y: the same>" == repr(difference(tensor([]), tensor([])))
