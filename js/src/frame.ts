@@ -1,28 +1,27 @@
 /** The frame around the panes: one trace, one selection, one theme, in a shadow root of its own. */
 
+import { Announcer } from "./announcer.ts";
 import { CallGraph } from "./callgraph.ts";
-import { h, setText } from "./dom.ts";
-import { filterOf } from "./filter.ts";
-import { time } from "./format.ts";
+import { h } from "./dom.ts";
+import { Emphasis } from "./emphasis.ts";
+import { Help } from "./help.ts";
 import { Inspector } from "./inspector.ts";
 import type { Kernel } from "./kernel.ts";
 import type { Command } from "./keys.ts";
-import { dims, litModels, pathTo, relevanceOf, type Relevance } from "./relevance.ts";
+import { Panes } from "./panes.ts";
 import type { Row } from "./rows.ts";
-import { selectedModel, type Hover, type Selection, type Session, type Tip } from "./session.ts";
-import { splitter } from "./splitter.ts";
-import style from "./style.css";
-import { coloursOf, themeOf, watchTheme, type Colours } from "./theme.ts";
+import type { Hover, Selection, Session, Tip } from "./session.ts";
+import { Skin } from "./skin.ts";
+import type { Colours } from "./theme.ts";
 import { Timeline } from "./timeline.ts";
-import { helpSheet, Toolbar } from "./toolbar.ts";
+import { Toolbar } from "./toolbar.ts";
 import { Tooltip } from "./tooltip.ts";
 import { Trace } from "./trace.ts";
-import { anchorOf, placeOf, type Anchor, type Sizes, type ViewState } from "./viewstate.ts";
+import { anchorOf, placeOf, type Anchor, type ViewState } from "./viewstate.ts";
 import { Flag, type Store } from "./wire.ts";
 
 /** Above and below the whole view. */
 const BORDERS = 6;
-const [LEAST_TIMELINE, MOST_TIMELINE] = [150, 300];
 /** Few rows leave the inspector little room; so much it gets, if it has something to show. */
 const MOST_ROOM = 460;
 
@@ -40,28 +39,24 @@ export interface FrameOptions {
 let frames = 0;
 
 export class Frame implements Session {
-  /** The shadow host, to be put into the page before `draw`. */
-  readonly element = h("div", { class: "blsnb-view", "data-lm-suppress-shortcuts": "true" });
   kernel: Kernel | null;
   trace: Trace;
-  colours!: Colours;
   selection: Selection | null = null;
   showsCritical = false;
   #options: FrameOptions;
   #root: HTMLElement;
-  #panes: HTMLElement;
+  #skin: Skin;
+  #panes: Panes;
   #tip = new Tooltip();
-  #announcer = h("div", { class: "hidden", "aria-live": "polite" });
-  #help: HTMLElement | null = null;
+  #announcer = new Announcer();
+  #help: Help;
   #toolbar: Toolbar;
   #graph: CallGraph;
   #timeline: Timeline;
   #inspector: Inspector;
-  #hovered: Hover | null = null;
-  #relevance: Relevance | null = null;
+  #emphasis = new Emphasis();
   #width = 0;
   #room = 0;
-  #sizes: Sizes = { graph: null, side: null };
   /** The selected call as it is known when rows are numbered anew. */
   #anchor: Anchor | null = null;
   #stops: (() => void)[] = [];
@@ -74,30 +69,32 @@ export class Frame implements Session {
     this.#toolbar = new Toolbar({
       filter: (text) => this.#filter(text),
       toggleCritical: () => this.#toggleCritical(),
-      toggleHelp: () => this.#toggleHelp(),
+      toggleHelp: () => this.#help.toggle(),
       leave: () => this.#timeline.focus(),
     });
     this.#graph = new CallGraph(this, id);
     this.#timeline = new Timeline(this, id);
     this.#inspector = new Inspector(this);
-    const borders = [this.#sideBorder(), this.#graphBorder()];
-    this.#panes = h(
-      "div",
-      { class: "panes" },
-      this.#graph.element,
-      this.#timeline.element,
-      this.#inspector.element,
-      borders,
-    );
-    this.#root = h(
-      "div",
-      { class: "view" },
-      this.#toolbar.element,
-      this.#panes,
-      this.#tip.element,
-      this.#announcer,
-    );
-    this.#attach();
+    this.#panes = new Panes(this.#graph, this.#timeline, this.#inspector, () => {
+      this.#graph.fit();
+      this.#timeline.repaint();
+    });
+    const above = [this.#toolbar.element, this.#panes.element];
+    this.#root = h("div", { class: "view" }, above, this.#tip.element, this.#announcer.element);
+    this.#help = new Help(this.#root, () => this.#timeline.focus());
+    this.#skin = new Skin(this.#root);
+    const observer = new ResizeObserver(() => this.#resized());
+    observer.observe(this.#root);
+    this.#stops.push(() => observer.disconnect(), this.#skin.watch(() => this.#themeChanged()));
+  }
+
+  /** To be put into the page before `draw`. */
+  get element(): HTMLElement {
+    return this.#skin.element;
+  }
+
+  get colours(): Colours {
+    return this.#skin.colours;
   }
 
   /** What embedded previews point into. */
@@ -109,7 +106,7 @@ export class Frame implements Session {
   draw(): void {
     this.trace = new Trace(this.#options.store);
     this.#findAgain();
-    this.#applyTheme();
+    this.#skin.apply();
     this.#toolbar.draw(this.trace);
     this.#timeline.draw(this.trace);
     this.#drawGraph();
@@ -153,7 +150,7 @@ export class Frame implements Session {
       range: range.isWhole ? null : [range.from, range.to],
       filter: this.#toolbar.filter.value,
       critical: this.showsCritical,
-      sizes: { ...this.#sizes },
+      sizes: this.#panes.sizes,
       top,
     };
   }
@@ -162,7 +159,7 @@ export class Frame implements Session {
     this.#timeline.range.following = false;
     this.tip(null);
     this.#take(selection, reveal);
-    this.#announce();
+    this.#announcer.selected(selection, this.trace);
     this.#options.onSelect?.(selection);
   }
 
@@ -181,9 +178,7 @@ export class Frame implements Session {
   }
 
   hover(over: Hover | null): void {
-    if (JSON.stringify(over) === JSON.stringify(this.#hovered)) return;
-    this.#hovered = over;
-    this.#relate();
+    if (this.#emphasis.hover(over)) this.#relate();
   }
 
   tip(tip: Tip | null, event?: MouseEvent): void {
@@ -192,7 +187,7 @@ export class Frame implements Session {
   }
 
   dims(row: Row, open: boolean): boolean {
-    return dims(this.#relevance, row, open);
+    return this.#emphasis.dims(row, open);
   }
 
   command(name: Command): void {
@@ -200,7 +195,7 @@ export class Frame implements Session {
     else if (name === "criticalPath") this.#toggleCritical();
     else if (name === "inspect") this.#inspector.focus();
     else if (name === "filter") this.#toolbar.filter.focus();
-    else if (name === "help") this.#toggleHelp();
+    else if (name === "help") this.#help.toggle();
     else if (name === "clear") this.#clear();
   }
 
@@ -212,38 +207,9 @@ export class Frame implements Session {
     this.element.remove();
   }
 
-  #attach(): void {
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(style);
-    const shadow = this.element.attachShadow({ mode: "open" });
-    shadow.adoptedStyleSheets = [sheet];
-    shadow.append(this.#root);
-    // A notebook's own shortcuts would act on the cell: "d d" deletes it.
-    this.element.addEventListener("keydown", (event) => event.stopPropagation());
-    const observer = new ResizeObserver(() => this.#resized());
-    observer.observe(this.#root);
-    this.#stops.push(() => observer.disconnect(), this.#watchTheme());
-  }
-
-  /** Nobody tells a document that its output was removed: the page must not keep its frame alive. */
-  #watchTheme(): () => void {
-    const frame = new WeakRef(this);
-    const stop = watchTheme(() => {
-      const alive = frame.deref();
-      if (alive) alive.#themeChanged();
-      else stop();
-    });
-    return stop;
-  }
-
-  #applyTheme(): void {
-    this.#root.dataset.theme = themeOf(this.element.parentElement ?? this.element);
-    this.colours = coloursOf(this.#root);
-  }
-
   #themeChanged(): void {
     if (!this.element.isConnected) return;
-    this.#applyTheme();
+    this.#skin.apply();
     this.#timeline.repaint();
   }
 
@@ -265,14 +231,12 @@ export class Frame implements Session {
   }
 
   #drawGraph(): void {
-    const graph = this.#sizes.graph ?? this.#graph.draw(this.trace);
-    if (this.#sizes.graph !== null) this.#graph.draw(this.trace);
-    const timeline = Math.max(LEAST_TIMELINE, Math.min(MOST_TIMELINE, this.#timeline.wantedHeight));
     const above = this.#toolbar.element.offsetHeight + BORDERS;
-    const least = Math.max(this.#room, (this.trace.header.ui.height ?? 0) - above);
-    this.#root.style.setProperty("--graph", `${graph}px`);
-    this.#root.style.setProperty("--timeline", `${timeline}px`);
-    this.#root.style.setProperty("--height", `${Math.max(least, graph + timeline)}px`);
+    this.#panes.arrange({
+      graph: this.#graph.draw(this.trace),
+      timeline: this.#timeline.wantedHeight,
+      least: Math.max(this.#room, (this.trace.header.ui.height ?? 0) - above),
+    });
   }
 
   /** Where calls of a long run gave up their rows, the selected one may have another now. */
@@ -296,8 +260,7 @@ export class Frame implements Session {
     this.#timeline.restore(open);
     this.#toolbar.filter.value = filter;
     if (critical) this.#toggleCritical();
-    if (sizes.side !== null) this.#resizeSide(sizes.side);
-    this.#sizes = { ...sizes };
+    this.#panes.sizes = sizes;
     // As high as the view before it, which had these rows.
     this.#drawGraph();
     if (range) this.#timeline.range.show(...range);
@@ -315,14 +278,8 @@ export class Frame implements Session {
 
   /** Work out what stays bright, and tell the graph. */
   #relate(): void {
-    const { trace, selection } = this;
-    const filter = filterOf(this.#toolbar.filter.value, trace);
-    this.#relevance = relevanceOf(trace, filter, selection, this.#hovered);
-    this.#graph.mark({
-      model: selectedModel(selection, trace),
-      path: pathTo(trace, selection),
-      lit: litModels(trace, filter, selection, this.#hovered),
-    });
+    const { value } = this.#toolbar.filter;
+    this.#graph.mark(this.#emphasis.relate(this.trace, value, this.selection));
     this.#timeline.repaint();
   }
 
@@ -337,17 +294,6 @@ export class Frame implements Session {
     this.#timeline.repaint();
   }
 
-  #toggleHelp(): void {
-    if (this.#help) {
-      this.#help.remove();
-      this.#help = null;
-      return this.#timeline.focus();
-    }
-    this.#help = helpSheet(() => this.#toggleHelp());
-    this.#root.append(this.#help);
-    this.#help.focus();
-  }
-
   #nextError(): void {
     const { trace, selection } = this;
     const from = selection?.kind === "call" ? selection.call : -1;
@@ -355,60 +301,11 @@ export class Frame implements Session {
       const call = (from + k + trace.n) % trace.n;
       if (trace.has(call, Flag.ERROR)) return this.select({ kind: "call", call }, { reveal: true });
     }
-    setText(this.#announcer, "no errors");
+    this.#announcer.say("no errors");
   }
 
   #clear(): void {
     this.#toolbar.clearFilter();
     this.select(null);
-  }
-
-  #announce(): void {
-    const { selection, trace } = this;
-    if (selection?.kind === "call")
-      setText(
-        this.#announcer,
-        `${trace.name(selection.call)}, ${time(trace.duration[selection.call])}`,
-      );
-    else if (selection?.kind === "missing") {
-      const name = trace.comparison?.baseline.name(selection.missing[0]) ?? "";
-      setText(this.#announcer, `${name}, missing`);
-    } else setText(this.#announcer, selection ? trace.names[selection.model] : "nothing selected");
-  }
-
-  #sideBorder(): HTMLElement {
-    return splitter({
-      label: "Width of the inspector",
-      axis: "x",
-      behind: true,
-      size: () => this.#inspector.element.offsetWidth,
-      bounds: () => [220, Math.max(220, this.#root.clientWidth - 360)],
-      resize: (size) => {
-        this.#resizeSide(size);
-        this.#graph.fit();
-        this.#timeline.repaint();
-      },
-    });
-  }
-
-  #resizeSide(size: number): void {
-    this.#sizes.side = size;
-    this.#root.style.setProperty("--side", `${size}px`);
-  }
-
-  #graphBorder(): HTMLElement {
-    return splitter({
-      label: "Height of the call graph",
-      axis: "y",
-      behind: false,
-      size: () => this.#graph.element.offsetHeight,
-      bounds: () => [80, Math.max(80, this.#panes.clientHeight - 120)],
-      resize: (size) => {
-        this.#sizes.graph = size;
-        this.#root.style.setProperty("--graph", `${size}px`);
-        this.#graph.fit();
-        this.#timeline.repaint();
-      },
-    });
   }
 }

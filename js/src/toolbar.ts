@@ -2,7 +2,6 @@
 
 import { h, setText } from "./dom.ts";
 import { count, time } from "./format.ts";
-import { HELP } from "./keys.ts";
 import { phaseLegend } from "./phaselegend.ts";
 import type { Trace } from "./trace.ts";
 
@@ -108,26 +107,6 @@ export class Toolbar {
     this.filter.value = "";
     this.filter.dispatchEvent(new Event("input"));
   }
-}
-
-/** The keyboard map, over the panes. */
-export function helpSheet(close: () => void): HTMLElement {
-  const onkeydown = (event: KeyboardEvent): void => {
-    if (event.key !== "Escape" && event.key !== "?") return;
-    event.preventDefault();
-    close();
-  };
-  const entries = HELP.flatMap(([keys, meaning]) => [
-    h("dt", { class: "code" }, keys),
-    h("dd", {}, meaning),
-  ]);
-  return h(
-    "div",
-    { class: "help", role: "dialog", "aria-label": "Keyboard help", tabindex: -1, onkeydown },
-    h("h3", {}, "Keyboard"),
-    h("dl", {}, entries),
-    h("button", { type: "button", onclick: close }, "close"),
-  );
 }
 
 function figure(number: string, noun: string, kind = ""): HTMLElement {

@@ -58,27 +58,6 @@ function threeDigits(number) {
   return number.toFixed(size < 9.995 ? 2 : size < 99.95 ? 1 : 0);
 }
 
-// src/delta.ts
-var ALIKE = 0.05;
-var ALIKE_US = 20;
-function signOf(now, before) {
-  const change = now - before;
-  if (!(Math.abs(change) > Math.max(ALIKE * before, ALIKE_US))) return "≈";
-  return change > 0 ? "▲" : "▼";
-}
-function deltaText(now, before) {
-  const sign = signOf(now, before);
-  if (sign === "≈") return sign;
-  return `${sign} ${sign === "▲" ? "+" : "−"}${time(Math.abs(now - before))}`;
-}
-function shortDelta(now, before) {
-  const sign = signOf(now, before);
-  return sign === "≈" ? sign : `${sign} ${time(Math.abs(now - before))}`;
-}
-function toneOf(sign) {
-  return { "▲": "error", "▼": "output", new: "infer", "≈": "fg2" }[sign];
-}
-
 // src/dom.ts
 var SVG = "http://www.w3.org/2000/svg";
 var ALLOWED = /^(aria-[a-z]+|class|d|data-[a-z-]+|disabled|fill|for|height|id|max|min|marker-end|markerHeight|markerWidth|orient|placeholder|preserveAspectRatio|refX|refY|role|rx|scope|step|tabindex|text-anchor|title|transform|type|value|viewBox|width|x|y)$/;
@@ -130,6 +109,46 @@ function append(parent, children) {
     else if (child instanceof Node) parent.append(child);
     else if (child) append(parent, child);
   }
+}
+
+// src/announcer.ts
+var Announcer = class {
+  element = h("div", { class: "hidden", "aria-live": "polite" });
+  selected(selection, trace) {
+    this.say(words(selection, trace));
+  }
+  say(text) {
+    setText(this.element, text);
+  }
+};
+function words(selection, trace) {
+  if (!selection) return "nothing selected";
+  if (selection.kind === "call")
+    return `${trace.name(selection.call)}, ${time(trace.duration[selection.call])}`;
+  if (selection.kind === "missing")
+    return `${trace.comparison?.baseline.name(selection.missing[0]) ?? ""}, missing`;
+  return trace.names[selection.model];
+}
+
+// src/delta.ts
+var ALIKE = 0.05;
+var ALIKE_US = 20;
+function signOf(now, before) {
+  const change = now - before;
+  if (!(Math.abs(change) > Math.max(ALIKE * before, ALIKE_US))) return "≈";
+  return change > 0 ? "▲" : "▼";
+}
+function deltaText(now, before) {
+  const sign = signOf(now, before);
+  if (sign === "≈") return sign;
+  return `${sign} ${sign === "▲" ? "+" : "−"}${time(Math.abs(now - before))}`;
+}
+function shortDelta(now, before) {
+  const sign = signOf(now, before);
+  return sign === "≈" ? sign : `${sign} ${time(Math.abs(now - before))}`;
+}
+function toneOf(sign) {
+  return { "▲": "error", "▼": "output", new: "infer", "≈": "fg2" }[sign];
 }
 
 // src/boxes.ts
@@ -195,8 +214,8 @@ function ownPhases({ pre, queue, input, infer, between: between2, output, post }
     ["output", output + post]
   ];
 }
-function total(phases2) {
-  return phases2.reduce((sum, [, us]) => sum + us, 0);
+function total(phases) {
+  return phases.reduce((sum, [, us]) => sum + us, 0);
 }
 function updateBox(box, node, at2, width, largest) {
   const [x, y] = [at2.x - width / 2, at2.y - BOX_HEIGHT / 2];
@@ -282,10 +301,10 @@ function overlap(a, b) {
 }
 
 // src/edges.ts
-function edgeElement(edge, route, direction, caller, place4) {
+function edgeElement(edge, route, direction, caller, place5) {
   const recursive = route.points.length === 0;
   const d = recursive ? loop(caller) : curve(route, direction);
-  const at2 = recursive ? { x: caller.x, y: caller.y - caller.height / 2 - 18 } : place4;
+  const at2 = recursive ? { x: caller.x, y: caller.y - caller.height / 2 - 18 } : place5;
   const kind = edge.streams ? "stream" : edge.async ? "async" : "";
   const failing = edge.errors / edge.count > ERROR_SHARE ? "failing" : "";
   const label2 = edgeLabel(edge);
@@ -497,13 +516,13 @@ function tooWide(layer, { direction, available, siblingGap }) {
   return direction === "down" && boxes > 3 && width > available;
 }
 function stagger(layer, size) {
-  let row3 = 0;
+  let row4 = 0;
   for (const vertex of layer) {
     if (vertex.node < 0) continue;
-    vertex.row = row3;
+    vertex.row = row4;
     vertex.half = size / 4;
     vertex.tight = true;
-    row3 = row3 === 0 ? 1 : 0;
+    row4 = row4 === 0 ? 1 : 0;
   }
 }
 function place2(layers, gap) {
@@ -775,13 +794,13 @@ var Folded = class {
 function summed(entries) {
   if (entries.length === 0) return null;
   const sum = { calls: 0, errors: 0, us: 0, from: Infinity, to: 0, latencies: [] };
-  for (const [, , calls, errors2, us, from = Infinity, to = 0, latencies2 = []] of entries) {
+  for (const [, , calls, errors2, us, from = Infinity, to = 0, latencies = []] of entries) {
     sum.calls += calls;
     sum.errors += errors2;
     sum.us += us;
     sum.from = Math.min(sum.from, from);
     sum.to = Math.max(sum.to, to);
-    for (const [each, number] of latencies2) sum.latencies.push([middle(each), number]);
+    for (const [each, number] of latencies) sum.latencies.push([middle(each), number]);
   }
   return sum;
 }
@@ -929,15 +948,15 @@ var Store = class _Store {
     return Object.fromEntries(cut);
   }
   /** When the call's responses were sent, in microseconds after its start. */
-  responses(row3) {
-    return this.#responses.get(row3) ?? [];
+  responses(row4) {
+    return this.#responses.get(row4) ?? [];
   }
   #take(columns, buffer) {
     if (!columns.parent) return;
     const size = columns.parent[2];
     const rows = columns.row ? column(buffer, columns.row) : null;
     let length = Math.max(this.n, rows ? 0 : size);
-    for (const row3 of rows ?? []) length = Math.max(length, row3 + 1);
+    for (const row4 of rows ?? []) length = Math.max(length, row4 + 1);
     this.#grow(length);
     for (const [name] of LAYOUT) {
       if (!columns[name]) continue;
@@ -1489,8 +1508,8 @@ var CallGraph = class {
   }
   #hover(box, event) {
     this.#session.hover(box && { model: box.node.id });
-    const { name, phases: phases2, count: calls } = box?.node ?? { name: "", phases: null, count: 0 };
-    this.#session.tip(phases2 && { title: `${name} · ${counted(calls, "call")}`, phases: phases2 }, event);
+    const { name, phases, count: calls } = box?.node ?? { name: "", phases: null, count: 0 };
+    this.#session.tip(phases && { title: `${name} · ${counted(calls, "call")}`, phases }, event);
   }
   #roam(to) {
     for (const { element } of this.#boxes.values())
@@ -1649,31 +1668,165 @@ function bounded(trace, side, us) {
   return (call) => side === ">" ? trace.duration[call] > us : trace.duration[call] < us;
 }
 
-// src/batching.ts
-function batchFacts(trace, call) {
-  const entries = trace.header.batching[call] ?? [];
-  const mates = trace.batch(call).filter((each) => each !== call);
-  const size = Math.max(trace.calls.batch[call], mates.length ? mates.length + 1 : 0);
-  if (entries.length === 0 && size < 2) return null;
-  const joined = entries.filter(([, joins]) => joins).at(-1);
-  return {
-    size,
-    because: joined?.[3] ?? "",
-    mates,
-    others: others(size - 1 - mates.length, joined?.[4] ?? []),
-    apart: entries.filter(([, joins]) => !joins).map((entry) => apart(trace, call, entry))
-  };
+// src/session.ts
+function selectedModel(selection, trace) {
+  if (!selection || selection.kind === "missing") return null;
+  return selection.kind === "call" ? trace.calls.model[selection.call] : selection.model;
 }
-function others(number, runs) {
-  if (number <= 0) return "";
-  const named = runs.length ? `: runs ${runs.join(", ")}${runs.length === 8 ? ", …" : ""}` : "";
-  return `${counted(number, "request")} of other runs${named}`;
+
+// src/relevance.ts
+function relevanceOf(trace, filter, selection, hover) {
+  if (filter) return { marks: spread(trace, filter), strict: true };
+  const selected = selection?.kind === "model" ? selection.model : null;
+  const model = hover && "model" in hover ? hover.model : selected;
+  if (model === null) return null;
+  return { marks: spread(trace, (call) => trace.calls.model[call] === model), strict: false };
 }
-function apart(trace, call, [execution, , , words, , times]) {
-  const before = times > 1 ? `not with ${count(times)} executions before: ` : "";
-  const [first = -1] = trace.executed(trace.calls.model[call], execution);
-  return { words: before + words, call: first };
+function dims(relevance, row4, open) {
+  if (!relevance) return false;
+  if (row4.kind === "missing") return true;
+  const bright = relevance.strict && open ? 1 : 3;
+  return !row4.calls.some((call) => relevance.marks[call] & bright);
 }
+function pathTo(trace, selection) {
+  if (selection?.kind !== "call") return null;
+  const { model } = trace.calls;
+  const chain = [...trace.ancestors(selection.call), selection.call];
+  return new Set(chain.slice(1).map((call, k) => `${model[chain[k]]}>${model[call]}`));
+}
+function litModels(trace, filter, selection, hover) {
+  const { model } = trace.calls;
+  const lit = /* @__PURE__ */ new Set();
+  if (hover && "call" in hover) {
+    const kin = [...trace.ancestors(hover.call), hover.call, ...trace.children(hover.call)];
+    for (const call of kin) lit.add(model[call]);
+  } else if (filter) {
+    for (const [call, id] of model.entries()) if (filter(call)) lit.add(id);
+  } else return null;
+  const selected = selectedModel(selection, trace);
+  return selected === null ? lit : lit.add(selected);
+}
+function spread(trace, meant) {
+  const marks = new Uint8Array(trace.n);
+  const { parent } = trace.calls;
+  for (let call = 0; call < trace.n; call++) {
+    if (!meant(call)) continue;
+    marks[call] |= 1;
+    for (let at2 = parent[call]; at2 >= 0 && !(marks[at2] & 2); at2 = parent[at2]) marks[at2] |= 2;
+  }
+  return marks;
+}
+
+// src/emphasis.ts
+var Emphasis = class {
+  #hovered = null;
+  #relevance = null;
+  /** Whether the pointer is now over something else. */
+  hover(over) {
+    const changed = JSON.stringify(over) !== JSON.stringify(this.#hovered);
+    this.#hovered = over;
+    return changed;
+  }
+  /** Work it out anew, and say what the graph has to show of it. */
+  relate(trace, text, selection) {
+    const filter = filterOf(text, trace);
+    this.#relevance = relevanceOf(trace, filter, selection, this.#hovered);
+    return {
+      model: selectedModel(selection, trace),
+      path: pathTo(trace, selection),
+      lit: litModels(trace, filter, selection, this.#hovered)
+    };
+  }
+  /** Whether a row of the timeline is left aside. */
+  dims(row4, open) {
+    return dims(this.#relevance, row4, open);
+  }
+};
+
+// src/keys.ts
+var COMMANDS = {
+  ArrowDown: "down",
+  ArrowUp: "up",
+  Home: "first",
+  End: "last",
+  PageDown: "pageDown",
+  PageUp: "pageUp",
+  ArrowRight: "unfold",
+  ArrowLeft: "fold",
+  "Shift+ArrowRight": "panRight",
+  "Shift+ArrowLeft": "panLeft",
+  Enter: "inspect",
+  "+": "zoomIn",
+  "=": "zoomIn",
+  "-": "zoomOut",
+  "0": "zoomAll",
+  f: "zoomSelected",
+  n: "nextError",
+  c: "criticalPath",
+  "/": "filter",
+  "?": "help",
+  Escape: "clear"
+};
+var HELP = [
+  ["↑ ↓ Home End PgUp PgDn", "move between rows"],
+  ["← →", "fold, unfold, to the caller"],
+  ["Enter", "to the inspector"],
+  ["+ − 0 f", "zoom in, out, whole run, selected call"],
+  ["Shift ← →", "pan"],
+  ["n", "next error, unfolding its path"],
+  ["c", "critical path"],
+  ["/", "filter: part of a name or device, error, stream, >5ms, <200us; compared: changed, new"],
+  ["arrows, Enter in the graph", "to the nearest box, select"],
+  ["Ctrl or ⌘ + wheel", "zoom; with Shift pan; alone it scrolls"],
+  ["Esc", "clear filter and selection"]
+];
+function commandOf(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return void 0;
+  const shifted = event.shiftKey && event.key.startsWith("Arrow") ? `Shift+${event.key}` : event.key;
+  return COMMANDS[shifted];
+}
+
+// src/help.ts
+var Help = class {
+  #root;
+  #closed;
+  #sheet = null;
+  /** It lies over all of `root`; where it was closed something else takes the focus. */
+  constructor(root, closed) {
+    this.#root = root;
+    this.#closed = closed;
+  }
+  toggle() {
+    if (this.#sheet) return this.#close();
+    this.#sheet = this.#newSheet();
+    this.#root.append(this.#sheet);
+    this.#sheet.focus();
+  }
+  #close() {
+    this.#sheet?.remove();
+    this.#sheet = null;
+    this.#closed();
+  }
+  #newSheet() {
+    const onkeydown = (event) => {
+      if (event.key !== "Escape" && event.key !== "?") return;
+      event.preventDefault();
+      this.#close();
+    };
+    const entries = HELP.flatMap(([keys, meaning]) => [
+      h("dt", { class: "code" }, keys),
+      h("dd", {}, meaning)
+    ]);
+    const role = { role: "dialog", "aria-label": "Keyboard help", tabindex: -1 };
+    return h(
+      "div",
+      { class: "help", ...role, onkeydown },
+      h("h3", {}, "Keyboard"),
+      h("dl", {}, entries),
+      h("button", { type: "button", onclick: () => this.#close() }, "close")
+    );
+  }
+};
 
 // src/compared.ts
 var NAMES = [
@@ -1728,7 +1881,7 @@ function missingCalls(baseline, calls) {
   const sums = baseline.phases(calls);
   for (const [part, name] of NAMES)
     if (!SOMETIMES.has(part) || sums[part] > 0) rows.push([name, sums[part]]);
-  const error2 = baseline.header.errors[call];
+  const error = baseline.header.errors[call];
   return [
     h("div", { class: "breadcrumb" }, "in the baseline only"),
     h("h3", {}, `${baseline.name(call)}${many}`),
@@ -1742,7 +1895,7 @@ function missingCalls(baseline, calls) {
         rows.map(([name, us]) => h("tr", {}, h("th", {}, name), h("td", {}, time(us))))
       )
     ),
-    ...error2 ? [h("div", { class: "error", role: "note" }, h("div", { class: "code" }, error2))] : []
+    ...error ? [h("div", { class: "error", role: "note" }, h("div", { class: "code" }, error))] : []
   ];
 }
 function row(name, now, before) {
@@ -1756,23 +1909,123 @@ function row(name, now, before) {
     h("td", { class: `tone-${tone}` }, deltaText(now, before))
   );
 }
-function errors({ error: error2 }) {
-  if (!error2) return [];
-  const [now, before] = error2;
+function errors({ error }) {
+  if (!error) return [];
+  const [now, before] = error;
   return [item("error", now ? `now: ${now}` : "none now", before ? `before: ${before}` : "none before")];
 }
 function responses({ responses: sent }) {
   return sent ? [item("responses", `${count(sent[0])}, before ${count(sent[1])}`)] : [];
 }
 function tensors(change) {
-  return change.tensors.map(([role, name, response, words]) => {
+  return change.tensors.map(([role, name, response, words2]) => {
     const number = response > 0 ? ` #${response + 1}` : "";
-    return item(`${role === "output" ? "←" : "→"} ${name}${number}`, words);
+    return item(`${role === "output" ? "←" : "→"} ${name}${number}`, words2);
   });
 }
 function item(name, ...lines) {
   const texts2 = lines.map((line) => h("div", {}, line));
   return h("div", { class: "difference" }, h("b", { class: "code" }, name), texts2);
+}
+
+// src/calllinks.ts
+var LISTED_CALLS = 6;
+var MOST_CRUMBS = 6;
+function callLink(session, call, place5) {
+  const onclick = () => session.select({ kind: "call", call }, { reveal: true });
+  return h(
+    "button",
+    { type: "button", class: "link", onclick, "data-focus": `call-${call}` },
+    h("span", {}, place5),
+    h("span", {}, time(session.trace.duration[call]))
+  );
+}
+function callLinks(session, heading, some, all) {
+  if (some.length === 0) return [];
+  const place5 = (call) => `#${count(all.indexOf(call) + 1)} at ${time(session.trace.start(call))}`;
+  const links = some.slice(0, LISTED_CALLS).map((call) => callLink(session, call, place5(call)));
+  return [h("h4", {}, heading), ...links];
+}
+function breadcrumb(session, call) {
+  const path = session.trace.ancestors(call);
+  if (path.length === 0) return h("div", { class: "breadcrumb" }, "request from outside");
+  const steps = (callers) => callers.map((each) => crumb(session, each));
+  const shown = path.length > MOST_CRUMBS ? [...steps(path.slice(0, 2)), h("span", {}, "…"), ...steps(path.slice(-3))] : steps(path);
+  return h(
+    "div",
+    { class: "breadcrumb" },
+    shown.map((each) => [each, " › "])
+  );
+}
+function crumb(session, caller) {
+  const onclick = () => session.select({ kind: "call", call: caller }, { reveal: true });
+  const attributes = { type: "button", class: "crumb", onclick, "data-focus": `crumb-${caller}` };
+  return h("button", attributes, session.trace.name(caller));
+}
+
+// src/batching.ts
+function batchFacts(trace, call) {
+  const entries = trace.header.batching[call] ?? [];
+  const mates = trace.batch(call).filter((each) => each !== call);
+  const size = Math.max(trace.calls.batch[call], mates.length ? mates.length + 1 : 0);
+  if (entries.length === 0 && size < 2) return null;
+  const joined = entries.filter(([, joins]) => joins).at(-1);
+  return {
+    size,
+    because: joined?.[3] ?? "",
+    mates,
+    others: others(size - 1 - mates.length, joined?.[4] ?? []),
+    apart: entries.filter(([, joins]) => !joins).map((entry) => apart(trace, call, entry))
+  };
+}
+function others(number, runs) {
+  if (number <= 0) return "";
+  const named = runs.length ? `: runs ${runs.join(", ")}${runs.length === 8 ? ", …" : ""}` : "";
+  return `${counted(number, "request")} of other runs${named}`;
+}
+function apart(trace, call, [execution, , , words2, , times]) {
+  const before = times > 1 ? `not with ${count(times)} executions before: ` : "";
+  const [first = -1] = trace.executed(trace.calls.model[call], execution);
+  return { words: before + words2, call: first };
+}
+
+// src/chips.ts
+function chipList(chips2) {
+  const shown = chips2.filter(([text]) => text);
+  return h(
+    "div",
+    { class: "chips" },
+    shown.map(([text, kind = ""]) => h("span", { class: `chip ${kind}` }, text))
+  );
+}
+function chipsOf(trace, call) {
+  const { header, calls } = trace;
+  const request = header.request_ids[call];
+  return [
+    [time(trace.duration[call])],
+    ...placeOf(trace, call),
+    [header.instances[calls.instance[call]] ?? ""],
+    [request ? `request ${request}` : ""],
+    ...statesOf(trace, call)
+  ];
+}
+function placeOf({ header, calls }, call) {
+  const { kind, version, backend, device } = header.models[calls.model[call]];
+  if (kind === "span") return [["span"]];
+  return [[backend], [device], [version === "" ? "" : `v${version}`]];
+}
+function statesOf(trace, call) {
+  const batch2 = batchFacts(trace, call)?.size ?? 0;
+  const states = [
+    [batch2 > 1, `batch of ${count(batch2)}`],
+    [trace.has(call, Flag.ASYNC), "async"],
+    [trace.has(call, Flag.DECOUPLED), counted(trace.calls.responses[call], "response")],
+    [trace.has(call, Flag.CACHE_HIT), "cache hit"],
+    [trace.has(call, Flag.CANCELLED), "cancelled", "error"],
+    [trace.has(call, Flag.RUNNING), "running", "running"],
+    [trace.has(call, Flag.ERROR), "error", "error"]
+  ];
+  return states.filter(([is]) => is).map(([, text, kind]) => [text, kind]);
 }
 
 // src/picture.ts
@@ -1925,7 +2178,7 @@ var SliceView = class {
     return axes.flatMap((size, axis) => size > 1 ? [this.#slider(size, axis)] : []);
   }
   #slider(size, axis) {
-    const place4 = h("span", {}, `${this.#state.index[axis] ?? 0} / ${size - 1}`);
+    const place5 = h("span", {}, `${this.#state.index[axis] ?? 0} / ${size - 1}`);
     const disabled = this.#source.kernel === null;
     const attributes = {
       type: "range",
@@ -1936,7 +2189,7 @@ var SliceView = class {
     };
     const oninput = (event) => {
       this.#state.index[axis] = Number(event.target.value);
-      setText(place4, `${this.#state.index[axis]} / ${size - 1}`);
+      setText(place5, `${this.#state.index[axis]} / ${size - 1}`);
       this.#show();
     };
     const title = disabled ? "other slices need the kernel that ran this" : void 0;
@@ -1952,7 +2205,7 @@ var SliceView = class {
       { class: "slider" },
       h("span", { class: "code" }, `axis ${axis}`),
       input,
-      place4
+      place5
     );
   }
   /** The embedded preview of a mode, if it is the slice wanted. */
@@ -1973,13 +2226,13 @@ var SliceView = class {
   async #ask(kernel) {
     const question = ++this.#asked;
     const busy = setTimeout(() => this.#say("the kernel is busy"), BUSY_AFTER_MS);
-    const { row: row3, tensor } = this.#source;
+    const { row: row4, tensor } = this.#source;
     try {
       const { mode, index } = this.#state;
-      const answer = await kernel.slice({ row: row3, tensor, mode, index: [...index] });
+      const answer = await kernel.slice({ row: row4, tensor, mode, index: [...index] });
       if (question === this.#asked) this.#answered(answer);
-    } catch (error2) {
-      if (question === this.#asked) this.#say(error2.message);
+    } catch (error) {
+      if (question === this.#asked) this.#say(error.message);
     } finally {
       clearTimeout(busy);
     }
@@ -2034,10 +2287,10 @@ var SliceView = class {
     const { rows, columns, of } = this.#picture;
     const box = this.#canvas.getBoundingClientRect();
     const column2 = Math.floor((event.clientX - box.left) / box.width * columns);
-    const row3 = Math.floor((event.clientY - box.top) / box.height * rows);
-    if (row3 < 0 || column2 < 0 || row3 >= rows || column2 >= columns) return this.#caption();
-    const level = this.#bytes()[row3 * columns + column2];
-    const at2 = [Math.floor(row3 * of[0] / rows), Math.floor(column2 * of[1] / columns)];
+    const row4 = Math.floor((event.clientY - box.top) / box.height * rows);
+    if (row4 < 0 || column2 < 0 || row4 >= rows || column2 >= columns) return this.#caption();
+    const level = this.#bytes()[row4 * columns + column2];
+    const at2 = [Math.floor(row4 * of[0] / rows), Math.floor(column2 * of[1] / columns)];
     setText(this.#range, `[${at2.join(", ")}] ≈ ${value(valueOf(this.#picture, level))}`);
   }
 };
@@ -2091,8 +2344,8 @@ var TensorList = class {
     try {
       const answer = await this.#question(call);
       if (this.#shown === call) this.#fill(element, call, answer);
-    } catch (error2) {
-      setText(note, error2.message);
+    } catch (error) {
+      setText(note, error.message);
     } finally {
       clearTimeout(busy);
     }
@@ -2160,7 +2413,7 @@ var TensorList = class {
     return all.find((entry) => entry.role === "output" && shows(entry)) ?? all.find(shows);
   }
   #head(entry, open, key) {
-    const place4 = [entry.device, bytes(entry.byte_size)].filter(Boolean).join(" · ");
+    const place5 = [entry.device, bytes(entry.byte_size)].filter(Boolean).join(" · ");
     const number = entry.response > 0 ? ` #${entry.response + 1}` : "";
     return h(
       "button",
@@ -2174,14 +2427,14 @@ var TensorList = class {
       h("span", { class: "name code" }, entry.name, number),
       h("span", { class: "datatype code" }, entry.datatype),
       h("span", { class: "shape code" }, shape(entry.shape)),
-      h("span", { class: "place" }, place4)
+      h("span", { class: "place" }, place5)
     );
   }
   #detail(call, entry, position, answer) {
-    const { stats, histogram, preview } = entry;
+    const { stats, histogram: histogram2, preview } = entry;
     const parts = [];
     if (stats) parts.push(statistics(stats));
-    if (histogram) parts.push(...distribution(histogram, "values"));
+    if (histogram2) parts.push(...distribution(histogram2, "values"));
     if (preview?.kind === "text") parts.push(...texts(preview));
     else if (preview) {
       const key = `${call}/${position}`;
@@ -2299,8 +2552,53 @@ function deviceWork(trace, calls) {
 }
 function row2([, us, tensor, size, source, target, hostile]) {
   const why = hostile ? ", by hostile placement" : "";
-  const words = `${tensor}: ${source} → ${target}, ${bytes(size)} in ${time(us)}${why}`;
-  return h("p", { class: "reason" }, words);
+  const words2 = `${tensor}: ${source} → ${target}, ${bytes(size)} in ${time(us)}${why}`;
+  return h("p", { class: "reason" }, words2);
+}
+
+// src/latency.ts
+var BINS = 36;
+var FAR_OUT = 3;
+var LEAST_FOR_HISTOGRAM = 4;
+function latency(durations, gone) {
+  const kept = durations.map((us) => [us, 1]);
+  const all = [...kept, ...gone?.latencies ?? []].sort(([a], [b]) => a - b);
+  const calls = all.reduce((sum, [, each]) => sum + each, 0);
+  const within = calls > kept.length ? h("span", {}, `all ${count(calls)}, within 5 %`) : "";
+  const heading = h("h4", {}, "Latency per call", within);
+  const shape2 = calls < LEAST_FOR_HISTOGRAM ? [] : histogram(all, calls);
+  return [heading, factGrid(quantiles(all, calls)), ...shape2];
+}
+function quantiles(all, calls) {
+  const quantile = (share) => time(quantileOf(all, calls, share));
+  const mean = all.reduce((sum, [us, each]) => sum + us * each, 0) / calls;
+  return [
+    ["p50", quantile(0.5)],
+    ["p90", quantile(0.9)],
+    ["p99", quantile(0.99)],
+    ["min", quantile(0)],
+    ["max", quantile(1)],
+    ["mean", time(mean)]
+  ];
+}
+function quantileOf(all, calls, share) {
+  const at2 = Math.min(calls - 1, Math.floor(share * calls));
+  let before = 0;
+  for (const [us, each] of all) if ((before += each) > at2) return us;
+  return NaN;
+}
+function histogram(all, calls) {
+  const [low, most] = [all[0][0], all[all.length - 1][0]];
+  const usual = quantileOf(all, calls, 0.9);
+  const high = most > FAR_OUT * usual ? 1.5 * usual : most;
+  const counts = new Array(BINS).fill(0);
+  let beyond = 0;
+  for (const [us, each] of all)
+    if (us > high) beyond += each;
+    else counts[Math.min(BINS - 1, Math.floor((us - low) / (high - low || 1) * BINS))] += each;
+  const more = beyond ? `, ${count(beyond)} more up to ${time(most)}` : "";
+  const show = (each) => time(each ?? NaN) + (each === high && high > low ? more : "");
+  return distribution({ low, high, counts }, "latencies", show);
 }
 
 // src/onlycounted.ts
@@ -2313,6 +2611,54 @@ function uncounted(gone) {
   if (!gone) return [];
   const took = `${counted(gone.calls, "call")} that calls of this model made, ${time(gone.us)}`;
   return [h("p", { class: "hint" }, `${took}, are only counted, not in child calls above.`)];
+}
+
+// src/phasetable.ts
+var PARTS = [
+  ["pre", "fg3", "before the queue", "pre_us"],
+  ["queue", "queue", "queue", "queue_us"],
+  ["input", "input", "compute input", "compute_input_us"],
+  ["infer", "infer", "compute infer", "compute_infer_us"],
+  ["child", "child", "in child calls", null],
+  ["between", "fg3", "between steps", null],
+  ["output", "output", "compute output", "compute_output_us"],
+  ["post", "fg3", "to the response", "post_us"]
+];
+var MARGINAL = /* @__PURE__ */ new Set(["pre", "post"]);
+var MARGINAL_SHARE = 5e-3;
+var COMPUTE = /* @__PURE__ */ new Set(["input", "infer", "output"]);
+var LEAST_SHARE = 4e-3;
+function phaseTable(trace, calls) {
+  if (calls.length === 1 && !reachedModel(trace, calls[0]))
+    return [h("p", { class: "hint" }, "It reached no model: no phase was recorded.")];
+  const sums = trace.phases(calls);
+  const whole = Object.values(sums).reduce((sum, us) => sum + us, 0);
+  const absent = (phase) => calls.length === 1 && phase !== null && Number.isNaN(trace.phase(calls[0], phase));
+  const rows = PARTS.filter(([part]) => isListed(part, sums, whole)).map(
+    (part) => row3(part, absent(part[3]), sums[part[0]], whole)
+  );
+  return [stack(sums, whole), h("table", { class: "phases" }, h("tbody", {}, rows))];
+}
+function reachedModel(trace, call) {
+  const phases = PARTS.flatMap(([part, , , phase]) => phase && !MARGINAL.has(part) ? [phase] : []);
+  return trace.has(call, Flag.RUNNING) || phases.some((phase) => !isNaN(trace.phase(call, phase)));
+}
+function stack(sums, whole) {
+  const parts = PARTS.filter(([part]) => sums[part] > LEAST_SHARE * whole).map(
+    ([part, colour]) => h("i", { class: `back-${colour}`, style: { flex: `${sums[part] / whole} 1 0` } })
+  );
+  const label2 = PARTS.map(([part, , text]) => `${text} ${time(sums[part])}`).join(", ");
+  return h("div", { class: "stack", role: "img", "aria-label": label2 }, parts);
+}
+function row3([part, colour, text], absent, us, whole) {
+  const swatch = h("i", { class: `swatch ${part} back-${colour}` });
+  const cells = absent ? [h("td", { class: "absent" }, "not recorded"), h("td")] : [h("td", {}, time(us)), h("td", {}, percent(us, whole))];
+  return h("tr", {}, h("th", { class: "phase" }, swatch, text), cells);
+}
+function isListed(part, sums, whole) {
+  if (part === "child" || part === "between") return sums[part] > 0;
+  if (sums.between > 0 && COMPUTE.has(part)) return sums[part] > 0;
+  return !MARGINAL.has(part) || sums[part] > MARGINAL_SHARE * whole;
 }
 
 // src/responses.ts
@@ -2338,9 +2684,9 @@ function responseTimes(trace, calls) {
     if (gaps.length) facts.push(["gap", at(gaps, 0.5)], ["max gap", at(gaps, 1)]);
     return [heading, factGrid(facts)];
   }
-  return [heading, ...spread("first", first), ...spread("between them", gaps)];
+  return [heading, ...spread2("first", first), ...spread2("between them", gaps)];
 }
-function spread(what, us) {
+function spread2(what, us) {
   if (us.length === 0) return [];
   const facts = [
     ["p50", at(us, 0.5)],
@@ -2351,6 +2697,54 @@ function spread(what, us) {
 }
 function at(us, share) {
   return time(us[Math.min(us.length - 1, Math.floor(share * us.length))]);
+}
+
+// src/manycalls.ts
+function manyCalls(session, selection) {
+  const { trace } = session;
+  const calls = callsOf(trace, selection);
+  const gone = countedOf(trace, selection, calls);
+  const slowest = [...calls].sort((a, b) => trace.duration[b] - trace.duration[a]);
+  const durations = slowest.map((call) => trace.duration[call]);
+  const changed = calls.filter((call) => trace.comparison?.changed.has(call));
+  const what = selection.kind === "fold" ? "calls to one model from the same caller" : "model";
+  return [
+    h("div", { class: "breadcrumb" }, what),
+    h("h3", {}, trace.names[selection.model]),
+    chipList(chips(trace, selection.model, calls, gone)),
+    ...gone ? [onlyCounted(calls.length, gone)] : [],
+    ...phaseTable(trace, calls),
+    ...besideBaseline(trace, calls),
+    ...latency(durations, gone),
+    ...responseTimes(trace, calls),
+    ...deviceWork(trace, calls),
+    ...callLinks(session, "Changed calls", changed, calls),
+    ...callLinks(session, "Failed calls", trace.failedOf(calls), calls),
+    ...callLinks(session, "Slowest calls", slowest, calls)
+  ];
+}
+function factsOfCalls(trace, selection) {
+  return `${callsOf(trace, selection).length} ${trace.wall}`;
+}
+function callsOf(trace, selection) {
+  if (selection.kind === "fold") return selection.calls;
+  return Array.from({ length: trace.n }, (_, call) => call).filter(
+    (call) => trace.calls.model[call] === selection.model
+  );
+}
+function countedOf({ folded }, selection, calls) {
+  return selection.kind === "fold" ? folded.beside(calls) : folded.of(selection.model);
+}
+function chips(trace, model, calls, gone) {
+  const { backend, device } = trace.header.models[model];
+  const failed = calls.filter((call) => trace.has(call, Flag.ERROR)).length;
+  const errors2 = failed + (gone?.errors ?? 0);
+  return [
+    [counted(calls.length + (gone?.calls ?? 0), "call")],
+    [backend],
+    [device],
+    [errors2 ? counted(errors2, "error") : "", "error"]
+  ];
 }
 
 // src/source.ts
@@ -2391,26 +2785,99 @@ function sourceLine(text, number, called) {
   );
 }
 
+// src/onecall.ts
+var MOST_CHAIN = 8;
+function oneCall(session, call, tensors2) {
+  const { trace } = session;
+  const { notes, logs } = trace.header;
+  const failed = trace.has(call, Flag.ERROR);
+  const source = sourceLines(trace, call);
+  return [
+    breadcrumb(session, call),
+    h("h3", {}, trace.name(call)),
+    chipList(chipsOf(trace, call)),
+    ...phaseTable(trace, [call]),
+    ...uncounted(trace.folded.by(trace.calls.model[call])),
+    // Who looks at a failure asks where first, others what.
+    ...failed ? [errorOf(trace, call), ...source] : [],
+    ...besideBaseline(trace, [call]),
+    ...differences(trace, call),
+    ...(notes[call] ?? []).map((note) => h("p", { class: "note" }, note)),
+    ...batch(session, call),
+    ...responseTimes(trace, [call]),
+    ...deviceWork(trace, [call]),
+    tensors2.show(call),
+    ...failed ? [] : source,
+    ...logs[call]?.length ? logLines(logs[call]) : []
+  ];
+}
+function factsOfCall(trace, call) {
+  const { batching, copies, errors: errors2, logs, notes, tensors: tensors2 } = trace.header;
+  const { batch: batch2, flags, responses: responses2 } = trace.calls;
+  return [
+    flags[call],
+    trace.duration[call],
+    responses2[call],
+    errors2[call],
+    logs[call]?.length,
+    notes[call],
+    batching[call]?.length,
+    batch2[call],
+    copies[call]?.length,
+    call in tensors2
+  ].join();
+}
+function errorOf(trace, call) {
+  const { codes, errors: errors2 } = trace.header;
+  const chain = [...trace.ancestors(call), call].map((each) => trace.name(each));
+  const where = chain.length > MOST_CHAIN ? [...chain.slice(0, 3), "…", ...chain.slice(-4)] : chain;
+  const head = [...codes[call] ? [codes[call]] : [], where.join(" › ")].join(" · ");
+  const text = h("div", { class: "code" }, errors2[call] ?? "failed");
+  return h("div", { class: "error", role: "note" }, h("div", { class: "chain" }, head), text);
+}
+function batch(session, call) {
+  const facts = batchFacts(session.trace, call);
+  if (!facts) return [];
+  const { size, because, mates, others: others2, apart: apart2 } = facts;
+  const link = (other, before2 = "") => callLink(session, other, `${before2}${place4(session.trace, other)}`);
+  const before = apart2.flatMap(({ words: words2, call: other }) => [
+    ...reason(words2),
+    ...other < 0 ? [] : [link(other, "see ")]
+  ]);
+  const hidden = mates.length - LISTED_CALLS;
+  return [
+    ...size ? [h("h4", {}, "Batch", h("span", {}, counted(size, "request")))] : [],
+    ...reason(because && `left because ${because}`),
+    ...mates.slice(0, LISTED_CALLS).map((mate) => link(mate)),
+    ...reason(hidden > 0 && `… ${counted(hidden, "more call")} of this run`),
+    ...reason(others2 && `with ${others2}`),
+    ...apart2.length ? [h("h4", {}, "Not in a batch before"), ...before] : []
+  ];
+}
+function reason(words2) {
+  return words2 ? [h("p", { class: "reason" }, words2)] : [];
+}
+function place4(trace, call) {
+  const model = trace.calls.model[call];
+  const before = trace.calls.model.subarray(0, call);
+  const number = before.reduce((sum, each) => sum + (each === model ? 1 : 0), 1);
+  return `${trace.name(call)} #${count(number)} at ${time(trace.start(call))}`;
+}
+function logLines(lines) {
+  const line = ([us, level, text]) => h(
+    "div",
+    { class: level.toLowerCase() },
+    h("span", { class: "number" }, time(us)),
+    h("span", { class: "level" }, level),
+    h("span", {}, text.trimEnd())
+  );
+  const role = { tabindex: 0, role: "group", "aria-label": "Log lines" };
+  const list = h("div", { class: "logs code", ...role }, lines.map(line));
+  return [h("h4", {}, "Log", h("span", {}, count(lines.length))), list];
+}
+
 // src/inspector.ts
-var LISTED_CALLS = 6;
-var BINS = 36;
-var FAR_OUT = 3;
 var REFRESH_MS = 500;
-var LEAST_FOR_HISTOGRAM = 4;
-var PARTS = [
-  ["pre", "fg3", "before the queue", "pre_us"],
-  ["queue", "queue", "queue", "queue_us"],
-  ["input", "input", "compute input", "compute_input_us"],
-  ["infer", "infer", "compute infer", "compute_infer_us"],
-  ["child", "child", "in child calls", null],
-  ["between", "fg3", "between steps", null],
-  ["output", "output", "compute output", "compute_output_us"],
-  ["post", "fg3", "to the response", "post_us"]
-];
-var MARGINAL = /* @__PURE__ */ new Set(["pre", "post"]);
-var MARGINAL_SHARE = 5e-3;
-var COMPUTE = /* @__PURE__ */ new Set(["input", "infer", "output"]);
-var LEAST_SHARE = 4e-3;
 var Inspector = class {
   element = h("div", {
     class: "inspector",
@@ -2436,14 +2903,7 @@ var Inspector = class {
     if (sameSubject && running && performance.now() - this.#drawn < REFRESH_MS) return;
     this.#drawn = performance.now();
     this.#facts = facts;
-    const focused = this.element.getRootNode().activeElement?.getAttribute(
-      "data-focus"
-    );
-    const top = this.element.scrollTop;
-    this.element.replaceChildren(...this.#content(selection));
-    this.element.scrollTop = sameSubject ? top : 0;
-    const again = focused && [...this.element.querySelectorAll("[data-focus]")];
-    if (again) again.find((each) => each.dataset.focus === focused)?.focus();
+    this.#replace(this.#content(selection), sameSubject);
   }
   /** How high it would like to be. */
   get wantedHeight() {
@@ -2460,348 +2920,39 @@ var Inspector = class {
   dispose() {
     this.element.remove();
   }
+  /** Focus stays on what does the same as before. */
+  #replace(content2, sameSubject) {
+    const { activeElement } = this.element.getRootNode();
+    const focused = activeElement?.getAttribute("data-focus");
+    const top = this.element.scrollTop;
+    this.element.replaceChildren(...content2);
+    this.element.scrollTop = sameSubject ? top : 0;
+    const again = focused && [...this.element.querySelectorAll("[data-focus]")];
+    if (again) again.find((each) => each.dataset.focus === focused)?.focus();
+  }
   /** First line: what is selected; second: all that can change about it. */
   #factsOf(selection) {
     if (!selection) return "nothing";
     const { trace } = this.#session;
-    const { batching, copies, errors: errors2, logs, notes, run, tensors: tensors2 } = trace.header;
+    const { state } = trace.header.run;
     if (selection.kind === "missing") return `missing ${selection.key}`;
-    if (selection.kind !== "call") {
-      const key = selection.kind === "fold" ? selection.key : selection.model;
-      return `${selection.kind} ${key}
-${this.#calls(selection).length} ${trace.wall} ${run.state}`;
-    }
-    const { call } = selection;
-    const { batch, flags, responses: responses2 } = trace.calls;
-    const facts = [
-      flags[call],
-      trace.duration[call],
-      responses2[call],
-      errors2[call],
-      logs[call]?.length,
-      notes[call],
-      batching[call]?.length,
-      batch[call],
-      copies[call]?.length,
-      call in tensors2
-    ];
-    return `call ${call}
-${facts} ${run.state}`;
+    if (selection.kind === "call")
+      return `call ${selection.call}
+${factsOfCall(trace, selection.call)} ${state}`;
+    const key = selection.kind === "fold" ? selection.key : selection.model;
+    return `${selection.kind} ${key}
+${factsOfCalls(trace, selection)} ${state}`;
   }
   #content(selection) {
     if (!selection) return [h("p", { class: "hint" }, "Select a model or a call.")];
     const { comparison } = this.#session.trace;
+    if (selection.kind === "call")
+      return oneCall(this.#session, selection.call, this.#tensors);
     if (selection.kind === "missing")
       return comparison ? missingCalls(comparison.baseline, selection.missing) : [];
-    return selection.kind === "call" ? this.#call(selection.call) : this.#many(selection);
-  }
-  #calls(selection) {
-    const { trace } = this.#session;
-    if (selection.kind === "fold") return selection.calls;
-    return Array.from({ length: trace.n }, (_, call) => call).filter(
-      (call) => trace.calls.model[call] === selection.model
-    );
-  }
-  #call(call) {
-    const { trace } = this.#session;
-    const { errors: errors2, codes, notes, logs } = trace.header;
-    const source = sourceLines(trace, call);
-    const failed = trace.has(call, Flag.ERROR);
-    return [
-      this.#breadcrumb(call),
-      h("h3", {}, trace.name(call)),
-      this.#chips(call),
-      ...phases(trace, [call]),
-      ...uncounted(trace.folded.by(trace.calls.model[call])),
-      ...failed ? [error(trace, call, errors2[call] ?? "failed", codes[call])] : [],
-      // Who looks at a failure asks where first, others what.
-      ...failed ? source : [],
-      ...besideBaseline(trace, [call]),
-      ...differences(trace, call),
-      ...(notes[call] ?? []).map((note) => h("p", { class: "note" }, note)),
-      ...this.#batch(call),
-      ...responseTimes(trace, [call]),
-      ...deviceWork(trace, [call]),
-      this.#tensors.show(call),
-      ...failed ? [] : source,
-      ...logs[call]?.length ? logLines(logs[call]) : []
-    ];
-  }
-  #breadcrumb(call) {
-    const { trace } = this.#session;
-    const path = trace.ancestors(call);
-    if (path.length === 0) return h("div", { class: "breadcrumb" }, "request from outside");
-    const step = (caller) => {
-      const onclick = () => this.#session.select({ kind: "call", call: caller }, { reveal: true });
-      return h(
-        "button",
-        { type: "button", class: "crumb", onclick, "data-focus": `crumb-${caller}` },
-        trace.name(caller)
-      );
-    };
-    const shown = path.length > 6 ? [...path.slice(0, 2).map(step), h("span", {}, "…"), ...path.slice(-3).map(step)] : path.map(step);
-    return h(
-      "div",
-      { class: "breadcrumb" },
-      shown.map((each) => [each, " › "])
-    );
-  }
-  #chips(call) {
-    const { trace } = this.#session;
-    const { header, calls } = trace;
-    const model = header.models[calls.model[call]];
-    const chips = [[time(trace.duration[call])]];
-    if (model.kind === "span") chips.push(["span"]);
-    else {
-      const version = model.version === "" ? "" : `v${model.version}`;
-      chips.push([model.backend], [model.device], [version]);
-    }
-    chips.push(
-      [header.instances[calls.instance[call]] ?? ""],
-      [header.request_ids[call] ? `request ${header.request_ids[call]}` : ""]
-    );
-    const batch = batchFacts(trace, call)?.size ?? 0;
-    if (batch > 1) chips.push([`batch of ${count(batch)}`]);
-    if (trace.has(call, Flag.ASYNC)) chips.push(["async"]);
-    if (trace.has(call, Flag.DECOUPLED)) chips.push([counted(calls.responses[call], "response")]);
-    if (trace.has(call, Flag.CACHE_HIT)) chips.push(["cache hit"]);
-    if (trace.has(call, Flag.CANCELLED)) chips.push(["cancelled", "error"]);
-    if (trace.has(call, Flag.RUNNING)) chips.push(["running", "running"]);
-    if (trace.has(call, Flag.ERROR)) chips.push(["error", "error"]);
-    return chipList(chips);
-  }
-  /** Why it was executed with these others, who can be selected, and why not with those before. */
-  #batch(call) {
-    const facts = batchFacts(this.#session.trace, call);
-    if (!facts) return [];
-    const { size, because, mates, others: others2, apart: apart2 } = facts;
-    const before = apart2.flatMap(({ words, call: other }) => [
-      ...reason(words),
-      ...other < 0 ? [] : [this.#link(other, `see ${this.#place(other)}`)]
-    ]);
-    const hidden = mates.length - LISTED_CALLS;
-    return [
-      ...size ? [h("h4", {}, "Batch", h("span", {}, counted(size, "request")))] : [],
-      ...reason(because && `left because ${because}`),
-      ...mates.slice(0, LISTED_CALLS).map((mate) => this.#link(mate, this.#place(mate))),
-      ...reason(hidden > 0 && `… ${counted(hidden, "more call")} of this run`),
-      ...reason(others2 && `with ${others2}`),
-      ...apart2.length ? [h("h4", {}, "Not in a batch before"), ...before] : []
-    ];
-  }
-  /** Which call of its model it is, and when it began. */
-  #place(call) {
-    const { trace } = this.#session;
-    const model = trace.calls.model[call];
-    const before = trace.calls.model.subarray(0, call);
-    const number = before.reduce((sum, each) => sum + (each === model ? 1 : 0), 1);
-    return `${trace.name(call)} #${count(number)} at ${time(trace.start(call))}`;
-  }
-  /** What selects a call, with the time that it took. */
-  #link(call, place4) {
-    const onclick = () => this.#session.select({ kind: "call", call }, { reveal: true });
-    return h(
-      "button",
-      { type: "button", class: "link", onclick, "data-focus": `call-${call}` },
-      h("span", {}, place4),
-      h("span", {}, time(this.#session.trace.duration[call]))
-    );
-  }
-  #many(selection) {
-    const { trace } = this.#session;
-    const calls = this.#calls(selection);
-    const model = trace.header.models[selection.model];
-    const failed = calls.filter((call) => trace.has(call, Flag.ERROR));
-    const changed = calls.filter((call) => trace.comparison?.changed.has(call));
-    const what = selection.kind === "fold" ? "calls to one model from the same caller" : "model";
-    const gone = selection.kind === "fold" ? trace.folded.beside(calls) : trace.folded.of(selection.model);
-    const errors2 = failed.length + (gone?.errors ?? 0);
-    const chips = [
-      [counted(calls.length + (gone?.calls ?? 0), "call")],
-      [model.backend],
-      [model.device]
-    ];
-    if (errors2) chips.push([counted(errors2, "error"), "error"]);
-    const slowest = [...calls].sort((a, b) => trace.duration[b] - trace.duration[a]);
-    return [
-      h("div", { class: "breadcrumb" }, what),
-      h("h3", {}, trace.names[selection.model]),
-      chipList(chips),
-      ...gone ? [onlyCounted(calls.length, gone)] : [],
-      ...phases(trace, calls),
-      ...besideBaseline(trace, calls),
-      ...latency(trace, slowest, gone),
-      ...responseTimes(trace, calls),
-      ...deviceWork(trace, calls),
-      ...changed.length ? this.#links("Changed calls", changed, calls) : [],
-      ...failed.length ? this.#links("Failed calls", failed, calls) : [],
-      ...this.#links("Slowest calls", slowest, calls)
-    ];
-  }
-  #links(heading, some, all) {
-    const { trace } = this.#session;
-    const link = (call) => this.#link(call, `#${count(all.indexOf(call) + 1)} at ${time(trace.start(call))}`);
-    return [h("h4", {}, heading), ...some.slice(0, LISTED_CALLS).map(link)];
+    return manyCalls(this.#session, selection);
   }
 };
-function reason(words) {
-  return words ? [h("p", { class: "reason" }, words)] : [];
-}
-function chipList(chips) {
-  const shown = chips.filter(([text]) => text);
-  return h(
-    "div",
-    { class: "chips" },
-    shown.map(([text, kind = ""]) => h("span", { class: `chip ${kind}` }, text))
-  );
-}
-function phases(trace, calls) {
-  const sums = trace.phases(calls);
-  const whole = Object.values(sums).reduce((sum, us) => sum + us, 0);
-  const [call] = calls;
-  const ran = PARTS.some(
-    ([part, , , phase]) => phase && !MARGINAL.has(part) && !isNaN(trace.phase(call, phase))
-  );
-  if (calls.length === 1 && !ran && !trace.has(call, Flag.RUNNING))
-    return [h("p", { class: "hint" }, "It reached no model: no phase was recorded.")];
-  const stack = PARTS.filter(([part]) => sums[part] > LEAST_SHARE * whole).map(
-    ([part, colour]) => h("i", { class: `back-${colour}`, style: { flex: `${sums[part] / whole} 1 0` } })
-  );
-  const label2 = PARTS.map(([part, , text]) => `${text} ${time(sums[part])}`).join(", ");
-  const rows = PARTS.filter(([part]) => isListed(part, sums, whole)).map(
-    ([part, colour, text, phase]) => {
-      const absent = calls.length === 1 && phase !== null && Number.isNaN(trace.phase(calls[0], phase));
-      const cells = absent ? [h("td", { class: "absent" }, "not recorded"), h("td")] : [h("td", {}, time(sums[part])), h("td", {}, percent(sums[part], whole))];
-      return h(
-        "tr",
-        {},
-        h("th", { class: "phase" }, h("i", { class: `swatch ${part} back-${colour}` }), text),
-        cells
-      );
-    }
-  );
-  return [
-    h("div", { class: "stack", role: "img", "aria-label": label2 }, stack),
-    h("table", { class: "phases" }, h("tbody", {}, rows))
-  ];
-}
-function isListed(part, sums, whole) {
-  if (part === "child" || part === "between") return sums[part] > 0;
-  if (sums.between > 0 && COMPUTE.has(part)) return sums[part] > 0;
-  return !MARGINAL.has(part) || sums[part] > MARGINAL_SHARE * whole;
-}
-function error(trace, call, text, code) {
-  const chain = [...trace.ancestors(call), call].map((each) => trace.name(each));
-  const where = chain.length > 8 ? [...chain.slice(0, 3), "…", ...chain.slice(-4)] : chain;
-  const head = h(
-    "div",
-    { class: "chain" },
-    code ? `${code} · ${where.join(" › ")}` : where.join(" › ")
-  );
-  return h("div", { class: "error", role: "note" }, head, h("div", { class: "code" }, text));
-}
-function latency(trace, slowest, gone) {
-  const kept = slowest.map((call) => [trace.duration[call], 1]);
-  const all = [...kept, ...gone?.latencies ?? []].sort(([a], [b]) => a - b);
-  const calls = all.reduce((sum, [, each]) => sum + each, 0);
-  const mean = all.reduce((sum, [us, each]) => sum + us * each, 0) / calls;
-  const quantile = (share) => time(quantileOf(all, calls, share));
-  const facts = [
-    ["p50", quantile(0.5)],
-    ["p90", quantile(0.9)],
-    ["p99", quantile(0.99)],
-    ["min", quantile(0)],
-    ["max", quantile(1)],
-    ["mean", time(mean)]
-  ];
-  const within = calls > kept.length ? h("span", {}, `all ${count(calls)}, within 5 %`) : "";
-  const heading = h("h4", {}, "Latency per call", within);
-  if (calls < LEAST_FOR_HISTOGRAM) return [heading, factGrid(facts)];
-  return [heading, factGrid(facts), ...latencies(all, calls)];
-}
-function quantileOf(all, calls, share) {
-  const at2 = Math.min(calls - 1, Math.floor(share * calls));
-  let before = 0;
-  for (const [us, each] of all) if ((before += each) > at2) return us;
-  return NaN;
-}
-function latencies(all, calls) {
-  const [low, most] = [all[0][0], all[all.length - 1][0]];
-  const usual = quantileOf(all, calls, 0.9);
-  const high = most > FAR_OUT * usual ? 1.5 * usual : most;
-  const counts = new Array(BINS).fill(0);
-  let beyond = 0;
-  for (const [us, each] of all)
-    if (us > high) beyond += each;
-    else counts[Math.min(BINS - 1, Math.floor((us - low) / (high - low || 1) * BINS))] += each;
-  const more = beyond ? `, ${count(beyond)} more up to ${time(most)}` : "";
-  const show = (each) => time(each ?? NaN) + (each === high && high > low ? more : "");
-  return distribution({ low, high, counts }, "latencies", show);
-}
-function logLines(lines) {
-  const line = ([us, level, text]) => h(
-    "div",
-    { class: level.toLowerCase() },
-    h("span", { class: "number" }, time(us)),
-    h("span", { class: "level" }, level),
-    h("span", {}, text.trimEnd())
-  );
-  const list = h(
-    "div",
-    { class: "logs code", tabindex: 0, role: "group", "aria-label": "Log lines" },
-    lines.map(line)
-  );
-  return [h("h4", {}, "Log", h("span", {}, count(lines.length))), list];
-}
-
-// src/session.ts
-function selectedModel(selection, trace) {
-  if (!selection || selection.kind === "missing") return null;
-  return selection.kind === "call" ? trace.calls.model[selection.call] : selection.model;
-}
-
-// src/relevance.ts
-function relevanceOf(trace, filter, selection, hover) {
-  if (filter) return { marks: spread2(trace, filter), strict: true };
-  const selected = selection?.kind === "model" ? selection.model : null;
-  const model = hover && "model" in hover ? hover.model : selected;
-  if (model === null) return null;
-  return { marks: spread2(trace, (call) => trace.calls.model[call] === model), strict: false };
-}
-function dims(relevance, row3, open) {
-  if (!relevance) return false;
-  if (row3.kind === "missing") return true;
-  const bright = relevance.strict && open ? 1 : 3;
-  return !row3.calls.some((call) => relevance.marks[call] & bright);
-}
-function pathTo(trace, selection) {
-  if (selection?.kind !== "call") return null;
-  const { model } = trace.calls;
-  const chain = [...trace.ancestors(selection.call), selection.call];
-  return new Set(chain.slice(1).map((call, k) => `${model[chain[k]]}>${model[call]}`));
-}
-function litModels(trace, filter, selection, hover) {
-  const { model } = trace.calls;
-  const lit = /* @__PURE__ */ new Set();
-  if (hover && "call" in hover) {
-    const kin = [...trace.ancestors(hover.call), hover.call, ...trace.children(hover.call)];
-    for (const call of kin) lit.add(model[call]);
-  } else if (filter) {
-    for (const [call, id] of model.entries()) if (filter(call)) lit.add(id);
-  } else return null;
-  const selected = selectedModel(selection, trace);
-  return selected === null ? lit : lit.add(selected);
-}
-function spread2(trace, meant) {
-  const marks = new Uint8Array(trace.n);
-  const { parent } = trace.calls;
-  for (let call = 0; call < trace.n; call++) {
-    if (!meant(call)) continue;
-    marks[call] |= 1;
-    for (let at2 = parent[call]; at2 >= 0 && !(marks[at2] & 2); at2 = parent[at2]) marks[at2] |= 2;
-  }
-  return marks;
-}
 
 // src/splitter.ts
 var KEY_STEP = 16;
@@ -2841,6 +2992,75 @@ function splitter(options) {
   });
   return element;
 }
+
+// src/panes.ts
+var [LEAST_TIMELINE, MOST_TIMELINE] = [150, 300];
+var [LEAST_SIDE2, BESIDE_SIDE] = [220, 360];
+var [LEAST_GRAPH, BELOW_GRAPH] = [80, 120];
+var Panes = class {
+  element;
+  #graph;
+  #inspector;
+  #sizes = { graph: null, side: null };
+  #dragged;
+  constructor(graph, timeline, inspector, dragged) {
+    this.#graph = graph;
+    this.#inspector = inspector;
+    this.#dragged = dragged;
+    const borders = [this.#sideBorder(), this.#graphBorder()];
+    const panes = [graph.element, timeline.element, inspector.element];
+    this.element = h("div", { class: "panes" }, panes, borders);
+  }
+  /** What was dragged by hand. */
+  get sizes() {
+    return { ...this.#sizes };
+  }
+  set sizes({ graph, side }) {
+    this.#sizes.graph = graph;
+    if (side !== null) this.#resizeSide(side);
+  }
+  arrange({ graph: wanted, timeline, least }) {
+    const graph = this.#sizes.graph ?? wanted;
+    const below = Math.max(LEAST_TIMELINE, Math.min(MOST_TIMELINE, timeline));
+    this.#set("graph", graph);
+    this.#set("timeline", below);
+    this.#set("height", Math.max(least, graph + below));
+  }
+  #set(name, pixels) {
+    this.element.style.setProperty(`--${name}`, `${pixels}px`);
+  }
+  #sideBorder() {
+    return splitter({
+      label: "Width of the inspector",
+      axis: "x",
+      behind: true,
+      size: () => this.#inspector.element.offsetWidth,
+      bounds: () => [LEAST_SIDE2, Math.max(LEAST_SIDE2, this.element.clientWidth - BESIDE_SIDE)],
+      resize: (size) => {
+        this.#resizeSide(size);
+        this.#dragged();
+      }
+    });
+  }
+  #resizeSide(size) {
+    this.#sizes.side = size;
+    this.#set("side", size);
+  }
+  #graphBorder() {
+    return splitter({
+      label: "Height of the call graph",
+      axis: "y",
+      behind: false,
+      size: () => this.#graph.element.offsetHeight,
+      bounds: () => [LEAST_GRAPH, Math.max(LEAST_GRAPH, this.element.clientHeight - BELOW_GRAPH)],
+      resize: (size) => {
+        this.#sizes.graph = size;
+        this.#set("graph", size);
+        this.#dragged();
+      }
+    });
+  }
+};
 
 // src/style.css
 var style_default = '/* Colours: phases and error keep 3:1 to the background and differ for every kind of colour vision. */\n.view {\n  --bg: #ffffff; --bg2: #f6f7f9; --card: #ffffff;\n  --fg: #1c2128; --fg2: #57606a; --fg3: #818b98;\n  --line: #d8dee4; --line2: #eceff2; --shade: #0f172a14; --over: #0f172a0a; --error-bg: #fdf0ee;\n  --accent: #1f6feb; --queue: #c27c00; --input: #4a9bd3; --infer: #1b4f93; --output: #12866a;\n  --error: #b42318; --running: #7a5cc9;\n  color-scheme: light;\n}\n.view[data-theme="dark"] {\n  --bg: #111317; --bg2: #181b20; --card: #1d2127;\n  --fg: #e6e9ed; --fg2: #a3adb8; --fg3: #77818d;\n  --line: #31373f; --line2: #23282e; --shade: #ffffff1a; --over: #ffffff0d; --error-bg: #331a1d;\n  --accent: #6cb0ff; --queue: #f7c948; --input: #a5dbfa; --infer: #4593e0; --output: #3ccf9b;\n  --error: #f2545b; --running: #b79cf5;\n  color-scheme: dark;\n}\n\n:host { all: initial; display: block; padding-top: 4px; }\n.view {\n  --code: var(--jp-code-font-family, ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace);\n  --side: 322px;\n  position: relative; overflow: hidden; container-type: inline-size;\n  border: 1px solid var(--line); border-radius: 8px;\n  background: var(--bg); color: var(--fg); text-align: left;\n  font: 12px/1.4 var(--jp-ui-font-family, system-ui, -apple-system, "Segoe UI", sans-serif);\n  font-variant-numeric: tabular-nums;\n}\n.view *, .view *::before { box-sizing: border-box; }\n.code { font-family: var(--code); font-size: 11px; }\n.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }\n:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }\nh3 { margin: 0; font-size: 14px; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere; }\nh4 { display: flex; justify-content: space-between; gap: 8px; margin: 14px 0 5px; color: var(--fg2); font-size: 11px; font-weight: 600; line-height: 1.3; }\nh4 > span { text-align: right; }\np { margin: 0; }\n\nbutton {\n  min-width: 24px; min-height: 24px; padding: 2px 6px;\n  border: 1px solid var(--line); border-radius: 5px; background: none;\n  color: var(--fg2); font: inherit; font-size: 11px; cursor: pointer;\n}\nbutton:hover { background: var(--over); color: var(--fg); }\nbutton[aria-pressed="true"] { background: var(--shade); color: var(--fg); }\nbutton.quiet { border-color: transparent; }\n\n.back-queue { background: var(--queue); }\n.back-input { background: var(--input); }\n.back-infer { background: var(--infer); }\n.back-child { background: color-mix(in srgb, var(--infer) 28%, transparent); }\n.back-output { background: var(--output); }\n.back-fg3, .back-between { background: var(--fg3); }\n.fill-queue { fill: var(--queue); }\n.fill-input { fill: var(--input); }\n.fill-infer { fill: var(--infer); }\n.fill-between { fill: var(--fg3); }\n.fill-output { fill: var(--output); }\n.swatch { display: inline-block; flex: none; width: 12px; height: 9px; border-radius: 2px; }\n.swatch.queue { height: 4px; vertical-align: 2px; }\n.swatch.pre, .swatch.post { height: 1px; vertical-align: 4px; }\n\n/* the line above the panes */\n.toolbar { display: flex; align-items: center; gap: 4px 10px; min-height: 37px; padding: 5px 10px; border-bottom: 1px solid var(--line); }\n.state { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--output); }\n.state.error { background: var(--error); }\n.state.running { background: var(--running); }\n.state.cancelled { background: var(--fg3); }\n.toolbar > * { flex: none; }\n.toolbar > .title { flex: 0 1 auto; min-width: 4ch; max-width: 36ch; overflow: hidden; font-weight: 600; text-overflow: ellipsis; white-space: nowrap; }\n.figures { display: flex; gap: 12px; color: var(--fg2); white-space: nowrap; }\n.figures b { color: var(--fg); font-weight: 600; }\n.figures .failed, .figures .failed b { color: var(--error); }\n.figures .running { color: var(--running); }\n.toolbar > .space { flex: 1; }\n.legend { display: flex; gap: 10px; color: var(--fg2); font-size: 11px; white-space: nowrap; }\n.legend span { display: inline-flex; align-items: center; gap: 4px; }\n.legend .swatch { vertical-align: 0; }\n.toolbar > .filter { flex: 0 1 150px; width: 150px; min-width: 90px; min-height: 24px; padding: 2px 7px; border: 1px solid var(--line); border-radius: 5px; background: var(--bg2); color: var(--fg); font: inherit; }\n.filter::placeholder { color: var(--fg2); opacity: 1; }\n\n/* the panes */\n.panes { position: relative; display: grid; grid-template: var(--graph, 200px) minmax(0, 1fr) / minmax(0, 1fr) var(--side); height: var(--height, 500px); }\n.callgraph { grid-area: 1 / 1; position: relative; min-height: 0; overflow: hidden; border-bottom: 1px solid var(--line); background: var(--bg2); }\n.timeline { grid-area: 2 / 1; display: flex; flex-direction: column; min-height: 0; min-width: 0; }\n.inspector { grid-area: 1 / 2 / 3 / 3; min-width: 0; padding: 10px 12px 16px; overflow: auto; border-left: 1px solid var(--line); }\n.splitter { position: relative; z-index: 2; touch-action: none; }\n.splitter.x { grid-area: 1 / 2 / 3 / 3; justify-self: start; width: 7px; margin-left: -3px; cursor: col-resize; }\n.splitter.y { grid-area: 2 / 1; align-self: start; height: 7px; margin-top: -4px; cursor: row-resize; }\n.splitter:hover, .splitter:focus-visible { background: var(--shade); }\n\n/* call graph */\n.callgraph > svg { display: block; width: 100%; height: 100%; cursor: grab; user-select: none; }\n.callgraph > svg:active { cursor: grabbing; }\n.box { cursor: pointer; outline: none; }\n.box .frame { fill: var(--card); stroke: var(--line); }\n.box:hover .frame { stroke: var(--fg3); }\n.box.failing .frame { stroke: var(--error); }\n.box.span .frame { stroke-dasharray: 4 3; }\n.box.selected .frame { stroke: var(--accent); stroke-width: 2.5; }\n.box:focus-visible .frame { stroke: var(--accent); stroke-width: 3; }\n.box .track { fill: var(--line2); }\n.box .name { fill: var(--fg); font-size: 12px; font-weight: 600; }\n.box .second { fill: var(--fg2); font-size: 10.5px; }\n.box .failed { fill: var(--error); font-weight: 600; }\n.box.dim, .edge.dim { opacity: .3; }\n.far .box .second, .far .edge text, .far .edge rect { display: none; }\n.far .box .name { font-size: 14px; }\n.edge path { fill: none; stroke: var(--fg3); stroke-width: 1.25; opacity: .75; marker-end: var(--arrow); }\n.edge.async path { stroke-dasharray: 5 3; }\n.edge.stream path { stroke-width: 2; stroke-dasharray: 1.5 3; stroke-linecap: round; }\n.edge.failing path { stroke: var(--error); }\n.edge.path path { stroke: var(--fg); opacity: 1; }\n.edge.path.failing path { stroke: var(--error); stroke-width: 2; }\n.edge .label { fill: var(--bg2); }\n.edge text { fill: var(--fg2); font-size: 10.5px; }\n.edge.failing text { fill: var(--error); }\n.edges { position: absolute; bottom: 6px; left: 10px; display: flex; gap: 12px; padding: 0 4px; background: var(--bg2); color: var(--fg2); font-size: 10.5px; }\n.edges i { display: inline-block; width: 20px; margin-right: 4px; border-top: 1.5px solid var(--fg2); vertical-align: middle; }\n.edges .async { border-top-style: dashed; }\n.edges .stream { border-top: 2px dotted var(--fg2); }\n.edges .legend { display: none; }\n.edges .legend i { width: 12px; margin: 0; border: 0; }\n.zoom { position: absolute; right: 6px; bottom: 6px; display: flex; gap: 2px; border-radius: 6px; background: var(--bg2); }\n\n/* timeline */\n.strip, .axis { display: block; flex: none; border-bottom: 1px solid var(--line2); }\n.strip { height: 26px; cursor: crosshair; touch-action: none; }\n.axis { height: 20px; }\n.tree { position: relative; flex: 1; min-height: 0; overflow: hidden auto; outline-offset: -2px; }\n.bars { position: sticky; top: 0; left: 0; display: block; pointer-events: none; }\n.rows { position: absolute; inset: 0 0 auto; }\n.row { position: absolute; right: 0; left: 0; display: flex; height: 22px; white-space: nowrap; cursor: default; }\n.row:hover { background: var(--over); }\n.row.selected { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.tree:focus-visible .row.cursor { outline: 1px solid var(--accent); outline-offset: -1px; }\n.row.dim .names { opacity: .45; }\n.names { display: flex; flex: none; align-items: center; width: var(--names, 220px); padding: 0 6px 0 2px; overflow: hidden; }\n.guide { flex: none; align-self: stretch; width: 12px; border-right: 1px solid var(--line2); }\n.triangle { display: grid; flex: none; place-items: center; width: 16px; height: 22px; color: var(--fg2); }\n.triangle svg { width: 8px; height: 8px; }\n.row[aria-expanded="true"] .triangle svg { rotate: 90deg; }\n.names .name { overflow: hidden; text-overflow: ellipsis; }\n.names .calls, .names .span { font-style: italic; }\n.names .calls { color: var(--fg2); }\n.count { flex: none; margin-left: 5px; color: var(--fg2); font-size: 11px; }\n.badge { flex: none; margin-left: 5px; padding: 0 3px; border: 1px solid var(--line); border-radius: 3px; color: var(--fg2); font-size: 10px; line-height: 14px; }\n.badge.compared { border-color: var(--infer); color: var(--infer); }\n.name.missing { color: var(--fg2); font-style: italic; }\n.badge.error { border-color: var(--error); color: var(--error); }\n\n/* inspector */\n.breadcrumb, .hint { margin-bottom: 2px; color: var(--fg2); font-size: 11px; overflow-wrap: anywhere; }\n.crumb { min-width: 0; text-align: left; min-height: 22px; padding: 0; border: 0; border-radius: 3px; }\n.crumb:hover { background: none; text-decoration: underline; }\n.chips { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 5px; }\n.chip { max-width: 100%; padding: 0 7px; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 10px; color: var(--fg2); font-size: 10.5px; line-height: 17px; }\n.chip.error { border-color: var(--error); color: var(--error); }\n.chip.running { border-color: var(--running); color: var(--running); }\n.stack { display: flex; gap: 1px; height: 10px; margin: 9px 0 6px; overflow: hidden; border-radius: 3px; background: var(--line2); }\n.stack i { min-width: 1px; }\n.phases { width: 100%; border-collapse: collapse; font-size: 11.5px; }\n.phases th, .phases td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; }\n.phases .swatch { margin-right: 6px; }\n.phases td { padding-left: 8px; color: var(--fg2); text-align: right; }\n.phases td:nth-child(2) { color: var(--fg); }\n.phases .absent { color: var(--fg2); font-style: italic; }\n.error:not(.badge, .chip, .state) { margin-top: 8px; padding: 6px 8px; border-left: 3px solid var(--error); border-radius: 0 4px 4px 0; background: var(--error-bg); overflow-wrap: anywhere; white-space: pre-wrap; }\n.chain { margin-bottom: 3px; color: var(--fg2); font-size: 10.5px; }\n.reason { margin: 2px 0; color: var(--fg2); font-size: 11.5px; overflow-wrap: anywhere; }\n.chips + .hint, .phases + .hint { margin-top: 6px; }\n.note { margin-top: 8px; padding: 4px 8px; font-size: 11px; border-left: 3px solid var(--queue); background: var(--bg2); overflow-wrap: anywhere; }\n.head { display: grid; grid-template-columns: 14px minmax(0, 1fr) auto; gap: 0 6px; align-items: baseline; width: 100%; padding: 4px 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); text-align: left; }\n.head[aria-expanded="true"] { background: var(--over); }\n.head .name { overflow: hidden; font-weight: 600; text-overflow: ellipsis; }\n.head .arrow, .head .datatype, .head .shape, .head .place { color: var(--fg2); }\n.head .shape { grid-column: 2; }\n.head .place { font-size: 10.5px; text-align: right; }\n.detail { padding: 6px 2px 10px; }\n.facts { display: grid; grid-template-columns: repeat(3, auto); gap: 2px 14px; margin-bottom: 6px; font-size: 11px; }\n.facts div { display: flex; justify-content: space-between; gap: 4px; color: var(--fg2); }\n.facts div { white-space: nowrap; }\n.facts b { color: var(--fg); font-weight: 500; }\n.histogram { display: block; width: 100%; height: 46px; border-radius: 4px; background: var(--bg2); }\n.caption { display: flex; justify-content: space-between; gap: 8px; margin-top: 1px; color: var(--fg2); font-size: 10.5px; }\n.slice { margin-top: 8px; }\n.picture { display: block; width: 100%; margin: 0 auto; object-fit: fill; border-radius: 4px; background: var(--bg2); image-rendering: pixelated; }\n.segments { display: inline-flex; margin-bottom: 6px; overflow: hidden; border: 1px solid var(--line); border-radius: 5px; }\n.segments button { padding: 0 8px; border: 0; border-radius: 0; }\n.slider { display: grid; grid-template-columns: 46px 1fr auto; gap: 6px; align-items: center; min-height: 22px; color: var(--fg2); font-size: 11px; }\n.slider input { width: 100%; height: 16px; margin: 0; accent-color: var(--accent); }\n.strings, .logs, .source { max-height: 170px; overflow: auto; border: 1px solid var(--line2); border-radius: 4px; }\n.strings > div, .logs > div { display: grid; gap: 6px; padding: 1px 6px; overflow-wrap: anywhere; white-space: pre-wrap; border-top: 1px solid var(--line2); }\n.strings > div { grid-template-columns: 24px minmax(0, 1fr); }\n.logs > div { grid-template-columns: 52px auto minmax(0, 1fr); }\n.strings > div:first-child, .logs > div:first-child { border-top: 0; }\n.number, .level { color: var(--fg2); }\n.logs > .warning { box-shadow: inset 2px 0 var(--queue); }\n.logs .warning .level { color: var(--fg); font-weight: 600; }\n.logs .error .level { color: var(--error); }\n.source > div { display: grid; grid-template-columns: 30px max-content; padding: 0 6px; line-height: 17px; white-space: pre; }\n.source .here { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.link { display: flex; justify-content: space-between; gap: 8px; width: 100%; padding: 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); font-size: 11.5px; }\n.link span:last-child { color: var(--fg2); }\n.more { width: 100%; margin-top: 4px; }\n\n.box .tone-error { fill: var(--error); font-weight: 600; }\n.box .tone-output { fill: var(--output); font-weight: 600; }\n.box .tone-infer { fill: var(--infer); font-weight: 600; }\n.toolbar.compared .legend { display: none; }\n.toolbar.compared ~ .panes .edges .legend { display: flex; }\n.beside thead th { color: var(--fg2); text-align: right; }\n.beside td { white-space: nowrap; }\n.beside td.tone-error { color: var(--error); font-weight: 600; }\n.beside td.tone-output { color: var(--output); font-weight: 600; }\n.difference { padding: 3px 8px; margin-top: 4px; border-left: 3px solid var(--infer); background: var(--bg2); font-size: 11px; overflow-wrap: anywhere; }\n\n/* over the panes */\n.tip { position: absolute; z-index: 9; top: 0; left: 0; max-width: 300px; padding: 6px 8px; border: 1px solid var(--line); border-radius: 6px; background: var(--card); box-shadow: 0 4px 16px #0003; font-size: 11px; pointer-events: none; overflow-wrap: anywhere; }\n.shares { display: grid; grid-template-columns: auto auto auto; gap: 0 10px; margin-top: 3px; }\n.shares > :not(:nth-child(3n + 1)) { text-align: right; }\n.tip .swatch { margin-right: 5px; }\n.tip .share { color: var(--fg2); }\n.tip .failed { margin-top: 4px; color: var(--error); }\n[hidden] { display: none; }\n.help { position: absolute; z-index: 8; inset: 37px 0 0; padding: 14px 18px; overflow: auto; background: var(--bg); }\n.help:focus { outline: none; }\n.help dl { display: grid; grid-template-columns: auto 1fr; gap: 4px 14px; margin: 8px 0 12px; }\n.help dd { margin: 0; color: var(--fg2); }\n\n@container (max-width: 980px) {\n  .toolbar .legend { display: none; }\n  .edges .legend { display: flex; }\n  .panes { grid-template-columns: minmax(0, 1fr) min(var(--side), 288px); }\n}\n@container (max-width: 700px) {\n  .toolbar { flex-wrap: wrap; }\n  .toolbar > .figures { flex: 0 1 auto; flex-wrap: wrap; gap: 2px 12px; }\n  .toolbar > .space { display: none; }\n  .toolbar > .filter { flex: 1 1 90px; }\n  .panes { grid-template: var(--graph, 200px) var(--timeline, 240px) auto / minmax(0, 1fr); height: auto; }\n  .inspector { grid-area: 3 / 1; max-height: 560px; border-top: 1px solid var(--line); border-left: 0; }\n  .splitter.x { display: none; }\n}\n@container (max-width: 520px) {\n  .panes .edges .legend, .toolbar.compared ~ .panes .edges .legend { display: none; }\n}\n@media (prefers-reduced-motion: no-preference) {\n  .state.running { animation: pulse 1.4s ease-in-out infinite; }\n  @keyframes pulse { 50% { opacity: .35; } }\n}\n@media (forced-colors: active) {\n  .row.selected { outline: 2px solid Highlight; }\n  .box .frame { stroke: CanvasText; }\n  .box.selected .frame { stroke: Highlight; }\n}\n';
@@ -2906,6 +3126,44 @@ function parentOf(element) {
   const root = element.getRootNode();
   return element.parentElement ?? (root instanceof ShadowRoot ? root.host : null);
 }
+
+// src/skin.ts
+var Skin = class {
+  /** The shadow host. */
+  element = h("div", { class: "blsnb-view", "data-lm-suppress-shortcuts": "true" });
+  colours;
+  #root;
+  #changed = () => void 0;
+  constructor(root) {
+    this.#root = root;
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(style_default);
+    const shadow = this.element.attachShadow({ mode: "open" });
+    shadow.adoptedStyleSheets = [sheet];
+    shadow.append(root);
+    this.element.addEventListener("keydown", (event) => event.stopPropagation());
+  }
+  /** Take the host's theme; outside a page there is none. */
+  apply() {
+    this.#root.dataset.theme = themeOf(this.element.parentElement ?? this.element);
+    this.colours = coloursOf(this.#root);
+  }
+  /**
+   * Call back when the theme may be another; returns how to stop.
+   *
+   * Nobody tells a document that its output was removed: the page must not keep its view alive.
+   */
+  watch(changed) {
+    const waiting = new WeakRef(this);
+    this.#changed = changed;
+    const stop = watchTheme(() => {
+      const alive = waiting.deref();
+      if (alive) alive.#changed();
+      else stop();
+    });
+    return stop;
+  }
+};
 
 // src/brush.ts
 var BAR_HEIGHT = 12;
@@ -2991,26 +3249,26 @@ var Brush = class {
 };
 
 // src/rowtimes.ts
-var totalOf = oncePerRow((trace, row3) => {
-  const counted2 = row3.kind === "fold" ? trace.folded.beside(row3.calls) : null;
-  return total2(trace, row3.calls) + (counted2?.us ?? 0);
+var totalOf = oncePerRow((trace, row4) => {
+  const counted2 = row4.kind === "fold" ? trace.folded.beside(row4.calls) : null;
+  return total2(trace, row4.calls) + (counted2?.us ?? 0);
 });
-var stepsOf2 = oncePerRow((trace, row3) => trace.concurrencyOf(row3.calls));
+var stepsOf2 = oncePerRow((trace, row4) => trace.concurrencyOf(row4.calls));
 var criticalOf = oncePerRow(
-  (trace, row3) => trace.merged(row3.calls.filter((call) => trace.critical.has(call)))
+  (trace, row4) => trace.merged(row4.calls.filter((call) => trace.critical.has(call)))
 );
-var beforeOf = oncePerRow((trace, row3) => {
+var beforeOf = oncePerRow((trace, row4) => {
   const { comparison } = trace;
   if (!comparison) return { times: [], total: 0 };
   const { baseline } = comparison;
-  const calls = row3.kind === "missing" ? row3.missing : comparison.beforeAll(row3.calls);
+  const calls = row4.kind === "missing" ? row4.missing : comparison.beforeAll(row4.calls);
   return { times: baseline.merged(calls), total: total2(baseline, calls) };
 });
 function oncePerRow(of) {
   const known = /* @__PURE__ */ new WeakMap();
-  return (trace, row3) => {
-    let found = known.get(row3);
-    if (!found) known.set(row3, found = { value: of(trace, row3) });
+  return (trace, row4) => {
+    let found = known.get(row4);
+    if (!found) known.set(row4, found = { value: of(trace, row4) });
     return found.value;
   };
 }
@@ -3019,14 +3277,14 @@ function oncePerRow(of) {
 var [BELOW, HEIGHT] = [8.25, 2.5];
 var LEAST_WIDTH2 = 3;
 var HOLLOW_HEIGHT = 9;
-function paintBefore(trace, row3, middle2, brush) {
+function paintBefore(trace, row4, middle2, brush) {
   if (!trace.comparison) return;
-  for (const [from, to] of brush.plane.visible(beforeOf(trace, row3).times))
+  for (const [from, to] of brush.plane.visible(beforeOf(trace, row4).times))
     brush.span(from, to, middle2 + BELOW, HEIGHT, brush.colours.fg3, LEAST_WIDTH2);
 }
-function paintMissing(trace, row3, middle2, brush) {
+function paintMissing(trace, row4, middle2, brush) {
   if (!trace.comparison) return;
-  const { times, total: total3 } = beforeOf(trace, row3);
+  const { times, total: total3 } = beforeOf(trace, row4);
   const { pen, plane, colours } = brush;
   pen.save();
   pen.strokeStyle = colours.fg3;
@@ -3040,11 +3298,11 @@ function paintMissing(trace, row3, middle2, brush) {
   const label2 = [[time(total3), colours.fg2]];
   brush.label(label2, times[0][0], times[times.length - 1][1], middle2, LABEL_GAP);
 }
-function beside(trace, row3, { colours }) {
+function beside(trace, row4, { colours }) {
   if (!trace.comparison) return [];
-  const { times, total: then } = beforeOf(trace, row3);
+  const { times, total: then } = beforeOf(trace, row4);
   if (times.length === 0) return [["new", colours.infer]];
-  const now = totalOf(trace, row3);
+  const now = totalOf(trace, row4);
   const sign = signOf(now, then);
   return sign === "≈" ? [] : [[deltaText(now, then), colours[toneOf(sign)]]];
 }
@@ -3061,8 +3319,8 @@ var CallBar = class {
     this.#trace = trace;
     this.#brush = brush;
   }
-  paint(row3, middle2, critical) {
-    const [trace, brush, [call]] = [this.#trace, this.#brush, row3.calls];
+  paint(row4, middle2, critical) {
+    const [trace, brush, [call]] = [this.#trace, this.#brush, row4.calls];
     const { plane, colours } = brush;
     const [start, end] = [plane.x(trace.start(call)), plane.x(trace.end(call))];
     if (end < plane.left - MARK_WIDTH || start > plane.right) return;
@@ -3073,7 +3331,7 @@ var CallBar = class {
       brush.rect(end - 2, middle2, 3, BAR_HEIGHT + 2, colours.running);
     if (trace.has(call, Flag.ERROR)) this.#error(end, middle2);
     if (critical) brush.underline(trace.start(call), trace.end(call), middle2);
-    if (end >= plane.left) this.#label(row3, middle2);
+    if (end >= plane.left) this.#label(row4, middle2);
   }
   #phases(call, middle2) {
     const [trace, brush] = [this.#trace, this.#brush];
@@ -3132,11 +3390,11 @@ var CallBar = class {
     this.#brush.rect(x + 7.4, middle2 - 0.2, 1.3, 3.6, colours.bg);
     this.#brush.rect(x + 7.4, middle2 + 3.25, 1.3, 1.3, colours.bg);
   }
-  #label(row3, middle2) {
-    const [trace, brush, [call]] = [this.#trace, this.#brush, row3.calls];
+  #label(row4, middle2) {
+    const [trace, brush, [call]] = [this.#trace, this.#brush, row4.calls];
     const running = trace.has(call, Flag.RUNNING);
     const took = running ? "running…" : time(trace.duration[call]);
-    const label2 = [[took, brush.colours.fg2], ...beside(trace, row3, brush)];
+    const label2 = [[took, brush.colours.fg2], ...beside(trace, row4, brush)];
     const gap = trace.has(call, Flag.ERROR) ? MARK_WIDTH : LABEL_GAP;
     const within = trace.isLeaf(call) ? brush.colours.bg : brush.colours.fg;
     brush.label(label2, trace.start(call), trace.end(call), middle2, gap, within);
@@ -3163,22 +3421,22 @@ var FoldBar = class {
     this.#trace = trace;
     this.#brush = brush;
   }
-  paint(row3, middle2, critical) {
+  paint(row4, middle2, critical) {
     const [trace, brush] = [this.#trace, this.#brush];
-    this.#counted(row3, middle2);
-    const last = this.#strip(row3, middle2);
+    this.#counted(row4, middle2);
+    const last = this.#strip(row4, middle2);
     if (critical)
-      for (const [from, to] of brush.plane.visible(criticalOf(trace, row3)))
+      for (const [from, to] of brush.plane.visible(criticalOf(trace, row4)))
         brush.underline(from, to, middle2);
-    for (const call of trace.failedOf(row3.calls)) this.#tick(trace.end(call), middle2);
+    for (const call of trace.failedOf(row4.calls)) this.#tick(trace.end(call), middle2);
     if (last < 0) return;
-    const took = [`${time(totalOf(trace, row3))} total`, brush.colours.fg2];
+    const took = [`${time(totalOf(trace, row4))} total`, brush.colours.fg2];
     const x = brush.plane.left + last + LABEL_GAP + 1;
-    brush.labelAt([took, ...beside(trace, row3, brush)], x, middle2);
+    brush.labelAt([took, ...beside(trace, row4, brush)], x, middle2);
   }
   /** When further calls ran, of which it is only known how many: hatched, since nothing is exact. */
-  #counted(row3, middle2) {
-    const gone = this.#trace.folded.beside(row3.calls);
+  #counted(row4, middle2) {
+    const gone = this.#trace.folded.beside(row4.calls);
     if (!gone || !(gone.to > gone.from)) return;
     const { pen, plane } = this.#brush;
     const start = Math.max(plane.x(gone.from), plane.left);
@@ -3202,9 +3460,9 @@ var FoldBar = class {
     pen.stroke();
   }
   /** Returns where the strip ends, in pixels; -1 if nothing is in view. */
-  #strip(row3, middle2) {
+  #strip(row4, middle2) {
     const { range, left, right, pixel } = this.#brush.plane;
-    const steps = stepsOf2(this.#trace, row3);
+    const steps = stepsOf2(this.#trace, row4);
     const pixels = Math.ceil(right - left);
     const most = perPixel(steps, range.from, range.from + pixels * pixel, pixels);
     let last = -1;
@@ -3246,57 +3504,14 @@ var Bars = class {
     this.#call = new CallBar(trace, this.#brush);
     this.#fold = new FoldBar(trace, this.#brush);
   }
-  paint(row3, top, { dim, critical }) {
+  paint(row4, top, { dim, critical }) {
     const middle2 = top + ROW_HEIGHT / 2;
     this.#brush.strength = dim ? DIM : 1;
-    if (row3.kind === "missing") return paintMissing(this.#trace, row3, middle2, this.#brush);
-    paintBefore(this.#trace, row3, middle2, this.#brush);
-    (row3.kind === "call" ? this.#call : this.#fold).paint(row3, middle2, critical);
+    if (row4.kind === "missing") return paintMissing(this.#trace, row4, middle2, this.#brush);
+    paintBefore(this.#trace, row4, middle2, this.#brush);
+    (row4.kind === "call" ? this.#call : this.#fold).paint(row4, middle2, critical);
   }
 };
-
-// src/keys.ts
-var COMMANDS = {
-  ArrowDown: "down",
-  ArrowUp: "up",
-  Home: "first",
-  End: "last",
-  PageDown: "pageDown",
-  PageUp: "pageUp",
-  ArrowRight: "unfold",
-  ArrowLeft: "fold",
-  "Shift+ArrowRight": "panRight",
-  "Shift+ArrowLeft": "panLeft",
-  Enter: "inspect",
-  "+": "zoomIn",
-  "=": "zoomIn",
-  "-": "zoomOut",
-  "0": "zoomAll",
-  f: "zoomSelected",
-  n: "nextError",
-  c: "criticalPath",
-  "/": "filter",
-  "?": "help",
-  Escape: "clear"
-};
-var HELP = [
-  ["↑ ↓ Home End PgUp PgDn", "move between rows"],
-  ["← →", "fold, unfold, to the caller"],
-  ["Enter", "to the inspector"],
-  ["+ − 0 f", "zoom in, out, whole run, selected call"],
-  ["Shift ← →", "pan"],
-  ["n", "next error, unfolding its path"],
-  ["c", "critical path"],
-  ["/", "filter: part of a name or device, error, stream, >5ms, <200us; compared: changed, new"],
-  ["arrows, Enter in the graph", "to the nearest box, select"],
-  ["Ctrl or ⌘ + wheel", "zoom; with Shift pan; alone it scrolls"],
-  ["Esc", "clear filter and selection"]
-];
-function commandOf(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey) return void 0;
-  const shifted = event.shiftKey && event.key.startsWith("Arrow") ? `Shift+${event.key}` : event.key;
-  return COMMANDS[shifted];
-}
 
 // src/plane.ts
 var Plane = class {
@@ -3408,75 +3623,75 @@ var RowElements = class {
   show(visible2, rows, cursor) {
     this.#rows = rows;
     this.#cursor = cursor;
-    const keys = new Set(visible2.map((row3) => row3.key));
+    const keys = new Set(visible2.map((row4) => row4.key));
     for (const [key, { element }] of this.#shown) {
       if (keys.has(key)) continue;
       element.remove();
       this.#shown.delete(key);
     }
     let next = this.element.firstElementChild;
-    for (const row3 of visible2) {
-      const { element } = this.#rowElement(row3);
+    for (const row4 of visible2) {
+      const { element } = this.#rowElement(row4);
       if (element === next) next = next.nextElementSibling;
       else this.element.insertBefore(element, next);
     }
     return this.#shown.get(cursor)?.element;
   }
-  #rowElement(row3) {
-    let shown = this.#shown.get(row3.key);
+  #rowElement(row4) {
+    let shown = this.#shown.get(row4.key);
     if (!shown) {
-      const element2 = h("div", { class: "row", role: "treeitem", id: `${this.#id}-${row3.key}` });
-      this.#shown.set(row3.key, shown = { element: element2, row: row3, facts: "" });
+      const element2 = h("div", { class: "row", role: "treeitem", id: `${this.#id}-${row4.key}` });
+      this.#shown.set(row4.key, shown = { element: element2, row: row4, facts: "" });
     }
     const { element } = shown;
-    shown.row = row3;
-    const facts = this.#facts(row3);
-    if (shown.facts !== facts) this.#fill(element, row3);
+    shown.row = row4;
+    const facts = this.#facts(row4);
+    if (shown.facts !== facts) this.#fill(element, row4);
     shown.facts = facts;
-    element.style.top = `${row3.index * ROW_HEIGHT}px`;
-    const selected = isSelected(row3, this.#session.selection);
+    element.style.top = `${row4.index * ROW_HEIGHT}px`;
+    const selected = isSelected(row4, this.#session.selection);
     element.classList.toggle("selected", selected);
-    element.classList.toggle("cursor", row3.key === this.#cursor);
-    element.classList.toggle("dim", this.#session.dims(row3, this.#rows?.isOpen(row3) ?? false));
+    element.classList.toggle("cursor", row4.key === this.#cursor);
+    element.classList.toggle("dim", this.#session.dims(row4, this.#rows?.isOpen(row4) ?? false));
     element.setAttribute("aria-selected", String(selected));
     return shown;
   }
   /** All that the element of a row shows, to see whether it must be filled anew. */
-  #facts(row3) {
+  #facts(row4) {
     const { trace } = this.#session;
-    const [call] = row3.calls;
+    const [call] = row4.calls;
     const { flags, responses: responses2 } = trace.calls;
-    const state = [flags[call], responses2[call], trace.duration[call], trace.names[row3.model]];
-    const tree = [row3.calls.length, row3.depth, row3.position, row3.siblings];
+    const state = [flags[call], responses2[call], trace.duration[call], trace.names[row4.model]];
+    const tree = [row4.calls.length, row4.depth, row4.position, row4.siblings];
     return [
-      row3.missing.length,
-      this.#counted(row3)?.calls,
+      row4.missing.length,
+      this.#counted(row4)?.calls,
       ...state,
       ...tree,
-      this.#rows?.hasChildren(row3),
-      this.#rows?.isOpen(row3),
-      this.#errors(row3)
+      this.#rows?.hasChildren(row4),
+      this.#rows?.isOpen(row4),
+      this.#errors(row4)
     ].join();
   }
-  #errors(row3) {
-    const { length } = this.#session.trace.failedOf(row3.calls);
-    return length + (this.#counted(row3)?.errors ?? 0);
+  #errors(row4) {
+    const { length } = this.#session.trace.failedOf(row4.calls);
+    return length + (this.#counted(row4)?.errors ?? 0);
   }
   /** The calls of a fold that have no rows. */
-  #counted(row3) {
-    return row3.kind === "fold" ? this.#session.trace.folded.beside(row3.calls) : null;
+  #counted(row4) {
+    return row4.kind === "fold" ? this.#session.trace.folded.beside(row4.calls) : null;
   }
-  #fill(element, row3) {
+  #fill(element, row4) {
     const { trace } = this.#session;
-    const branches = this.#rows?.hasChildren(row3) ?? false;
-    element.setAttribute("aria-level", String(row3.depth + 1));
-    element.setAttribute("aria-posinset", String(row3.position));
-    element.setAttribute("aria-setsize", String(row3.siblings));
-    if (branches) element.setAttribute("aria-expanded", String(this.#rows?.isOpen(row3)));
+    const branches = this.#rows?.hasChildren(row4) ?? false;
+    element.setAttribute("aria-level", String(row4.depth + 1));
+    element.setAttribute("aria-posinset", String(row4.position));
+    element.setAttribute("aria-setsize", String(row4.siblings));
+    if (branches) element.setAttribute("aria-expanded", String(this.#rows?.isOpen(row4)));
     else element.removeAttribute("aria-expanded");
     element.setAttribute(
       "aria-description",
-      this.#description(row3)
+      this.#description(row4)
     );
     const triangle = branches && svg(
       "svg",
@@ -3484,58 +3699,58 @@ var RowElements = class {
       svg("path", { d: "M2 0 L7 4 L2 8z", fill: "currentColor" })
     );
     const guides = Array.from(
-      { length: Math.min(row3.depth, MOST_GUIDES) },
+      { length: Math.min(row4.depth, MOST_GUIDES) },
       () => h("span", { class: "guide" })
     );
-    const name = this.#name(row3);
-    const kind = trace.header.models[row3.model]?.kind ?? "";
+    const name = this.#name(row4);
+    const kind = trace.header.models[row4.model]?.kind ?? "";
     const names = h("div", { class: "names" }, guides, h("span", { class: "triangle" }, triangle));
     names.append(
       h(
         "span",
-        { class: `name ${row3.kind} ${kind}`, title: name },
+        { class: `name ${row4.kind} ${kind}`, title: name },
         name
       )
     );
-    names.append(...this.#badges(row3));
+    names.append(...this.#badges(row4));
     element.replaceChildren(names);
   }
-  #name(row3) {
+  #name(row4) {
     const { trace } = this.#session;
-    if (row3.kind === "calls") return "individual calls";
-    if (row3.kind === "missing") return trace.comparison?.baseline.name(row3.missing[0]) ?? "";
-    return trace.names[row3.model];
+    if (row4.kind === "calls") return "individual calls";
+    if (row4.kind === "missing") return trace.comparison?.baseline.name(row4.missing[0]) ?? "";
+    return trace.names[row4.model];
   }
-  #description(row3) {
+  #description(row4) {
     const { trace } = this.#session;
-    if (row3.kind === "missing") return `missing, ${counted(row3.missing.length, "call")} before`;
-    const [call] = row3.calls;
-    if (row3.kind !== "call")
-      return counted(row3.calls.length + (this.#counted(row3)?.calls ?? 0), "call");
+    if (row4.kind === "missing") return `missing, ${counted(row4.missing.length, "call")} before`;
+    const [call] = row4.calls;
+    if (row4.kind !== "call")
+      return counted(row4.calls.length + (this.#counted(row4)?.calls ?? 0), "call");
     const before = trace.comparison?.before(call) ?? -1;
     const now = time(trace.duration[call]);
     return before < 0 ? now : `${now}, before ${time(trace.comparison.baseline.duration[before])}`;
   }
-  #badges(row3) {
+  #badges(row4) {
     const { trace } = this.#session;
-    const [call] = row3.calls;
+    const [call] = row4.calls;
     const badges = [];
     const badge = (text, kind = "") => badges.push(h("span", { class: `badge ${kind}` }, text));
-    if (row3.kind === "missing") {
-      const { length } = row3.missing;
+    if (row4.kind === "missing") {
+      const { length } = row4.missing;
       if (length > 1) badges.push(h("span", { class: "count" }, `×${count(length)}`));
       badge("missing");
       return badges;
     }
-    const gone = this.#counted(row3)?.calls ?? 0;
-    if (row3.kind !== "call")
-      badges.push(h("span", { class: "count" }, `×${count(row3.calls.length + gone)}`));
-    else if (row3.ordinal) badges.push(h("span", { class: "count" }, `#${count(row3.ordinal)}`));
-    const errors2 = this.#errors(row3);
-    if (errors2) badge(row3.kind === "call" ? "error" : counted(errors2, "error"), "error");
-    if (gone) badge(`${count(row3.calls.length)} kept`, "kept");
-    for (const text of this.#compared(row3)) badge(text, "compared");
-    if (row3.kind !== "call") return badges;
+    const gone = this.#counted(row4)?.calls ?? 0;
+    if (row4.kind !== "call")
+      badges.push(h("span", { class: "count" }, `×${count(row4.calls.length + gone)}`));
+    else if (row4.ordinal) badges.push(h("span", { class: "count" }, `#${count(row4.ordinal)}`));
+    const errors2 = this.#errors(row4);
+    if (errors2) badge(row4.kind === "call" ? "error" : counted(errors2, "error"), "error");
+    if (gone) badge(`${count(row4.calls.length)} kept`, "kept");
+    for (const text of this.#compared(row4)) badge(text, "compared");
+    if (row4.kind !== "call") return badges;
     if (trace.has(call, Flag.CANCELLED)) badge("cancelled");
     if (trace.has(call, Flag.CACHE_HIT)) badge("cached");
     if (trace.has(call, Flag.DECOUPLED)) badge(counted(trace.calls.responses[call], "response"));
@@ -3543,12 +3758,12 @@ var RowElements = class {
     return badges;
   }
   /** What is different about a row's calls since the baseline. */
-  #compared(row3) {
+  #compared(row4) {
     const { comparison } = this.#session.trace;
     if (!comparison) return [];
-    const added = row3.calls.filter((call) => comparison.before(call) < 0).length;
-    const changed = row3.calls.filter((call) => comparison.changed.has(call)).length;
-    const word = (number, text) => row3.kind === "call" ? text : `${count(number)} ${text}`;
+    const added = row4.calls.filter((call) => comparison.before(call) < 0).length;
+    const changed = row4.calls.filter((call) => comparison.changed.has(call)).length;
+    const word = (number, text) => row4.kind === "call" ? text : `${count(number)} ${text}`;
     return [added && word(added, "new"), changed && word(changed, "changed")].filter(
       (text) => typeof text === "string"
     );
@@ -3559,11 +3774,11 @@ var RowElements = class {
     return [...this.#shown.values()].find((shown) => shown.element === element)?.row;
   }
 };
-function isSelected(row3, selection) {
+function isSelected(row4, selection) {
   if (!selection) return false;
-  if (selection.kind === "fold" || selection.kind === "missing") return row3.key === selection.key;
-  if (selection.kind === "model") return row3.model === selection.model;
-  return row3.kind === "call" && row3.calls[0] === selection.call;
+  if (selection.kind === "fold" || selection.kind === "missing") return row4.key === selection.key;
+  if (selection.kind === "model") return row4.model === selection.model;
+  return row4.kind === "call" && row4.calls[0] === selection.call;
 }
 
 // src/rows.ts
@@ -3586,46 +3801,46 @@ var Rows = class {
   rebuild() {
     this.list = [];
     const waiting = this.#top.toReversed();
-    for (let row3 = waiting.pop(); row3; row3 = waiting.pop()) {
-      row3.index = this.list.length;
-      this.list.push(row3);
-      if (!this.open.has(row3.key)) continue;
-      for (const child of this.children(row3).toReversed()) waiting.push(child);
+    for (let row4 = waiting.pop(); row4; row4 = waiting.pop()) {
+      row4.index = this.list.length;
+      this.list.push(row4);
+      if (!this.open.has(row4.key)) continue;
+      for (const child of this.children(row4).toReversed()) waiting.push(child);
     }
   }
   /** Show or hide the row's children. */
-  toggle(row3, show = !this.open.has(row3.key)) {
-    if (show) this.open.add(row3.key);
-    else this.open.delete(row3.key);
+  toggle(row4, show = !this.open.has(row4.key)) {
+    if (show) this.open.add(row4.key);
+    else this.open.delete(row4.key);
     this.rebuild();
   }
-  hasChildren(row3) {
+  hasChildren(row4) {
     const { comparison } = this.trace;
-    if (row3.kind === "missing")
-      return row3.missing.some((call) => !comparison?.baseline.isLeaf(call));
-    return row3.kind !== "call" || !this.trace.isLeaf(row3.calls[0]) || this.#lacks(row3);
+    if (row4.kind === "missing")
+      return row4.missing.some((call) => !comparison?.baseline.isLeaf(call));
+    return row4.kind !== "call" || !this.trace.isLeaf(row4.calls[0]) || this.#lacks(row4);
   }
-  isOpen(row3) {
-    return this.open.has(row3.key) && this.hasChildren(row3);
+  isOpen(row4) {
+    return this.open.has(row4.key) && this.hasChildren(row4);
   }
-  children(row3) {
-    let rows = this.#children.get(row3);
-    if (!rows) this.#children.set(row3, rows = this.#childrenOf(row3));
+  children(row4) {
+    let rows = this.#children.get(row4);
+    if (!rows) this.#children.set(row4, rows = this.#childrenOf(row4));
     return rows;
   }
   find(key) {
-    return this.list.find((row3) => row3.key === key);
+    return this.list.find((row4) => row4.key === key);
   }
   /** Unfold level by level while the view is not full; single calls of folds stay hidden. */
   openDefault(atMost) {
     this.open.clear();
     const waiting = [...this.#top];
     let shown = waiting.length;
-    for (let row3 = waiting.shift(); row3; row3 = waiting.shift()) {
-      if (!this.hasChildren(row3) || row3.kind === "calls" || this.#isPlainFold(row3)) continue;
-      const children = this.children(row3);
+    for (let row4 = waiting.shift(); row4; row4 = waiting.shift()) {
+      if (!this.hasChildren(row4) || row4.kind === "calls" || this.#isPlainFold(row4)) continue;
+      const children = this.children(row4);
       if (shown + children.length > atMost && shown > 1) continue;
-      this.open.add(row3.key);
+      this.open.add(row4.key);
       shown += children.length;
       waiting.push(...children);
     }
@@ -3646,31 +3861,31 @@ var Rows = class {
   }
   /** The row of one call among these, unfolding the folds on the way. */
   #descend(rows, call) {
-    const single = rows.find((row3) => row3.kind === "call" && row3.calls[0] === call);
+    const single = rows.find((row4) => row4.kind === "call" && row4.calls[0] === call);
     if (single) return single;
     const fold = rows.find(
-      (row3) => row3.kind !== "call" && row3.model === this.trace.calls.model[call]
+      (row4) => row4.kind !== "call" && row4.model === this.trace.calls.model[call]
     );
     if (!fold) return null;
     this.open.add(fold.key);
     const within = this.children(fold);
-    const calls = within.find((row3) => row3.kind === "calls");
-    if (!calls) return within.find((row3) => row3.calls[0] === call) ?? null;
+    const calls = within.find((row4) => row4.kind === "calls");
+    if (!calls) return within.find((row4) => row4.calls[0] === call) ?? null;
     this.open.add(calls.key);
-    return this.children(calls).find((row3) => row3.calls[0] === call) ?? null;
+    return this.children(calls).find((row4) => row4.calls[0] === call) ?? null;
   }
   /** A fold whose calls made no calls: its children are the calls themselves. */
-  #isPlainFold(row3) {
-    return row3.kind === "fold" && row3.calls.every((call) => this.trace.isLeaf(call)) && !this.#lacks(row3);
+  #isPlainFold(row4) {
+    return row4.kind === "fold" && row4.calls.every((call) => this.trace.isLeaf(call)) && !this.#lacks(row4);
   }
   /** Whether calls below this row were made in the baseline only. */
-  #lacks(row3) {
+  #lacks(row4) {
     const { comparison } = this.trace;
     if (!comparison) return false;
-    let lacks = this.#lacking.get(row3);
+    let lacks = this.#lacking.get(row4);
     if (lacks === void 0) {
-      lacks = comparison.missing(comparison.beforeAll(row3.calls)).length > 0;
-      this.#lacking.set(row3, lacks);
+      lacks = comparison.missing(comparison.beforeAll(row4.calls)).length > 0;
+      this.#lacking.set(row4, lacks);
     }
     return lacks;
   }
@@ -3685,37 +3900,37 @@ var Rows = class {
       const folded = group.length >= FOLD_FROM;
       for (const missing of folded ? [group] : group.map((call) => [call])) {
         const key = folded ? `${at2}xm${model}` : `${at2}x${missing[0]}`;
-        const row3 = newRow("missing", parent, key, -1, []);
-        row3.missing = missing;
+        const row4 = newRow("missing", parent, key, -1, []);
+        row4.missing = missing;
         const start = baseline.start(missing[0]);
         const later = rows.findIndex((each) => this.#start(each) > start);
-        rows.splice(later < 0 ? rows.length : later, 0, row3);
+        rows.splice(later < 0 ? rows.length : later, 0, row4);
       }
     }
     return numbered(rows);
   }
-  #start(row3) {
-    if (row3.kind !== "missing") return this.trace.start(row3.calls[0]);
-    return this.trace.comparison?.baseline.start(row3.missing[0]) ?? 0;
+  #start(row4) {
+    if (row4.kind !== "missing") return this.trace.start(row4.calls[0]);
+    return this.trace.comparison?.baseline.start(row4.missing[0]) ?? 0;
   }
-  #childrenOf(row3) {
-    const before = this.trace.comparison?.beforeAll(row3.calls) ?? [];
-    if (row3.kind === "missing") return this.#withMissing(row3, [], row3.missing);
-    if (row3.kind === "call") {
-      const rows2 = this.#folded(row3, this.trace.children(row3.calls[0]), FOLD_FROM);
-      return this.#withMissing(row3, rows2, before);
+  #childrenOf(row4) {
+    const before = this.trace.comparison?.beforeAll(row4.calls) ?? [];
+    if (row4.kind === "missing") return this.#withMissing(row4, [], row4.missing);
+    if (row4.kind === "call") {
+      const rows2 = this.#folded(row4, this.trace.children(row4.calls[0]), FOLD_FROM);
+      return this.#withMissing(row4, rows2, before);
     }
-    if (row3.kind === "calls" || this.#isPlainFold(row3)) return this.#singles(row3);
-    const below = row3.calls.flatMap((call) => Array.from(this.trace.children(call)));
-    const rows = this.#withMissing(row3, this.#folded(row3, below, 1), before);
-    rows.push(newRow("calls", row3, `${row3.key}/calls`, row3.model, row3.calls));
+    if (row4.kind === "calls" || this.#isPlainFold(row4)) return this.#singles(row4);
+    const below = row4.calls.flatMap((call) => Array.from(this.trace.children(call)));
+    const rows = this.#withMissing(row4, this.#folded(row4, below, 1), before);
+    rows.push(newRow("calls", row4, `${row4.key}/calls`, row4.model, row4.calls));
     return numbered(rows);
   }
   #singles(fold) {
     const rows = fold.calls.map((call, k) => {
-      const row3 = newRow("call", fold, `${fold.key}/${call}`, fold.model, [call]);
-      row3.ordinal = k + 1;
-      return row3;
+      const row4 = newRow("call", fold, `${fold.key}/${call}`, fold.model, [call]);
+      row4.ordinal = k + 1;
+      return row4;
     });
     return numbered(rows);
   }
@@ -3762,9 +3977,9 @@ function newRow(kind, parent, key, model, calls) {
   };
 }
 function numbered(rows) {
-  rows.forEach((row3, k) => {
-    row3.position = k + 1;
-    row3.siblings = rows.length;
+  rows.forEach((row4, k) => {
+    row4.position = k + 1;
+    row4.siblings = rows.length;
   });
   return rows;
 }
@@ -3955,15 +4170,15 @@ var Timeline = class {
   mark(reveal) {
     const { selection } = this.#session;
     if (!this.#rows || !selection) return this.repaint();
-    let row3;
+    let row4;
     if (selection.kind === "call" && reveal) {
-      row3 = this.#rows.reveal(selection.call);
+      row4 = this.#rows.reveal(selection.call);
       this.#touched = true;
       this.#resized();
-    } else row3 = this.#rows.list.find((each) => isSelected(each, selection));
-    if (row3 && reveal) {
-      this.#cursor = row3.key;
-      this.#scrollTo(row3, true);
+    } else row4 = this.#rows.list.find((each) => isSelected(each, selection));
+    if (row4 && reveal) {
+      this.#cursor = row4.key;
+      this.#scrollTo(row4, true);
     }
     this.repaint();
   }
@@ -4032,10 +4247,10 @@ var Timeline = class {
     pen.rect(plane.left - 1, 0, plane.right, height);
     pen.clip();
     const bars = new Bars(trace, pen, plane, colours);
-    for (const row3 of visible2) {
-      const critical = showsCritical && row3.calls.some((call) => trace.critical.has(call));
-      bars.paint(row3, row3.index * ROW_HEIGHT - top, {
-        dim: this.#session.dims(row3, rows.isOpen(row3)),
+    for (const row4 of visible2) {
+      const critical = showsCritical && row4.calls.some((call) => trace.critical.has(call));
+      bars.paint(row4, row4.index * ROW_HEIGHT - top, {
+        dim: this.#session.dims(row4, rows.isOpen(row4)),
         critical
       });
     }
@@ -4056,30 +4271,30 @@ var Timeline = class {
     tree.addEventListener("pointerleave", () => this.#leave());
   }
   #click(event) {
-    const row3 = this.#elements.rowAt(event);
-    if (!row3 || !this.#rows) return;
+    const row4 = this.#elements.rowAt(event);
+    if (!row4 || !this.#rows) return;
     this.range.following = false;
-    this.#cursor = row3.key;
+    this.#cursor = row4.key;
     const onTriangle = event.target.closest(".triangle") !== null;
-    if (onTriangle && this.#rows.hasChildren(row3)) this.#toggle(row3);
-    else this.#select(row3);
+    if (onTriangle && this.#rows.hasChildren(row4)) this.#toggle(row4);
+    else this.#select(row4);
   }
-  #select(row3) {
-    this.#cursor = row3.key;
-    const { kind, key, model, calls, missing } = row3;
+  #select(row4) {
+    this.#cursor = row4.key;
+    const { kind, key, model, calls, missing } = row4;
     if (kind === "call") this.#session.select({ kind, call: calls[0] });
     else if (kind === "missing") this.#session.select({ kind, key, missing });
     else this.#session.select({ kind: "fold", key, model, calls });
   }
-  #toggle(row3, show) {
+  #toggle(row4, show) {
     this.#touched = true;
     this.range.following = false;
-    this.#rows?.toggle(row3, show);
+    this.#rows?.toggle(row4, show);
     this.#resized();
   }
   /** Bring a row into view: just so while stepping, with its surroundings after a jump. */
-  #scrollTo(row3, jump = false) {
-    const top = row3.index * ROW_HEIGHT;
+  #scrollTo(row4, jump = false) {
+    const top = row4.index * ROW_HEIGHT;
     const { clientHeight, scrollTop } = this.#tree;
     const bottom = top + ROW_HEIGHT - clientHeight;
     if (top >= scrollTop && bottom <= scrollTop) return;
@@ -4093,8 +4308,8 @@ var Timeline = class {
     if (!rows || rows.trace.n === 0) return;
     const latest = rows.trace.n - 1;
     const path = /* @__PURE__ */ new Set([...rows.trace.ancestors(latest), latest]);
-    const row3 = rows.list.findLast(({ calls }) => path.has(calls[calls.length - 1]));
-    if (row3) this.#scrollTo(row3);
+    const row4 = rows.list.findLast(({ calls }) => path.has(calls[calls.length - 1]));
+    if (row4) this.#scrollTo(row4);
   }
   #wheel(event) {
     if (event.ctrlKey || event.metaKey) {
@@ -4115,16 +4330,16 @@ var Timeline = class {
   }
   /** Over a fold, the call nearest to the pointer is meant. */
   #hover(event) {
-    const row3 = this.#elements.rowAt(event);
+    const row4 = this.#elements.rowAt(event);
     const x = event.clientX - this.#tree.getBoundingClientRect().left;
-    if (!row3 || x < this.#plane().left) return this.#leave();
+    if (!row4 || x < this.#plane().left) return this.#leave();
     const { trace } = this.#session;
-    if (row3.kind === "missing") return this.#hoverMissing(row3, event);
+    if (row4.kind === "missing") return this.#hoverMissing(row4, event);
     const at2 = this.#plane().time(x);
     const away = (call2) => Math.max(trace.start(call2) - at2, at2 - trace.end(call2), 0);
-    const call = row3.calls.reduce((best, each) => away(each) < away(best) ? each : best);
+    const call = row4.calls.reduce((best, each) => away(each) < away(best) ? each : best);
     this.#session.hover({ call });
-    const among = row3.kind === "call" ? "" : ` · 1 of ${count(row3.calls.length)}`;
+    const among = row4.kind === "call" ? "" : ` · 1 of ${count(row4.calls.length)}`;
     const title = `${trace.name(call)}${among}  ${time(trace.duration[call])}`;
     this.#session.tip(
       { title, phases: trace.phases([call]), error: trace.header.errors[call] },
@@ -4152,8 +4367,8 @@ var Timeline = class {
   }
   #obey(command) {
     const list = this.#rows?.list ?? [];
-    const at2 = list.findIndex((row4) => row4.key === this.#cursor);
-    const row3 = list[at2];
+    const at2 = list.findIndex((row5) => row5.key === this.#cursor);
+    const row4 = list[at2];
     switch (command) {
       case "down":
         return this.#goTo(at2 + 1);
@@ -4168,9 +4383,9 @@ var Timeline = class {
       case "pageUp":
         return this.#goTo(at2 - PAGE);
       case "unfold":
-        return row3 && this.#unfold(row3);
+        return row4 && this.#unfold(row4);
       case "fold":
-        return row3 && this.#fold(row3);
+        return row4 && this.#fold(row4);
       case "zoomIn":
         return this.#zoom(() => this.range.zoom(ZOOM_STEP));
       case "zoomOut":
@@ -4178,7 +4393,7 @@ var Timeline = class {
       case "zoomAll":
         return this.#zoom(() => this.range.all());
       case "zoomSelected":
-        return row3 && this.#zoom(() => this.#showCalls(row3));
+        return row4 && this.#zoom(() => this.#showCalls(row4));
       case "panLeft":
         return this.#zoom(() => this.range.pan(-PAN_STEP * this.range.width));
       case "panRight":
@@ -4191,24 +4406,24 @@ var Timeline = class {
     const list = this.#rows?.list ?? [];
     if (list.length === 0) return;
     this.range.following = false;
-    const row3 = list[Math.max(0, Math.min(list.length - 1, index))];
-    this.#scrollTo(row3);
-    this.#select(row3);
+    const row4 = list[Math.max(0, Math.min(list.length - 1, index))];
+    this.#scrollTo(row4);
+    this.#select(row4);
   }
-  #unfold(row3) {
-    if (!this.#rows?.hasChildren(row3)) return;
-    if (this.#rows.isOpen(row3)) this.#goTo(row3.index + 1);
-    else this.#toggle(row3, true);
+  #unfold(row4) {
+    if (!this.#rows?.hasChildren(row4)) return;
+    if (this.#rows.isOpen(row4)) this.#goTo(row4.index + 1);
+    else this.#toggle(row4, true);
   }
-  #fold(row3) {
-    if (this.#rows?.isOpen(row3)) this.#toggle(row3, false);
-    else if (row3.parent) this.#goTo(row3.parent.index);
+  #fold(row4) {
+    if (this.#rows?.isOpen(row4)) this.#toggle(row4, false);
+    else if (row4.parent) this.#goTo(row4.parent.index);
   }
-  #showCalls(row3) {
+  #showCalls(row4) {
     const { comparison } = this.#session.trace;
-    const gone = row3.kind === "missing" && comparison;
+    const gone = row4.kind === "missing" && comparison;
     const trace = gone ? comparison.baseline : this.#session.trace;
-    const calls = gone ? row3.missing : row3.calls;
+    const calls = gone ? row4.missing : row4.calls;
     const from = calls.reduce((least, call) => Math.min(least, trace.start(call)), Infinity);
     const to = calls.reduce((most, call) => Math.max(most, trace.end(call)), 0);
     const room = 0.08 * (to - from);
@@ -4301,24 +4516,6 @@ var Toolbar = class {
     this.filter.dispatchEvent(new Event("input"));
   }
 };
-function helpSheet(close) {
-  const onkeydown = (event) => {
-    if (event.key !== "Escape" && event.key !== "?") return;
-    event.preventDefault();
-    close();
-  };
-  const entries = HELP.flatMap(([keys, meaning]) => [
-    h("dt", { class: "code" }, keys),
-    h("dd", {}, meaning)
-  ]);
-  return h(
-    "div",
-    { class: "help", role: "dialog", "aria-label": "Keyboard help", tabindex: -1, onkeydown },
-    h("h3", {}, "Keyboard"),
-    h("dl", {}, entries),
-    h("button", { type: "button", onclick: close }, "close")
-  );
-}
 function figure(number, noun, kind = "") {
   return h("span", { class: kind }, h("b", {}, number), ` ${noun}`);
 }
@@ -4372,15 +4569,15 @@ var Tooltip = class {
     this.element.style.translate = `${Math.max(MARGIN3, x)}px ${Math.max(MARGIN3, y)}px`;
   }
 };
-function content({ title, phases: phases2, error: error2 }) {
-  const whole = Object.values(phases2).reduce((sum, us) => sum + us, 0);
-  const rows = PHASES3.filter(([part]) => phases2[part] > 0).flatMap(([part, text]) => [
+function content({ title, phases, error }) {
+  const whole = Object.values(phases).reduce((sum, us) => sum + us, 0);
+  const rows = PHASES3.filter(([part]) => phases[part] > 0).flatMap(([part, text]) => [
     h("span", {}, h("i", { class: `swatch ${part} back-${part}` }), text),
-    h("span", {}, time(phases2[part])),
-    h("span", { class: "share" }, percent(phases2[part], whole))
+    h("span", {}, time(phases[part])),
+    h("span", { class: "share" }, percent(phases[part], whole))
   ]);
   const parts = [h("b", {}, title), h("div", { class: "shares" }, rows)];
-  if (error2) parts.push(h("div", { class: "failed" }, error2.slice(0, ERROR_LENGTH)));
+  if (error) parts.push(h("div", { class: "failed" }, error.slice(0, ERROR_LENGTH)));
   return parts;
 }
 
@@ -4391,39 +4588,34 @@ function anchorOf(trace, selection) {
   const { call } = selection;
   return { model: trace.calls.model[call], start: trace.start(call) };
 }
-function placeOf(trace, { model, start }, old = 0) {
+function placeOf2(trace, { model, start }, old = 0) {
   const same = (call) => trace.calls.model[call] === model && Math.abs(trace.start(call) - start) < SAME;
   return old < trace.n && same(old) ? old : trace.calls.model.findIndex((_, call) => same(call));
 }
 
 // src/frame.ts
 var BORDERS = 6;
-var [LEAST_TIMELINE, MOST_TIMELINE] = [150, 300];
 var MOST_ROOM = 460;
 var frames = 0;
 var Frame = class {
-  /** The shadow host, to be put into the page before `draw`. */
-  element = h("div", { class: "blsnb-view", "data-lm-suppress-shortcuts": "true" });
   kernel;
   trace;
-  colours;
   selection = null;
   showsCritical = false;
   #options;
   #root;
+  #skin;
   #panes;
   #tip = new Tooltip();
-  #announcer = h("div", { class: "hidden", "aria-live": "polite" });
-  #help = null;
+  #announcer = new Announcer();
+  #help;
   #toolbar;
   #graph;
   #timeline;
   #inspector;
-  #hovered = null;
-  #relevance = null;
+  #emphasis = new Emphasis();
   #width = 0;
   #room = 0;
-  #sizes = { graph: null, side: null };
   /** The selected call as it is known when rows are numbered anew. */
   #anchor = null;
   #stops = [];
@@ -4435,30 +4627,30 @@ var Frame = class {
     this.#toolbar = new Toolbar({
       filter: (text) => this.#filter(text),
       toggleCritical: () => this.#toggleCritical(),
-      toggleHelp: () => this.#toggleHelp(),
+      toggleHelp: () => this.#help.toggle(),
       leave: () => this.#timeline.focus()
     });
     this.#graph = new CallGraph(this, id);
     this.#timeline = new Timeline(this, id);
     this.#inspector = new Inspector(this);
-    const borders = [this.#sideBorder(), this.#graphBorder()];
-    this.#panes = h(
-      "div",
-      { class: "panes" },
-      this.#graph.element,
-      this.#timeline.element,
-      this.#inspector.element,
-      borders
-    );
-    this.#root = h(
-      "div",
-      { class: "view" },
-      this.#toolbar.element,
-      this.#panes,
-      this.#tip.element,
-      this.#announcer
-    );
-    this.#attach();
+    this.#panes = new Panes(this.#graph, this.#timeline, this.#inspector, () => {
+      this.#graph.fit();
+      this.#timeline.repaint();
+    });
+    const above = [this.#toolbar.element, this.#panes.element];
+    this.#root = h("div", { class: "view" }, above, this.#tip.element, this.#announcer.element);
+    this.#help = new Help(this.#root, () => this.#timeline.focus());
+    this.#skin = new Skin(this.#root);
+    const observer = new ResizeObserver(() => this.#resized());
+    observer.observe(this.#root);
+    this.#stops.push(() => observer.disconnect(), this.#skin.watch(() => this.#themeChanged()));
+  }
+  /** To be put into the page before `draw`. */
+  get element() {
+    return this.#skin.element;
+  }
+  get colours() {
+    return this.#skin.colours;
   }
   /** What embedded previews point into. */
   get buffer() {
@@ -4468,7 +4660,7 @@ var Frame = class {
   draw() {
     this.trace = new Trace(this.#options.store);
     this.#findAgain();
-    this.#applyTheme();
+    this.#skin.apply();
     this.#toolbar.draw(this.trace);
     this.#timeline.draw(this.trace);
     this.#drawGraph();
@@ -4507,7 +4699,7 @@ var Frame = class {
       range: range.isWhole ? null : [range.from, range.to],
       filter: this.#toolbar.filter.value,
       critical: this.showsCritical,
-      sizes: { ...this.#sizes },
+      sizes: this.#panes.sizes,
       top
     };
   }
@@ -4515,14 +4707,14 @@ var Frame = class {
     this.#timeline.range.following = false;
     this.tip(null);
     this.#take(selection, reveal);
-    this.#announce();
+    this.#announcer.selected(selection, this.trace);
     this.#options.onSelect?.(selection);
   }
   /** Select a call from outside the view; a number that is no row selects nothing new. */
-  selectRow(row3) {
-    const selected = this.selection?.kind === "call" && this.selection.call === row3;
-    if (row3 >= 0 && row3 < this.trace.n && !selected)
-      this.select({ kind: "call", call: row3 }, { reveal: true });
+  selectRow(row4) {
+    const selected = this.selection?.kind === "call" && this.selection.call === row4;
+    if (row4 >= 0 && row4 < this.trace.n && !selected)
+      this.select({ kind: "call", call: row4 }, { reveal: true });
   }
   /** Filter by a text that does not come from the field itself. */
   filterBy(text) {
@@ -4531,23 +4723,21 @@ var Frame = class {
     this.#relate();
   }
   hover(over) {
-    if (JSON.stringify(over) === JSON.stringify(this.#hovered)) return;
-    this.#hovered = over;
-    this.#relate();
+    if (this.#emphasis.hover(over)) this.#relate();
   }
   tip(tip, event) {
     if (tip && event) this.#tip.show(tip, event, this.#root);
     else this.#tip.hide();
   }
-  dims(row3, open) {
-    return dims(this.#relevance, row3, open);
+  dims(row4, open) {
+    return this.#emphasis.dims(row4, open);
   }
   command(name) {
     if (name === "nextError") this.#nextError();
     else if (name === "criticalPath") this.#toggleCritical();
     else if (name === "inspect") this.#inspector.focus();
     else if (name === "filter") this.#toolbar.filter.focus();
-    else if (name === "help") this.#toggleHelp();
+    else if (name === "help") this.#help.toggle();
     else if (name === "clear") this.#clear();
   }
   dispose() {
@@ -4557,34 +4747,9 @@ var Frame = class {
     this.#inspector.dispose();
     this.element.remove();
   }
-  #attach() {
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(style_default);
-    const shadow = this.element.attachShadow({ mode: "open" });
-    shadow.adoptedStyleSheets = [sheet];
-    shadow.append(this.#root);
-    this.element.addEventListener("keydown", (event) => event.stopPropagation());
-    const observer = new ResizeObserver(() => this.#resized());
-    observer.observe(this.#root);
-    this.#stops.push(() => observer.disconnect(), this.#watchTheme());
-  }
-  /** Nobody tells a document that its output was removed: the page must not keep its frame alive. */
-  #watchTheme() {
-    const frame = new WeakRef(this);
-    const stop = watchTheme(() => {
-      const alive = frame.deref();
-      if (alive) alive.#themeChanged();
-      else stop();
-    });
-    return stop;
-  }
-  #applyTheme() {
-    this.#root.dataset.theme = themeOf(this.element.parentElement ?? this.element);
-    this.colours = coloursOf(this.#root);
-  }
   #themeChanged() {
     if (!this.element.isConnected) return;
-    this.#applyTheme();
+    this.#skin.apply();
     this.#timeline.repaint();
   }
   #resized() {
@@ -4603,19 +4768,17 @@ var Frame = class {
     this.#timeline.repaint();
   }
   #drawGraph() {
-    const graph = this.#sizes.graph ?? this.#graph.draw(this.trace);
-    if (this.#sizes.graph !== null) this.#graph.draw(this.trace);
-    const timeline = Math.max(LEAST_TIMELINE, Math.min(MOST_TIMELINE, this.#timeline.wantedHeight));
     const above = this.#toolbar.element.offsetHeight + BORDERS;
-    const least = Math.max(this.#room, (this.trace.header.ui.height ?? 0) - above);
-    this.#root.style.setProperty("--graph", `${graph}px`);
-    this.#root.style.setProperty("--timeline", `${timeline}px`);
-    this.#root.style.setProperty("--height", `${Math.max(least, graph + timeline)}px`);
+    this.#panes.arrange({
+      graph: this.#graph.draw(this.trace),
+      timeline: this.#timeline.wantedHeight,
+      least: Math.max(this.#room, (this.trace.header.ui.height ?? 0) - above)
+    });
   }
   /** Where calls of a long run gave up their rows, the selected one may have another now. */
   #findAgain() {
     if (this.selection?.kind !== "call" || !this.#anchor) return;
-    const call = placeOf(this.trace, this.#anchor, this.selection.call);
+    const call = placeOf2(this.trace, this.#anchor, this.selection.call);
     if (call === this.selection.call) return;
     this.#inspector.forget();
     this.selection = call < 0 ? null : { kind: "call", call };
@@ -4631,8 +4794,7 @@ var Frame = class {
     this.#timeline.restore(open);
     this.#toolbar.filter.value = filter;
     if (critical) this.#toggleCritical();
-    if (sizes.side !== null) this.#resizeSide(sizes.side);
-    this.#sizes = { ...sizes };
+    this.#panes.sizes = sizes;
     this.#drawGraph();
     if (range) this.#timeline.range.show(...range);
     this.#take(selection, false);
@@ -4647,14 +4809,8 @@ var Frame = class {
   }
   /** Work out what stays bright, and tell the graph. */
   #relate() {
-    const { trace, selection } = this;
-    const filter = filterOf(this.#toolbar.filter.value, trace);
-    this.#relevance = relevanceOf(trace, filter, selection, this.#hovered);
-    this.#graph.mark({
-      model: selectedModel(selection, trace),
-      path: pathTo(trace, selection),
-      lit: litModels(trace, filter, selection, this.#hovered)
-    });
+    const { value: value2 } = this.#toolbar.filter;
+    this.#graph.mark(this.#emphasis.relate(this.trace, value2, this.selection));
     this.#timeline.repaint();
   }
   #filter(text) {
@@ -4666,16 +4822,6 @@ var Frame = class {
     this.#toolbar.press(this.showsCritical);
     this.#timeline.repaint();
   }
-  #toggleHelp() {
-    if (this.#help) {
-      this.#help.remove();
-      this.#help = null;
-      return this.#timeline.focus();
-    }
-    this.#help = helpSheet(() => this.#toggleHelp());
-    this.#root.append(this.#help);
-    this.#help.focus();
-  }
   #nextError() {
     const { trace, selection } = this;
     const from = selection?.kind === "call" ? selection.call : -1;
@@ -4683,56 +4829,11 @@ var Frame = class {
       const call = (from + k + trace.n) % trace.n;
       if (trace.has(call, Flag.ERROR)) return this.select({ kind: "call", call }, { reveal: true });
     }
-    setText(this.#announcer, "no errors");
+    this.#announcer.say("no errors");
   }
   #clear() {
     this.#toolbar.clearFilter();
     this.select(null);
-  }
-  #announce() {
-    const { selection, trace } = this;
-    if (selection?.kind === "call")
-      setText(
-        this.#announcer,
-        `${trace.name(selection.call)}, ${time(trace.duration[selection.call])}`
-      );
-    else if (selection?.kind === "missing") {
-      const name = trace.comparison?.baseline.name(selection.missing[0]) ?? "";
-      setText(this.#announcer, `${name}, missing`);
-    } else setText(this.#announcer, selection ? trace.names[selection.model] : "nothing selected");
-  }
-  #sideBorder() {
-    return splitter({
-      label: "Width of the inspector",
-      axis: "x",
-      behind: true,
-      size: () => this.#inspector.element.offsetWidth,
-      bounds: () => [220, Math.max(220, this.#root.clientWidth - 360)],
-      resize: (size) => {
-        this.#resizeSide(size);
-        this.#graph.fit();
-        this.#timeline.repaint();
-      }
-    });
-  }
-  #resizeSide(size) {
-    this.#sizes.side = size;
-    this.#root.style.setProperty("--side", `${size}px`);
-  }
-  #graphBorder() {
-    return splitter({
-      label: "Height of the call graph",
-      axis: "y",
-      behind: false,
-      size: () => this.#graph.element.offsetHeight,
-      bounds: () => [80, Math.max(80, this.#panes.clientHeight - 120)],
-      resize: (size) => {
-        this.#sizes.graph = size;
-        this.#root.style.setProperty("--graph", `${size}px`);
-        this.#graph.fit();
-        this.#timeline.repaint();
-      }
-    });
   }
 };
 
@@ -4747,8 +4848,8 @@ var Kernel = class {
     this.#listener = (message, buffers = []) => message?.type === "answer" && this.#answered(message, buffers);
     model.on("msg:custom", this.#listener);
   }
-  tensors(row3) {
-    return this.#ask({ type: "tensors", row: row3 });
+  tensors(row4) {
+    return this.#ask({ type: "tensors", row: row4 });
   }
   slice(question) {
     return this.#ask({ type: "slice", ...question });
@@ -4771,13 +4872,13 @@ var Kernel = class {
       }
     });
   }
-  #answered({ id, error: error2, tensors: tensors2, preview }, buffers) {
+  #answered({ id, error, tensors: tensors2, preview }, buffers) {
     const waiting = this.#waiting.get(id);
     if (!waiting) return;
     this.#waiting.delete(id);
     const buffer = buffers.length ? ownBuffer(buffers[0]) : new ArrayBuffer(0);
-    if (error2 === void 0) waiting.resolve({ tensors: tensors2, preview, buffer });
-    else waiting.reject(new Error(error2));
+    if (error === void 0) waiting.resolve({ tensors: tensors2, preview, buffer });
+    else waiting.reject(new Error(error));
   }
 };
 
@@ -4860,9 +4961,9 @@ function draw2(host, store, known) {
   host.append(frame.element);
   try {
     frame.start();
-  } catch (error2) {
+  } catch (error) {
     dispose();
-    throw error2;
+    throw error;
   }
   for (const child of before) child.remove();
   return { complete: (whole) => frame.show(whole), dispose };
@@ -4921,9 +5022,9 @@ function render({ model, el }) {
     if (known) known.state = state;
   };
   const obey = () => {
-    const [row3, filter] = [model.get("selected"), model.get("filter")];
+    const [row4, filter] = [model.get("selected"), model.get("filter")];
     if (typeof filter === "string") frame?.filterBy(filter);
-    if (typeof row3 === "number") frame?.selectRow(row3);
+    if (typeof row4 === "number") frame?.selectRow(row4);
   };
   const repaint = everyFrame(
     draw3,

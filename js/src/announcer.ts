@@ -1,0 +1,27 @@
+/** Tells assistive technology what was selected. */
+
+import { h, setText } from "./dom.ts";
+import { time } from "./format.ts";
+import type { Selection } from "./session.ts";
+import type { Trace } from "./trace.ts";
+
+export class Announcer {
+  readonly element = h("div", { class: "hidden", "aria-live": "polite" });
+
+  selected(selection: Selection | null, trace: Trace): void {
+    this.say(words(selection, trace));
+  }
+
+  say(text: string): void {
+    setText(this.element, text);
+  }
+}
+
+function words(selection: Selection | null, trace: Trace): string {
+  if (!selection) return "nothing selected";
+  if (selection.kind === "call")
+    return `${trace.name(selection.call)}, ${time(trace.duration[selection.call])}`;
+  if (selection.kind === "missing")
+    return `${trace.comparison?.baseline.name(selection.missing[0]) ?? ""}, missing`;
+  return trace.names[selection.model];
+}

@@ -1,0 +1,58 @@
+/** What leads from the inspector to a call. */
+
+import { h } from "./dom.ts";
+import { count, time } from "./format.ts";
+import type { Session } from "./session.ts";
+
+/** So many calls are listed. */
+export const LISTED_CALLS = 6;
+/** A longer chain of callers is cut in its middle. */
+const MOST_CRUMBS = 6;
+
+/** What selects a call, with the time that it took. */
+export function callLink(session: Session, call: number, place: string): HTMLElement {
+  const onclick = (): void => session.select({ kind: "call", call }, { reveal: true });
+  return h(
+    "button",
+    { type: "button", class: "link", onclick, "data-focus": `call-${call}` },
+    h("span", {}, place),
+    h("span", {}, time(session.trace.duration[call])),
+  );
+}
+
+/** Some of all calls that are selected, by their number among those. */
+export function callLinks(
+  session: Session,
+  heading: string,
+  some: readonly number[],
+  all: readonly number[],
+): HTMLElement[] {
+  if (some.length === 0) return [];
+  const place = (call: number): string =>
+    `#${count(all.indexOf(call) + 1)} at ${time(session.trace.start(call))}`;
+  const links = some.slice(0, LISTED_CALLS).map((call) => callLink(session, call, place(call)));
+  return [h("h4", {}, heading), ...links];
+}
+
+/** The callers of a call, outermost first, each of which can be selected. */
+export function breadcrumb(session: Session, call: number): HTMLElement {
+  const path = session.trace.ancestors(call);
+  if (path.length === 0) return h("div", { class: "breadcrumb" }, "request from outside");
+  const steps = (callers: number[]): HTMLElement[] => callers.map((each) => crumb(session, each));
+  // Deep recursion: the ends of the chain are what tells where one is.
+  const shown =
+    path.length > MOST_CRUMBS
+      ? [...steps(path.slice(0, 2)), h("span", {}, "…"), ...steps(path.slice(-3))]
+      : steps(path);
+  return h(
+    "div",
+    { class: "breadcrumb" },
+    shown.map((each) => [each, " › "]),
+  );
+}
+
+function crumb(session: Session, caller: number): HTMLElement {
+  const onclick = (): void => session.select({ kind: "call", call: caller }, { reveal: true });
+  const attributes = { type: "button", class: "crumb", onclick, "data-focus": `crumb-${caller}` };
+  return h("button", attributes, session.trace.name(caller));
+}

@@ -1,0 +1,52 @@
+/** Short facts about calls, in a row below their name. */
+
+import { batchFacts } from "./batching.ts";
+import { h } from "./dom.ts";
+import { count, counted, time } from "./format.ts";
+import type { Trace } from "./trace.ts";
+import { Flag } from "./wire.ts";
+
+/** One without a text is left out. */
+export type Chip = [text: string, kind?: string];
+
+export function chipList(chips: readonly Chip[]): HTMLElement {
+  const shown = chips.filter(([text]) => text);
+  return h(
+    "div",
+    { class: "chips" },
+    shown.map(([text, kind = ""]) => h("span", { class: `chip ${kind}` }, text)),
+  );
+}
+
+/** How long it took, where it ran, and what kind of call it was. */
+export function chipsOf(trace: Trace, call: number): Chip[] {
+  const { header, calls } = trace;
+  const request = header.request_ids[call];
+  return [
+    [time(trace.duration[call])],
+    ...placeOf(trace, call),
+    [header.instances[calls.instance[call]] ?? ""],
+    [request ? `request ${request}` : ""],
+    ...statesOf(trace, call),
+  ];
+}
+
+function placeOf({ header, calls }: Trace, call: number): Chip[] {
+  const { kind, version, backend, device } = header.models[calls.model[call]];
+  if (kind === "span") return [["span"]];
+  return [[backend], [device], [version === "" ? "" : `v${version}`]];
+}
+
+function statesOf(trace: Trace, call: number): Chip[] {
+  const batch = batchFacts(trace, call)?.size ?? 0;
+  const states: [boolean, string, string?][] = [
+    [batch > 1, `batch of ${count(batch)}`],
+    [trace.has(call, Flag.ASYNC), "async"],
+    [trace.has(call, Flag.DECOUPLED), counted(trace.calls.responses[call], "response")],
+    [trace.has(call, Flag.CACHE_HIT), "cache hit"],
+    [trace.has(call, Flag.CANCELLED), "cancelled", "error"],
+    [trace.has(call, Flag.RUNNING), "running", "running"],
+    [trace.has(call, Flag.ERROR), "error", "error"],
+  ];
+  return states.filter(([is]) => is).map(([, text, kind]) => [text, kind]);
+}

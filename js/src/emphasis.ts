@@ -1,0 +1,36 @@
+/** What is emphasised: what the filter means, what the pointer is over, what is selected. */
+
+import type { GraphMarks } from "./callgraph.ts";
+import { filterOf } from "./filter.ts";
+import { dims, litModels, pathTo, relevanceOf, type Relevance } from "./relevance.ts";
+import type { Row } from "./rows.ts";
+import { selectedModel, type Hover, type Selection } from "./session.ts";
+import type { Trace } from "./trace.ts";
+
+export class Emphasis {
+  #hovered: Hover | null = null;
+  #relevance: Relevance | null = null;
+
+  /** Whether the pointer is now over something else. */
+  hover(over: Hover | null): boolean {
+    const changed = JSON.stringify(over) !== JSON.stringify(this.#hovered);
+    this.#hovered = over;
+    return changed;
+  }
+
+  /** Work it out anew, and say what the graph has to show of it. */
+  relate(trace: Trace, text: string, selection: Selection | null): GraphMarks {
+    const filter = filterOf(text, trace);
+    this.#relevance = relevanceOf(trace, filter, selection, this.#hovered);
+    return {
+      model: selectedModel(selection, trace),
+      path: pathTo(trace, selection),
+      lit: litModels(trace, filter, selection, this.#hovered),
+    };
+  }
+
+  /** Whether a row of the timeline is left aside. */
+  dims(row: Row, open: boolean): boolean {
+    return dims(this.#relevance, row, open);
+  }
+}

@@ -1,0 +1,49 @@
+/** The keyboard map, over the panes. */
+
+import { h } from "./dom.ts";
+import { HELP } from "./keys.ts";
+
+export class Help {
+  #root: HTMLElement;
+  #closed: () => void;
+  #sheet: HTMLElement | null = null;
+
+  /** It lies over all of `root`; where it was closed something else takes the focus. */
+  constructor(root: HTMLElement, closed: () => void) {
+    this.#root = root;
+    this.#closed = closed;
+  }
+
+  toggle(): void {
+    if (this.#sheet) return this.#close();
+    this.#sheet = this.#newSheet();
+    this.#root.append(this.#sheet);
+    this.#sheet.focus();
+  }
+
+  #close(): void {
+    this.#sheet?.remove();
+    this.#sheet = null;
+    this.#closed();
+  }
+
+  #newSheet(): HTMLElement {
+    const onkeydown = (event: KeyboardEvent): void => {
+      if (event.key !== "Escape" && event.key !== "?") return;
+      event.preventDefault();
+      this.#close();
+    };
+    const entries = HELP.flatMap(([keys, meaning]) => [
+      h("dt", { class: "code" }, keys),
+      h("dd", {}, meaning),
+    ]);
+    const role = { role: "dialog", "aria-label": "Keyboard help", tabindex: -1 };
+    return h(
+      "div",
+      { class: "help", ...role, onkeydown },
+      h("h3", {}, "Keyboard"),
+      h("dl", {}, entries),
+      h("button", { type: "button", onclick: () => this.#close() }, "close"),
+    );
+  }
+}

@@ -1,0 +1,63 @@
+/** How long calls took, one beside the other: quantiles and their distribution. */
+
+import { h } from "./dom.ts";
+import type { Counted } from "./folded.ts";
+import { count, time } from "./format.ts";
+import { distribution, factGrid } from "./tensors.ts";
+
+const BINS = 36;
+/** Latencies so many times as long as the usual ones are told in words. */
+const FAR_OUT = 3;
+/** Fewer latencies than this have no distribution worth drawing. */
+const LEAST_FOR_HISTOGRAM = 4;
+
+/** Latencies, smallest first, each with how many calls took so long. */
+type Latencies = readonly (readonly [us: number, calls: number])[];
+
+/** Of all calls, also of those that are only counted. */
+export function latency(durations: readonly number[], gone: Counted | null): HTMLElement[] {
+  const kept = durations.map((us) => [us, 1] as const);
+  const all = [...kept, ...(gone?.latencies ?? [])].sort(([a], [b]) => a - b);
+  const calls = all.reduce((sum, [, each]) => sum + each, 0);
+  const within = calls > kept.length ? h("span", {}, `all ${count(calls)}, within 5 %`) : "";
+  const heading = h("h4", {}, "Latency per call", within);
+  const shape = calls < LEAST_FOR_HISTOGRAM ? [] : histogram(all, calls);
+  return [heading, factGrid(quantiles(all, calls)), ...shape];
+}
+
+function quantiles(all: Latencies, calls: number): [string, string][] {
+  const quantile = (share: number): string => time(quantileOf(all, calls, share));
+  const mean = all.reduce((sum, [us, each]) => sum + us * each, 0) / calls;
+  return [
+    ["p50", quantile(0.5)],
+    ["p90", quantile(0.9)],
+    ["p99", quantile(0.99)],
+    ["min", quantile(0)],
+    ["max", quantile(1)],
+    ["mean", time(mean)],
+  ];
+}
+
+/** The latency that such a share of the calls does not exceed. */
+function quantileOf(all: Latencies, calls: number, share: number): number {
+  const at = Math.min(calls - 1, Math.floor(share * calls));
+  let before = 0;
+  for (const [us, each] of all) if ((before += each) > at) return us;
+  return NaN;
+}
+
+/** A few that took very long do not squeeze it. */
+function histogram(all: Latencies, calls: number): HTMLElement[] {
+  const [low, most] = [all[0][0], all[all.length - 1][0]];
+  const usual = quantileOf(all, calls, 0.9);
+  const high = most > FAR_OUT * usual ? 1.5 * usual : most;
+  const counts = new Array<number>(BINS).fill(0);
+  let beyond = 0;
+  for (const [us, each] of all)
+    if (us > high) beyond += each;
+    else counts[Math.min(BINS - 1, Math.floor(((us - low) / (high - low || 1)) * BINS))] += each;
+  const more = beyond ? `, ${count(beyond)} more up to ${time(most)}` : "";
+  const show = (each: number | null): string =>
+    time(each ?? NaN) + (each === high && high > low ? more : "");
+  return distribution({ low, high, counts }, "latencies", show);
+}

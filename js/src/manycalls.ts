@@ -1,0 +1,75 @@
+/** What the inspector tells of all calls of a model, or of a folded row. */
+
+import { callLinks } from "./calllinks.ts";
+import { chipList, type Chip } from "./chips.ts";
+import { besideBaseline } from "./compared.ts";
+import { deviceWork } from "./device.ts";
+import { h } from "./dom.ts";
+import type { Counted } from "./folded.ts";
+import { counted } from "./format.ts";
+import { latency } from "./latency.ts";
+import { onlyCounted } from "./onlycounted.ts";
+import { phaseTable } from "./phasetable.ts";
+import { responseTimes } from "./responses.ts";
+import type { Missing, Selection, Session } from "./session.ts";
+import type { Trace } from "./trace.ts";
+import { Flag } from "./wire.ts";
+
+export type Many = Exclude<Selection, { kind: "call" } | Missing>;
+
+export function manyCalls(session: Session, selection: Many): HTMLElement[] {
+  const { trace } = session;
+  const calls = callsOf(trace, selection);
+  const gone = countedOf(trace, selection, calls);
+  const slowest = [...calls].sort((a, b) => trace.duration[b] - trace.duration[a]);
+  const durations = slowest.map((call) => trace.duration[call]);
+  const changed = calls.filter((call) => trace.comparison?.changed.has(call));
+  const what = selection.kind === "fold" ? "calls to one model from the same caller" : "model";
+  return [
+    h("div", { class: "breadcrumb" }, what),
+    h("h3", {}, trace.names[selection.model]),
+    chipList(chips(trace, selection.model, calls, gone)),
+    ...(gone ? [onlyCounted(calls.length, gone)] : []),
+    ...phaseTable(trace, calls),
+    ...besideBaseline(trace, calls),
+    ...latency(durations, gone),
+    ...responseTimes(trace, calls),
+    ...deviceWork(trace, calls),
+    ...callLinks(session, "Changed calls", changed, calls),
+    ...callLinks(session, "Failed calls", trace.failedOf(calls), calls),
+    ...callLinks(session, "Slowest calls", slowest, calls),
+  ];
+}
+
+/** All that can change about calls while they are looked at. */
+export function factsOfCalls(trace: Trace, selection: Many): string {
+  return `${callsOf(trace, selection).length} ${trace.wall}`;
+}
+
+function callsOf(trace: Trace, selection: Many): readonly number[] {
+  if (selection.kind === "fold") return selection.calls;
+  return Array.from({ length: trace.n }, (_, call) => call).filter(
+    (call) => trace.calls.model[call] === selection.model,
+  );
+}
+
+function countedOf({ folded }: Trace, selection: Many, calls: readonly number[]): Counted | null {
+  return selection.kind === "fold" ? folded.beside(calls) : folded.of(selection.model);
+}
+
+function chips(
+  trace: Trace,
+  model: number,
+  calls: readonly number[],
+  gone: Counted | null,
+): Chip[] {
+  const { backend, device } = trace.header.models[model];
+  const failed = calls.filter((call) => trace.has(call, Flag.ERROR)).length;
+  const errors = failed + (gone?.errors ?? 0);
+  return [
+    [counted(calls.length + (gone?.calls ?? 0), "call")],
+    [backend],
+    [device],
+    [errors ? counted(errors, "error") : "", "error"],
+  ];
+}

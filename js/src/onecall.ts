@@ -1,0 +1,121 @@
+/** What the inspector tells of one call. */
+
+import { batchFacts } from "./batching.ts";
+import { breadcrumb, callLink, LISTED_CALLS } from "./calllinks.ts";
+import { chipList, chipsOf } from "./chips.ts";
+import { besideBaseline, differences } from "./compared.ts";
+import { deviceWork } from "./device.ts";
+import { h } from "./dom.ts";
+import { count, counted, time } from "./format.ts";
+import { uncounted } from "./onlycounted.ts";
+import { phaseTable } from "./phasetable.ts";
+import { responseTimes } from "./responses.ts";
+import type { Session } from "./session.ts";
+import { sourceLines } from "./source.ts";
+import type { TensorList } from "./tensors.ts";
+import type { Trace } from "./trace.ts";
+import { Flag } from "./wire.ts";
+
+/** A longer chain of models that led to an error is cut in its middle. */
+const MOST_CHAIN = 8;
+
+export function oneCall(session: Session, call: number, tensors: TensorList): HTMLElement[] {
+  const { trace } = session;
+  const { notes, logs } = trace.header;
+  const failed = trace.has(call, Flag.ERROR);
+  const source = sourceLines(trace, call);
+  return [
+    breadcrumb(session, call),
+    h("h3", {}, trace.name(call)),
+    chipList(chipsOf(trace, call)),
+    ...phaseTable(trace, [call]),
+    ...uncounted(trace.folded.by(trace.calls.model[call])),
+    // Who looks at a failure asks where first, others what.
+    ...(failed ? [errorOf(trace, call), ...source] : []),
+    ...besideBaseline(trace, [call]),
+    ...differences(trace, call),
+    ...(notes[call] ?? []).map((note) => h("p", { class: "note" }, note)),
+    ...batch(session, call),
+    ...responseTimes(trace, [call]),
+    ...deviceWork(trace, [call]),
+    tensors.show(call),
+    ...(failed ? [] : source),
+    ...(logs[call]?.length ? logLines(logs[call]) : []),
+  ];
+}
+
+/** All that can change about a call while it is looked at. */
+export function factsOfCall(trace: Trace, call: number): string {
+  const { batching, copies, errors, logs, notes, tensors } = trace.header;
+  const { batch, flags, responses } = trace.calls;
+  return [
+    flags[call],
+    trace.duration[call],
+    responses[call],
+    errors[call],
+    logs[call]?.length,
+    notes[call],
+    batching[call]?.length,
+    batch[call],
+    copies[call]?.length,
+    call in tensors,
+  ].join();
+}
+
+/** What failed, with the chain of models that led there. */
+function errorOf(trace: Trace, call: number): HTMLElement {
+  const { codes, errors } = trace.header;
+  const chain = [...trace.ancestors(call), call].map((each) => trace.name(each));
+  const where = chain.length > MOST_CHAIN ? [...chain.slice(0, 3), "…", ...chain.slice(-4)] : chain;
+  const head = [...(codes[call] ? [codes[call]] : []), where.join(" › ")].join(" · ");
+  const text = h("div", { class: "code" }, errors[call] ?? "failed");
+  return h("div", { class: "error", role: "note" }, h("div", { class: "chain" }, head), text);
+}
+
+/** Why it was executed with these others, who can be selected, and why not with those before. */
+function batch(session: Session, call: number): HTMLElement[] {
+  const facts = batchFacts(session.trace, call);
+  if (!facts) return [];
+  const { size, because, mates, others, apart } = facts;
+  const link = (other: number, before = ""): HTMLElement =>
+    callLink(session, other, `${before}${place(session.trace, other)}`);
+  const before = apart.flatMap(({ words, call: other }) => [
+    ...reason(words),
+    ...(other < 0 ? [] : [link(other, "see ")]),
+  ]);
+  const hidden = mates.length - LISTED_CALLS;
+  return [
+    ...(size ? [h("h4", {}, "Batch", h("span", {}, counted(size, "request")))] : []),
+    ...reason(because && `left because ${because}`),
+    ...mates.slice(0, LISTED_CALLS).map((mate) => link(mate)),
+    ...reason(hidden > 0 && `… ${counted(hidden, "more call")} of this run`),
+    ...reason(others && `with ${others}`),
+    ...(apart.length ? [h("h4", {}, "Not in a batch before"), ...before] : []),
+  ];
+}
+
+function reason(words: string | false): HTMLElement[] {
+  return words ? [h("p", { class: "reason" }, words)] : [];
+}
+
+/** Which call of its model it is, and when it began. */
+function place(trace: Trace, call: number): string {
+  const model = trace.calls.model[call];
+  const before = trace.calls.model.subarray(0, call);
+  const number = before.reduce((sum, each) => sum + (each === model ? 1 : 0), 1);
+  return `${trace.name(call)} #${count(number)} at ${time(trace.start(call))}`;
+}
+
+function logLines(lines: readonly [number, string, string][]): HTMLElement[] {
+  const line = ([us, level, text]: [number, string, string]): HTMLElement =>
+    h(
+      "div",
+      { class: level.toLowerCase() },
+      h("span", { class: "number" }, time(us)),
+      h("span", { class: "level" }, level),
+      h("span", {}, text.trimEnd()),
+    );
+  const role = { tabindex: 0, role: "group", "aria-label": "Log lines" };
+  const list = h("div", { class: "logs code", ...role }, lines.map(line));
+  return [h("h4", {}, "Log", h("span", {}, count(lines.length))), list];
+}

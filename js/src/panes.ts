@@ -1,0 +1,95 @@
+/** The three panes beside and below one another, their heights, and the borders that can be dragged. */
+
+import { h } from "./dom.ts";
+import { splitter } from "./splitter.ts";
+import type { Sizes } from "./viewstate.ts";
+
+const [LEAST_TIMELINE, MOST_TIMELINE] = [150, 300];
+/** What dragging leaves of each pane. */
+const [LEAST_SIDE, BESIDE_SIDE] = [220, 360];
+const [LEAST_GRAPH, BELOW_GRAPH] = [80, 120];
+
+interface Pane {
+  readonly element: HTMLElement;
+}
+
+/** Heights in which everything can be seen. */
+export interface Heights {
+  graph: number;
+  timeline: number;
+  /** No less in all. */
+  least: number;
+}
+
+export class Panes {
+  readonly element: HTMLElement;
+  #graph: Pane;
+  #inspector: Pane;
+  #sizes: Sizes = { graph: null, side: null };
+  #dragged: () => void;
+
+  constructor(graph: Pane, timeline: Pane, inspector: Pane, dragged: () => void) {
+    this.#graph = graph;
+    this.#inspector = inspector;
+    this.#dragged = dragged;
+    const borders = [this.#sideBorder(), this.#graphBorder()];
+    const panes = [graph.element, timeline.element, inspector.element];
+    this.element = h("div", { class: "panes" }, panes, borders);
+  }
+
+  /** What was dragged by hand. */
+  get sizes(): Sizes {
+    return { ...this.#sizes };
+  }
+
+  set sizes({ graph, side }: Sizes) {
+    this.#sizes.graph = graph;
+    if (side !== null) this.#resizeSide(side);
+  }
+
+  arrange({ graph: wanted, timeline, least }: Heights): void {
+    const graph = this.#sizes.graph ?? wanted;
+    const below = Math.max(LEAST_TIMELINE, Math.min(MOST_TIMELINE, timeline));
+    this.#set("graph", graph);
+    this.#set("timeline", below);
+    this.#set("height", Math.max(least, graph + below));
+  }
+
+  #set(name: string, pixels: number): void {
+    this.element.style.setProperty(`--${name}`, `${pixels}px`);
+  }
+
+  #sideBorder(): HTMLElement {
+    return splitter({
+      label: "Width of the inspector",
+      axis: "x",
+      behind: true,
+      size: () => this.#inspector.element.offsetWidth,
+      bounds: () => [LEAST_SIDE, Math.max(LEAST_SIDE, this.element.clientWidth - BESIDE_SIDE)],
+      resize: (size) => {
+        this.#resizeSide(size);
+        this.#dragged();
+      },
+    });
+  }
+
+  #resizeSide(size: number): void {
+    this.#sizes.side = size;
+    this.#set("side", size);
+  }
+
+  #graphBorder(): HTMLElement {
+    return splitter({
+      label: "Height of the call graph",
+      axis: "y",
+      behind: false,
+      size: () => this.#graph.element.offsetHeight,
+      bounds: () => [LEAST_GRAPH, Math.max(LEAST_GRAPH, this.element.clientHeight - BELOW_GRAPH)],
+      resize: (size) => {
+        this.#sizes.graph = size;
+        this.#set("graph", size);
+        this.#dragged();
+      },
+    });
+  }
+}
