@@ -145,10 +145,10 @@ class Exchange(Models):
         """
         from blsnb.repository.export import Export, exportable
 
-        standins = self._engine.loader.makers.standins.all()
+        standins = self._control.standins.all()
         chosen, left_out = exportable(self.repository, names, standins)
         export = Export(Path(path).expanduser(), self._engine.release, force=force)
-        is_overridden = self._engine.control.is_overridden
+        is_overridden = self._control.is_overridden
         others = [each.name for each in chosen if is_overridden(each.name)]
         return export.write(chosen, [*left_out, *map(_override_note, others)])
 

@@ -7,8 +7,6 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-from blsnb.engine.changed_files import ChangedFiles
-from blsnb.engine.control_mode import ControlMode, parse_control_mode
 from blsnb.engine.engine import Answer, Engine
 from blsnb.engine.metrics_config import parse_metrics_config
 from blsnb.engine.model_log import ModelLog
@@ -16,8 +14,12 @@ from blsnb.engine.rate_limits import Counts, parse_rate_limit
 from blsnb.engine.reader import Reader
 from blsnb.engine.root import RootRequest
 from blsnb.engine.settings import Settings
-from blsnb.engine.startup import load_startup_models
 from blsnb.inference import Inference, OutsideRequest
+from blsnb.loading.changed_files import ChangedFiles
+from blsnb.loading.control import ModelControl
+from blsnb.loading.control_mode import ControlMode, parse_control_mode
+from blsnb.loading.override_folders import OverrideFolders
+from blsnb.loading.startup import load_startup_models
 from blsnb.measuring import Measuring
 from blsnb.parity.comparing import Comparing
 from blsnb.pb_utils.message import RequestMessage
@@ -135,9 +137,9 @@ class Server(Comparing, Measuring, StandingIn, Placing):
         self.recorder = Recorder(level, trace_budget_bytes, keep_runs)
         self.repository = ModelRepository(model_repository, model_config_name)
         self.log = ModelLog(log_verbose)
+        overrides = OverrideFolders()
         self._engine = Engine(
             self.recorder,
-            self.repository,
             Settings(
                 release,
                 hang_notice_s,
@@ -147,15 +149,17 @@ class Server(Comparing, Measuring, StandingIn, Placing):
                 placements,
                 metrics,
             ),
-            self.log.write,
+            lambda: (*self.repository.folders, *overrides.folders),
         )
+        self._control = control = ModelControl(
+            self._engine, self.repository, overrides, self.log.write
+        )
+        control.mode = mode
         self._inference = Inference(self._engine)
         self._closed = False
         self._closers: dict[Callable[[], None], None] = {}
         self.exit_timeout_s = exit_timeout_s
         self._changes = threading.RLock()
-        control = self._engine.control
-        control.mode = mode
         self._changed_files = ChangedFiles(control, self.repository, self.log.write)
         try:
             load_startup_models(
@@ -384,7 +388,7 @@ class Server(Comparing, Measuring, StandingIn, Placing):
             self._closers.popitem()[0]()
         self._close_monitor()
         self._changed_files.close(self.exit_timeout_s)
-        self._engine.close(self.exit_timeout_s)
+        self._control.close(self.exit_timeout_s)
         self._inference.close()
         self.repository.close()
 

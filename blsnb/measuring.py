@@ -89,7 +89,7 @@ class Measuring(Models):
 
     def _reading(self) -> readings.Reading:
         engine = self._engine
-        return readings.read(engine.catalog, engine.roots, time.monotonic_ns())
+        return readings.read(engine.catalog, engine.outside.roots, time.monotonic_ns())
 
     def _close_monitor(self) -> None:
         if self._monitor is not None:

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from blsnb.engine.catalog import Catalog
-from blsnb.engine.changed_files import ChangedFiles
-from blsnb.engine.control import ConfigOverride
 from blsnb.engine.engine import Engine
 from blsnb.engine.served import Served
-from blsnb.engine.standins import StandIns
 from blsnb.engine.validation import RequestError
 from blsnb.errors import InferenceError, ServerClosedError
 from blsnb.inference import Inference
+from blsnb.loading.changed_files import ChangedFiles
+from blsnb.loading.control import ConfigOverride, ModelControl
+from blsnb.loading.standins import StandIns
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.releases import Release
 from blsnb.repository.directory import CONFIG_FILE
@@ -32,6 +32,7 @@ class Models:
     repository: ModelRepository
     recorder: Recorder
     _engine: Engine
+    _control: ModelControl
     _inference: Inference
     _changed_files: ChangedFiles
     _changes: threading.RLock
@@ -49,7 +50,7 @@ class Models:
 
     @property
     def _standins(self) -> StandIns:
-        return self._engine.loader.makers.standins
+        return self._control.standins
 
     def _check_open(self) -> None:
         if self._closed:
@@ -117,7 +118,7 @@ class Models:
                 with self.repository.changing(name, files) as directory:
                     # A file may come before the model that it belongs to.
                     if directory.has_model_file() or directory.is_ensemble():
-                        self._engine.control.bring_up(name, always=True)
+                        self._control.bring_up(name, always=True)
             except BaseException:
                 if self.repository.directory(name) is None:
                     self._engine.catalog.forget(name)
@@ -134,7 +135,7 @@ class Models:
         offset
             Lines of the cell above the first of the source.
         """
-        self._engine.loader.origins[source] = Origin(cell, offset)
+        self._control.origins[source] = Origin(cell, offset)
 
     def load(
         self,
@@ -164,7 +165,7 @@ class Models:
         """
         self._check_open()
         contents = {path: _bytes(content) for path, content in (files or {}).items()}
-        self._engine.control.load(name, config, contents)
+        self._control.load(name, config, contents)
         return self.model(name)
 
     def unload(self, name: str, *, unload_dependents: bool = False) -> None:
@@ -176,7 +177,7 @@ class Models:
             Whether models go, too, that were loaded only as parts of an ensemble.
         """
         self._check_open()
-        self._engine.control.unload(name, unload_dependents=unload_dependents)
+        self._control.unload(name, unload_dependents=unload_dependents)
         self._changed_files.unwatch(name)
 
     def models(self) -> list[ModelStatus]:
@@ -189,9 +190,9 @@ class Models:
             name,
             self._engine.catalog.states(name),
             self._engine.catalog.config(name),
-            self._engine.control.seconds.get(name, 0.0),
+            self._control.seconds.get(name, 0.0),
             self._standins.how(name),
-            tuple(self._engine.control.ensembles.told(name)),
+            tuple(self._control.ensembles.told(name)),
             self._engine.placements.gpu_count,
         )
 

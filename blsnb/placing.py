@@ -59,7 +59,7 @@ class Placing(Models):
             There is no such runtime, or no device answers; nothing has changed.
         """
         self._check_open()
-        placements, control = self._engine.placements, self._engine.control
+        placements, control = self._engine.placements, self._control
         hostile = placements.hostile is not None
         self._chosen = _announced(choose(runtime, with_device=hostile))
         placements.use(self._chosen.runtime)
@@ -68,7 +68,7 @@ class Placing(Models):
 
     def _loaded_anew(self, name: str) -> ModelLoadError | None:
         try:
-            self._engine.control.bring_up(name, always=True)
+            self._control.bring_up(name, always=True)
         except ModelLoadError as error:
             return error
         return None

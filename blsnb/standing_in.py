@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from blsnb.backends.standin import StandIn
-from blsnb.engine.standins import choose_standin
 from blsnb.errors import ModelLoadError
+from blsnb.loading.standins import choose_standin
 from blsnb.models import Models
 from blsnb.repository.status import ModelStatus
 from blsnb.run import Run
@@ -70,7 +70,7 @@ class StandingIn(Models):
         )
         self._refuse_ensemble(name)
         with self._standins.changing(name, chosen):
-            self._engine.control.bring_up(name, always=True)
+            self._control.bring_up(name, always=True)
         return self.model(name)
 
     @contextlib.contextmanager
@@ -101,9 +101,9 @@ class StandingIn(Models):
             return
         with self._standins.changing(name, before):
             if served:
-                self._engine.control.bring_up(name, always=True)
+                self._control.bring_up(name, always=True)
             else:
-                self._engine.control.unload(name)
+                self._control.unload(name)
 
     def _refuse_ensemble(self, name: str) -> None:
         directory = self.repository.directory(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -20,6 +21,7 @@ from conformance.report import (  # noqa: F401 (hooks)
     pytest_testnodedown,
 )
 from dealing import LONG_LIVED, ByServers
+from interrupts import Interrupt
 
 from blsnb.inference_server import Server
 
@@ -44,6 +46,18 @@ def server() -> Iterator[Server]:
             yield server
         finally:
             stage.clear()
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[Interrupt]:
+    """Ctrl-C as a terminal or a notebook sends it."""
+    interrupt = Interrupt()
+    # Python itself swallows what is raised in a weak reference's callback.
+    gc.collect()
+    gc.disable()
+    yield interrupt
+    gc.enable()
+    interrupt.join()
 
 
 def _worlds() -> set[str]:

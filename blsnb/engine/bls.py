@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -32,7 +32,6 @@ from blsnb.pb_utils.response import InferenceResponse
 from blsnb.trace.events import Call, CallFlag, LogLine
 
 if TYPE_CHECKING:
-    from blsnb.engine.control import ModelControl
     from blsnb.engine.instance import ModelInstance
     from blsnb.engine.metrics import MetricRegistry
     from blsnb.engine.placement import Placements
@@ -63,9 +62,6 @@ class Router(Protocol):
     def route(self, message: RequestMessage, caller: Caller) -> ResponseMessage:
         """Run a request on the model that it names."""
 
-    control: ModelControl
-    """Loads and unloads models."""
-
     metrics: MetricRegistry
     """The metrics of all models."""
 
@@ -85,6 +81,23 @@ class Router(Protocol):
         """Return the text for a model that cannot serve."""
 
 
+class Control(Protocol):
+    """What loads and unloads models because a model asks for it."""
+
+    def load(
+        self,
+        name: str,
+        config: str | None,
+        files: Mapping[str, bytes],
+        *,
+        root: RootRequest | None,
+    ) -> None:
+        """Load a model; ModelLoadError says why not."""
+
+    def unload(self, name: str, *, unload_dependents: bool) -> None:
+        """Unload a model; ModelLoadError says why not."""
+
+
 class InstanceBackend:
     """The backend of one instance.
 
@@ -92,6 +105,8 @@ class InstanceBackend:
     ----------
     router
         The engine.
+    control
+        Loads and unloads models.
     instance
         Whose requests and log lines these are.
     log
@@ -101,10 +116,12 @@ class InstanceBackend:
     def __init__(
         self,
         router: Router,
+        control: Control,
         instance: ModelInstance,
         log: Callable[[str, str, str, int], None],
     ) -> None:
         self._router = router
+        self._control = control
         self._instance = instance
         self._log = log
         self._noted_root: RootRequest | None = None
@@ -272,14 +289,14 @@ class InstanceBackend:
         if execution is not None and execution.thread_id == threading.get_ident():
             root = execution.root
         try:
-            self._router.control.load(name, config or None, files, root=root)
+            self._control.load(name, config or None, files, root=root)
         except ModelLoadError as error:
             raise Refusal(error.message) from error
 
     def unload_model(self, name: str, unload_dependents: bool) -> None:
         """Stop serving a model, and what was loaded only for it if that is asked."""
         try:
-            self._router.control.unload(name, unload_dependents=unload_dependents)
+            self._control.unload(name, unload_dependents=unload_dependents)
         except ModelLoadError as error:
             raise Refusal(error.message) from error
 

@@ -7,12 +7,12 @@ import functools
 import time
 from collections.abc import Callable
 
+from blsnb.engine.apart import Apart
 from blsnb.engine.bls import not_submitted
 from blsnb.engine.caller import Caller
 from blsnb.engine.catalog import Catalog
 from blsnb.engine.inflight import Inflight
 from blsnb.engine.pool import Retired
-from blsnb.engine.reader import Apart
 from blsnb.engine.root import RootRequest, Unwind
 from blsnb.engine.served import Served
 from blsnb.engine.streaming import Readable, Single, StreamInflight

@@ -41,7 +41,7 @@ def server():
 
 def readings(server):
     """Counters by name."""
-    reading = read(server._engine.catalog, server._engine.roots, 7)
+    reading = read(server._engine.catalog, server._engine.outside.roots, 7)
     return {each.name: each for each in reading.versions}
 
 

@@ -12,7 +12,7 @@ import pytest
 import stage
 from cells import CONFIG, cell
 
-from blsnb.engine.reader import Apart
+from blsnb.engine.apart import Apart
 from blsnb.engine.root import RootRequest, TooLate
 from blsnb.engine.streaming import StreamInflight
 from blsnb.errors import InferenceError, WouldHang

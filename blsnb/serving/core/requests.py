@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from blsnb.engine.engine import Begun
+from blsnb.engine.outside import Begun
 from blsnb.engine.reader import Reader
 from blsnb.engine.served import Served
 from blsnb.engine.validation import RequestError

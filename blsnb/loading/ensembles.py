@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
-from blsnb.engine.load_failures import poll_failed
+from blsnb.engine.catalog import Catalog
 from blsnb.engine.root import RootRequest
 from blsnb.errors import ModelConfigError, ModelLoadError
+from blsnb.loading.binder import ModelLogWriter
+from blsnb.loading.load_failures import poll_failed
 from blsnb.model.config import ModelConfig
 from blsnb.model.dependency_rules import Composing, composing_models, find_faults
 from blsnb.repository.directory import Files, ModelDirectory
-
-if TYPE_CHECKING:
-    from blsnb.engine.control import ModelControl
-    from blsnb.engine.engine import Engine
 
 
 class Taken(NamedTuple):
@@ -34,6 +32,25 @@ class Taken(NamedTuple):
     overridden: bool
 
 
+class Control(Protocol):
+    """What loads and unloads single models."""
+
+    def bring_up(self, name: str, *, root: RootRequest | None, asked: bool) -> bool:
+        """Load a model if anything of it is new; ModelLoadError says why not."""
+
+    def polled(self, name: str) -> ModelConfig | None:
+        """Return the configuration of a model in the repository, if it is right."""
+
+    def renew(self, taken: Taken, root: RootRequest | None) -> None:
+        """Load an ensemble as it was taken up; ModelLoadError says why not."""
+
+    def take_down(self, name: str, *, wanted: bool = False) -> None:
+        """Stop serving a model; if it is wanted, it comes back as soon as it can."""
+
+    def is_loading(self, name: str) -> bool:
+        """Whether whoever asks is part of a load of this model."""
+
+
 class Ensembles:
     """Which ensembles are wanted, and of which models they are made.
 
@@ -46,9 +63,10 @@ class Ensembles:
     LoadUnloadModels, DependencyGraph
     """
 
-    def __init__(self, engine: Engine, control: ModelControl) -> None:
-        self._engine = engine
+    def __init__(self, catalog: Catalog, control: Control, log: ModelLogWriter) -> None:
+        self._catalog = catalog
         self._control = control
+        self._log = log
         self._wanted: dict[str, Taken] = {}
         """What each ensemble is made of anew, whatever its folder holds by then."""
         self._down: dict[str, tuple[str, str]] = {}
@@ -136,7 +154,7 @@ class Ensembles:
         for name in composing_models(config):
             if name in configs:
                 continue
-            found = self._engine.catalog.config(name) or self._control.polled(name)
+            found = self._catalog.config(name) or self._control.polled(name)
             if found is not None:
                 configs[name] = found
                 self._read(found, configs)
@@ -144,7 +162,7 @@ class Ensembles:
     def _composing(
         self, ensemble: str, name: str, root: RootRequest | None
     ) -> Composing:
-        serves = bool(self._engine.catalog.versions(name))
+        serves = bool(self._catalog.versions(name))
         try:
             if not (serves and self._renewing):
                 self._control.bring_up(name, root=root, asked=False)
@@ -152,9 +170,9 @@ class Ensembles:
             if serves and error.stage == "poll":
                 reason = f"its model {name!r} cannot be read: {error.reason}"
                 raise poll_failed(ensemble, reason, error.advice) from error
-            if not self._engine.catalog.versions(name):
+            if not self._catalog.versions(name):
                 return _failed(name, error)
-        versions = self._engine.catalog.versions(name)
+        versions = self._catalog.versions(name)
         return Composing({number: each.config for number, each in versions.items()})
 
     def renew(self, name: str, root: RootRequest | None) -> None:
@@ -163,13 +181,13 @@ class Ensembles:
         One that it does not fit any more goes down.
         """
         for ensemble in self._of(name):
-            if self._engine.load_lock.is_held_for(ensemble):
+            if self._control.is_loading(ensemble):
                 continue
             before, self._renewing = self._renewing, True
             try:
                 self._control.renew(self._wanted[ensemble], root)
             except ModelLoadError as error:
-                self._engine.log(ensemble, "ERROR", error.message, __file__, 0)
+                self._log(ensemble, "ERROR", error.message, __file__, 0)
                 self._control.take_down(ensemble, wanted=True)
                 self._down[ensemble] = (name, error.reason)
             finally:
@@ -178,14 +196,14 @@ class Ensembles:
     def take_down(self, name: str) -> None:
         """Take down the ensembles of which a model is a part that was unloaded."""
         for ensemble in self._of(name):
-            if self._engine.catalog.versions(ensemble):
+            if self._catalog.versions(ensemble):
                 self._control.take_down(ensemble, wanted=True)
                 self._down[ensemble] = (name, "")
 
     def drop_unused(self, models: Iterable[str]) -> None:
         """Unload models that nobody asked for and no ensemble uses any more."""
         for model in models:
-            serves = self._engine.catalog.versions(model)
+            serves = self._catalog.versions(model)
             if not serves or model in self._asked or self._of(model):
                 continue
             nested = self.models_of(model)

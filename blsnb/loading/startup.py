@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from blsnb.engine.control import ModelControl
-from blsnb.engine.control_mode import WILDCARD, ControlMode
 from blsnb.errors import ModelLoadError
+from blsnb.loading.control import ModelControl
+from blsnb.loading.control_mode import WILDCARD, ControlMode
 from blsnb.repository.repository import ModelRepository
 
 LogWriter = Callable[[str, str, str, str, int], None]

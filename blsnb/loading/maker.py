@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from blsnb.engine.bls import InstanceBackend, Router
+from blsnb.engine.bls import Router
 from blsnb.engine.instance import HookFailed, ModelInstance
 from blsnb.engine.on_device import on_device
 from blsnb.engine.placement import Placement
 from blsnb.engine.root import RootRequest
 from blsnb.errors import ModelConfigError
+from blsnb.loading.binder import Binder
 from blsnb.model.complete import check_returned, complete
 from blsnb.model.config import InstanceSpec, ModelConfig
 from blsnb.model.normalise import normalise
 from blsnb.model.validate import validate_create, validate_instances
 from blsnb.pb_utils import config as pb_config
-from blsnb.pb_utils.backend import Backend
 from blsnb.repository.directory import ModelDirectory
 from blsnb.tensors.memory import HOST
 
 _OWN_THREAD = ("BLSNB_THREAD", "instance")
-ModelLogWriter = Callable[[str, str, str, str, int], None]
 
 
 class Maker(Protocol):
@@ -93,8 +92,8 @@ class InstanceMaker:
         Normalised; `make_all` completes it.
     router
         Runs the requests that the instances make.
-    log
-        Takes model, level, text, file and line of a model's log.
+    binder
+        Makes what they ask through.
     """
 
     def __init__(
@@ -103,7 +102,7 @@ class InstanceMaker:
         number: int,
         config: ModelConfig,
         router: Router,
-        log: ModelLogWriter,
+        binder: Binder,
     ) -> None:
         self.config = config
         self.kind = "model"
@@ -111,7 +110,7 @@ class InstanceMaker:
         self._directory = directory
         self._number = number
         self._router = router
-        self._log = log
+        self._binder = binder
         self._noted: set[str] = set()
 
     @property
@@ -193,7 +192,7 @@ class InstanceMaker:
         instance = ModelInstance(
             spec.name,
             self.model_file,
-            binder(self._router, self.config.name, self._log),
+            self._binder.of(self.config.name),
             self._router.release,
             own_thread,
             root,
@@ -273,17 +272,3 @@ def all_or_nothing() -> Iterator[list[ModelInstance]]:
             end = instance.finalize if instance.ready else instance.discard
             end()
         raise
-
-
-def binder(
-    router: Router, model_name: str, log: ModelLogWriter
-) -> Callable[[ModelInstance], Backend]:
-    """Return what makes the backend of an instance, which writes the model's log."""
-
-    def bind(instance: ModelInstance) -> Backend:
-        return InstanceBackend(router, instance, write)
-
-    def write(level: str, text: str, filename: str, line: int) -> None:
-        log(model_name, level, text, filename, line)
-
-    return bind

@@ -7,26 +7,24 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeGuard
 from weakref import WeakKeyDictionary
 
-from blsnb.engine.bls import Router
-from blsnb.engine.ensemble_maker import EnsembleMaker
+from blsnb.engine.engine import Engine
 from blsnb.engine.instance import HookFailed, ModelInstance
-from blsnb.engine.load_failures import (
+from blsnb.engine.pool import InstancePool
+from blsnb.engine.root import RootRequest
+from blsnb.engine.served import Served
+from blsnb.engine.version import ServedVersion
+from blsnb.errors import ModelConfigError
+from blsnb.loading.ensemble_maker import EnsembleMaker
+from blsnb.loading.load_failures import (
     CreateError,
     create_failed,
     no_version,
     poll_failed,
     reason_of,
 )
-from blsnb.engine.maker import Maker, ModelLogWriter
-from blsnb.engine.makers import Makers
-from blsnb.engine.pool import InstancePool
-from blsnb.engine.response_cache import ResponseCache
-from blsnb.engine.root import RootRequest
-from blsnb.engine.schedulers import Schedulers
-from blsnb.engine.served import Served
-from blsnb.engine.version import ServedVersion
-from blsnb.engine.warmup import WarmUp
-from blsnb.errors import ModelConfigError
+from blsnb.loading.maker import Maker
+from blsnb.loading.makers import Makers
+from blsnb.loading.warmup import WarmUp
 from blsnb.model.config import ModelConfig
 from blsnb.model.instance_changes import InstanceChanges, differ_in_instances_only
 from blsnb.model.normalise import normalise
@@ -62,36 +60,22 @@ class Loader:
 
     Parameters
     ----------
-    router
+    engine
         Runs the requests that instances make.
-    pool_lock
-        One lock for the waits of all models.
-    log
-        Takes model, level, text, file and line of a model's log.
-    schedulers
-        Make the scheduler of each version.
+    makers
+        Choose what makes a model's instances.
     ensembles
         Makes what has no instances.
-    cache
-        The server's response cache, if it has one.
     """
 
     def __init__(
-        self,
-        router: Router,
-        pool_lock: threading.Lock,
-        log: ModelLogWriter,
-        schedulers: Schedulers,
-        ensembles: EnsembleMaker,
-        cache: ResponseCache | None,
+        self, engine: Engine, makers: Makers, ensembles: EnsembleMaker
     ) -> None:
-        self._router = router
-        self._pool_lock = pool_lock
-        self.makers = Makers(router, log)
-        """Choose what makes a model's instances."""
-        self._schedulers = schedulers
+        self._engine = engine
+        self.makers = makers
         self._ensembles = ensembles
-        self._cache = cache
+        self._pool_lock = threading.Lock()
+        """One for the waits of all models."""
         self.origins = Origins()
         """The cell that a source came from, by its text."""
         self._beginnings: WeakKeyDictionary[Served, _Beginning] = WeakKeyDictionary()
@@ -135,7 +119,7 @@ class Loader:
     ) -> TypeGuard[ServedVersion]:
         """Whether a version can become what a configuration asks for."""
         beginning = self._beginnings.get(version)
-        if beginning is None or not self._schedulers.can_resize(config):
+        if beginning is None or not self._engine.schedulers.can_resize(config):
             return False
         return differ_in_instances_only(beginning.config, config)
 
@@ -206,16 +190,16 @@ class Loader:
             At stage ``poll``.
         """
         try:
-            if self._router.strict_model_config:
+            if self._engine.strict_model_config:
                 directory.check_config_file()
             config = normalise(
                 directory.config(),
                 model_name=directory.name,
                 entries=directory.first_entries(),
-                gpu_count=self._router.placements.gpu_count,
+                gpu_count=self._engine.placements.gpu_count,
             )
-            validate_poll(config, release=self._router.release)
-            if self._router.strict_model_config:
+            validate_poll(config, release=self._engine.release)
+            if self._engine.strict_model_config:
                 check_tensors(config.message)
         except ModelConfigError as error:
             raise poll_failed(directory.name, error.message, error.advice) from error
@@ -231,7 +215,7 @@ class Loader:
         if config.is_ensemble:
             return self._ensembles.make(directory, config, number)
         maker = self.makers.make(directory, number, config)
-        if has("checked_stub_names", self._router.release):
+        if has("checked_stub_names", self._engine.release):
             _check_stub_names(config)
         instances = maker.make_all(root)
         version = self._served(maker, number, instances)
@@ -248,8 +232,8 @@ class Loader:
                 maker.config,
                 self._info(maker, number),
                 pool,
-                self._schedulers,
-                self._cache,
+                self._engine.schedulers,
+                self._engine.cache,
                 maker.placement,
             )
         except BaseException:
@@ -258,7 +242,7 @@ class Loader:
 
     def _warm_up(self, version: ServedVersion, root: RootRequest) -> None:
         try:
-            WarmUp(version, root, self._router.recorder).run()
+            WarmUp(version, root, self._engine.recorder).run()
         except BaseException:
             version.retire()
             raise

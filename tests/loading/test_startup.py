@@ -6,7 +6,7 @@ import pytest
 from cells import CONFIG, DOUBLE
 
 from blsnb import ModelLoadError, Server
-from blsnb.engine.control_mode import ControlMode, parse_control_mode
+from blsnb.loading.control_mode import ControlMode, parse_control_mode
 
 
 @pytest.fixture

@@ -5,15 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from blsnb.engine.control_mode import ControlMode
-from blsnb.engine.ensembles import Ensembles, Taken
-from blsnb.engine.load_failures import poll_failed
-from blsnb.engine.override_folders import OverrideFolders
-from blsnb.engine.root import RootRequest, Unwind
-from blsnb.errors import ModelConfigError, ModelLoadError, WouldHang
+from blsnb.engine.engine import Engine
+from blsnb.engine.root import RootRequest
+from blsnb.errors import ModelConfigError, ModelLoadError
+from blsnb.loading.binder import Binder, ModelLogWriter
+from blsnb.loading.control_mode import ControlMode
+from blsnb.loading.ensemble_maker import EnsembleMaker
+from blsnb.loading.ensembles import Ensembles, Taken
+from blsnb.loading.load_failures import poll_failed
+from blsnb.loading.loader import Loader
+from blsnb.loading.loads import Loads
+from blsnb.loading.makers import Makers
+from blsnb.loading.override_folders import OverrideFolders
+from blsnb.loading.refusals import check_name, refuse_circle
 from blsnb.model.config import ModelConfig, parse_json
 from blsnb.model.lint import advised
 from blsnb.pb_utils.releases import has
@@ -24,9 +30,6 @@ from blsnb.repository.directory import (
     newest_ns,
 )
 from blsnb.repository.repository import ModelRepository
-
-if TYPE_CHECKING:
-    from blsnb.engine.engine import Engine
 
 ConfigOverride = str | Mapping[str, Any] | ModelConfig
 """JSON text, the same as a dict, or a configuration."""
@@ -41,27 +44,39 @@ class ModelControl:
     Parameters
     ----------
     engine
-        Makes the models serve.
+        Runs requests on what serves.
     repository
-        Where their folders are.
+        Where the models' folders are.
+    folders
+        Those that overrides make.
+    log
+        Writes the models' log.
 
     References
     ----------
     core: src/model_repository_manager.cc, LoadUnloadModel
     """
 
-    def __init__(self, engine: Engine, repository: ModelRepository) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        repository: ModelRepository,
+        folders: OverrideFolders,
+        log: ModelLogWriter,
+    ) -> None:
         self._engine = engine
+        self._catalog = engine.catalog
         self._repository = repository
-        self._folders = OverrideFolders()
-        self.ensembles = Ensembles(engine, self)
+        self._folders = folders
+        self.ensembles = Ensembles(engine.catalog, self, log)
+        makers = Makers(engine, Binder(engine, self, log))
+        self._loader = Loader(engine, makers, EnsembleMaker(engine, self.ensembles))
+        self._loads = Loads(engine, self._loader)
+        self.standins = makers.standins
+        self.origins = self._loader.origins
         self.mode = ControlMode.EXPLICIT
-        self._files: dict[str, Files] = {}
-        """The files of what serves, as they were when it was loaded, by model."""
-        self._paths: dict[str, Path] = {}
-        """The folders in which these are."""
-        self._overridden: set[str] = set()
-        """Models that serve with what was given with the load."""
+        self._serving: dict[str, Taken] = {}
+        """What each model that serves was loaded from."""
         self.seconds: dict[str, float] = {}
         """How long the last load of each model took."""
 
@@ -93,13 +108,13 @@ class ModelControl:
         """
         self._check_explicit()
         if has("checked_model_names", self._engine.release):
-            _check_name(name)
+            check_name(name)
         self.bring_up(name, config, files, root=root)
 
     def polled(self, name: str) -> ModelConfig | None:
         """Return the configuration of a model in the repository, if it is right."""
         try:
-            return self._engine.loader.poll(self._directory(name, None, None))
+            return self._loader.poll(self._directory(name, None, None))
         except ModelLoadError:
             return None
 
@@ -144,9 +159,9 @@ class ModelControl:
         Unwind
             The request that asks has ended.
         """
-        if self._engine.load_lock.is_held_for(name):
-            _refuse_circle(name, root)
-        with self._engine.load_lock.hold(name):
+        if self.is_loading(name):
+            refuse_circle(name, root)
+        with self._loads.lock.hold(name):
             directory = self._directory(name, config, files)
             found = directory.files()
             if always or config is not None or self._is_new(name, found):
@@ -183,9 +198,9 @@ class ModelControl:
 
         What served before does not any more.
         """
-        config = self._engine.loader.poll(taken.directory)
+        config = self._loader.poll(taken.directory)
         if config.is_ensemble:
-            before = self._engine.catalog.versions(config.name).values()
+            before = self._catalog.versions(config.name).values()
             self.ensembles.take(taken, config)
             self.take_down(config.name, wanted=True)
             self._folders.use(config.name, taken.directory.path, before)
@@ -200,37 +215,35 @@ class ModelControl:
         Unwind
             The request that asks has ended.
         """
-        with self._engine.load_lock.hold(taken.directory.name):
+        with self._loads.lock.hold(taken.directory.name):
             self._load(taken, root)
             self.ensembles.renew(taken.directory.name, root)
 
-    def folders(self) -> tuple[Path, ...]:
-        """Return the folders in which the files of models are."""
-        return (*self._repository.folders, *self._folders.folders)
-
     def files(self, name: str) -> Files:
         """Return the files that a model was loaded from; none if it does not serve."""
-        return self._files.get(name, {})
+        taken = self._serving.get(name)
+        return {} if taken is None else taken.files
 
     def serving(self) -> list[str]:
         """Return the names of the models that serve."""
-        return self._engine.catalog.names()
+        return self._catalog.names()
 
     def _is_new(self, name: str, found: Files) -> bool:
-        if not self._engine.catalog.versions(name):
+        if not self._catalog.versions(name):
             return True
         return newest_ns(found) > newest_ns(self.files(name))
 
     def _unchanged(self, taken: Taken) -> set[int]:
         """Return the versions whose files are those from which they were loaded."""
         directory, name = taken.directory, taken.directory.name
-        if self._paths.get(name) != directory.path:
+        served = self._serving.get(name)
+        if served is None or served.directory.path != directory.path:
             return set()
-        before, config = self.files(name), directory.config_file
+        before, config = served.files, directory.config_file
         entry = config.relative_to(directory.path).parts[0]
         return {
             number
-            for number in self._engine.catalog.versions(name)
+            for number in self._catalog.versions(name)
             if not is_version_changed(number, before, taken.files, entry)
         }
 
@@ -239,11 +252,11 @@ class ModelControl:
     ) -> None:
         directory = taken.directory
         name, start = directory.name, time.perf_counter()
-        catalog = self._engine.catalog
+        catalog = self._catalog
         before, states = catalog.versions(name).values(), catalog.states(name)
         try:
             unchanged = set() if always else self._unchanged(taken)
-            self._engine.load(directory, root, unchanged)
+            self._loads.load(directory, root, unchanged)
         except ModelLoadError as error:
             if error.reasons is not None:
                 catalog.put_failures(name, states, error.reasons)
@@ -251,10 +264,7 @@ class ModelControl:
             error.advice = _with_findings(error.advice, directory, count)
             raise
         self.seconds[name] = time.perf_counter() - start
-        self._files[name] = taken.files
-        self._paths[name] = directory.path
-        change = self._overridden.add if taken.overridden else self._overridden.discard
-        change(name)
+        self._serving[name] = taken
         config = catalog.config(name)
         if config is not None:
             self.ensembles.take(taken, config)
@@ -262,7 +272,12 @@ class ModelControl:
 
     def is_overridden(self, name: str) -> bool:
         """Whether a model serves with something else than its folder holds."""
-        return name in self._overridden
+        taken = self._serving.get(name)
+        return taken is not None and taken.overridden
+
+    def is_loading(self, name: str) -> bool:
+        """Whether whoever asks is part of a load of this model."""
+        return self._loads.lock.is_held_for(name)
 
     def _directory(
         self,
@@ -325,42 +340,27 @@ class ModelControl:
         wanted
             Whether it is to come back as soon as it can.
         """
-        with self._engine.load_lock.hold(name):
+        with self._loads.lock.hold(name):
             if not wanted:
                 self.ensembles.forget(name)
-                self._engine.loader.makers.standins.end(name)
+                self.standins.end(name)
             self.ensembles.take_down(name)
-            before = self._engine.catalog.versions(name).values()
-            self._engine.unload(name)
-            self._files.pop(name, None)
-            self._paths.pop(name, None)
-            self._overridden.discard(name)
+            before = self._catalog.versions(name).values()
+            self._loads.unload(name)
+            self._serving.pop(name, None)
             if not wanted:
                 self._folders.leave(name, before)
 
-    def close(self) -> None:
-        """Remove what overrides wrote."""
+    def close(self, timeout_s: float) -> None:
+        """Finish what runs, unload everything, and remove what overrides wrote.
+
+        Parameters
+        ----------
+        timeout_s
+            How long requests that are on their way may go on, all of them together.
+        """
+        self._loads.close(timeout_s)
         self._folders.close()
-
-
-def _check_name(name: str) -> None:
-    """Refuse to load what is no name.
-
-    Raises
-    ------
-    ModelLoadError
-        The name is empty, or a path; the text is Triton's.
-    """
-    text = ""
-    if not name:
-        text = "Model name cannot be empty. Please enter a valid name to deploy."
-    elif "/" in name or name == "..":
-        text = (
-            f"invalid model name '{name}', model name must not contain path traversal "
-            "characters"
-        )
-    if text:
-        raise ModelLoadError(text, stage="poll")
 
 
 def _with_findings(advice: str, directory: ModelDirectory, gpu_count: int) -> str:
@@ -371,23 +371,3 @@ def _with_findings(advice: str, directory: ModelDirectory, gpu_count: int) -> st
         # It could not be read, which the advice is about.
         found = ""
     return "\n".join(filter(None, (advice, found)))
-
-
-def _refuse_circle(name: str, root: RootRequest | None) -> None:
-    """End a load that waits for itself.
-
-    Raises
-    ------
-    Unwind, ModelLoadError
-        Always.
-    """
-    hang = WouldHang(
-        f"Triton would wait for ever: loading {name!r} calls initialize(), which "
-        f"calls pb_utils.load_model({name!r}), which waits until {name!r} is loaded. "
-        "Call load_model() in execute(), or load the models one after the other from "
-        "outside."
-    )
-    if root is None:
-        raise ModelLoadError(hang.message, code="INTERNAL")
-    root.end(hang)
-    raise Unwind

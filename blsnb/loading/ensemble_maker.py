@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from blsnb.engine.engine import Engine
 from blsnb.engine.ensemble import ServedEnsemble
-from blsnb.engine.ensemble_request import StepRouter
-from blsnb.engine.load_failures import dependency_failed
-from blsnb.engine.placement import Placements
-from blsnb.engine.response_cache import ResponseCache
 from blsnb.engine.root import RootRequest
-from blsnb.engine.workers import Workers
 from blsnb.errors import ModelConfigError
+from blsnb.loading.ensembles import Ensembles
+from blsnb.loading.load_failures import dependency_failed
 from blsnb.model.config import ModelConfig
 from blsnb.model.dependency_rules import composing_models, validate_ensemble
 from blsnb.model.ensemble_rules import ENSEMBLE
 from blsnb.model.validate import validate_create
-from blsnb.pb_utils.releases import Release, has
+from blsnb.pb_utils.releases import has
 from blsnb.repository.directory import ModelDirectory
 from blsnb.scheduling.ensemble_plan import EnsemblePlan
 from blsnb.trace.events import ModelInfo
-
-if TYPE_CHECKING:
-    from blsnb.engine.catalog import Catalog
-    from blsnb.engine.ensembles import Ensembles
 
 
 class EnsembleMaker:
@@ -31,35 +23,16 @@ class EnsembleMaker:
 
     Parameters
     ----------
+    engine
+        Runs the requests of steps.
     ensembles
         Loads the models that an ensemble is made of.
-    catalog
-        Has the models that serve.
-    router
-        Runs the requests of steps.
-    workers
-        Run steps side by side.
-    placements
-        Where tensors are, and who moves them.
     """
 
-    def __init__(
-        self,
-        ensembles: Ensembles,
-        catalog: Catalog,
-        router: StepRouter,
-        workers: Workers,
-        cache: ResponseCache | None,
-        release: Release,
-        placements: Placements,
-    ) -> None:
+    def __init__(self, engine: Engine, ensembles: Ensembles) -> None:
+        self._engine = engine
         self._ensembles = ensembles
-        self._catalog = catalog
-        self._router = router
-        self._workers = workers
-        self._cache = cache
-        self._placements = placements
-        self._waits_with_errors = has("ensemble_waits_with_errors", release)
+        self._waits_with_errors = has("ensemble_waits_with_errors", engine.release)
 
     def complete(self, config: ModelConfig, root: RootRequest) -> ModelConfig:
         """Load the models of an ensemble, and return what follows from them.
@@ -89,16 +62,16 @@ class EnsembleMaker:
             config,
             ModelInfo(config.name, number, ENSEMBLE, "cpu", "model", ""),
             EnsemblePlan(config, self._models(config)),
-            self._router,
-            self._workers,
+            self._engine.routes,
+            self._engine.workers,
             self._waits_with_errors,
-            self._cache,
-            self._placements.of(config),
+            self._engine.cache,
+            self._engine.placements.of(config),
         )
 
     def _models(self, config: ModelConfig) -> dict[tuple[str, int], ModelConfig]:
         return {
-            (name, number): self._catalog.find(name, number).config
+            (name, number): self._engine.catalog.find(name, number).config
             for name, numbers in composing_models(config).items()
             for number in numbers
         }

@@ -11,11 +11,12 @@ from blsnb.backends.backend import Backend
 from blsnb.engine.bls import Router
 from blsnb.engine.instance import HookFailed, ModelInstance
 from blsnb.engine.leaf import LeafInstance
-from blsnb.engine.maker import ModelLogWriter, all_or_nothing, binder
 from blsnb.engine.placement import Placement
 from blsnb.engine.reshape import Reshapes
 from blsnb.engine.root import RootRequest
 from blsnb.errors import BackendError, ModelConfigError
+from blsnb.loading.binder import Binder
+from blsnb.loading.maker import all_or_nothing
 from blsnb.model.complete import complete
 from blsnb.model.config import InstanceSpec, ModelConfig
 from blsnb.model.normalise import normalise
@@ -36,7 +37,7 @@ class LeafMaker:
         The model's folder, and which version of it.
     config
         Normalised; `make_all` completes it.
-    router, log
+    router, binder
         For the instances' log.
     kind
         Of the model, as the trace names it.
@@ -55,7 +56,7 @@ class LeafMaker:
         number: int,
         config: ModelConfig,
         router: Router,
-        log: ModelLogWriter,
+        binder: Binder,
         kind: str = "model",
         around: Callable[[ModelConfig], Reshapes] | None = None,
     ) -> None:
@@ -67,7 +68,7 @@ class LeafMaker:
         self._model_dir: Path = directory.path
         self._around = around
         self._release = router.release
-        self._bind = binder(router, config.name, log)
+        self._bind = binder.of(config.name)
         self._placements = router.placements
 
     @property

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 
-from blsnb.engine.control import ModelControl
 from blsnb.engine.watcher import Watcher
 from blsnb.errors import BlsnbError, ModelLoadError
+from blsnb.loading.control import ModelControl
 from blsnb.repository.directory import Files, sources
 from blsnb.repository.repository import ModelRepository
 from blsnb.repository.saves import Saves

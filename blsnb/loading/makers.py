@@ -6,10 +6,11 @@ from blsnb.backends.backend import Backend
 from blsnb.backends.registry import find_backend
 from blsnb.backends.standin import KIND
 from blsnb.engine.bls import Router
-from blsnb.engine.leaf_maker import LeafMaker
-from blsnb.engine.maker import InstanceMaker, Maker, ModelLogWriter
 from blsnb.engine.reshape import undone
-from blsnb.engine.standins import StandIns, on_cpu
+from blsnb.loading.binder import Binder
+from blsnb.loading.leaf_maker import LeafMaker
+from blsnb.loading.maker import InstanceMaker, Maker
+from blsnb.loading.standins import StandIns, on_cpu
 from blsnb.model.config import ModelConfig
 from blsnb.repository.directory import ModelDirectory
 
@@ -23,13 +24,13 @@ class Makers:
     ----------
     router
         Runs the requests that instances make.
-    log
-        Takes model, level, text, file and line of a model's log.
+    binder
+        Makes what they ask through.
     """
 
-    def __init__(self, router: Router, log: ModelLogWriter) -> None:
+    def __init__(self, router: Router, binder: Binder) -> None:
         self._router = router
-        self._log = log
+        self._binder = binder
         self.standins = StandIns()
         """The models that are not run, but stood in for."""
 
@@ -48,7 +49,8 @@ class Makers:
             config = self.fitted(config)
             return self._leaf(standin, directory, number, config, True)
         if config.backend == _PYTHON:
-            return InstanceMaker(directory, number, config, self._router, self._log)
+            maker = InstanceMaker
+            return maker(directory, number, config, self._router, self._binder)
         backend = find_backend(config.backend, config.name)
         return self._leaf(backend, directory, number, config, False)
 
@@ -66,7 +68,7 @@ class Makers:
             number,
             config,
             self._router,
-            self._log,
+            self._binder,
             kind=KIND if is_standin else "model",
             around=undone if is_standin else None,
         )
