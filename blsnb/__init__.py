@@ -28,7 +28,8 @@ if TYPE_CHECKING:
         load_ipython_extension,
         unload_ipython_extension,
     )
-    from blsnb.run import Response, Run
+    from blsnb.response import Response
+    from blsnb.run import Run
 
 __all__ = [
     "TRITON_RELEASE",
@@ -54,7 +55,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Response": "blsnb.run",
+    "Response": "blsnb.response",
     "Run": "blsnb.run",
     "Server": "blsnb.inference_server",
     "async_infer": "blsnb.magics.default",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from blsnb.run import ImportedRun, Response, Run
+from blsnb.response import Response
+from blsnb.run import ImportedRun, Run
 
 
 def load_run(path: str | Path) -> Run:

@@ -20,8 +20,9 @@ from blsnb.engine.workers import Workers
 from blsnb.errors import InferenceError, InputError, ServerClosedError, TraceError
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.message import RequestMessage
+from blsnb.response import Response
 from blsnb.response_stream import Stream, async_responses
-from blsnb.run import Response, Run
+from blsnb.run import Run
 from blsnb.runtimes.freezing import freeze_on_device, reachable
 from blsnb.tensors.convert import to_ref
 from blsnb.tensors.dtypes import BY_DATATYPE

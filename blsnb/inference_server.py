@@ -26,8 +26,9 @@ from blsnb.pb_utils.message import RequestMessage
 from blsnb.placing import Placing
 from blsnb.release import parse_release
 from blsnb.repository.repository import ModelRepository, Roots
+from blsnb.response import Response
 from blsnb.response_stream import Stream
-from blsnb.run import Response, Run
+from blsnb.run import Run
 from blsnb.runtimes.runtime import Runtime
 from blsnb.standing_in import StandingIn
 from blsnb.trace.recorder import Recorder, RunRecord, parse_level

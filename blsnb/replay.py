@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+import contextlib
+import operator
+from typing import Any, Protocol, runtime_checkable
 
 from blsnb.errors import TraceError
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.trace.spans import Span, Trace
 
+_MOST_ROWS = 8
+"""So many of them are named in an error."""
 
+
+@runtime_checkable
 class Asked(Protocol):
     """What makes requests: a server."""
 
@@ -18,32 +24,72 @@ class Asked(Protocol):
         """Make a recorded request on its model as it is now; return the run."""
 
 
-def span_of(trace: Trace, call: int | Span) -> Span:
-    """Return the call that is meant: by its row, or by its span.
+def span_of(trace: Trace, call: int | str | Span) -> Span:
+    """Return the call that is meant: by its row, its model's name, or its span.
 
     Raises
     ------
     TraceError
-        The trace has no such call.
+        The trace has no such call, or several of that name.
     TypeError
-        It is neither a number nor a span.
+        It is nothing of these.
     """
+    if isinstance(call, str):
+        return _only_call_of(trace, call)
     if isinstance(call, Span):
-        row = call.index
-    elif isinstance(call, int) and not isinstance(call, bool):
-        row = call
-    else:
-        raise TypeError(
-            "a call is named by its row or by its span, such as run.trace.spans[3], "
-            f"not {call!r}"
+        return _own_span(trace, call)
+    return _at(trace, _row(call))
+
+
+def _row(call: Any) -> int:
+    """Return a row, which may be a number of NumPy's, too."""
+    if not isinstance(call, bool):
+        with contextlib.suppress(TypeError):
+            return operator.index(call)
+    raise TypeError(
+        "a call is named by its row, by its model's name, or by its span, such as "
+        f"run.trace.spans[3], not {call!r}"
+    )
+
+
+def _at(trace: Trace, row: int) -> Span:
+    spans = trace.spans
+    if 0 <= row < len(spans):
+        return spans[row]
+    if not spans:
+        raise TraceError(
+            f"the run has no call {row}: none was recorded. At trace_level='tensors' "
+            "calls are, with their inputs"
         )
-    if not 0 <= row < len(trace.spans):
-        known = f"rows 0 to {len(trace.spans) - 1}" if trace.spans else "none"
-        raise TraceError(f"the run has no call {row}; it has {known}")
-    span = trace.spans[row]
-    if isinstance(call, Span) and call.request_start_ns != span.request_start_ns:
-        raise TraceError(f"{_name(trace, call, call.index)} is of another run")
-    return span
+    nothing = "; -1 is what a view has when no call is selected" if row == -1 else ""
+    raise TraceError(
+        f"the run has no call {row}; it has rows 0 to {len(spans) - 1}{nothing}"
+    )
+
+
+def _own_span(trace: Trace, span: Span) -> Span:
+    found = _at(trace, span.index)
+    if span.request_start_ns != found.request_start_ns:
+        raise TraceError(f"{_name(trace, span, span.index)} is of another run")
+    return found
+
+
+def _only_call_of(trace: Trace, name: str) -> Span:
+    names = [model.name for model in trace.models]
+    found = [span for span in trace.spans if names[span.model] == name]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        known = f"it has calls of {', '.join(dict.fromkeys(names))}" if names else ""
+        raise TraceError(
+            f"the run has no call of {name!r}; {known or 'none was recorded'}"
+        )
+    rows = ", ".join(str(span.index) for span in found[:_MOST_ROWS])
+    more = ", …" if len(found) > _MOST_ROWS else ""
+    raise TraceError(
+        f"the run has {len(found):,} calls of {name!r}: name one by its row, "
+        f"which are {rows}{more}"
+    )
 
 
 def request_of(trace: Trace, span: Span) -> RequestMessage:

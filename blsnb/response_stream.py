@@ -10,7 +10,8 @@ from blsnb.engine.workers import Workers
 from blsnb.errors import InferenceError
 from blsnb.pb_utils.message import ResponseMessage
 from blsnb.replay import Asked
-from blsnb.run import Response, Run
+from blsnb.response import Response
+from blsnb.run import Run
 from blsnb.trace.ends import Ends
 
 _KEEP = 1000

@@ -1,10 +1,9 @@
-"""Run and Response: what one request gave, and all that can be seen of it."""
+"""Run: what one request gave, and all that can be seen of it."""
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from blsnb.errors import TraceError
 from blsnb.options import options
-from blsnb.tensors.ref import TensorRef
+from blsnb.response import Response
 from blsnb.trace.recorder import RunRecord
 from blsnb.trace.review import reviewed
 from blsnb.trace.spans import Span, Trace, trace_of
@@ -20,71 +19,6 @@ from blsnb.trace.spans import Span, Trace, trace_of
 if TYPE_CHECKING:
     from blsnb.comparison import Comparison
     from blsnb.replay import Asked
-    from blsnb.trace.run_file import SavedResponse
-
-
-class Response:
-    """One response of a request.
-
-    Parameters
-    ----------
-    refs
-        Its outputs, frozen.
-    error
-        The error's text; None for none.
-    final
-        Whether it is the last one.
-    parameters
-        What the model sent along.
-    """
-
-    def __init__(
-        self,
-        refs: tuple[TensorRef, ...],
-        error: str | None,
-        final: bool,
-        parameters: Mapping[str, Any],
-    ) -> None:
-        self._refs = {ref.name: ref for ref in refs}
-        self._arrays: dict[str, np.ndarray[Any, Any]] = {}
-        self.error = error
-        self.final = final
-        self.parameters = dict(parameters)
-
-    def __repr__(self) -> str:
-        outputs = ", ".join(repr(ref)[11:-1] for ref in self._refs.values())
-        return f"<Response: {self.error or outputs or 'empty'}>"
-
-    def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
-        """Return an output as a writable array of the caller's own.
-
-        Raises
-        ------
-        KeyError
-            The response has no such output; the text names those it has.
-        TraceError
-            It was read from a file that does not hold its value.
-        """
-        if name not in self._refs:
-            known = ", ".join(self._refs) or "no outputs"
-            raise KeyError(f"no output {name!r}; the response has {known}")
-        if self._refs[name].evicted:
-            raise TraceError(f"the file does not hold the value of {name!r}")
-        if name not in self._arrays:
-            self._arrays[name] = self._refs[name].view().copy()
-        return self._arrays[name]
-
-    @property
-    def outputs(self) -> dict[str, np.ndarray[Any, Any]]:
-        """The outputs by name, in the order the model gave them."""
-        return {name: self[name] for name in self._refs}
-
-    def saved(self) -> SavedResponse:
-        """Return it as a file keeps it."""
-        from blsnb.trace.run_file import SavedResponse
-
-        refs = tuple(self._refs.values())
-        return SavedResponse(refs, self.error, self.final, self.parameters)
 
 
 def _counted(count: int, noun: str) -> str:
@@ -295,7 +229,7 @@ class Run:
 
     def replay(
         self,
-        call: int | Span = 0,
+        call: int | str | Span = 0,
         *,
         server: Asked | None = None,
         client_timeout_s: float | None = None,
@@ -309,7 +243,8 @@ class Run:
         Parameters
         ----------
         call
-            Its row, or its span: ``run.trace.spans[3]``.
+            Its row, such as ``widget.selected`` of ``run.widget()``; its span,
+            ``run.trace.spans[3]``; or the name of a model that was called once.
         server
             Where to execute it; the server of this run if None.
         client_timeout_s
@@ -326,6 +261,8 @@ class Run:
         TraceError
             There is no such call, or the value of an input was not kept.
             Or the run was read from a file, and no server is named.
+        TypeError
+            ``call`` names no call, or ``server`` is none.
         """
         from blsnb.comparison import Comparison
         from blsnb.replay import request_of, span_of
@@ -334,14 +271,23 @@ class Run:
         trace = self.trace
         span = span_of(trace, call)
         request = request_of(trace, span)
-        asked = server or self._server
+        asked = self._asked(server)
+        run = asked.ask_again(request, client_timeout_s)
+        recorded = ImportedRun(part_of(trace, span.index), server=asked)
+        return Comparison(run, recorded)
+
+    def _asked(self, server: Asked | None) -> Asked:
+        from blsnb.replay import Asked
+
+        asked = self._server if server is None else server
         if asked is None:
             raise TraceError(
-                "this run was read from a file: name the server that executes the "
+                "this run has no server of its own: name the one that executes the "
                 "call, such as run.replay(0, server=blsnb.server())"
             )
-        run = asked.ask_again(request, client_timeout_s)
-        return Comparison(run, ImportedRun(part_of(trace, span.index)))
+        if not isinstance(asked, Asked):
+            raise TypeError(f"a blsnb.Server executes calls again, not {asked!r}")
+        return asked
 
 
 class ImportedRun(Run):
@@ -355,6 +301,8 @@ class ImportedRun(Run):
         What its client was answered; if None, what the first request was answered.
     error
         The failure's text; None if it succeeded.
+    server
+        What can execute its calls again; None if one has to be named.
     """
 
     def __init__(
@@ -362,13 +310,14 @@ class ImportedRun(Run):
         trace: Trace,
         responses: list[Response] | None = None,
         error: str | None = None,
+        server: Asked | None = None,
     ) -> None:
         record = RunRecord(trace.run_id)
         record.ended = True
         if responses is None and trace.roots:
             root = trace.spans[trace.roots[0]]
-            responses, error = _answers(root), root.error or None
-        super().__init__(trace.title, record, responses or [], error)
+            responses, error = _answers(root), _failure(root)
+        super().__init__(trace.title, record, responses or [], error, server)
         self._trace = trace
 
     @property
@@ -378,9 +327,15 @@ class ImportedRun(Run):
 
 
 def _answers(root: Span) -> list[Response]:
-    answers = [response.outputs for response in root.responses]
-    answers = answers or ([root.outputs] if root.outputs else [])
+    answers = [(sent.outputs, sent.error or None) for sent in root.responses]
+    answers = answers or ([(root.outputs, None)] if root.outputs else [])
     return [
-        Response(outputs, None, number == len(answers), {})
-        for number, outputs in enumerate(answers, 1)
+        Response(outputs, error, number == len(answers), {})
+        for number, (outputs, error) in enumerate(answers, 1)
     ]
+
+
+def _failure(root: Span) -> str | None:
+    """Return why a request failed; the errors that a stream sent are its answers."""
+    sent = any(response.error for response in root.responses)
+    return None if sent else root.error or None

@@ -65,6 +65,37 @@ def test_a_call_is_named_by_its_span_too(run):
     assert [2, 4] == run.replay(inner).this["Y"].tolist()
 
 
+def test_a_call_is_named_by_its_model_if_that_was_called_once(run):
+    """As the view shows it."""
+    assert [2, 4] == run.replay("inner").this["Y"].tolist()
+
+
+def test_a_model_that_was_called_more_often_names_no_call(server):
+    """The rows to choose from are told."""
+    server.define("inner", DOUBLE, config=CONFIG)
+    body = """
+    for _ in range(2):
+        answer = answer_of(ask("inner", request).exec())
+    return [reply(answer)]
+    """
+    server.define("outer", cell(body), config=CONFIG)
+    run = server.infer("outer", X)
+
+    with pytest.raises(TraceError, match=r"has 2 calls of 'inner': .* are 1, 2$"):
+        run.replay("inner")
+
+
+def test_a_call_is_named_by_what_a_view_has_selected(run):
+    """Its row; -1 says that nothing is."""
+    view = run.widget()
+    with pytest.raises(TraceError, match=r"no call -1.*when no call is selected"):
+        run.replay(view.selected)
+    view.selected = 1
+
+    assert [2, 4] == run.replay(view.selected).this["Y"].tolist()
+    assert [2, 4] == run.replay(np.int32(1)).this["Y"].tolist()
+
+
 def test_the_request_is_the_recorded_one(server):
     """Its id, parameters, priority, timeout, outputs; of its sequence what it said."""
     body = """
@@ -143,6 +174,25 @@ def test_a_decoupled_call_of_a_model_is_replayed_as_a_stream(server):
     assert [] == replayed.changes
 
 
+def test_errors_of_a_stream_stand_where_they_were_sent(server):
+    """In the recorded answers as in those of now."""
+    failing = cell("""
+    sender = request.get_response_sender()
+    sender.send(reply(x_of(request)))
+    sender.send(pb_utils.InferenceResponse(error=pb_utils.TritonError("no more")))
+    sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+    """)
+    server.define("many", failing, config=DECOUPLED)
+    stream = server.stream("many", X)
+    list(stream)
+    replayed = stream.run.replay(0)
+
+    for run in (replayed.this, replayed.baseline):
+        assert [None, "no more", None] == [each.error for each in run.responses]
+        assert run.error is None
+    assert [] == replayed.changes
+
+
 def test_a_value_that_is_gone_cannot_be_replayed():
     """It says which, and how a run keeps them."""
     with Server(trace_budget_bytes=20) as server:
@@ -181,11 +231,41 @@ def test_a_call_that_is_not_there_is_told(row, run):
         run.replay(row)
 
 
-@pytest.mark.parametrize("call", ["inner", None, 1.0, True])
+@pytest.mark.parametrize("call", [None, 1.0, True, np.bool_(True), b"inner"])
 def test_what_names_no_call_is_told(call, run):
-    """A row or a span does."""
-    with pytest.raises(TypeError, match="by its row or by its span"):
+    """A row, a name or a span does."""
+    with pytest.raises(TypeError, match="by its row, by its model's name, or by its"):
         run.replay(call)
+
+
+def test_a_model_that_was_not_called_is_told(run):
+    """With those that were."""
+    with pytest.raises(TraceError, match=r"'iner'; it has calls of outer, inner$"):
+        run.replay("iner")
+
+
+def test_a_run_that_recorded_nothing_says_how_one_does():
+    """There are no rows to choose from."""
+    with Server(trace_level="off") as server:
+        server.define("double", DOUBLE, config=CONFIG)
+        run = server.infer("double", X)
+        for call in (0, "double"):
+            with pytest.raises(TraceError, match="none was recorded"):
+                run.replay(call)
+
+
+def test_what_is_no_server_is_told(run):
+    """Before anything is executed."""
+    with pytest.raises(TypeError, match=r"a blsnb\.Server executes .* not 'here'"):
+        run.replay(0, server="here")
+
+
+def test_what_was_replayed_can_be_replayed_again(run):
+    """The new run, and the recorded part beside it."""
+    replayed = run.replay(1)
+
+    assert [] == replayed.this.replay(0).changes
+    assert [] == replayed.baseline.replay(0).changes
 
 
 def test_a_call_of_another_run_is_told(run, server):

@@ -11,7 +11,7 @@ from cells import CONFIG, DOUBLE, TRIPLE, calling, cell
 
 from blsnb import InferenceError, Run, Server, load_run, load_trace
 from blsnb.errors import TraceError
-from blsnb.run import Response
+from blsnb.response import Response
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import freeze
 from blsnb.trace.events import RequestFields

@@ -14,7 +14,8 @@ from blsnb.inference import Inference, OutsideRequest
 from blsnb.parity.answers import WOULD_HANG, Answer, Answers, Failure
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.repository.export import Exported
-from blsnb.run import Response, Run
+from blsnb.response import Response
+from blsnb.run import Run
 from blsnb.trace.recorder import TraceLevel
 
 _now = time.monotonic_ns

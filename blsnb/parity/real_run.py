@@ -9,7 +9,8 @@ import numpy as np
 
 from blsnb.parity.answers import Answer, Answers
 from blsnb.pb_utils.message import RequestMessage
-from blsnb.run import ImportedRun, Response, Run
+from blsnb.response import Response
+from blsnb.run import ImportedRun, Run
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.alignment import align
 from blsnb.trace.events import Call, CallFlag, ModelInfo, ResponseEvent

@@ -18,7 +18,8 @@ from blsnb.engine.streaming import StreamInflight
 from blsnb.errors import InferenceError, WouldHang
 from blsnb.inference_server import Server
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
-from blsnb.run import Response, Run
+from blsnb.response import Response
+from blsnb.run import Run
 from blsnb.trace.events import Call, CallFlag, ModelInfo
 from blsnb.trace.recorder import RunRecord
 from blsnb.trace.responses import ResponseLog

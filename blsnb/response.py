@@ -1,0 +1,78 @@
+"""Response: one of the answers that a request was given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from blsnb.errors import TraceError
+from blsnb.tensors.ref import TensorRef
+
+if TYPE_CHECKING:
+    from blsnb.trace.run_file import SavedResponse
+
+
+class Response:
+    """One response of a request.
+
+    Parameters
+    ----------
+    refs
+        Its outputs, frozen.
+    error
+        The error's text; None for none.
+    final
+        Whether it is the last one.
+    parameters
+        What the model sent along.
+    """
+
+    def __init__(
+        self,
+        refs: tuple[TensorRef, ...],
+        error: str | None,
+        final: bool,
+        parameters: Mapping[str, Any],
+    ) -> None:
+        self._refs = {ref.name: ref for ref in refs}
+        self._arrays: dict[str, np.ndarray[Any, Any]] = {}
+        self.error = error
+        self.final = final
+        self.parameters = dict(parameters)
+
+    def __repr__(self) -> str:
+        outputs = ", ".join(repr(ref)[11:-1] for ref in self._refs.values())
+        return f"<Response: {self.error or outputs or 'empty'}>"
+
+    def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
+        """Return an output as a writable array of the caller's own.
+
+        Raises
+        ------
+        KeyError
+            The response has no such output; the text names those it has.
+        TraceError
+            It was read from a file that does not hold its value.
+        """
+        if name not in self._refs:
+            known = ", ".join(self._refs) or "no outputs"
+            raise KeyError(f"no output {name!r}; the response has {known}")
+        if self._refs[name].evicted:
+            raise TraceError(f"the file does not hold the value of {name!r}")
+        if name not in self._arrays:
+            self._arrays[name] = self._refs[name].view().copy()
+        return self._arrays[name]
+
+    @property
+    def outputs(self) -> dict[str, np.ndarray[Any, Any]]:
+        """The outputs by name, in the order the model gave them."""
+        return {name: self[name] for name in self._refs}
+
+    def saved(self) -> SavedResponse:
+        """Return it as a file keeps it."""
+        from blsnb.trace.run_file import SavedResponse
+
+        refs = tuple(self._refs.values())
+        return SavedResponse(refs, self.error, self.final, self.parameters)
