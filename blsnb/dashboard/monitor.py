@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any
 from blsnb.dashboard.window import Window
 from blsnb.engine.readings import Reading
 from blsnb.engine.watcher import Watcher
+from blsnb.views.keeping import KeepClock
 from blsnb.views.overview import Overview
 
 if TYPE_CHECKING:
     from blsnb.views.monitor_view import MonitorView
 
 INTERVAL_S = 0.5
-KEPT_NS = 60_000_000_000
-"""So often a notebook is given the state to keep."""
-_FIRST_KEPT_NS = 2_000_000_000
 UNWATCHED_NS = 600_000_000_000
 """So long a page may be silent: one says nothing while a cell runs."""
 _END_S = 1.0
@@ -62,7 +60,7 @@ class Monitor:
         self._last: Overview | None = None
         self._ends: list[Callable[[Overview], None]] = []
         self._keeps: list[Callable[[], None]] = []
-        self._kept_ns = clock() - KEPT_NS + _FIRST_KEPT_NS
+        self._keep_clock = KeepClock()
         self.closed = False
 
     def __repr__(self) -> str:
@@ -126,18 +124,19 @@ class Monitor:
                 overview = self.overview()
                 if self._view is not None:
                     self._view.show(overview)
-                self._keep()
+                self._keep(overview)
             except Exception:
                 _log.exception("a look at the server failed")
             if self._clock() - self._watched_ns >= UNWATCHED_NS:
                 self._rest()
 
-    def _keep(self) -> None:
-        now_ns = self._clock()
-        if now_ns - self._kept_ns >= KEPT_NS:
-            self._kept_ns = now_ns
+    def _keep(self, overview: Overview) -> None:
+        now_ns, numbers = self._clock(), overview.numbers
+        if self._keep_clock.due(now_ns, numbers):
             for call in self._keeps:
                 call()
+            took_ns = self._clock() - now_ns
+            self._keep_clock.kept(now_ns, numbers, took_ns)
 
     def _rest(self) -> None:
         watcher, self._watcher = self._watcher, None
@@ -146,7 +145,7 @@ class Monitor:
         self._release()
 
     def at_times(self, call: Callable[[], None]) -> None:
-        """Call a function soon, and once a minute while this looks.
+        """Call a function when the numbers have changed, at last once a minute.
 
         A notebook that is saved holds what was shown last, not what is in a page.
         """

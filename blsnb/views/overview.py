@@ -102,6 +102,11 @@ class Overview(NamedTuple):
         return sum(row.failed for row in self.rows)
 
     @property
+    def numbers(self) -> Overview:
+        """What its table says, alone: the same if nothing in it has changed."""
+        return self._replace(history=(), looks=0)
+
+    @property
     def caption(self) -> str:
         """The server in a line."""
         return (

@@ -37,11 +37,13 @@ class Looked:
         self.clock = Clock()
         self.read = threading.Semaphore(0)
         self.left = 0
+        self.requests = 0
         self.monitor = Monitor(self._reading, self._leave, self.clock)
 
     def _reading(self):
         self.read.release()
-        return Reading(self.clock(), 0, (VersionReading("m", 1, "READY"),))
+        version = VersionReading("m", 1, "READY", succeeded=self.requests)
+        return Reading(self.clock(), 0, (version,))
 
     def _leave(self):
         self.left += 1
@@ -157,15 +159,17 @@ def test_closing_it_ends_the_thread_and_leaves_the_last_state(looked):
         looked.monitor.widget()
 
 
-def test_a_notebook_is_given_the_state_soon_and_then_once_a_minute(looked):
+def test_a_notebook_is_given_what_is_new_and_nothing_twice(looked):
     """What it saves is not much older than what a page shows."""
     told = []
     looked.monitor.at_times(lambda: told.append(looked.clock.now_ns))
-    for second in (1, 2, 3, 61, 62, 63, 122):
+    for second in (1, 2, 3, 10, 11, 12, 13, 14):
         looked.clock.now_ns = second * 10**9
+        looked.requests = max(0, second - 9)
         looked.monitor.look()
 
-    assert [2, 62, 122] == [now_ns // 10**9 for now_ns in told]
+    # Rates are known from the second look on.
+    assert [1, 2, 10, 11, 13] == [now_ns // 10**9 for now_ns in told]
 
 
 def test_what_fails_at_the_end_ends_it_all_the_same(looked, caplog):
