@@ -82,7 +82,7 @@ class Comparison:
         from blsnb.trace.whole_file import whole_file
         from blsnb.views import compared_document
 
-        path = Path(path)
+        path = Path(path).expanduser()
         if path.suffix.lower() != ".html":
             raise ValueError(f"a comparison is saved as .html, not {path.suffix!r}")
         with whole_file(path) as partial:

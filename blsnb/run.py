@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -146,11 +147,11 @@ class Run:
         Raises
         ------
         ValueError
-            The suffix is another one.
+            The suffix is another one, or the budget is negative.
         OSError
             The file cannot be written; what stood there before still does.
         """
-        path = Path(path)
+        path = Path(path).expanduser()
         match path.suffix.lower():
             case ".html":
                 self._save_page(path)
@@ -176,9 +177,14 @@ class Run:
         from blsnb.views.columns import columns_of
 
         trace = self.trace
+        if not trace.title:
+            # Nothing was recorded: what was asked is known all the same.
+            trace = replace(trace, title=self.model_name)
         order = embed.priority(trace, columns_of(trace))
         responses = tuple(response.saved() for response in self.responses)
         budget = run_file.BUDGET_BYTES if budget_bytes is None else budget_bytes
+        if budget < 0:
+            raise ValueError(f"budget_bytes is 0 or more, not {budget}")
         saved = run_file.SavedRun(trace, responses, self.error)
         left_out = run_file.write_run(saved, path, order, budget)
         if left_out:

@@ -10,7 +10,7 @@ import pytest
 from cells import CONFIG, DOUBLE, TRIPLE, calling, cell
 
 from blsnb import InferenceError, Run, Server, load_run, load_trace
-from blsnb.errors import TraceError
+from blsnb.errors import TraceError, TraceFileError
 from blsnb.response import Response
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import freeze
@@ -178,6 +178,75 @@ def test_values_beyond_the_budget_are_left_out_aloud(run, tmp_path):
     assert [2, 4] == loaded["Y"].tolist()
     assert loaded.trace.spans[0].inputs[0].evicted
     assert "did not fit" in loaded.trace.remarks[0]
+
+
+def test_a_budget_is_not_negative(run, tmp_path):
+    """Without one, nothing is written."""
+    with pytest.raises(ValueError, match="budget_bytes is 0 or more, not -1"):
+        run.save(tmp_path / "run.blsrun", budget_bytes=-1)
+
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_a_home_is_found_by_its_tilde(run, tmp_path, monkeypatch):
+    """As every shell does."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    there = [tmp_path / name for name in ("run.blsrun", "run.html", "c.html", "t.json")]
+
+    assert there == [
+        run.save("~/run.blsrun"),
+        run.save("~/run.html"),
+        run.compare(run).save("~/c.html"),
+        run.export_trace("~/t.json"),
+    ]
+    assert sorted(there) == sorted(tmp_path.iterdir())
+    assert [2, 4] == load_run("~/run.blsrun")["Y"].tolist()
+    [imported] = load_trace("~/t.json")
+    assert imported.model_name == run.model_name
+
+
+@pytest.mark.parametrize("name", ["run.blsrun", "run.html"])
+def test_a_file_that_cannot_be_written_is_named(name, run, tmp_path):
+    """By the name that it was to have."""
+    path = tmp_path / "nowhere" / name
+    with pytest.raises(FileNotFoundError) as error:
+        run.save(path)
+    assert str(path) == error.value.filename
+
+    folder = tmp_path / name
+    folder.mkdir()
+    with pytest.raises(IsADirectoryError) as error:
+        run.save(folder)
+    assert str(folder) == error.value.filename
+    assert [folder] == list(tmp_path.iterdir())
+
+
+def test_a_saved_run_takes_the_place_of_an_older_one(run, server, tmp_path):
+    """Whole, and alone."""
+    path = run.save(tmp_path / "run.blsrun")
+    later = server.infer(run.model_name, {"X": np.ones(2, np.float32)})
+    later.save(path)
+
+    assert [2, 2] == load_run(path)["Y"].tolist()
+    assert [path] == list(tmp_path.iterdir())
+
+
+def test_a_run_that_recorded_nothing_is_saved_with_its_answer(tmp_path):
+    """And with the name of the model that was asked."""
+    with Server(trace_level="off") as server:
+        server.define("double", DOUBLE, config=CONFIG)
+        run = server.infer("double", {"X": np.ones(2, np.float32)})
+    loaded = load_run(run.save(tmp_path / "run.blsrun"))
+
+    assert ("double", [2, 2]) == (loaded.model_name, loaded["Y"].tolist())
+    assert 0 == len(loaded.trace.spans)
+
+
+def test_what_load_trace_cannot_read_names_what_can(run, tmp_path):
+    """A run that was saved is no trace of a Triton server."""
+    path = run.save(tmp_path / "run.blsrun")
+    with pytest.raises(TraceFileError, match=r"blsnb\.load_run\(\) reads"):
+        load_trace(path)
 
 
 def test_what_a_request_said_is_recorded(server):

@@ -201,7 +201,7 @@ class Parity:
         from blsnb.parity import page
         from blsnb.trace.whole_file import whole_file
 
-        path = Path(path)
+        path = Path(path).expanduser()
         if path.suffix.lower() != ".html":
             raise ValueError(f"a parity is saved as .html, not {path.suffix!r}")
         with whole_file(path) as partial:

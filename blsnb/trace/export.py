@@ -38,7 +38,7 @@ def write_traces(
     if format not in FORMATS:
         known = " or ".join(map(repr, FORMATS))
         raise ValueError(f"format must be {known}, not {format!r}")
-    path = Path(path)
+    path = Path(path).expanduser()
     with (
         whole_file(path) as partial,
         partial.open("w", encoding="utf-8", newline="\n") as file,

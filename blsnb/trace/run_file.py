@@ -12,12 +12,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from blsnb.errors import TraceFileError
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace import checked
 from blsnb.trace.checked import NS, Malformed
 from blsnb.trace.events import ModelInfo, Origin
 from blsnb.trace.folding import FoldedCalls
+from blsnb.trace.refusal import damage, newer, refusal
 from blsnb.trace.span_columns import (
     numbers,
     read_parameter,
@@ -40,11 +40,12 @@ _MOST_MODELS = 60_000
 _CLASSES = 8 * 63
 # So that the same run gives the same file.
 _DATE = (1980, 1, 1, 0, 0, 0)
+_HEAD = 16
+_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError)
+"""What cannot be unpacked: bytes were lost or changed."""
 _DAMAGED = (
-    zipfile.BadZipFile,
-    zlib.error,
+    *_BROKEN,
     ValueError,
-    EOFError,
     NotImplementedError,
     RuntimeError,
     OverflowError,
@@ -189,37 +190,49 @@ def read_run(path: str | os.PathLike[str]) -> SavedRun:
     OSError
         It cannot be opened.
     """
-    path = Path(path)
-    with path.open("rb") as file:
+    given = Path(path)
+    with given.expanduser().open("rb") as file:
+        head = file.read(_HEAD)
         try:
             with zipfile.ZipFile(file) as archive:
-                text, data = _members(archive)
-            return _read(checked.table(json.loads(text)), data, path.name)
+                known = _known(archive)
+                _check_format(known, given)
+                return _read(known, _values(archive), given.name)
         except _DAMAGED as error:
             reason = f"{error}" or type(error).__name__
-            raise TraceFileError(
-                f"{path} is no run that blsnb saved: {reason}"
-            ) from error
+            told = damage if isinstance(error, _BROKEN) else refusal
+            raise told(given, head, reason) from error
 
 
-def _members(archive: zipfile.ZipFile) -> tuple[bytes, bytes]:
+def _known(archive: zipfile.ZipFile) -> dict[str, Any]:
+    names = archive.namelist()
+    if _JSON not in names:
+        raise Malformed(f"it should hold {_JSON} and {_VALUES}, not {names[:4]}"[:200])
+    with archive.open(_JSON) as member:
+        text = member.read(_MOST_JSON + 1)
+    if len(text) > _MOST_JSON:
+        raise Malformed(f"{_JSON} is larger than {_MOST_JSON >> 20} MiB")
+    return checked.table(json.loads(text))
+
+
+def _check_format(known: dict[str, Any], path: Path) -> None:
+    version = known.get("format")
+    if isinstance(version, int) and version > FORMAT:
+        raise newer(path, known.get("written_by"), version, FORMAT)
+    if version != FORMAT or version is True:
+        raise Malformed(f"its format is {version!r}, and this release reads {FORMAT}")
+
+
+def _values(archive: zipfile.ZipFile) -> bytes:
     names = archive.namelist()
     if sorted(names) != [_JSON, _VALUES]:
         raise Malformed(f"it should hold {_JSON} and {_VALUES}, not {names[:4]}"[:200])
     if archive.getinfo(_VALUES).compress_type != zipfile.ZIP_STORED:
         raise Malformed(f"{_VALUES} is compressed")
-    with archive.open(_JSON) as member:
-        text = member.read(_MOST_JSON + 1)
-    if len(text) > _MOST_JSON:
-        raise Malformed(f"{_JSON} is larger than {_MOST_JSON >> 20} MiB")
-    return text, archive.read(_VALUES)
+    return archive.read(_VALUES)
 
 
 def _read(known: dict[str, Any], data: bytes, name: str) -> SavedRun:
-    version = known.get("format")
-    if version != FORMAT:
-        raise Malformed(f"its format is {version!r}, and this release reads {FORMAT}")
-
     def get(key: str) -> Any:
         return checked.part(known, key)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import glob
 import os
+import zipfile
 from pathlib import Path
 
 from blsnb.errors import TraceFileError
@@ -39,12 +40,14 @@ def read_traces(path: str | os.PathLike[str]) -> list[Trace]:
     OSError
         It cannot be opened.
     """
-    path = Path(path)
+    path = Path(path).expanduser()
     requests = TritonRequests()
     gaps: list[str] = []
     for piece in _pieces(path):
         gaps += _collect(piece, requests)
     if not requests:
+        if zipfile.is_zipfile(path):
+            gaps = ["It is a zip file, as runs are that blsnb.load_run() reads."]
         raise TraceFileError(
             " ".join([f"{path} is no trace of a Triton server.", *gaps])
         )

@@ -13,10 +13,21 @@ def whole_file(path: Path) -> Iterator[Path]:
     """Give a path to write to; what was written takes its place at the end.
 
     If writing fails, what stood there before still does.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written; it is named, not what it is called until then.
     """
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    # Several threads may write one file: the last one's stands there in the end.
+    unique = f"{os.getpid()}-{os.urandom(4).hex()}"
+    partial = path.with_name(f".{path.name}.{unique}.partial")
     try:
         yield partial
         partial.replace(path)
+    except OSError as error:
+        if str(partial) != str(error.filename):
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from None
     finally:
         partial.unlink(missing_ok=True)

@@ -10,6 +10,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -275,12 +276,14 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path):
 def refused(tmp_path):
     """Read bytes as a file, which is refused; return the reason."""
 
-    def refused(data: bytes) -> str:
+    def refused(data: bytes, said: str = "is no run that blsnb saved: ") -> str:
         path = tmp_path / "bad.blsrun"
         path.write_bytes(data)
-        with pytest.raises(TraceFileError, match="is no run that blsnb saved") as error:
+        with pytest.raises(TraceFileError) as error:
             read_run(path)
-        return str(error.value)
+        begin = f"{path} {said}"
+        assert str(error.value).startswith(begin)
+        return str(error.value).removeprefix(begin)
 
     return refused
 
@@ -305,15 +308,49 @@ def saved(folder: Path) -> tuple[dict[str, Any], bytes]:
 
 
 def test_what_is_no_zip_file_is_refused(refused):
-    """Nothing, text, half a file."""
-    assert "not a zip file" in refused(b"")
-    assert "not a zip file" in refused(b"[]" * 1000)
+    """What it may be instead, and what reads that."""
+    assert "it is empty" == refused(b"")
+    assert "File is not a zip file" == refused(b"any text")
+    for trace in (b'[{"id":1}]', b'\n {"id":1}'):
+        assert refused(trace).endswith(
+            "; blsnb.load_trace() reads what a Triton server wrote"
+        )
+    assert "a page that run.save() wrote is to look at" in refused(b"<!doctype html>")
+
+
+@pytest.mark.parametrize("share", [0.01, 0.5, 0.99])
+def test_half_a_file_is_told_to_be_one(share, refused, tmp_path):
+    """A download that broke off, a disk that was full."""
+    saved(tmp_path)
+    whole = (tmp_path / "good.blsrun").read_bytes()
+    said = refused(
+        whole[: int(share * len(whole))], "is damaged, or only a part of a run: "
+    )
+
+    assert "File is not a zip file" == said
+
+
+def test_a_changed_byte_of_a_value_is_found(refused, tmp_path):
+    """By its checksum, whichever it is."""
+    _, values = saved(tmp_path)
+    whole = (tmp_path / "good.blsrun").read_bytes()
+    at = whole.index(values[:64]) + 30
+    changed = whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]
+
+    assert "Bad CRC-32 for file 'values.bin'" == refused(
+        changed, "is damaged, or only a part of a run: "
+    )
 
 
 def test_a_zip_file_of_something_else_is_refused(refused, tmp_path):
     """It names what it should hold."""
+    path = tmp_path / "arrays.npz"
+    np.savez(path, a=1)
+    assert "should hold run.json and values.bin, not ['a.npy']" in refused(
+        path.read_bytes()
+    )
     assert "should hold run.json and values.bin" in refused(
-        packed(tmp_path, "{}", evil=b"")
+        packed(tmp_path, '{"format":1}', evil=b"")
     )
 
 
@@ -324,11 +361,24 @@ def test_compressed_values_are_refused(refused, tmp_path):
     assert "values.bin is compressed" in refused(bomb)
 
 
-def test_a_later_format_is_refused_by_its_number(refused, tmp_path):
-    """Who reads it knows that a newer blsnb is needed."""
-    said = refused(packed(tmp_path, '{"format":2}'))
+@pytest.mark.parametrize("members", [{}, {"more.bin": b""}])
+def test_a_later_format_is_refused_by_its_number(members, refused, tmp_path):
+    """Who reads it knows that a newer blsnb is needed, whatever else it holds."""
+    text = json.dumps({"format": 2, "written_by": "blsnb 9.1"})
+    said = refused(packed(tmp_path, text, **members), "was saved by ")
 
-    assert "its format is 2, and this release reads 1" in said
+    assert (
+        "blsnb 9.1 in format 2; this blsnb reads format 1: a newer one is needed"
+        == said
+    )
+
+
+@pytest.mark.parametrize("version", [0, "2", 2.5, None, True])
+def test_a_format_that_never_was_is_refused(version, refused, tmp_path):
+    """It is another program's file."""
+    said = refused(packed(tmp_path, json.dumps({"format": version})))
+
+    assert f"its format is {version!r}, and this release reads 1" == said
 
 
 @pytest.mark.parametrize(
