@@ -143,14 +143,20 @@ class Exchange(Models):
             A model is unknown or not complete, such a file is in the way, or a file
             cannot be read or written.
         """
+        exported = self._exported(Path(path).expanduser(), names, force)
+        others = filter(self._control.is_overridden, exported.models)
+        notes = (*exported.notes, *map(_override_note, others))
+        return replace(exported, notes=notes)
+
+    def _exported(
+        self, path: Path, names: Sequence[str] | None = None, force: bool = False
+    ) -> Exported:
+        """Write what the models' folders hold; as `export_repository` else."""
         from blsnb.repository.export import Export, exportable
 
         standins = self._control.standins.all()
         chosen, left_out = exportable(self.repository, names, standins)
-        export = Export(Path(path).expanduser(), self._engine.release, force=force)
-        is_overridden = self._control.is_overridden
-        others = [each.name for each in chosen if is_overridden(each.name)]
-        return export.write(chosen, [*left_out, *map(_override_note, others)])
+        return Export(path, self._engine.release, force=force).write(chosen, left_out)
 
     def implied_config(self, name: str, *runs: Run) -> Implied:
         """Return a configuration that fits the tensors of a model in recorded runs.

@@ -58,6 +58,7 @@ class Engine:
         self, recorder: Recorder, settings: Settings, folders: Folders
     ) -> None:
         self.recorder = recorder
+        self.settings = settings
         self.release = release = settings.release
         self.bls_codes_kept = has("bls_error_codes", release)
         self.strict_model_config = settings.strict_model_config

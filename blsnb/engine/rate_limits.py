@@ -43,6 +43,7 @@ class RateLimits:
     """
 
     def __init__(self, given: Given) -> None:
+        self.given = given
         self._limiter: RateLimiter[Ticket] = RateLimiter(given)
         self._lock = threading.Lock()
 

@@ -275,6 +275,11 @@ class ModelControl:
         taken = self._serving.get(name)
         return taken is not None and taken.overridden
 
+    def served_from(self, name: str) -> ModelDirectory | None:
+        """Return what a model serves from; None if it does not serve."""
+        taken = self._serving.get(name)
+        return None if taken is None else taken.directory
+
     def is_loading(self, name: str) -> bool:
         """Whether whoever asks is part of a load of this model."""
         return self._loads.lock.is_held_for(name)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blsnb.errors import RepositoryError, TritonServerError
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from blsnb.parity.cases import Cases
     from blsnb.parity.parity import Parity
     from blsnb.parity.verification import Progress
+    from blsnb.repository.export import Exported
 
 
 class Comparing(Exchange):
@@ -89,7 +92,7 @@ class Comparing(Exchange):
         from blsnb.tensors.tolerance import Tolerance
 
         self._check_open()
-        if self.repository.directory(model_name) is None:
+        if not self._has(model_name):
             known = ", ".join(self.repository.names()) or "none"
             raise RepositoryError(
                 f"there is no model {model_name!r}; there are: {known}"
@@ -99,8 +102,8 @@ class Comparing(Exchange):
             self,
             self._inference,
             engine.catalog,
-            engine.release,
-            strict=engine.strict_model_config,
+            engine.settings,
+            self._exported_as_served,
         )
         verification = Verification(
             ours,
@@ -116,3 +119,27 @@ class Comparing(Exchange):
         except (TritonServerError, KeyboardInterrupt) as error:
             # What happened is in its text; nobody looks for it in our frames.
             raise error.with_traceback(None) from None
+
+    def _has(self, name: str) -> bool:
+        if self.repository.directory(name) is not None:
+            return True
+        return self._control.served_from(name) is not None
+
+    def _exported_as_served(self, folder: Path) -> Exported:
+        """Export all models; of those that serve with something else, that.
+
+        Raises
+        ------
+        RepositoryError
+            A file cannot be read or written.
+        """
+        from blsnb.parity.as_served import put_as_served
+
+        exported = self._exported(folder)
+        names = set(exported.models)
+        for name in filter(self._control.is_overridden, self._control.serving()):
+            served = self._control.served_from(name)
+            if served is not None:
+                put_as_served(served, folder / name)
+                names.add(name)
+        return replace(exported, models=tuple(sorted(names)))

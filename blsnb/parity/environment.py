@@ -47,6 +47,11 @@ class TritonEnv:
         return all(Path(part).exists() for part in parts)
 
     @property
+    def caches(self) -> Path:
+        """The folder of its response caches, where it lies beside the program."""
+        return Path(self.server).parents[1] / "caches"
+
+    @property
     def python_version(self) -> str:
         """The Python release of the model processes, such as ``3.11``."""
         return Path(self.python_library).name.removeprefix("libpython").split(".so")[0]

@@ -29,8 +29,8 @@ class LocalServer:
         Folder that holds the model folders.
     models
         Names of those to load.
-    strict
-        Whether nothing completes a model's configuration.
+    options
+        Further arguments of the command.
     ready_s
         Seconds that it has to load them.
 
@@ -46,8 +46,8 @@ class LocalServer:
         folder: Path,
         repository: Path,
         models: Sequence[str],
+        options: Sequence[str],
         *,
-        strict: bool,
         ready_s: float,
     ) -> None:
         self._trace = folder / _TRACE
@@ -56,7 +56,7 @@ class LocalServer:
             # What does not load is told by name, and the others can be asked.
             "--exit-on-error=false",
             "--strict-readiness=false",
-            *(["--disable-auto-complete-config"] if strict else []),
+            *options,
             *_tracing(self._trace),
         ]
         self._server = TritonServer(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from blsnb.engine.catalog import Catalog
+from blsnb.engine.settings import Settings
 from blsnb.engine.validation import RequestError
 from blsnb.errors import InferenceError, WouldHang
 from blsnb.exchange import Exchange
@@ -32,10 +33,11 @@ class Ours:
         What runs requests on them.
     catalog
         Which of them serve.
-    release
-        Triton's release that it agrees with.
-    strict
-        Whether nothing completes a model's configuration.
+    settings
+        What the server was told when it was made.
+    export
+        Writes all models that can be, as they serve, as a repository that Triton
+        loads.
     """
 
     def __init__(
@@ -43,15 +45,15 @@ class Ours:
         server: Exchange,
         inference: Inference,
         catalog: Catalog,
-        release: tuple[int, int],
-        *,
-        strict: bool,
+        settings: Settings,
+        export: Callable[[Path], Exported],
     ) -> None:
         self._server = server
         self._inference = inference
         self._catalog = catalog
-        self.release = release
-        self.strict = strict
+        self.settings = settings
+        self.release = settings.release
+        self.export = export
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -61,23 +63,13 @@ class Ours:
 
     def ready(self) -> frozenset[str]:
         """Return names of the models that serve."""
-        return frozenset(each.name for each in self._server.models() if each.versions)
+        return frozenset(self._catalog.names())
 
     def standins(self) -> Mapping[str, str]:
         """Return how stand-ins answer, by the models for which they do."""
         return {
             each.name: each.standin for each in self._server.models() if each.standin
         }
-
-    def export(self, folder: Path) -> Exported:
-        """Write all models that can be, as a repository that Triton loads.
-
-        Raises
-        ------
-        RepositoryError
-            A file cannot be read or written.
-        """
-        return self._server.export_repository(folder)
 
     def message(self, request: OutsideRequest) -> RequestMessage:
         """Return a request as it is made here, and elsewhere.

@@ -19,6 +19,7 @@ from blsnb.parity.local import LocalServer
 from blsnb.parity.needed import needed, texts_in
 from blsnb.parity.ours import Ours
 from blsnb.parity.packages import command_adding, provide
+from blsnb.parity.server_options import server_options
 from blsnb.parity.server_process import ANY_SIZE
 from blsnb.parity.theirs import Theirs
 from blsnb.remote.address import netloc_of
@@ -193,7 +194,7 @@ class Local:
             self._folder,
             self._repository,
             wanted,
-            strict=self._ours.strict,
+            server_options(self._ours.settings, self._env.caches),
             ready_s=self._timeout_s,
         ) as self._server:
             self._check_loaded(model, self._server.theirs.reasons())

@@ -321,8 +321,8 @@ def elsewhere(
 
 def cache_of(env: TritonEnv, byte_size: int) -> list[str]:
     """Return the arguments of a server with a response cache."""
-    folder = Path(env.server).parents[1] / "caches"
-    return [f"--cache-config=local,size={byte_size}", f"--cache-directory={folder}"]
+    size = f"--cache-config=local,size={byte_size}"
+    return [size, f"--cache-directory={env.caches}"]
 
 
 def _given(resources: Mapping[str, Any]) -> Iterator[str]:
