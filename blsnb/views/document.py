@@ -23,19 +23,25 @@ from blsnb.views.tree import tree
 
 CODE = Path(__file__).parent / "static" / "view.js"
 
+HOST = """(({ previousElementSibling: before, parentElement: all }) =>
+    before?.matches(".blsnb-run") ? before : all.querySelector(".blsnb-run")
+  )(document.currentScript)"""
+"""What a script is about: VS Code runs a copy of it, at the end of the output."""
+
 # Where a live view of the run was, its rows and its code are still in the page:
 # drawn before the page is painted, the document takes its place unnoticed.
-_AT_ONCE = """
-try {
-  const host = document.currentScript.previousElementSibling;
+AT_ONCE = f"""
+try {{
+  const host = {HOST};
   globalThis[Symbol.for("blsnb")]?.get(host.dataset.run)?.mount(host);
-} catch (error) {
+}} catch (error) {{
   console.info("blsnb shows the picture first:", error);
-}
+}}
 """
 
 # The host is claimed before anything is awaited: a run may be shown twice in a
-# page, and each script has one host. Whatever fails leaves the picture.
+# page, and each script has one host. A host whose policy lets only scripts run
+# that stand in the page gets one. Whatever fails leaves the picture.
 _SCRIPT = """
 const id = %(id)s;
 const host = [...document.querySelectorAll(".blsnb-run")]
@@ -48,12 +54,34 @@ const unpack = (text) => {
     new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
 };
 const load = async (text) => {
-  const url = URL.createObjectURL(
-    new Blob([await unpack(text).arrayBuffer()], {type: "text/javascript"}));
-  try { return await import(url); } finally { URL.revokeObjectURL(url); }
+  const code = await unpack(text).text();
+  const url = URL.createObjectURL(new Blob([code], {type: "text/javascript"}));
+  try {
+    return await import(url);
+  } catch (error) {
+    if (error instanceof TypeError) return standing(code);
+    throw error;
+  } finally {
+    URL.revokeObjectURL(url);
+  }
 };
-if (host) {
-  host.blsnbClaimed = true;
+const standing = (code) => new Promise((done, failed) => {
+  const script = document.createElement("script");
+  const key = `blsnb${Math.random()}`;
+  globalThis[key] = (mount) => {
+    delete globalThis[key];
+    done({mount});
+  };
+  document.addEventListener("securitypolicyviolation",
+    (event) => event.blockedURI === "inline" && failed(event.violatedDirective));
+  script.type = "module";
+  script.textContent = `${code}\nglobalThis["${key}"](mount);`;
+  document.head.append(script);
+  script.remove();
+});
+if (host) host.blsnbClaimed = true;
+%(first)s
+if (host && !host.blsnbLive) {
   try {
     const live = globalThis[Symbol.for("blsnb")]?.get(id);
     const [code, header, buffer] = await Promise.all([
@@ -133,6 +161,8 @@ def hosted(
     header: wire.Header,
     buffer: Buffer,
     code: str | None = None,
+    at_once: str = AT_ONCE,
+    first: str = "",
 ) -> str:
     """Return a picture, and the script that puts the view in its place.
 
@@ -144,8 +174,13 @@ def hosted(
         What readers without scripts see, as HTML.
     code
         The view's JavaScript; the one that blsnb brings if None.
+    at_once
+        A script that runs before the page is painted.
+    first
+        What the other script does before it decodes anything.
     """
     script = _SCRIPT % {
+        "first": first,
         # In a script, the only thing that HTML can see is a closing tag.
         "id": json.dumps(run).replace("<", "\\u003c"),
         "code": _packed_code(CODE.read_text("utf-8") if code is None else code),
@@ -155,7 +190,7 @@ def hosted(
     return (
         f'<div class="blsnb-run" data-run="{escape(run)}" '
         f'style="min-height:{int(header["ui"]["height"])}px">{picture}</div>'
-        f"<script>{_AT_ONCE}</script>"
+        f"<script>{at_once}</script>"
         f'<script type="module">{script}</script>'
     )
 
