@@ -110,7 +110,7 @@ function logLines(lines: readonly [number, string, string][]): HTMLElement[] {
   const line = ([us, level, text]: [number, string, string]): HTMLElement =>
     h(
       "div",
-      { class: level.toLowerCase() },
+      { class: `log-${level.toLowerCase()}` },
       h("span", { class: "number" }, time(us)),
       h("span", { class: "level" }, level),
       h("span", {}, text.trimEnd()),
