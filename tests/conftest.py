@@ -25,9 +25,12 @@ from interrupts import Interrupt
 
 from blsnb.inference_server import Server
 
-_JOIN_S = 2.0
-# Hypothesis would fail an example that takes long: on a busy machine any of them may.
-hypothesis.settings.register_profile("busy", deadline=None)
+_JOIN_S = 30.0
+# Hypothesis would fail an example that takes long to run, or to be drawn: on a busy
+# machine any of them may.
+hypothesis.settings.register_profile(
+    "busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 hypothesis.settings.load_profile("busy")
 # Wherever tests run they mean a server without a GPU, unless they say otherwise.
 os.environ["BLSNB_RUNTIME"] = "numpy"

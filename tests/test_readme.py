@@ -33,7 +33,7 @@ def test_the_eight_lines_show_a_run():
         cells=[*map(nbformat.v4.new_code_cell, cells())]
     )
 
-    NotebookClient(notebook, timeout=60).execute()
+    NotebookClient(notebook, timeout=180).execute()
 
     (shown,) = notebook.cells[-1].outputs
     assert 'class="blsnb-run"' in shown["data"]["text/html"]

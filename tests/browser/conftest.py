@@ -15,7 +15,7 @@ from .lab import Lab
 from .lab_server import LabServer
 from .notebook7 import Notebook7
 
-_PATIENCE_MS = 30_000
+_PATIENCE_MS = 90_000
 """How long a condition may take to come true on a machine with other work."""
 expect.set_options(timeout=_PATIENCE_MS)
 

@@ -24,7 +24,7 @@ _HAS_RUN = f"""() => {_CODE}.every((cell) => cell.model.executionCount !== null
 _STATES = f"""() => [{_PANEL}.sessionContext.session?.kernel?.status,
     ...{_CODE}.map((cell) => `${{cell.model.executionState}} `
         + cell.model.sharedModel.source.split("\\n", 1)[0])].join("\\n")"""
-_PATIENCE_S = 60
+_PATIENCE_S = 120
 """How long a notebook may run on a machine with other work."""
 _SCROLL = f"""async (index) => {{
     const notebook = {_PANEL}.content;

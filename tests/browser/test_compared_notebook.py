@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from .conftest import lab_of, page_of
 from .view import View
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.browser
 
 FLOW = "--input X:FP32[-1] --output Y:FP32[-1]"
 SHARPEN = f"""%%triton_model sharpen {FLOW}

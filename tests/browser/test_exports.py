@@ -13,7 +13,7 @@ from blsnb.views.format import TIMES
 from .test_live import STEP
 from .view import View
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.browser
 
 TWICE = """%%triton_model twice --input X:FP32[-1,-1,-1] --output Y:FP32[-1,-1,-1]
 import triton_python_backend_utils as pb_utils
@@ -37,7 +37,7 @@ def executed():
     notebook = nbformat.v4.new_notebook()
     for source in ("%load_ext blsnb", STEP, TWICE, INFER):
         notebook.cells.append(nbformat.v4.new_code_cell(source))
-    NotebookClient(notebook, timeout=60, kernel_name="python3").execute()
+    NotebookClient(notebook, timeout=180, kernel_name="python3").execute()
     return notebook
 
 

@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from .test_live import STEP
 from .view import View
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.browser
 
 INFER = 'import blsnb\nblsnb.infer("step", {"X": [[[0, 1, 2]]]})'
 

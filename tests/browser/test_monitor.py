@@ -10,7 +10,7 @@ from blsnb.views.overview import ModelRow, Overview
 
 from .axe import violations
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.browser
 
 MODEL = """%%triton_model {name} --input X:FP32[-1] --output Y:FP32[-1] --quiet
 import triton_python_backend_utils as pb_utils

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from .conftest import lab_of, page_of
 from .view import View
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.browser
 
 TUTORIAL = Path(__file__).parents[2] / "notebooks" / "01_first_pipeline.ipynb"
 FACES = ["face_cascade", "pnet", "rnet", "onet"]

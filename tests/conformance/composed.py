@@ -55,7 +55,7 @@ def pause(seconds=0.1):
 
 
 def wait_for(name):
-    for _ in range(5_000):
+    for _ in range(50_000):
         if os.path.exists(os.path.join(NOTES, name)):
             return
         threading.Event().wait(0.002)

@@ -25,9 +25,9 @@ from blsnb.parity.server_process import ServerDiedError, TritonServer
 from .blsnb_target import GRPC_CODES
 from .targets import Failure, Target
 
-CALL_S = 20.0
+CALL_S = 120.0
 _CELLS = ("name", "version", "state", "reason")
-WAIT_S = 30.0
+WAIT_S = 60.0
 PAUSE_S = 0.05
 MODEL = """
 import numpy as np

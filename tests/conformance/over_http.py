@@ -19,7 +19,7 @@ from blsnb.serving.http.endpoint import HttpEndpoint, MetricsEndpoint
 from .targets import REPOSITORIES, Target
 from .triton_target import MORTAL
 
-CALL_S = 20.0
+CALL_S = 120.0
 LENGTH = "Inference-Header-Content-Length"
 _SAID = ("Content-Encoding", "Accept-Encoding", LENGTH)
 HOST = "127.0.0.1"

@@ -24,6 +24,8 @@ FOLDER = r"/[^\s'\"()]*/folder\w{6,8}(?![\w.])"
 """Where a model lies that was loaded from files given with the call."""
 
 Case = Callable[[Target], Any]
+TRIES = 3
+"""How often the real server is asked a case before it counts that it says else."""
 
 
 @dataclass(slots=True)
@@ -86,14 +88,34 @@ class Reference:
     _said: dict[tuple[str, str], Any] = field(default_factory=dict)
 
     def live(self, module: str, key: str, case: Case) -> Any:
-        """Ask the real server, once for each case."""
-        if self.server is None:
-            raise LookupError("no real server runs")
+        """Ask the real server, once for each case; again if it says else than before.
+
+        Some cases depend on its clock, which a busy machine upsets. What it says
+        three times is what it says.
+        """
         if (module, key) not in self._said:
-            self._said[module, key] = self.server.surviving(
-                lambda: plain(case(self.server))
-            )
+            self._said[module, key] = self._asked(module, key, case)
         return self._said[module, key]
+
+    def _asked(self, module: str, key: str, case: Case) -> Any:
+        server = self.server
+        if server is None:
+            raise LookupError("no real server runs")
+        for tries_left in reversed(range(TRIES)):
+            try:
+                said = server.surviving(lambda: plain(case(server)))
+            except Exception:
+                if not tries_left:
+                    raise
+            else:
+                if not tries_left or not self._is_news(module, key, said):
+                    return said
+        raise AssertionError("the last try returns or raises")
+
+    def _is_news(self, module: str, key: str, said: Any) -> bool:
+        """Whether the record says else; that of another Python may."""
+        known = self.golden.read(module)["answers"]
+        return not recording() and said != known.get(key, said)
 
     def recorded(self, module: str, key: str) -> Any:
         """Return what it said before; a case without a record is a failure."""

@@ -15,7 +15,7 @@ from typing import Any
 from .asking import tensor
 from .targets import Answer, Failure, Request, Target
 
-WAIT_S = 20.0
+WAIT_S = 100.0
 PAUSE_S = 0.002
 NUMBERS = itertools.count(1)
 
@@ -46,7 +46,7 @@ class TritonPythonModel:
             file.write(json.dumps([self.instance, seen]) + chr(10))
 
     def wait_for(self, name):
-        for _ in range(10_000):
+        for _ in range(50_000):
             if os.path.exists(os.path.join(self.notes, name)):
                 return
             threading.Event().wait(0.002)

@@ -16,7 +16,7 @@ from blsnb.serving.endpoints import Endpoints, serve
 
 from .targets import Target
 
-CALL_S = 20.0
+CALL_S = 120.0
 _endpoints: dict[int, Endpoints] = {}
 _lock = threading.Lock()
 

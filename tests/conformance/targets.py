@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 T = TypeVar("T")
 REPOSITORIES = Path(__file__).parents[1] / "repositories"
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 
 
 class Value(NamedTuple):

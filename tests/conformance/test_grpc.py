@@ -16,7 +16,7 @@ import tritonclient.utils.shared_memory as shm
 from .served import grpc_address
 from .served_models import connected, given, load
 
-WAIT_S = 20.0
+WAIT_S = 60.0
 
 
 def values(result: Any, name: str = "Y") -> list[Any]:

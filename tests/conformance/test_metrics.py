@@ -39,7 +39,6 @@ REFUSED = {
 
 
 @rows("11/counter", "11/gauge", "11/histogram")
-@pytest.mark.timeout(180)  # the real server dies of some, now and then
 def test_the_server_refuses(agree):
     """Each is an error that names the instance and the reason."""
     # Two processes with families of one name would share freed memory.
@@ -182,7 +181,7 @@ def test_metrics_are_shown_while_their_family_lives(agree):
         run(target, SHOWN)
         lines = shown(target, "shown")
         run(target, "del pb_utils.kept; import gc; gc.collect()")
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 60
         # Triton's server hears of it a little later.
         while (left := shown(target, "shown")) and time.monotonic() < deadline:
             pass

@@ -62,7 +62,6 @@ REFUSED = {
     "12/load_model-model_name-config-files-none",
     "12/is_model_ready-model_name-model_version",
 )
-@pytest.mark.timeout(180)  # the real server dies of some, now and then
 def test_the_server_refuses(agree):
     """Each is an error that names the instance and the reason.
 

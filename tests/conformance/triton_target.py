@@ -24,7 +24,7 @@ from .over_grpc import OverGrpc
 from .targets import REPOSITORIES, Answer, Failure, Request
 
 T = TypeVar("T")
-CALL_S = 30.0
+CALL_S = 120.0
 LIVES = 6
 MORTAL = ["--disable-auto-complete-config"]
 """Its models are complete, and load in a tenth of the time."""

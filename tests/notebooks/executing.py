@@ -10,7 +10,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
-CELL_S = 60
+CELL_S = 120
 MAY_FAIL = "raises-exception"
 """The tag of a cell that fails on purpose; Jupyter goes on after it."""
 LEAVE = """

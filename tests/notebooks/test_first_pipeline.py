@@ -10,7 +10,6 @@ MODELS = ["preprocess", "classify", "pipeline", "pnet", "rnet", "onet", "face_ca
 
 
 @pytest.mark.notebook
-@pytest.mark.timeout(120)
 def test_each_of_its_runs_is_shown_once(executed):
     """Three runs leave three views behind, and the saved file keeps them."""
     bundles = [output.get("data", {}) for output in executed(NAME).outputs]

@@ -19,7 +19,7 @@ from blsnb.parity.server_process import TritonServer
 
 from .test_tutorials import TUTORIALS
 
-LOAD_S = 60
+LOAD_S = 120
 # Another NumPy, another release of ONNX Runtime: the last digits may differ.
 NEAR = {"rtol": 1e-3, "atol": 1e-4}
 # What the second tutorial asks fails, and leaves no run.

@@ -15,8 +15,6 @@ TUTORIALS = [path.stem for path in PATHS]
 # A minute is promised on two cores; these also have to share them.
 LONGEST_S = 60
 
-pytestmark = pytest.mark.timeout(180)
-
 
 @pytest.mark.notebook
 @pytest.mark.parametrize("name", TUTORIALS)

@@ -1,0 +1,65 @@
+"""What the real server says counts; what a busy machine made of it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from .reference import RECORD, TRIES, Golden, Reference
+
+
+@pytest.fixture
+def reference(monkeypatch: pytest.MonkeyPatch) -> Reference:
+    """A server that has once said ``right`` to the case ``known``."""
+    monkeypatch.delenv(RECORD, raising=False)
+    golden = Golden({"module": {"python": "3.11", "answers": {"known": "right"}}})
+    server: Any = SimpleNamespace(surviving=lambda work: work())
+    return Reference(server, golden)
+
+
+def case_of(answers: Iterator[Any]) -> Callable[[object], Any]:
+    """Return a case that is answered so, one time after another."""
+
+    def case(_: object) -> Any:
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    return case
+
+
+@pytest.mark.parametrize("spoiled", ["late", TimeoutError()])
+def test_what_was_spoiled_is_asked_again(reference: Reference, spoiled: Any) -> None:
+    """Here twice; and no more once it says what it said before."""
+    answers = iter([spoiled, spoiled, "right", "never"])
+
+    assert "right" == reference.live("module", "known", case_of(answers))
+    assert ["never"] == list(answers)
+
+
+def test_what_it_says_every_time_is_what_it_says(reference: Reference) -> None:
+    """Then its record is old, and the test of it fails."""
+    answers = iter(["new"] * TRIES)
+
+    assert "new" == reference.live("module", "known", case_of(answers))
+    assert [] == list(answers)
+
+
+def test_an_error_that_stays_is_told(reference: Reference) -> None:
+    """As the case raised it."""
+    answers = iter([ValueError(number) for number in range(TRIES)])
+
+    with pytest.raises(ValueError, match="2"):
+        reference.live("module", "known", case_of(answers))
+
+
+def test_a_case_without_a_record_is_asked_once(reference: Reference) -> None:
+    """There is nothing to hold it against; nor is it asked for a second test."""
+    answers = iter(["new", "never"])
+
+    for _ in range(2):
+        assert "new" == reference.live("module", "unknown", case_of(answers))
