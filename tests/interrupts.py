@@ -4,41 +4,105 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import stage
 
+import blsnb
+
+_PATIENCE_S = 60
+_TICK_S = 0.01
+_ROOMS = tuple(
+    str(Path(blsnb.__file__).with_name(room)) for room in ("engine", "loading")
+)
+
 
 class Interrupt:
-    """Ctrl-C once a model is at work, and the time until the prompt is back."""
+    """Ctrl-C once a model is at work, and the time until the prompt is back.
+
+    The time is that in which this process was able to run: a busy machine lets all
+    of it stand still for seconds, which says nothing of whoever was interrupted.
+    """
 
     def __init__(self) -> None:
-        self.pressed_s = 0.0
+        self.lived_s = 0.0
+        self._back = threading.Event()
         self._threads: list[threading.Thread] = []
 
-    def press(self, event: str = "asleep", delay_s: float = 0.05) -> None:
-        """Interrupt the main thread shortly after a model has set an event."""
+    def press(
+        self,
+        event: str = "asleep",
+        delay_s: float = 0.05,
+        when: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """Interrupt the main thread shortly after a model has set an event.
+
+        Parameters
+        ----------
+        when
+            What must hold besides; that the main thread is at work for a request, or
+            a load, is waited for in any case. Else the test itself might be hit.
+        """
+        self._back = back = threading.Event()
+        asleep = stage.events[event]
 
         def wait() -> None:
-            stage.events[event].wait(10)
+            until(lambda: back.is_set() or (asleep.is_set() and _at_work() and when()))
             time.sleep(delay_s)
-            self.pressed_s = time.monotonic()
+            if back.is_set():
+                return
             os.kill(os.getpid(), signal.SIGINT)
+            stage.events["pressed"].set()
+            self._count(back)
 
         self._threads.append(threading.Thread(target=wait))
         self._threads[-1].start()
 
-    def expect(self, call: Callable[[], object], event: str = "asleep") -> None:
+    def _count(self, back: threading.Event) -> None:
+        self.lived_s = 0.0
+        before = time.monotonic()
+        while not back.wait(_TICK_S):
+            now = time.monotonic()
+            self.lived_s += min(now - before, 2 * _TICK_S)
+            before = now
+
+    def expect(
+        self,
+        call: Callable[[], object],
+        event: str = "asleep",
+        when: Callable[[], bool] = lambda: True,
+    ) -> None:
         """Press during a call, which must end with KeyboardInterrupt, and soon."""
-        self.press(event)
+        self.press(event, when=when)
         with pytest.raises(KeyboardInterrupt):
             call()
-        assert time.monotonic() - self.pressed_s < 1
+        self._back.set()
+        assert self.lived_s < 1
 
     def join(self) -> None:
         """Wait for what was pressed."""
+        self._back.set()
         for thread in self._threads:
             thread.join()
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds, but not for ever: then the test tells."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while not holds() and time.monotonic() < deadline:
+        threading.Event().wait(0.002)
+
+
+def _at_work() -> bool:
+    """Whether the main thread is in the engine, or in a model below it."""
+    frame = sys._current_frames().get(threading.main_thread().ident or 0)
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(_ROOMS):
+            return True
+        frame = frame.f_back
+    return False

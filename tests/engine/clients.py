@@ -83,9 +83,13 @@ class Clients:
     @property
     def waiting(self) -> int:
         """How many requests wait."""
-        row = next(
-            line
-            for line in self.server.metrics().splitlines()
-            if line.startswith("nv_inference_pending_request_count{")
-        )
-        return int(row.split()[-1])
+        return waiting(self.server)
+
+
+def waiting(server: Server) -> int:
+    """Return how many requests wait, for any model."""
+    return sum(
+        int(line.split()[-1])
+        for line in server.metrics().splitlines()
+        if line.startswith("nv_inference_pending_request_count{")
+    )

@@ -138,7 +138,7 @@ def test_the_handler_of_the_user_is_back_after_a_request(server):
 
 def test_an_ignored_ctrl_c_stays_ignored(server, ctrl_c):
     """A process that ignores SIGINT does so during a request, too."""
-    body = 'stage.events["asleep"].set()\nstage.events["end"].wait(0.2)\n'
+    body = 'stage.events["asleep"].set()\nassert stage.events["pressed"].wait(60)\n'
     server.define("slow", cell(f"{body}return [reply(x_of(request))]"), config=CONFIG)
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

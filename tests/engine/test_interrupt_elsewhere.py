@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import random
 import sys
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -13,6 +12,9 @@ import pytest
 import stage
 from cells import CONFIG, DOUBLE, OWN_THREAD, calling, cell, instances
 
+from blsnb import Run
+
+from .clients import waiting
 from .loops import FAN_OUT, LOOPS, SLEEPER, STOP, X, answers, interrupted_by
 
 
@@ -61,17 +63,18 @@ def test_a_request_in_the_queue_gets_the_fresh_instance(server, ctrl_c):
     server.define("sleeper", cell(SLEEPER), config=CONFIG)
     server.define("fan", FAN_OUT, config=CONFIG)
     with ThreadPoolExecutor(1) as pool:
-        waiting = []
 
-        def request_later() -> None:
-            waiting.append(pool.submit(server.infer, "sleeper", X))
+        def request_later() -> Run:
+            assert stage.events["asleep"].wait(60)
+            return server.infer("sleeper", X)
 
-        threading.Timer(0.02, request_later).start()
-        ctrl_c.press("asleep", 0.1)
+        later = pool.submit(request_later)
+        # It waits behind three of the fan; the first of four sleeps.
+        ctrl_c.press(when=lambda: waiting(server) == 4)
         with pytest.raises(KeyboardInterrupt):
             server.infer("fan", STOP)
 
-        assert [2, 4] == waiting[0].result(2)["Y"].tolist()
+        assert [2, 4] == later.result(60)["Y"].tolist()
 
 
 def test_a_sleeper_that_comes_back_is_finalized(server, ctrl_c):
@@ -168,7 +171,8 @@ def test_ctrl_c_ends_threads_of_a_model(server, ctrl_c, capfd):
     server.define("sleeper", cell(SLEEPER), config=CONFIG)
     server.define("own", cell(body), config=CONFIG)
 
-    ctrl_c.expect(lambda: server.infer("own", STOP))
+    # One of them sleeps, the other waits for it.
+    ctrl_c.expect(lambda: server.infer("own", STOP), when=lambda: waiting(server) == 1)
 
     assert answers(server, "own")
     stage.events["end"].set()
