@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,10 @@ from IPython.display import display
 
 from blsnb import views
 from blsnb.magics.display import bundle
+from blsnb.magics.page import has_no_models
 from blsnb.run import take_trace
 from blsnb.trace.spans import Trace
+from blsnb.views.keeping import KeepClock
 
 if TYPE_CHECKING:
     from blsnb.trace.recorder import RunRecord
@@ -18,6 +21,9 @@ if TYPE_CHECKING:
 
 class LiveView:
     """Shows a run in the running cell, from now until it ends.
+
+    Its output is a document of what has happened, made anew from time to time for
+    who saves the notebook meanwhile; in a page the widget takes its place.
 
     Parameters
     ----------
@@ -27,19 +33,45 @@ class LiveView:
 
     def __init__(self, record: RunRecord) -> None:
         self._record = record
+        self._keep_clock = KeepClock()
+        self._keeping = threading.Lock()
+        """Nothing that is kept comes after the end."""
+        self._ended = False
         self._view = views.TraceView(self._trace)
-        self._handle = display(self._view, display_id=True)
+        self._is_kept = not has_no_models()
+        if self._is_kept:
+            self._keep_clock.kept(time.monotonic_ns(), 0)
+            document = self._view.document()
+            self._handle = display(document, raw=True, display_id=True)
+        else:
+            self._handle = display(self._view, display_id=True)
         self.tick()
 
     def _trace(self) -> Trace:
         return take_trace(self._record)
 
     def tick(self) -> None:
-        """Send what happened, if it is time to."""
-        self._view.tick(time.monotonic_ns())
+        """Send what happened, and give it to the notebook, if it is time to."""
+        now_ns = time.monotonic_ns()
+        self._view.tick(now_ns)
+        if self._is_kept and self._keep_clock.due(now_ns, now_ns):
+            self._keep(now_ns)
+
+    def _keep(self, now_ns: int) -> None:
+        # Whoever comes while another thread is at it has nothing to wait for.
+        if not self._keeping.acquire(blocking=False):
+            return
+        try:
+            if not self._ended and self._keep_clock.due(now_ns, now_ns):
+                self._handle.update(self._view.document(), raw=True)
+                self._keep_clock.kept(now_ns, now_ns, time.monotonic_ns() - now_ns)
+        finally:
+            self._keeping.release()
 
     def finish(self) -> None:
         """Put the finished document in the widget's place."""
+        with self._keeping:
+            self._ended = True
         self._view.finish(time.monotonic_ns())
         document = bundle(
             self._trace(), selected=self._view.selected, height=self._view.height

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import weakref
 from typing import TYPE_CHECKING
 
 from IPython.display import DisplayHandle, display
+
+from blsnb.magics.page import has_no_models
 
 if TYPE_CHECKING:
     from blsnb.dashboard.monitor import Monitor
@@ -35,7 +35,7 @@ class Monitors:
             print(monitor)
             return
         widget = monitor.widget()
-        if _has_no_models():
+        if has_no_models():
             handle = display(widget, display_id=True)
         else:
             handle = display(widget.document(), raw=True, display_id=True)
@@ -46,11 +46,6 @@ class Monitors:
         """End them all."""
         for monitor in list(self._shown):
             monitor.close()
-
-
-def _has_no_models() -> bool:
-    """Whether a page knows of a widget only where it is displayed itself."""
-    return "VSCODE_PID" in os.environ or "google.colab" in sys.modules
 
 
 def _leave(handle: DisplayHandle, last: Overview) -> None:

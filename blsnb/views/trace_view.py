@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Callable
 from time import perf_counter_ns
@@ -14,7 +15,7 @@ from blsnb.errors import TraceError
 from blsnb.tensors import preview
 from blsnb.trace.comparison import TraceComparison, compare
 from blsnb.trace.spans import Trace
-from blsnb.views import compared_document, compared_wire, document, wire
+from blsnb.views import compared_document, compared_wire, document, running, wire
 from blsnb.views.buffer import Buffer
 from blsnb.views.compared_tree import compared_tree
 from blsnb.views.entries import entry, placed, tensors_of
@@ -64,6 +65,7 @@ class TraceView(anywidget.AnyWidget):
         self._trace = lambda: trace().shown
         self._clock = FlushClock()
         self._names = wire.InstanceNames()
+        self._numbers = itertools.count(1)
         self._seq = 0
         self._sent = 0
         self._folded = 0
@@ -89,6 +91,13 @@ class TraceView(anywidget.AnyWidget):
             data["text/plain"] = compared_tree(compared)
         return data, metadata
 
+    def document(self) -> dict[str, str]:
+        """Return the run as it is now, as an output that needs no kernel.
+
+        In a page that has this widget the live view takes its place.
+        """
+        return running.mimebundle(self._trace(), height=self.height)
+
     def _compared(self, trace: Trace) -> TraceComparison | None:
         return None if self.baseline is None else compare(trace, self.baseline.trace)
 
@@ -101,7 +110,7 @@ class TraceView(anywidget.AnyWidget):
 
     @traitlets.observe("baseline")
     def _show_baseline(self, _: Message) -> None:
-        self._seq += 1
+        self._seq = next(self._numbers)
         self._tell("snapshot", self._seq, self._trace(), None)
 
     def tick(self, now_ns: int) -> bool:
@@ -126,7 +135,7 @@ class TraceView(anywidget.AnyWidget):
     def _flush(self, now_ns: int, whole: bool) -> None:
         began_ns = perf_counter_ns()
         # Numbered before the trace is taken: a later number is never older.
-        self._seq += 1
+        seq = self._seq = next(self._numbers)
         trace = self._trace()
         self._name(trace)
         rows = len(trace.spans)
@@ -134,7 +143,7 @@ class TraceView(anywidget.AnyWidget):
         whole = whole or trace.folded_count != self._folded
         self._folded = trace.folded_count
         changed = None if whole else [*self._open, *range(self._sent, rows)]
-        self._tell("snapshot" if whole else "rows", self._seq, trace, changed)
+        self._tell("snapshot" if whole else "rows", seq, trace, changed)
         self._open = [span.index for span in trace.spans if not span.request_end_ns]
         self._sent = rows
         took_ns = perf_counter_ns() - began_ns

@@ -2,6 +2,7 @@
 
 import { h, setText, svg } from "./dom.ts";
 import { count, time, visible } from "./format.ts";
+import { Moving } from "./moving.ts";
 import {
   clicked,
   line,
@@ -49,7 +50,7 @@ export class Dashboard {
   #rows = new Map<string, Row>();
   #order: Order = { key: "name", down: false };
   #shown: Overview | null = null;
-  #focused: HTMLElement | null = null;
+  #moving: Moving;
   #stop: () => void;
 
   constructor() {
@@ -66,17 +67,13 @@ export class Dashboard {
     const shadow = this.element.attachShadow({ mode: "open" });
     shadow.append(h("style", {}, style), h("style", {}, own), this.#root);
     this.element.addEventListener("keydown", (event) => event.stopPropagation());
-    shadow.addEventListener("focusin", (event) => (this.#focused = event.target as HTMLElement));
-    shadow.addEventListener("focusout", () => {
-      // What is taken out of the page has not been left.
-      if (this.element.isConnected) this.#focused = null;
-    });
+    this.#moving = new Moving(this.element, shadow);
     this.#stop = watchTheme(() => this.theme());
   }
 
-  /** Back in the page after its place was filled anew: keys go on where they went. */
-  focusAgain(): void {
-    this.#focused?.focus({ preventScroll: true });
+  /** Go into the page, or on in another place of it: keys go where they went. */
+  moveTo(host: HTMLElement): void {
+    this.#moving.into(host);
   }
 
   dispose(): void {

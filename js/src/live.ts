@@ -25,6 +25,10 @@ export class Live {
     model.send({ type: "hello", have: this.store.seq });
   }
 
+  get isRunning(): boolean {
+    return this.store.header.run.state === "running";
+  }
+
   /** Call back after each change; returns how to stop. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
@@ -49,7 +53,7 @@ export class Live {
           return this.#resync();
         break;
       case "finished":
-        if (this.store.header.run.state === "running") this.store.header.run.state = "done";
+        if (this.isRunning) this.store.header.run.state = "done";
         break;
       default:
         return;

@@ -75,9 +75,8 @@ function initialize({ model }: { model: WidgetModel }): () => void {
   registry().set(id, (host) => {
     const left = all.find(({ dashboard }) => !dashboard.element.isConnected);
     const dashboard = left?.dashboard ?? new Dashboard();
-    host.replaceChildren(dashboard.element);
-    if (left) dashboard.focusAgain();
-    else all.push(watch(model, dashboard));
+    dashboard.moveTo(host);
+    if (!left) all.push(watch(model, dashboard));
   });
   globalThis.dispatchEvent(new Event(REGISTERED));
   return () => {

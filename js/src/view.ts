@@ -3,7 +3,7 @@
 import { Frame } from "./frame.ts";
 import { Kernel, type WidgetModel } from "./kernel.ts";
 import { Live } from "./live.ts";
-import type { Selection } from "./session.ts";
+import { LiveView, selectedIn } from "./liveview.ts";
 import type { ViewState } from "./viewstate.ts";
 import { Store, type Header } from "./wire.ts";
 
@@ -13,7 +13,9 @@ interface Known {
   mount: typeof mount;
   store: Store;
   live: Live;
-  state?: () => ViewState;
+  /** Those that are where documents are. */
+  views: LiveView[];
+  state?: () => ViewState | undefined;
 }
 
 type Registry = Map<string, Known>;
@@ -21,23 +23,21 @@ type Registry = Map<string, Known>;
 /** The page is told when it knows of a run's kernel. */
 const REGISTERED = "blsnb-registered";
 
-/** Above this many calls a live view is drawn twice a second. */
-const MANY_CALLS = 20_000;
-const SLOW_MS = 500;
-
 /** A finished run in its host, and how to give it what could not be decoded at once. */
 interface Mounted {
   complete(store: Store): void;
   dispose(): void;
+  isLive?: boolean;
 }
 
 const mounted = new WeakMap<HTMLElement, Mounted>();
 
 /**
- * Draw a finished run into the host; returns how to remove it. On failure the host stays as it was.
+ * Draw a run into the host; returns how to remove it. On failure the host stays as it was.
  *
  * Called without header and buffer it draws what the live view left behind, if there was one: nothing is
- * decoded, so the page shows one in place of the other. Called again it takes the rest.
+ * decoded, so the page shows one in place of the other. Called again it takes the rest. A live view whose
+ * output is made anew goes on there, while the run goes on and when it has ended.
  */
 export function mount(
   host: HTMLElement,
@@ -45,12 +45,47 @@ export function mount(
   buffer?: ArrayBuffer,
 ): () => void {
   const known = registry().get(header?.run?.id ?? host.dataset.run ?? "");
-  const store = header && buffer ? Store.of(header, buffer) : known?.store;
   let shown = mounted.get(host);
+  // What was saved while the run went on is older than what the page knows.
+  if (known && header?.run?.state === "running") header = undefined;
+  // What was saved in a notebook, before its kernel was found alive.
+  if (known?.live.isRunning && shown && !shown.isLive) {
+    shown.dispose();
+    shown = undefined;
+  }
+  if (known && !shown) shown = place(host, known);
+  if (shown?.isLive && !header) return shown.dispose;
+  const store = header && buffer ? Store.of(header, buffer) : known?.store;
   if (!store || store.n === 0) return () => shown?.dispose();
   if (shown) shown.complete(store);
   else mounted.set(host, (shown = draw(host, store, known)));
   return shown.dispose;
+}
+
+/** Put the live view here whose place is gone; a new one if the run goes on. */
+function place(host: HTMLElement, known: Known): Mounted | undefined {
+  const { live, model, views } = known;
+  let view = views.find(({ isLeft }) => isLeft);
+  if (!view) {
+    if (!live.isRunning) return undefined;
+    views.push((view = new LiveView(live, model, host, known.state?.())));
+  }
+  view.moveTo(host);
+  widen(host);
+  known.state = () => view.state;
+  const leave = (): void => void (known.views = known.views.filter((each) => each !== view));
+  const complete = (whole: Store): void => {
+    leave();
+    view.complete(whole);
+  };
+  const dispose = (): void => {
+    mounted.delete(host);
+    leave();
+    view.dispose();
+  };
+  const placed = { complete, dispose, isLive: true };
+  mounted.set(host, placed);
+  return placed;
 }
 
 function draw(host: HTMLElement, store: Store, known: Known | undefined): Mounted {
@@ -124,50 +159,19 @@ function initialize({ model }: { model: WidgetModel }): () => void {
 function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => void {
   const found = liveOf(model);
   const live = found ?? new Live(model);
-  const kernel = new Kernel(model);
-  let frame: Frame | null = null;
-  const draw = (): void => {
-    if (frame) return frame.draw();
-    const tell = {
-      onSelect: selectedIn(model),
-      onFilter: setter(model, "filter"),
-      onHeight: setter(model, "height"),
-    };
-    const made = (frame = new Frame({ store: live.store, kernel, ...tell }));
-    el.append(made.element);
-    made.start();
-    remember(() => made.state);
-    obey();
-  };
+  const view = new LiveView(live, model, el);
   /** For the document, which may come before this view goes or after. */
-  const remember = (state: () => ViewState): void => {
+  const remember = (state: () => ViewState | undefined): void => {
     const known = registry().get(live.store.header.run.id);
     if (known) known.state = state;
   };
-  const obey = (): void => {
-    const [row, filter] = [model.get("selected"), model.get("filter")];
-    if (typeof filter === "string") frame?.filterBy(filter);
-    if (typeof row === "number") frame?.selectRow(row);
-  };
-  const repaint = everyFrame(
-    draw,
-    () => live.store.n > MANY_CALLS && live.store.header.run.state === "running",
-  );
-  const stop = live.onChange(repaint.ask);
-  model.on("change:selected", obey);
-  model.on("change:filter", obey);
-  if (live.store.n > 0) repaint.ask();
+  const stop = live.onChange(() => remember(() => view.state));
+  remember(() => view.state);
   return () => {
     stop();
-    model.off("change:selected", obey);
-    model.off("change:filter", obey);
-    repaint.cancel();
-    if (frame) {
-      const { state } = frame;
-      remember(() => state);
-    }
-    frame?.dispose();
-    kernel.dispose();
+    const { state } = view;
+    remember(() => state);
+    view.dispose();
     if (!found) live.dispose();
   };
 }
@@ -181,7 +185,8 @@ function register(live: Live): void {
   const { id } = live.store.header.run;
   const known = registry().get(id);
   if (known?.live === live) return;
-  registry().set(id, { model: live.model, mount, store: live.store, live, state: known?.state });
+  const { model, store } = live;
+  registry().set(id, { model, mount, store, live, views: known?.views ?? [], state: known?.state });
   globalThis.dispatchEvent(new Event(REGISTERED));
 }
 
@@ -189,45 +194,6 @@ function register(live: Live): void {
 function registry(): Registry {
   const page = globalThis as unknown as Record<symbol, Registry | undefined>;
   return (page[Symbol.for("blsnb")] ??= new Map());
-}
-
-/** Many messages, one repaint per animation frame; slower when asked to. */
-function everyFrame(draw: () => void, slow: () => boolean): { ask(): void; cancel(): void } {
-  let frame = 0;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let last = -Infinity;
-  const paint = (): void => {
-    frame = 0;
-    last = performance.now();
-    draw();
-  };
-  const ask = (): void => {
-    const wait = slow() ? SLOW_MS - (performance.now() - last) : 0;
-    clearTimeout(timer);
-    if (wait > 0) timer = setTimeout(ask, wait);
-    else frame ||= requestAnimationFrame(paint);
-  };
-  const cancel = (): void => {
-    clearTimeout(timer);
-    cancelAnimationFrame(frame);
-  };
-  return { ask, cancel };
-}
-
-/** Tell Python's `selected` trait the row that was selected; −1 for none. */
-function selectedIn(model: WidgetModel): (selection: Selection | null) => void {
-  const set = setter(model, "selected");
-  return (selection) => set(selection?.kind === "call" ? selection.call : -1);
-}
-
-/** Sets a trait that the widget has, when it changes. */
-function setter(model: WidgetModel, name: string): (value: unknown) => void {
-  return (value) => {
-    const before = model.get(name);
-    if (before === undefined || before === value) return;
-    model.set(name, value);
-    model.save_changes();
-  };
 }
 
 export default { initialize, render };

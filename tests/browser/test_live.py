@@ -9,7 +9,7 @@ from blsnb.views.format import TIMES
 
 from .view import View
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.browser
 
 STEP = """%%triton_model step --input X:FP32[-1,-1,-1] --output Y:FP32[-1,-1,-1]
 import triton_python_backend_utils as pb_utils
@@ -57,7 +57,11 @@ WATCH = """() => {
 }"""
 # More than what every view has at least: it has to be handed over, too.
 GROWN = "view => view.offsetHeight > 500"
-DOCUMENT = ".blsnb-run .blsnb-view"
+_OUTPUT = f"""jupyterapp.shell.currentWidget.content.widgets[{CELL}]
+    .model.outputs.get(0).data["text/plain"]"""
+# The notebook's own copy tells of tens of calls, and that they are not all.
+KEPT = f"() => /still executing/.test({_OUTPUT}) && /step .?[1-9]\\d/.test({_OUTPUT})"
+ENDED = f"() => !/still executing/.test({_OUTPUT})"
 SECONDS = re.compile(r"\D\d{1,2}(\.\d+)? s wall| ms wall")
 TENS_OF_CALLS = re.compile(rf"{TIMES}[1-9]\d")
 
@@ -82,7 +86,8 @@ def end(running):
     def ended():
         enough.touch()
         lab.wait_until_run()
-        expect(lab.page.locator(DOCUMENT)).to_have_count(1)
+        lab.page.wait_for_function(ENDED)
+        expect(View(lab.page).element).not_to_contain_text("running")
 
     return ended
 
@@ -96,13 +101,10 @@ def view(running):
     return view
 
 
-def test_it_is_shown_while_it_executes_and_then_as_a_document(view, end, page):
-    """Rows grow in the widget; at the end a document stands in its place."""
+def test_it_is_shown_while_it_executes_and_then_as_a_document(view, end):
+    """Rows grow; at the end the document that stays has all of them."""
     expect(view.element).to_contain_text("running")
-    expect(view.element).to_contain_text(
-        re.compile(r"\D\d{1,2}(\.\d+)? s wall| ms wall")
-    )
-    assert 0 == page.locator(DOCUMENT).count()
+    expect(view.element).to_contain_text(SECONDS)
     end()
 
     expect(view.element).to_have_count(1)
@@ -125,6 +127,32 @@ def test_the_swap_is_not_seen(view, end, page):
     assert {1} == set(views)
     assert max(tops) - min(tops) < 2
     assert width == view.element.bounding_box()["width"]
+
+
+# Marked, to be known again.
+RENEWED = f"""(view) => {{
+    const [now, before] = [{_OUTPUT}, view.blsnbText ?? {_OUTPUT}];
+    view.blsnbTimes = (view.blsnbTimes ?? 0) + (now !== before);
+    view.blsnbText = now;
+    return view.blsnbTimes === 2;
+}}"""
+
+
+def test_what_a_saved_notebook_keeps_is_renewed_unseen(view, page):
+    """The view stays the same, with its focus and where its rows were."""
+    view.row("step").click()
+    view.tree.press("ArrowRight")
+    page.wait_for_function(GROWN, arg=view.element.element_handle())
+    view.tree.evaluate("tree => tree.scrollTop = 40")
+    page.evaluate(WATCH)
+    page.wait_for_function(RENEWED, arg=view.element.element_handle())
+    views, tops = zip(*page.evaluate("frames"), strict=True)
+
+    assert {1} == set(views)
+    assert max(tops) - min(tops) < 2
+    assert 2 == view.element.evaluate("view => view.blsnbTimes")
+    assert 40 == view.tree.evaluate("tree => tree.scrollTop")
+    expect(view.tree).to_be_focused()
 
 
 def test_selection_is_handed_over(view, end):
@@ -179,3 +207,29 @@ def test_the_document_asks_the_kernel_as_long_as_there_is_one(running, view, end
 
     expect(view.inspector).to_contain_text("the kernel that ran this is gone")
     expect(view.inspector).to_contain_text("[2, …] 40")
+
+
+@pytest.fixture
+def saved(running, view):
+    """The text of the notebook, saved while the run goes on."""
+    lab, _ = running
+    lab.page.wait_for_function(KEPT)
+    lab.save()
+    text = (lab.server.notebooks / "live.ipynb").read_text(encoding="utf-8")
+    lab.shut_down_kernel()
+    return text
+
+
+def test_saved_while_it_executes_it_is_the_run_so_far(running, saved):
+    """Whoever opens the notebook later is told that it is not all, and explores it."""
+    lab, _ = running
+    lab.put("reopened.ipynb", saved)
+    lab.open_without_kernel("reopened.ipynb")
+    cell = lab.cell(CELL)
+    view = View(cell)
+    view.box("walk").click()
+
+    expect(view.row("step")).to_contain_text(TENS_OF_CALLS)
+    expect(view.inspector).to_contain_text("was still executing when the notebook")
+    expect(cell).not_to_contain_text("model not found")
+    assert not lab.has_kernel

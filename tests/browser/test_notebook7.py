@@ -10,10 +10,10 @@ from blsnb.views.format import TIMES
 
 from .conftest import lab_of, page_of
 from .notebook7 import Notebook7
-from .test_live import BELOW, CELL, DOCUMENT, GROWN, INFER, STEP, WALK, WATCH
+from .test_live import BELOW, CELL, ENDED, GROWN, INFER, STEP, WALK, WATCH
 from .view import View
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,8 @@ def walked(browser, lab_server, frames):
         page.evaluate(WATCH)
         enough.touch()
         notebook.wait_until_run()
-        expect(page.locator(DOCUMENT)).to_have_count(1)
+        page.wait_for_function(ENDED)
+        expect(view.element).not_to_contain_text("running")
         frames += page.evaluate("frames")
         notebook.save()
         yield notebook

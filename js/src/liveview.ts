@@ -1,0 +1,130 @@
+/** A view of a run while it executes: one frame, wherever its output puts it. */
+
+import { Frame } from "./frame.ts";
+import { Kernel, type WidgetModel } from "./kernel.ts";
+import type { Live } from "./live.ts";
+import { Moving } from "./moving.ts";
+import { everyFrame } from "./repaint.ts";
+import type { Selection } from "./session.ts";
+import type { ViewState } from "./viewstate.ts";
+import type { Store } from "./wire.ts";
+
+/** Above this many calls a live view is drawn twice a second. */
+const MANY_CALLS = 20_000;
+
+export class LiveView {
+  #live: Live;
+  #model: WidgetModel;
+  #kernel: Kernel;
+  #host: HTMLElement;
+  #frame: Frame | null = null;
+  #moving: Moving | null = null;
+  #repaint = everyFrame(
+    () => this.#draw(),
+    () => this.#live.store.n > MANY_CALLS && this.#live.isRunning,
+  );
+  #state: ViewState | undefined;
+  #stop: () => void;
+  #obey = (): void => this.#obeyTraits();
+
+  /** It is drawn in the host once there are rows, with what an earlier view handed over. */
+  constructor(live: Live, model: WidgetModel, host: HTMLElement, state?: ViewState) {
+    this.#live = live;
+    this.#model = model;
+    this.#host = host;
+    this.#state = state;
+    this.#kernel = new Kernel(model);
+    this.#stop = live.onChange(this.#repaint.ask);
+    model.on("change:selected", this.#obey);
+    model.on("change:filter", this.#obey);
+    if (live.store.n > 0) this.#repaint.ask();
+  }
+
+  /** What is looked at, as soon as something is. */
+  get state(): ViewState | undefined {
+    return this.#frame?.state ?? this.#state;
+  }
+
+  /** Whether its output was made anew: a page that only hides one keeps it in its parent. */
+  get isLeft(): boolean {
+    return this.#host.parentElement === null;
+  }
+
+  /** Go on in another element of the page, before the page is painted. */
+  moveTo(host: HTMLElement): void {
+    this.#host = host;
+    if (this.#moving) this.#moving.into(host);
+    else if (this.#live.store.n > 0) this.#draw();
+  }
+
+  /** The run has ended: show all of it, and listen no more. */
+  complete(store: Store): void {
+    this.#leave();
+    this.#frame?.show(store);
+  }
+
+  dispose(): void {
+    this.#leave();
+    this.#frame?.dispose();
+    this.#kernel.dispose();
+  }
+
+  #leave(): void {
+    this.#stop();
+    this.#repaint.cancel();
+    this.#model.off("change:selected", this.#obey);
+    this.#model.off("change:filter", this.#obey);
+  }
+
+  #draw(): void {
+    if (this.#frame) return this.#frame.draw();
+    const frame = this.#newFrame();
+    const before = [...this.#host.childNodes];
+    const moving = new Moving(frame.element, frame.element.shadowRoot!);
+    moving.into(this.#host);
+    try {
+      frame.start();
+    } catch (error) {
+      // Whatever was there says more than a view that cannot be drawn.
+      frame.dispose();
+      this.#host.replaceChildren(...before);
+      throw error;
+    }
+    this.#frame = frame;
+    this.#moving = moving;
+    this.#obeyTraits();
+  }
+
+  #newFrame(): Frame {
+    return new Frame({
+      store: this.#live.store,
+      kernel: this.#kernel,
+      state: this.#state,
+      onSelect: selectedIn(this.#model),
+      onFilter: setter(this.#model, "filter"),
+      onHeight: setter(this.#model, "height"),
+    });
+  }
+
+  #obeyTraits(): void {
+    const [row, filter] = [this.#model.get("selected"), this.#model.get("filter")];
+    if (typeof filter === "string") this.#frame?.filterBy(filter);
+    if (typeof row === "number") this.#frame?.selectRow(row);
+  }
+}
+
+/** Tell Python's `selected` trait the row that was selected; −1 for none. */
+export function selectedIn(model: WidgetModel): (selection: Selection | null) => void {
+  const set = setter(model, "selected");
+  return (selection) => set(selection?.kind === "call" ? selection.call : -1);
+}
+
+/** Sets a trait that the widget has, when it changes. */
+function setter(model: WidgetModel, name: string): (value: unknown) => void {
+  return (value) => {
+    const before = model.get(name);
+    if (before === undefined || before === value) return;
+    model.set(name, value);
+    model.save_changes();
+  };
+}
