@@ -89,7 +89,8 @@ class Server(Comparing, Measuring, StandingIn, Placing):
         Triton might. Without a device ``"auto"`` then takes a simulated one.
     metrics_config
         ``{"summary_latencies": True}``: the metrics page has summaries of latencies;
-        also ``summary_quantiles``, such as ``"0.5:0.05,0.9:0.01"``.
+        also ``summary_quantiles``, such as ``"0.5:0.05,0.9:0.01"``, and
+        ``counter_latencies``, which takes their counters away if it is false.
     exit_timeout_s
         Seconds that requests on their way have when the server is closed.
 

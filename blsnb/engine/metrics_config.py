@@ -1,26 +1,30 @@
-"""MetricsConfig: whether the metrics page sums latencies up, and how."""
+"""MetricsConfig: how the metrics page tells latencies."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-_FLAG, _QUANTILES = "summary_latencies", "summary_quantiles"
+_COUNTERS, _SUMMARIES = "counter_latencies", "summary_latencies"
+_QUANTILES = "summary_quantiles"
 
 
 class MetricsConfig(NamedTuple):
-    """What Triton's ``--metrics-config`` says of summaries.
+    """What Triton's ``--metrics-config`` says of latencies.
 
     Parameters
     ----------
     summary_latencies
-        Whether there are any.
+        Whether there are summaries.
     quantiles
-        What each tells.
+        What each of them tells.
+    counter_latencies
+        Whether there are counters.
     """
 
     summary_latencies: bool = False
     quantiles: tuple[float, ...] = (0.5, 0.9, 0.95, 0.99, 0.999)
+    counter_latencies: bool = True
 
 
 def parse_metrics_config(given: Mapping[str, bool | str]) -> MetricsConfig:
@@ -29,8 +33,9 @@ def parse_metrics_config(given: Mapping[str, bool | str]) -> MetricsConfig:
     Parameters
     ----------
     given
-        ``summary_latencies``: true or false; ``summary_quantiles``: quantiles with
-        their errors, as in ``"0.5:0.05,0.9:0.01"``. The values here have no error.
+        ``counter_latencies`` and ``summary_latencies``: true or false;
+        ``summary_quantiles``: quantiles with their errors, as in
+        ``"0.5:0.05,0.9:0.01"``. The values here have no error.
 
     Raises
     ------
@@ -38,16 +43,23 @@ def parse_metrics_config(given: Mapping[str, bool | str]) -> MetricsConfig:
         There is no such setting, or the value is none.
     """
     for name in given:
-        if name not in (_FLAG, _QUANTILES):
-            known = f"{_FLAG!r} and {_QUANTILES!r}"
+        if name not in (_COUNTERS, _SUMMARIES, _QUANTILES):
+            known = f"{_COUNTERS!r}, {_SUMMARIES!r} and {_QUANTILES!r}"
             raise ValueError(f"metrics_config has {known}, but no {name!r}")
-    flag = str(given.get(_FLAG, False)).lower()
-    if flag not in ("true", "false"):
-        raise ValueError(f"metrics_config[{_FLAG!r}] must be true or false: {flag!r}")
-    usual = MetricsConfig().quantiles
+    usual = MetricsConfig()
     told = given.get(_QUANTILES)
-    quantiles = usual if told is None else tuple(_quantiles(str(told)))
-    return MetricsConfig(flag == "true", quantiles)
+    return MetricsConfig(
+        _flag(given, _SUMMARIES, usual.summary_latencies),
+        usual.quantiles if told is None else tuple(_quantiles(str(told))),
+        _flag(given, _COUNTERS, usual.counter_latencies),
+    )
+
+
+def _flag(given: Mapping[str, bool | str], name: str, usual: bool) -> bool:
+    flag = str(given.get(name, usual)).lower()
+    if flag not in ("true", "false"):
+        raise ValueError(f"metrics_config[{name!r}] must be true or false: {flag!r}")
+    return flag == "true"
 
 
 def _quantiles(text: str) -> Iterator[float]:

@@ -150,7 +150,7 @@ def own_metrics(
     Parameters
     ----------
     config
-        Which quantiles summaries have.
+        Whether there are counters of latencies, and which quantiles summaries have.
 
     References
     ----------
@@ -159,10 +159,13 @@ def own_metrics(
     known = [_Version(version) for version in versions]
     yield _counter(_SUCCESS, known)
     yield _failures(known)
-    for family in (*_COUNTERS, *_DURATIONS):
+    # Without counters of latencies Triton's others of executions stay where they are.
+    for family in _COUNTERS:
+        yield _counter(family, known, stands=not config.counter_latencies)
+    for family in _DURATIONS if config.counter_latencies else ():
         yield _counter(family, known)
     cached = [version for version in known if version.is_cached]
-    for family in _CACHE if cached else ():
+    for family in _CACHE if cached and config.counter_latencies else ():
         yield _counter(family, cached)
     pending = tuple(
         Row(_PENDING.name, version.labels, version.pending) for version in known
@@ -199,11 +202,17 @@ class _Version:
         return number
 
 
-def _counter(family: _Counter, versions: list[_Version]) -> Fixed:
+def _counter(
+    family: _Counter, versions: list[_Version], *, stands: bool = False
+) -> Fixed:
     # The page has microseconds.
     unit = 1000 if family.path[-1] == "ns" else 1
     rows = tuple(
-        Row(family.name, version.labels, version.read(family.path) // unit)
+        Row(
+            family.name,
+            version.labels,
+            0 if stands else version.read(family.path) // unit,
+        )
         for version in versions
     )
     return Fixed(family.name, family.description, "COUNTER", rows)

@@ -73,6 +73,21 @@ def test_settings_are_spelled_as_on_tritons_command_line():
     assert MetricsConfig() == parse_metrics_config({"summary_latencies": False})
 
 
+def test_there_need_be_no_counters_of_latencies():
+    """As on Triton those of executions then stand still, too."""
+    model = cell("return [reply(x_of(request))]")
+    with Server(metrics_config={"counter_latencies": "false"}) as server:
+        server.define("m", model, config=CONFIG)
+        server.infer("m", {"X": np.zeros(1, np.float32)})
+        page = server.metrics()
+
+    assert "duration_us" not in page
+    labels = '{model="m",version="1"}'
+    assert f"nv_inference_request_success{labels} 1" in page
+    assert f"nv_inference_count{labels} 0" in page
+    assert f"nv_inference_exec_count{labels} 0" in page
+
+
 def test_a_model_loaded_anew_begins_anew():
     """As its other counters do; without the setting there are no summaries."""
     model = cell("return [reply(x_of(request))]")
