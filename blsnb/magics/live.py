@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from typing import TYPE_CHECKING
 
 from IPython.display import display
 
 from blsnb import views
+from blsnb.engine.waiter import Waiter
 from blsnb.magics.display import bundle
 from blsnb.magics.page import has_no_models
 from blsnb.run import take_trace
@@ -17,6 +17,9 @@ from blsnb.views.keeping import KeepClock
 
 if TYPE_CHECKING:
     from blsnb.trace.recorder import RunRecord
+
+_KEEPING_S = 5.0
+"""So long a document may take to be made, on a busy machine."""
 
 
 class LiveView:
@@ -34,8 +37,9 @@ class LiveView:
     def __init__(self, record: RunRecord) -> None:
         self._record = record
         self._keep_clock = KeepClock()
-        self._keeping = threading.Lock()
-        """Nothing that is kept comes after the end."""
+        self._token = ["keep"]
+        self._kept = Waiter()
+        self._kept.wake()
         self._ended = False
         self._view = views.TraceView(self._trace)
         self._is_kept = not has_no_models()
@@ -58,20 +62,25 @@ class LiveView:
             self._keep(now_ns)
 
     def _keep(self, now_ns: int) -> None:
-        # Whoever comes while another thread is at it has nothing to wait for.
-        if not self._keeping.acquire(blocking=False):
-            return
+        # Taking from a list is one step for all threads, and nobody has to wait.
         try:
+            self._token.pop()
+        except IndexError:
+            return
+        self._kept = Waiter()
+        try:
+            # Read after the waiter is there: whoever ends the run waits for it.
             if not self._ended and self._keep_clock.due(now_ns, now_ns):
                 self._handle.update(self._view.document(), raw=True)
                 self._keep_clock.kept(now_ns, now_ns, time.monotonic_ns() - now_ns)
         finally:
-            self._keeping.release()
+            self._kept.wake()
+            self._token.append("keep")
 
     def finish(self) -> None:
         """Put the finished document in the widget's place."""
-        with self._keeping:
-            self._ended = True
+        self._ended = True
+        self._kept.wait(_KEEPING_S)
         self._view.finish(time.monotonic_ns())
         document = bundle(
             self._trace(), selected=self._view.selected, height=self._view.height
