@@ -29,9 +29,13 @@ def _counted(count: int, noun: str) -> str:
 def take_trace(record: RunRecord) -> Trace:
     """Return what is recorded of a run so far, with notes if they are wanted."""
     calls = list(record.calls)
-    folded = record.folded.listed()
     trace = trace_of(
-        record.id, calls, time.monotonic_ns(), notes=options.notes, folded=folded
+        record.id,
+        calls,
+        time.monotonic_ns(),
+        notes=options.notes,
+        folded=record.folded.listed(),
+        gaps=record.gaps,
     )
     return reviewed(trace) if options.notes else trace
 

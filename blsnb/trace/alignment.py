@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from blsnb.trace.gaps import Numbered
 from blsnb.trace.spans import Trace
 
-_Rows = Iterable[int]
+NEW = -1
+"""The baseline has no such call."""
+COUNTED = -2
+"""The baseline has it, but only among those that are counted."""
+_NONE = Numbered({}, 0)
 
 
 @dataclass(frozen=True)
@@ -23,44 +26,54 @@ class Alignment:
     this: Trace
     baseline: Trace
     baseline_of: tuple[int, ...]
-    """Of each call its row in the baseline; -1 if it is new."""
-
-    @cached_property
-    def missing(self) -> tuple[int, ...]:
-        """Rows of the baseline's calls that were not made again."""
-        found = set(self.baseline_of)
-        return tuple(row for row in range(len(self.baseline.spans)) if row not in found)
+    """Of each call its row in the baseline; `NEW` or `COUNTED` if it has none."""
+    missing: tuple[int, ...]
+    """Rows of the baseline's calls that were not made again. Those that this run has
+    only counted are not among them."""
 
     @property
     def new(self) -> tuple[int, ...]:
         """Rows of the calls that the baseline does not have."""
-        return tuple(row for row, at in enumerate(self.baseline_of) if at < 0)
+        return self._that_are(NEW)
+
+    @cached_property
+    def counted(self) -> tuple[int, ...]:
+        """Rows of the calls that the baseline only counts."""
+        return self._that_are(COUNTED)
 
     @property
     def pairs(self) -> tuple[tuple[int, int], ...]:
         """Rows of the calls that both have, here and in the baseline."""
         return tuple((row, at) for row, at in enumerate(self.baseline_of) if at >= 0)
 
+    def _that_are(self, what: int) -> tuple[int, ...]:
+        return tuple(row for row, at in enumerate(self.baseline_of) if at == what)
+
 
 def align(this: Trace, baseline: Trace) -> Alignment:
     """Find each call's counterpart in the baseline."""
-    found = [-1] * len(this.spans)
-    waiting = [(this.roots, baseline.roots)]
+    there = _counterparts(baseline, this)
+    missing = tuple(row for row, at in enumerate(there) if at == NEW)
+    return Alignment(this, baseline, tuple(_counterparts(this, baseline)), missing)
+
+
+def _counterparts(this: Trace, other: Trace) -> list[int]:
+    found = [NEW] * len(this.spans)
+    waiting = [(-1, -1)]
     while waiting:
-        here, there = waiting.pop()
-        before = _by_model(baseline, there)
-        for model, rows in _by_model(this, here).items():
+        caller, beside = waiting.pop()
+        theirs = other.calls_by(beside)
+        for name, (rows, _) in this.calls_by(caller).items():
+            there = theirs.get(name, _NONE)
             # Of a model that was called more or less often, the first ones pair up.
-            for row, at in zip(rows, before.get(model, ()), strict=False):
-                found[row] = at
-                waiting.append((this.children[row], baseline.children[at]))
-    return Alignment(this, baseline, tuple(found))
-
-
-def _by_model(trace: Trace, rows: _Rows) -> dict[tuple[str, str], list[int]]:
-    groups: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for row in rows:
-        model = trace.models[trace.spans[row].model]
-        # Versions come and go with edits: the name is what stays.
-        groups[model.kind, model.name].append(row)
-    return groups
+            for number, row in rows.items():
+                found[row] = there.rows.get(number, COUNTED)
+                if found[row] >= 0:
+                    waiting.append((row, found[row]))
+                elif number >= there.total:
+                    found[row] = NEW
+    for span in this.spans:
+        # Of a call that is only counted nobody knows what it called.
+        if span.parent >= 0 and found[span.parent] == COUNTED:
+            found[span.index] = COUNTED
+    return found

@@ -23,6 +23,11 @@ def part_of(trace: Trace, row: int) -> Trace:
         request_id=top.request_id,
         spans=tuple(spans),
         folded=(),
+        gaps=tuple(
+            gap._replace(caller=numbers[gap.caller])
+            for gap in trace.gaps
+            if gap.caller in numbers
+        ),
     )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import Call, ModelInfo
 from blsnb.trace.folding import FoldedCounts, fold
+from blsnb.trace.gaps import Gaps
 from blsnb.trace.responses import ResponseLog
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class RunRecord:
         "ended",
         "fold_at",
         "folded",
+        "gaps",
         "held",
         "held_bytes",
         "id",
@@ -88,6 +90,8 @@ class RunRecord:
         """Those that are kept one by one, in the order in which they started."""
         self.folded = FoldedCounts()
         """The others."""
+        self.gaps = Gaps()
+        """Where the others were."""
         self.fold_at = sys.maxsize
         """With how many calls it is time to fold some."""
         self.held: deque[Call] = deque()
@@ -329,9 +333,11 @@ class Recorder:
 
 
 def _fold(run: RunRecord, room: int) -> None:
+    before = list(run.calls)
     leaving = fold(run.calls, room)
     gone = set(leaving)
     run.folded.add(leaving)
+    run.gaps.open(before, gone)
     for _ in range(len(run.held)):
         call = run.held.popleft()
         if call in gone:

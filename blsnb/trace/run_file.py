@@ -7,7 +7,7 @@ import os
 import zipfile
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from blsnb.trace import checked
 from blsnb.trace.checked import NS, Malformed
 from blsnb.trace.events import ModelInfo, Origin
 from blsnb.trace.folding import FoldedCalls
+from blsnb.trace.gaps import Gap
 from blsnb.trace.refusal import damage, newer, refusal
 from blsnb.trace.span_columns import (
     numbers,
@@ -159,6 +160,7 @@ def _written(
         "called_models": len(trace.models),
         "calls": calls,
         "folded": folded,
+        "gaps": [list(gap) for gap in trace.gaps],
         "responses": responses,
         "remarks": list(trace.remarks),
         "tensors": values.described(),
@@ -250,6 +252,9 @@ def _read(known: dict[str, Any], data: bytes, name: str) -> SavedRun:
         name,
         checked.listed(get("remarks"), checked.text),
     )
+    # Older files do not say where calls were that are only counted.
+    gaps = checked.listed(known.get("gaps", []), lambda row: _gap(row, trace))
+    trace = replace(trace, gaps=gaps)
     outputs_of = numbers(tensors)
     responses = checked.listed(get("responses"), lambda row: _response(row, outputs_of))
     return SavedRun(trace, responses, _optional(get("error")))
@@ -286,6 +291,16 @@ def _folded(value: Any, models: Sequence[ModelInfo]) -> FoldedCalls:
     calls, errors, duration_ns, first_ns, last_ns = counts
     return FoldedCalls(
         by, models[model], calls, errors, duration_ns, first_ns, last_ns, took
+    )
+
+
+def _gap(value: Any, trace: Trace) -> Gap:
+    caller, model, after, calls = checked.row(value, 4)
+    return Gap(
+        checked.integer(caller, -1, len(trace.spans) - 1),
+        checked.integer(model, 0, len(trace.models) - 1),
+        checked.integer(after, 0, len(trace.spans)),
+        checked.integer(calls, 1, NS),
     )
 
 

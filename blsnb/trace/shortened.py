@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
 from blsnb.trace.folding import FoldedCounts, Pair
+from blsnb.trace.gaps import Gap, between, first_of_name
 from blsnb.trace.spans import Span, Trace
 
 MOST = 50_000
@@ -34,13 +35,32 @@ def shortened(trace: Trace, most: int = MOST) -> Trace:
                 bool(span.error),
             )
     number = {row: place for place, row in enumerate(rows)} | {-1: -1}
+    callers = {span.parent for span in trace.spans} | {gap.caller for gap in trace.gaps}
+    gaps = [
+        gap for row in callers if row in number for gap in _gaps(trace, row, number)
+    ]
     spans = tuple(
-        dataclasses.replace(
-            trace.spans[row], index=place, parent=number[trace.spans[row].parent]
-        )
+        _moved(trace.spans[row], place, number[trace.spans[row].parent])
         for place, row in enumerate(rows)
     )
-    return dataclasses.replace(trace, spans=spans, folded=counts.listed())
+    return dataclasses.replace(
+        trace, spans=spans, folded=counts.listed(), gaps=tuple(sorted(gaps))
+    )
+
+
+def _moved(span: Span, index: int, parent: int) -> Span:
+    if (span.index, span.parent) == (index, parent):
+        return span
+    return dataclasses.replace(span, index=index, parent=parent)
+
+
+def _gaps(trace: Trace, caller: int, place: Mapping[int, int]) -> Iterator[Gap]:
+    """Yield what is left out of the calls of a caller that stays."""
+    models = first_of_name(trace.models)
+    for name, (rows, total) in trace.calls_by(caller).items():
+        staying = [number for number, row in rows.items() if row in place]
+        for after, calls in between(staying, total):
+            yield Gap(place[caller], models[name], after, calls)
 
 
 def _staying(trace: Trace, most: int) -> list[int]:

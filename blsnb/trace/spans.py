@@ -20,6 +20,7 @@ from blsnb.trace.events import (
     ResponseEvent,
 )
 from blsnb.trace.folding import FoldedCalls
+from blsnb.trace.gaps import Gap, Gaps, Name, Numbered, name_of, numbered
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +118,8 @@ class Trace:
     """Name of the file it was read from; empty for a run of this process."""
     remarks: tuple[str, ...] = ()
     """What there is to say about that file."""
+    gaps: tuple[Gap, ...] = ()
+    """Where those are that are only counted, as far as it is known."""
 
     def __repr__(self) -> str:
         counts = f"{len(self.spans)} calls, {len(self.models)} models"
@@ -138,6 +141,33 @@ class Trace:
                 rows[span.parent].append(span.index)
         return tuple(map(tuple, rows))
 
+    def calls_by(self, caller: int) -> dict[Name, Numbered]:
+        """Return the calls that a call made, or those from outside, model by model.
+
+        Parameters
+        ----------
+        caller
+            Its row; -1 for requests from outside.
+        """
+        rows = self.roots if caller < 0 else self.children[caller]
+        groups: dict[Name, list[int]] = {}
+        for row in rows:
+            name = name_of(self.models[self.spans[row].model])
+            groups.setdefault(name, []).append(row)
+        gaps = self._gaps_by.get(caller, {})
+        names = dict.fromkeys([*groups, *gaps])
+        return {
+            name: numbered(groups.get(name, ()), gaps.get(name, {})) for name in names
+        }
+
+    @cached_property
+    def _gaps_by(self) -> dict[int, dict[Name, dict[int, int]]]:
+        found: dict[int, dict[Name, dict[int, int]]] = {}
+        for caller, model, after, calls in self.gaps:
+            by_name = found.setdefault(caller, {})
+            by_name.setdefault(name_of(self.models[model]), {})[after] = calls
+        return found
+
     def batch_mates(self, row: int) -> tuple[int, ...]:
         """Return the other calls of this run that the same ``execute`` answered."""
         span = self.spans[row]
@@ -152,7 +182,7 @@ class Trace:
                 rows.setdefault((span.model, span.execution), []).append(span.index)
         return rows
 
-    @property
+    @cached_property
     def roots(self) -> tuple[int, ...]:
         """Rows of the requests from outside."""
         return tuple(span.index for span in self.spans if span.parent < 0)
@@ -198,6 +228,7 @@ def trace_of(
     *,
     notes: bool = True,
     folded: tuple[FoldedCalls, ...] = (),
+    gaps: Gaps | None = None,
 ) -> Trace:
     """Take a trace of the calls recorded so far.
 
@@ -208,6 +239,8 @@ def trace_of(
         in any case.
     folded
         What is known of calls that are not among them.
+    gaps
+        Where those were.
     """
     # Recorded a moment before it starts, a call has no place in time until then.
     calls = [call for call in calls if call.request_start_ns]
@@ -219,7 +252,10 @@ def trace_of(
     )
     title = calls[0].model.name if calls else ""
     request_id = calls[0].request_id if calls else ""
-    return Trace(run_id, title, request_id, models, spans, now_ns, folded)
+    left_out = () if gaps is None else gaps.listed(calls, rows, models)
+    return Trace(
+        run_id, title, request_id, models, spans, now_ns, folded, gaps=left_out
+    )
 
 
 def _span(

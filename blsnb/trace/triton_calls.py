@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from blsnb.trace.events import Activity, Call, CallFlag, LogLine, ModelInfo
 from blsnb.trace.folding import FoldedCounts, fold
+from blsnb.trace.gaps import Gaps
 from blsnb.trace.recorder import KEEP_CALLS, KEEP_RESPONSES
 from blsnb.trace.responses import ResponseLog
 from blsnb.trace.spans import Trace, trace_of
@@ -173,8 +174,12 @@ def _trace(root: int, calls: list[Call]) -> Trace:
     for call in calls:
         if call.model not in kept:
             call.model = _FURTHER
-    folded = FoldedCounts()
+    folded, gaps = FoldedCounts(), Gaps()
     if len(calls) > KEEP_CALLS:
-        folded.add(fold(calls, KEEP_CALLS))
+        before = list(calls)
+        leaving = fold(calls, KEEP_CALLS)
+        folded.add(leaving)
+        gaps.open(before, set(leaving))
     end_ns = max(call.request_end_ns for call in calls)
-    return trace_of(f"triton-{root}", calls, end_ns, folded=folded.listed())
+    counts = folded.listed()
+    return trace_of(f"triton-{root}", calls, end_ns, folded=counts, gaps=gaps)

@@ -30,6 +30,7 @@ from blsnb.trace.events import (
     ResponseEvent,
 )
 from blsnb.trace.folding import FoldedCalls
+from blsnb.trace.gaps import Gap
 from blsnb.trace.run_file import SavedResponse, SavedRun, read_run, write_run
 from blsnb.trace.span_columns import FIELDS
 from blsnb.trace.spans import Span, Trace
@@ -132,6 +133,12 @@ def fields_of(given: list[TensorRef], count: int) -> dict[str, Any]:
     return made | dict.fromkeys(texts_too, TEXT)
 
 
+def gaps_of(spans: int, models: int) -> st.SearchStrategy[Gap]:
+    """Where calls may be left out of so many."""
+    caller, after = st.integers(-1, spans - 1), st.integers(0, spans)
+    return st.builds(Gap, caller, st.integers(0, models - 1), after, st.integers(1, 99))
+
+
 @st.composite
 def runs(draw: st.DrawFn) -> SavedRun:
     """Any run at all, sensible or not."""
@@ -170,6 +177,7 @@ def runs(draw: st.DrawFn) -> SavedRun:
         tuple(draw(st.lists(folded, max_size=2))),
         draw(TEXT),
         tuple(draw(st.lists(TEXT, max_size=2))),
+        tuple(draw(st.lists(gaps_of(len(spans), len(known)), max_size=2))),
     )
     responses = tuple(draw(st.lists(response, max_size=2)))
     return SavedRun(trace, responses, draw(st.none() | TEXT))
@@ -414,6 +422,26 @@ def test_a_call_that_makes_no_sense_is_refused(column, row, value, refused, tmp_
     known["calls"][column][row] = value
 
     refused(packed(tmp_path, json.dumps(known), values))
+
+
+@pytest.mark.parametrize(
+    "gap", [[27, 0, 0, 1], [-2, 0, 0, 1], [0, 9, 0, 1], [0, 0, 0, 0], [0]]
+)
+def test_calls_that_are_left_out_nowhere_are_refused(gap, refused, tmp_path):
+    """Their caller and their model are there, and they are some."""
+    known, values = saved(tmp_path)
+
+    refused(packed(tmp_path, json.dumps(known | {"gaps": [gap]}), values))
+
+
+def test_a_file_of_an_older_release_has_no_gaps(tmp_path):
+    """It is read as it always was."""
+    known, values = saved(tmp_path)
+    del known["gaps"]
+    path = tmp_path / "older.blsrun"
+    path.write_bytes(packed(tmp_path, json.dumps(known), values))
+
+    assert () == read_run(path).trace.gaps
 
 
 def test_values_that_do_not_fit_their_tensors_are_refused(refused, tmp_path):
