@@ -19,6 +19,9 @@ from blsnb.tensors.summary import unit
 SIDE = 128
 _LEAST_SIDE = 8
 """Fewer rows or columns are rather a table of scores than a picture."""
+MAX_VALUES = 48
+MAX_COLUMNS = 6
+"""So many numbers, so many of them in a line, are read rather than looked at."""
 MAX_STRINGS = 200
 MAX_STRING_BYTES = 4096
 # A NaN has no place between low and high, so one of the 256 levels is its own.
@@ -46,6 +49,8 @@ class Grid:
     """``""``, ``"stride"`` or ``"max-abs"``."""
     data: bytes
     """A level per cell: 0 is low, 254 is high, 255 is NaN."""
+    values: tuple[str, ...] = ()
+    """Of few cells the values themselves, as they are written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +131,9 @@ def grid(ref: TensorRef, index: Sequence[int] | None = None) -> Grid:
         low, high = _range(values)
         data = _quantise(values, low, high)
     rows, columns = cells.shape
-    return Grid(place, rows, columns, _pair(table), low, high, reduced, data)
+    few = cells.size <= MAX_VALUES and (rows == 1 or columns <= MAX_COLUMNS)
+    exact = tuple(map(str, cells.flat)) if few else ()
+    return Grid(place, rows, columns, _pair(table), low, high, reduced, data, exact)
 
 
 def image(ref: TensorRef, index: Sequence[int] | None = None) -> Image:

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 
-from blsnb.tensors.preview import Preview, Text
+from blsnb.tensors.preview import Grid, Preview, Text
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Trace
@@ -143,4 +143,5 @@ def _value(ref: TensorRef) -> _Value:
 def _size(shown: Preview) -> int:
     if isinstance(shown, Text):
         return len(json.dumps(shown.strings))
-    return len(shown.data)
+    exact = len(json.dumps(shown.values)) if isinstance(shown, Grid) else 0
+    return len(shown.data) + exact

@@ -101,6 +101,8 @@ def placed(shown: Preview, buffer: Buffer) -> Entry:
                 "high": _number(shown.high),
                 "reduced": shown.reduced,
             }
+            if shown.values:
+                own["values"] = list(shown.values)
         case Image():
             own = {"kind": "image", "layout": shown.layout}
     return own | {

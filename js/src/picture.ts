@@ -60,6 +60,12 @@ export function scaleOf({ low, high }: GridPreview): [low: number, high: number]
   return from < 0 && to > 0 ? [-most, most] : [from, to];
 }
 
+/** The colours of the scale, from its lower to its upper bound. */
+export function scaleColours(preview: GridPreview): readonly string[] {
+  const [from, to] = scaleOf(preview);
+  return from < 0 && to > 0 ? DIVERGING : SEQUENTIAL;
+}
+
 /** The value that a level stands for; null where there was no number. */
 export function valueOf({ low, high }: GridPreview, level: number): number | null {
   if (level === NOT_A_NUMBER || low === null || high === null) return null;
@@ -68,7 +74,7 @@ export function valueOf({ low, high }: GridPreview, level: number): number | nul
 
 function colourTable(preview: GridPreview): Uint8ClampedArray[] {
   const [from, to] = scaleOf(preview);
-  const stops = (from < 0 && to > 0 ? DIVERGING : SEQUENTIAL).map(channels);
+  const stops = scaleColours(preview).map(channels);
   return Array.from({ length: LEVELS + 1 }, (_, level) => {
     const value = valueOf(preview, level) ?? from;
     return blend(stops, to > from ? (value - from) / (to - from) : 0.5);

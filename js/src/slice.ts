@@ -1,9 +1,18 @@
 /** One slice of a tensor as heatmap or image, with a slider per leading axis. */
 
+import { cells, columnsOf } from "./cells.ts";
 import { h, setText } from "./dom.ts";
 import { value } from "./format.ts";
 import type { Answer, Kernel } from "./kernel.ts";
-import { imageLayout, leadingAxes, pixelsOf, scaleOf, valueOf, proportion } from "./picture.ts";
+import {
+  imageLayout,
+  leadingAxes,
+  pixelsOf,
+  proportion,
+  scaleColours,
+  scaleOf,
+  valueOf,
+} from "./picture.ts";
 import type { GridPreview, ImagePreview, TensorEntry } from "./wire.ts";
 
 type Picture = GridPreview | ImagePreview;
@@ -12,6 +21,8 @@ type Mode = "grid" | "image";
 /** The kernel answers at once or only when its cell has ended. */
 export const BUSY_AFTER_MS = 300;
 const MOST_HEIGHT = 230;
+/** Few rows are no higher than they need to be. */
+const [LEAST_HEIGHT, ROW_HEIGHT] = [36, 28];
 
 export interface SliceSource {
   entry: TensorEntry;
@@ -35,7 +46,9 @@ export class SliceView {
   #picture: Picture;
   #buffer: ArrayBuffer;
   #canvas = h("canvas", { class: "picture", role: "img" });
+  #cells = h("div", { class: "cells", role: "group" });
   #size = h("span");
+  #scale = h("i", { class: "scale", "aria-hidden": "true" });
   #range = h("span");
   #note = h("div", { class: "caption", role: "status" });
   #asked = 0;
@@ -56,10 +69,12 @@ export class SliceView {
   }
 
   #fill(): void {
-    const caption = h("div", { class: "caption" }, this.#size, this.#range);
+    const range = h("span", {}, this.#scale, this.#range);
+    const caption = h("div", { class: "caption" }, this.#size, range);
     this.element.replaceChildren(
       ...this.#modes(),
       this.#canvas,
+      this.#cells,
       caption,
       this.#note,
       ...this.#sliders(),
@@ -180,16 +195,33 @@ export class SliceView {
 
   #paint(): void {
     const { rows, columns } = this.#picture;
+    const inLine = columnsOf(this.#picture);
+    const shown = inLine ? this.#cells : this.#canvas;
+    this.#cells.hidden = inLine === 0;
+    this.#canvas.hidden = inLine > 0;
+    shown.setAttribute("aria-label", `${this.#source.entry.name}, ${rows} × ${columns}`);
+    if (inLine) this.#write(inLine);
+    else this.#draw();
+    this.#caption();
+  }
+
+  #write(inLine: number): void {
+    if (this.#picture.kind !== "grid") return;
+    this.#cells.style.gridTemplateColumns = `repeat(${inLine}, minmax(0, 1fr))`;
+    this.#cells.replaceChildren(...cells(this.#picture, this.#bytes()));
+  }
+
+  #draw(): void {
+    const { rows, columns } = this.#picture;
     const pen = this.#canvas.getContext("2d");
-    if (!pen || rows === 0 || columns === 0) return this.#caption();
+    if (!pen || rows === 0 || columns === 0) return;
     this.#canvas.width = columns;
     this.#canvas.height = rows;
     const ratio = proportion(this.#picture.of);
+    const height = Math.min(MOST_HEIGHT, Math.max(LEAST_HEIGHT, ROW_HEIGHT * rows));
     this.#canvas.style.aspectRatio = String(ratio);
-    this.#canvas.style.width = `min(100%, ${Math.round(ratio * MOST_HEIGHT)}px)`;
-    this.#canvas.setAttribute("aria-label", `${this.#source.entry.name}, ${rows} × ${columns}`);
+    this.#canvas.style.width = `min(100%, ${Math.round(ratio * height)}px)`;
     pen.putImageData(new ImageData(pixelsOf(this.#picture, this.#bytes()), columns, rows), 0, 0);
-    this.#caption();
   }
 
   #bytes(): Uint8Array {
@@ -206,9 +238,10 @@ export class SliceView {
       ? `${rows} × ${columns}`
       : `${rows} × ${columns} of ${of[0]} × ${of[1]}${reduced}`;
     setText(this.#size, `${this.#place()}${size}`);
-    const range =
-      this.#picture.kind === "grid" ? scaleOf(this.#picture).map(value).join(" … ") : "";
-    setText(this.#range, range);
+    const scale = this.#picture.kind === "grid" ? this.#picture : null;
+    this.#scale.hidden = scale === null;
+    if (scale) this.#scale.style.background = `linear-gradient(90deg, ${scaleColours(scale)})`;
+    setText(this.#range, scale ? scaleOf(scale).map(value).join(" … ") : "");
   }
 
   /** Which slice it is, where there are others: a slider may be ahead of its answer. */

@@ -54,6 +54,8 @@ export interface GridPreview extends Slice {
   low: number | null;
   high: number | null;
   reduced: "" | "stride" | "max-abs";
+  /** Of few cells the values themselves, as they are written. */
+  values?: string[];
 }
 
 export interface ImagePreview extends Slice {
@@ -114,6 +116,8 @@ export interface Run {
   title: string;
   request_id: string;
   state: "running" | "done" | "error" | "cancelled";
+  /** Whether a notebook was given it while it was running. */
+  saved?: boolean;
   /** Of all calls, where some are only counted and have no rows. */
   calls?: number;
   errors?: number;

@@ -1,11 +1,13 @@
 """Specification of the inspector: texts keep their lines, and lists their order."""
 
+import numpy as np
 import pytest
 from playwright.sync_api import expect
 from views import samples
 
 from blsnb.trace.events import LogLine
 from blsnb.views import document
+from blsnb.views.format import TIMES
 
 from .view import View
 
@@ -72,3 +74,37 @@ def test_logged_errors_stand_in_line_with_other_lines(show, script):
     assert 1 == len(places)
     assert levels == [line.locator(".level").inner_text() for line in lines.all()]
     assert "x = 3\ny = 4" == lines.first.locator("> span").last.inner_text()
+
+
+def test_few_values_are_numbers_on_the_colours_of_the_heatmap(show, script):
+    """A vector goes on in the next line; a number that is cut is told in full."""
+    long = 0.12345678901234567
+    script.calls[0].outputs = (
+        samples.tensor("SUMS", "FP64", np.array([1, 2, 3, 4, 5, 6, long, np.nan])),
+    )
+    view = show(script)
+    cells = view.inspector.get_by_role("group", name=f"SUMS, 1 {TIMES} 8").locator(
+        "span"
+    )
+    expect(cells).to_have_text(
+        ["1.0", "2.0", "3.0", "4.0", "5.0", "6.0", "0.1235", "nan"]
+    )
+
+    expect(cells.nth(6)).to_have_attribute("title", f"[6] {long}")
+    assert cells.nth(6).bounding_box()["y"] > cells.nth(5).bounding_box()["y"]
+    expect(view.picture("SUMS")).to_have_count(0)
+    expect(cells.nth(5)).to_have_css("background-color", "rgb(254, 232, 56)")
+    expect(cells.nth(5)).to_have_css("color", "rgb(0, 0, 0)")
+
+
+def test_a_table_with_more_numbers_is_drawn_no_higher_than_it_needs(show, script):
+    """And its scale says which colour is which number."""
+    values = np.arange(100.0).reshape(2, 50)
+    script.calls[0].outputs = (samples.tensor("WIDE", "FP32", values),)
+    view = show(script)
+
+    expect(view.inspector.get_by_role("group", name="WIDE")).to_have_count(0)
+    picture = view.picture(f"WIDE, 2 {TIMES} 50")
+    assert 30 < picture.bounding_box()["height"] < 60
+    expect(view.inspector.locator(".scale")).to_be_visible()
+    expect(view.inspector.locator(".slice")).to_contain_text(f"2 {TIMES} 500 … 99")

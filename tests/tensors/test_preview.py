@@ -38,6 +38,22 @@ def test_a_small_grid_gives_its_values_back_within_half_a_level(array):
 
 
 @pytest.mark.parametrize(
+    ("values", "dtype", "written"),
+    [
+        ([0.1, -3, np.nan, np.inf], "float32", ("0.1", "-3.0", "nan", "inf")),
+        ([[2**53 + 1], [-1]], "int64", ("9007199254740993", "-1")),
+        ([True, False], "bool", ("True", "False")),
+        (7, "uint8", ("7",)),
+        (np.zeros(preview.MAX_VALUES + 1), "float32", ()),
+        (np.zeros((2, preview.MAX_COLUMNS + 1)), "float32", ()),
+    ],
+)
+def test_few_values_are_written_as_they_are(values, dtype, written):
+    """Whoever has six numbers wants to read them, not their colours."""
+    assert written == preview.grid(ref(values, dtype)).values
+
+
+@pytest.mark.parametrize(
     ("shape", "cells"),
     [((), (1, 1)), ((5,), (1, 5)), ((300,), (1, 128)), ((200, 3), (128, 3))],
 )

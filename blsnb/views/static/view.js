@@ -2118,7 +2118,7 @@ function leadingAxes(shape2, mode) {
 // src/cells.ts
 var MOST_COLUMNS = 6;
 var MOST_CHARACTERS = 7;
-var LIGHT = 140;
+var LIGHT = 118;
 function columnsOf(picture) {
   if (picture.kind !== "grid" || !picture.values?.length) return 0;
   if (picture.rows === 1) return Math.min(MOST_COLUMNS, picture.columns);
@@ -2138,7 +2138,7 @@ function cells(picture, data) {
     const light = 0.2126 * red + 0.7152 * green + 0.0722 * blue > LIGHT;
     const style = {
       background: `rgb(${red} ${green} ${blue})`,
-      color: light ? "#1c2128" : "#ffffff"
+      color: light ? "#000000" : "#ffffff"
     };
     return h("span", { ...attributes, style }, shortened(text));
   });
@@ -2385,11 +2385,12 @@ var TensorList = class {
     else if (embedded)
       this.#fill(element, call, { tensors: embedded, buffer: this.#session.buffer });
     if (!known && this.#session.kernel) this.#ask(element, call, Boolean(embedded));
-    else if (!known && !embedded) element.append(...this.#nothing(header.run.state === "running"));
+    else if (!known && !embedded) element.append(...this.#nothing());
     return element;
   }
-  #nothing(running) {
-    const text = running ? "Shown when the run has ended." : "Not embedded in this document.";
+  #nothing() {
+    const { saved, state } = this.#session.trace.header.run;
+    const text = saved ? "Not kept: the run was still executing when this was saved." : state === "running" ? "Shown when the run has ended." : "Not embedded in this document.";
     return [h("h4", {}, "Tensors"), h("p", { class: "hint" }, text)];
   }
   async #ask(element, call, filled2) {
@@ -4540,9 +4541,10 @@ var Toolbar = class {
     const { run } = trace.header;
     const { title, request_id, state, calls = trace.n, errors: errors2 = trace.errors } = run;
     const shown = state === "running" ? "running" : state === "cancelled" ? "cancelled" : errors2 ? "error" : "done";
-    this.#state.className = `state ${shown}`;
-    this.#state.setAttribute("aria-label", shown);
-    this.#state.setAttribute("title", shown);
+    const words2 = shown === "running" && run.saved ? "still running when saved" : shown;
+    this.#state.className = `state ${words2 === shown ? shown : "cancelled"}`;
+    this.#state.setAttribute("aria-label", words2);
+    this.#state.setAttribute("title", words2);
     setText(this.#title, request_id ? `${title} · request ${request_id}` : title);
     this.#title.setAttribute("title", this.#title.textContent ?? "");
     const models = new Set(trace.calls.model).size;
@@ -4558,7 +4560,7 @@ var Toolbar = class {
     }
     facts.push(...compared(trace));
     if (shown === "running" || shown === "cancelled")
-      facts.push(h("span", { class: shown }, shown));
+      facts.push(h("span", { class: shown }, words2));
     if (run.file) facts.push(h("span", { class: "file" }, `from ${run.file}`));
     this.#facts.replaceChildren(...facts);
     this.element.classList.toggle("compared", trace.comparison !== null);

@@ -1,0 +1,43 @@
+/** A small slice as a table of numbers, each on the colour that it would have in the heatmap. */
+
+import { h } from "./dom.ts";
+import { value } from "./format.ts";
+import { pixelsOf } from "./picture.ts";
+import type { GridPreview, ImagePreview } from "./wire.ts";
+
+/** Numbers beside one another; a longer vector goes on in the next line. */
+const MOST_COLUMNS = 6;
+/** Longer numbers are rounded; the pointer tells them in full. */
+const MOST_CHARACTERS = 7;
+/** On a lighter ground than this, writing is dark. */
+const LIGHT = 118;
+
+/** How many numbers a line has; 0 if the slice is no table of numbers. */
+export function columnsOf(picture: GridPreview | ImagePreview): number {
+  if (picture.kind !== "grid" || !picture.values?.length) return 0;
+  if (picture.rows === 1) return Math.min(MOST_COLUMNS, picture.columns);
+  return picture.columns <= MOST_COLUMNS ? picture.columns : 0;
+}
+
+/** A number of a tensor as short as a cell is wide. */
+export function shortened(text: string): string {
+  if (text.length <= MOST_CHARACTERS || !Number.isFinite(Number(text))) return text;
+  return value(Number(text));
+}
+
+/** One element per number, in their order. */
+export function cells(picture: GridPreview, data: Uint8Array): HTMLElement[] {
+  const pixels = pixelsOf(picture, data);
+  return (picture.values ?? []).map((text, k) => {
+    const [red, green, blue, alpha] = pixels.subarray(4 * k, 4 * k + 4);
+    const at = [...(picture.rows > 1 ? [Math.floor(k / picture.columns)] : []), k % picture.columns];
+    const attributes = { title: `[${at.join(", ")}] ${text}` };
+    if (alpha === 0) return h("span", attributes, shortened(text));
+    const light = 0.2126 * red + 0.7152 * green + 0.0722 * blue > LIGHT;
+    const style = {
+      background: `rgb(${red} ${green} ${blue})`,
+      color: light ? "#000000" : "#ffffff",
+    };
+    return h("span", { ...attributes, style }, shortened(text));
+  });
+}
