@@ -50,12 +50,14 @@ def mimebundle(trace: Trace, *, height: int = wire.LIVE_HEIGHT) -> dict[str, str
         Height in pixels that the live view has.
     """
     trace = trace.shown
-    trace = replace(trace, remarks=(*trace.remarks, NOTE))
-    return {"text/html": _html(trace, height), "text/plain": tree(trace)}
+    remarked = replace(trace, remarks=(*trace.remarks, NOTE))
+    return {"text/html": _html(trace, height), "text/plain": tree(remarked)}
 
 
 def _html(trace: Trace, height: int) -> str:
-    header, buffer = wire.assemble(trace, notes=folded_note(trace), height=height)
+    notes = [*folded_note(trace), NOTE]
+    header, buffer = wire.assemble(trace, notes=notes, height=height)
+    header["run"]["saved"] = True
     # Values are not embedded: a model waits while this is made.
     said = f'<p style="font:13px system-ui,sans-serif">{document.spelled(NOTE)}</p>'
     return document.hosted(

@@ -48,12 +48,17 @@ export class TensorList {
     else if (embedded)
       this.#fill(element, call, { tensors: embedded, buffer: this.#session.buffer });
     if (!known && this.#session.kernel) this.#ask(element, call, Boolean(embedded));
-    else if (!known && !embedded) element.append(...this.#nothing(header.run.state === "running"));
+    else if (!known && !embedded) element.append(...this.#nothing());
     return element;
   }
 
-  #nothing(running: boolean): HTMLElement[] {
-    const text = running ? "Shown when the run has ended." : "Not embedded in this document.";
+  #nothing(): HTMLElement[] {
+    const { saved, state } = this.#session.trace.header.run;
+    const text = saved
+      ? "Not kept: the run was still executing when this was saved."
+      : state === "running"
+        ? "Shown when the run has ended."
+        : "Not embedded in this document.";
     return [h("h4", {}, "Tensors"), h("p", { class: "hint" }, text)];
   }
 

@@ -75,9 +75,10 @@ export class Toolbar {
           : errors
             ? "error"
             : "done";
-    this.#state.className = `state ${shown}`;
-    this.#state.setAttribute("aria-label", shown);
-    this.#state.setAttribute("title", shown);
+    const words = shown === "running" && run.saved ? "still running when saved" : shown;
+    this.#state.className = `state ${words === shown ? shown : "cancelled"}`;
+    this.#state.setAttribute("aria-label", words);
+    this.#state.setAttribute("title", words);
     setText(this.#title, request_id ? `${title} · request ${request_id}` : title);
     this.#title.setAttribute("title", this.#title.textContent ?? "");
     const models = new Set(trace.calls.model).size;
@@ -93,7 +94,7 @@ export class Toolbar {
     }
     facts.push(...compared(trace));
     if (shown === "running" || shown === "cancelled")
-      facts.push(h("span", { class: shown }, shown));
+      facts.push(h("span", { class: shown }, words));
     if (run.file) facts.push(h("span", { class: "file" }, `from ${run.file}`));
     this.#facts.replaceChildren(...facts);
     this.element.classList.toggle("compared", trace.comparison !== null);

@@ -1,5 +1,6 @@
 """Specification of a run while it executes, and of what takes its place."""
 
+import json
 import re
 
 import pytest
@@ -221,15 +222,32 @@ def saved(running, view):
 
 
 def test_saved_while_it_executes_it_is_the_run_so_far(running, saved):
-    """Whoever opens the notebook later is told that it is not all, and explores it."""
+    """Whoever opens the notebook later is told that it is not all, and explores it.
+
+    A page that does not trust the notebook has the picture, and says the same.
+    """
     lab, _ = running
     lab.put("reopened.ipynb", saved)
     lab.open_without_kernel("reopened.ipynb")
     cell = lab.cell(CELL)
     view = View(cell)
+    view.box("step").click()
     view.box("walk").click()
 
+    expect(view.element).to_contain_text("still running when saved")
     expect(view.row("step")).to_contain_text(TENS_OF_CALLS)
     expect(view.inspector).to_contain_text("was still executing when the notebook")
     expect(cell).not_to_contain_text("model not found")
     assert not lab.has_kernel
+    text = json.loads(saved)
+    text["cells"][-1]["source"] = ["# From somewhere else"]
+    lab.put("untrusted.ipynb", json.dumps(text))
+    lab.open_without_kernel("untrusted.ipynb")
+
+    expect(
+        lab.cell(CELL).get_by_role("img", name=re.compile("^walk, "))
+    ).to_be_visible()
+    expect(
+        lab.cell(CELL).get_by_text(re.compile("was still executing"))
+    ).to_be_visible()
+    assert 0 == View(lab.cell(CELL)).element.count()
