@@ -35,10 +35,7 @@ def shortened(trace: Trace, most: int = MOST) -> Trace:
                 bool(span.error),
             )
     number = {row: place for place, row in enumerate(rows)} | {-1: -1}
-    callers = {span.parent for span in trace.spans} | {gap.caller for gap in trace.gaps}
-    gaps = [
-        gap for row in callers if row in number for gap in _gaps(trace, row, number)
-    ]
+    gaps = [gap for row in number for gap in _gaps(trace, row, number)]
     spans = tuple(
         _moved(trace.spans[row], place, number[trace.spans[row].parent])
         for place, row in enumerate(rows)

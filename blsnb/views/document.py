@@ -212,8 +212,13 @@ def whole_page(title: str, body: str) -> str:
 
 
 def still(trace: Trace, state: wire.State | None = None) -> str:
-    """Return what readers without scripts see: the picture and a table."""
-    trace = trace.shown
+    """Return what readers without scripts see: the picture and a table.
+
+    Parameters
+    ----------
+    trace
+        As much as a page can hold, see `Trace.shown`.
+    """
     columns = columns_of(trace)
     facts = [heading(trace), *summary(trace, columns)]
     boxes = call_graph(trace, columns).boxes

@@ -10,6 +10,7 @@ from blsnb.trace.spans import Trace
 from blsnb.views.callgraph import CallGraph, Edge, call_graph
 from blsnb.views.columns import Columns, columns_of
 from blsnb.views.concurrency import merged, steps
+from blsnb.views.folded import OnlyCounted
 from blsnb.views.format import TIMES, clip, counted, tick, time, visible
 from blsnb.views.layout import BOX_HEIGHT, BOX_WIDTH, Layout, lay_out
 from blsnb.views.rows import Row, distinct_names, rows
@@ -143,9 +144,12 @@ def _draw_timeline(
     axes: Axes, trace: Trace, columns: Columns, shown: list[Row]
 ) -> None:
     names = distinct_names(trace)
+    only_counted = OnlyCounted(trace)
     labels = []
     for place, row in enumerate(shown):
-        times = f" {TIMES}{len(row.calls):,}" if row.folded else ""
+        gone = only_counted.beside(row.calls) if row.folded else None
+        number = len(row.calls) + (gone.calls if gone else 0)
+        times = f" {TIMES}{number:,}" if row.folded else ""
         name = clip(names[row.model], 12, 200)
         labels.append("   " * min(row.depth, 8) + _plain(name) + times)
         if row.folded:
@@ -153,7 +157,8 @@ def _draw_timeline(
         else:
             _draw_bar(axes, trace, columns, row.calls[0], place)
         calls = list(row.calls)
-        words = time(float(columns.duration_us[calls].sum()))
+        took = float(columns.duration_us[calls].sum())
+        words = time(took + (gone.duration_ns / 1000 if gone else 0.0))
         end = float(columns.end_us[calls].max())
         shown_time = f"  {words}{' total' if row.folded else ''}"
         axes.text(end, place, shown_time, fontsize=8, va="center", clip_on=False)

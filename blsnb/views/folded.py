@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
-from blsnb.trace.folding import Pair
+from blsnb.trace.folding import FoldedCalls, Pair
 from blsnb.trace.spans import Trace
 from blsnb.views.format import TIMES, counted, time
 
@@ -30,22 +31,38 @@ def folded_note(trace: Trace) -> list[str]:
     ]
 
 
-def stretch(trace: Trace, calls: Sequence[int]) -> tuple[float, float] | None:
-    """Return when those ran that are only counted beside these calls of a row.
+class OnlyCounted:
+    """Finds the calls that are only counted, beside those of a row.
 
-    None where there are none, or where it is not known that they belong there.
+    Parameters
+    ----------
+    trace
+        The calls that are kept, and the numbers of the others.
     """
-    if not trace.folded or not calls:
-        return None
-    pair = _pair(trace, calls[0])
-    beside = sum(_pair(trace, row) == pair for row in range(len(trace.spans)))
-    if beside != len(calls):
-        return None
-    for each in trace.folded:
-        if (each.caller, each.model) == pair and each.last_ns:
-            start_ns = trace.start_ns
-            return (each.first_ns - start_ns) / 1000, (each.last_ns - start_ns) / 1000
-    return None
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        kept = range(len(trace.spans)) if trace.folded else ()
+        self._kept = Counter(_pair(trace, row) for row in kept)
+        self._counted = {(each.caller, each.model): each for each in trace.folded}
+
+    def beside(self, calls: Sequence[int]) -> FoldedCalls | None:
+        """Return what is counted of the same model and caller as a row's calls.
+
+        None where nothing is, or where it is not known that it belongs there.
+        """
+        if not self._counted or not calls:
+            return None
+        pair = _pair(self._trace, calls[0])
+        return self._counted.get(pair) if self._kept[pair] == len(calls) else None
+
+    def stretch(self, calls: Sequence[int]) -> tuple[float, float] | None:
+        """Return when those ran that are only counted, in microseconds; or None."""
+        beside = self.beside(calls)
+        if beside is None or not beside.last_ns:
+            return None
+        start_ns = self._trace.start_ns
+        return (beside.first_ns - start_ns) / 1000, (beside.last_ns - start_ns) / 1000
 
 
 def _pair(trace: Trace, row: int) -> Pair:

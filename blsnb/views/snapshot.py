@@ -106,7 +106,11 @@ def summary(trace: Trace, columns: Columns) -> list[str]:
         counted(trace.call_count, "call"),
         counted(models, "model"),
     ]
-    return [*words, counted(errors, "error")] if errors else words
+    if errors:
+        words.append(counted(errors, "error"))
+    if trace.folded:
+        words.append(f"{len(trace.spans):,} kept one by one")
+    return words
 
 
 def heading(trace: Trace) -> str:

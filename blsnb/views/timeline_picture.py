@@ -9,7 +9,7 @@ from blsnb.trace.spans import Trace
 from blsnb.views import svg
 from blsnb.views.columns import Columns
 from blsnb.views.concurrency import merged, steps
-from blsnb.views.folded import stretch
+from blsnb.views.folded import OnlyCounted
 from blsnb.views.format import TIMES, clip, counted, tick, ticks, time, width
 from blsnb.views.rows import Row
 
@@ -24,6 +24,8 @@ _PHASES = (
     ("infer", 3, 12.0),
     ("output", 4, 12.0),
 )
+# Width of a mark of a failure: nearer ones are one.
+_MARK = 6
 # Pieces of all rows together, which keeps the picture under 100 kB.
 _PIECES = 2400
 
@@ -69,6 +71,7 @@ class Timeline:
         self._until_us = columns.wall_us if until_us is None else until_us
         self.x = _Scale((wide - _NAMES - right) / (self._until_us or 1.0))
         self._errors = columns.has(CallFlag.ERROR)
+        self._counted = OnlyCounted(trace)
 
     def draw(self, shown: list[Row], top: float) -> str:
         """Return axis and rows with their upper edge at ``top``."""
@@ -118,8 +121,13 @@ class Timeline:
         """Return the name of a row's model, and what is special about its calls."""
         x = 14 + min(_INDENT * row.depth, 112)
         failed = sum(bool(self._errors[call]) for call in row.calls)
-        times = f" {TIMES}{len(row.calls):,}" if row.folded else ""
+        gone = self._counted.beside(row.calls) if row.folded else None
+        failed += gone.errors if gone else 0
+        calls = len(row.calls) + (gone.calls if gone else 0)
+        times = f" {TIMES}{calls:,}" if row.folded else ""
         about = self._about(row, failed)
+        if gone:
+            about = f"{about}{', ' * bool(about)}{len(row.calls):,} kept"
         room = (
             _NAMES - 10 - x - width(times, 12) - (width(about, 10) + 20) * bool(about)
         )
@@ -243,12 +251,12 @@ class Timeline:
             svg.boxes(places, "infer", opacity=f"{0.3 + 0.15 * shade:.2f}")
             for shade, places in sorted(shades.items())
         ]
-        counted_only = self._counted(calls, middle)
-        return counted_only + "".join(parts) + self._failures(calls, middle)
+        beside = self._stretch(calls, middle)
+        return beside + "".join(parts) + self._failures(calls, middle)
 
-    def _counted(self, calls: list[int], middle: float) -> str:
+    def _stretch(self, calls: list[int], middle: float) -> str:
         """Draw when further calls ran, of which it is only known how many."""
-        known = stretch(self._trace, calls)
+        known = self._counted.stretch(calls)
         if known is None:
             return ""
         x, long = self.x(known[0]), (known[1] - known[0]) * self.x.per_us
@@ -257,8 +265,10 @@ class Timeline:
     def _failures(self, calls: list[int], middle: float) -> str:
         failed = [call for call in calls if self._errors[call]]
         places = {round(self.x(float(self._columns.end_us[call]))) for call in failed}
+        # Where one hides another one is enough, wherever it is.
+        apart = {x // _MARK: x for x in places}.values()
         lines = "".join(
-            f"M{x - 3} {svg.number(middle - 10)}h6l-3 4z" for x in sorted(places)[:100]
+            f"M{x - 3} {svg.number(middle - 10)}h6l-3 4z" for x in sorted(apart)
         )
         return svg.tag("path", d=lines, fill=svg.COLOURS["error"]) if lines else ""
 
@@ -266,9 +276,10 @@ class Timeline:
         calls = list(row.calls)
         end = self.x(float(self._columns.end_us[calls].max()))
         failed = not row.folded and bool(self._errors[calls[0]])
-        words = time(float(self._columns.duration_us[calls].sum()))
-        if row.folded:
-            words += " total"
+        took = float(self._columns.duration_us[calls].sum())
+        if row.folded and (gone := self._counted.beside(calls)):
+            took += gone.duration_ns / 1000
+        words = f"{time(took)}{' total' if row.folded else ''}"
         x = end + (18 if failed else 7)
         label = svg.spelled(words) + beside
         colour = svg.COLOURS["fg2"]

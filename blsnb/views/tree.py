@@ -9,7 +9,7 @@ from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Trace
 from blsnb.views import batches
 from blsnb.views.columns import columns_of
-from blsnb.views.folded import folded_note
+from blsnb.views.folded import OnlyCounted, folded_note
 from blsnb.views.format import TIMES, counted, time, visible
 from blsnb.views.rows import Row, distinct_names, rows
 from blsnb.views.snapshot import heading, summary
@@ -33,11 +33,17 @@ def tree(trace: Trace) -> str:
         for name, model in zip(distinct_names(trace), trace.models, strict=True)
     ]
 
+    only_counted = OnlyCounted(trace)
+
     def lines(row: Row) -> list[str]:
         calls = list(row.calls)
         indent = "  " * (row.depth + 1)
-        times = f" {TIMES}{len(calls):,}" if len(calls) > 1 else ""
-        words = [f"{names[row.model]}{times}", time(float(durations[calls].sum()))]
+        gone = only_counted.beside(calls)
+        number = len(calls) + (gone.calls if gone else 0)
+        times = f" {TIMES}{number:,}" if number > 1 else ""
+        took = float(durations[calls].sum()) + (gone.duration_ns / 1000 if gone else 0)
+        words = [f"{names[row.model]}{times}", time(took)]
+        words += [f"{len(calls):,} kept"] if gone else []
         together = batches.batches(trace, calls)
         words += [together] if together else []
         below = _notes(trace, calls)
@@ -45,7 +51,8 @@ def tree(trace: Trace) -> str:
         below += [f"~ {apart}"] if apart else []
         errors = [call for call in calls if failed[call]]
         if errors:
-            words.append(f"{len(errors):,} failed")
+            failures = len(errors) + (gone.errors if gone else 0)
+            words.append(f"{failures:,} failed")
             below.insert(0, f"! {_error(trace, errors[0])}")
         return [indent + "  ".join(words), *(f"{indent}  {line}" for line in below)]
 

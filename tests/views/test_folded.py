@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 import time
 
 import pytest
@@ -12,7 +14,9 @@ from blsnb.trace.spans import Trace, trace_of
 from blsnb.views import document, trace_view, wire
 from blsnb.views.callgraph import CallGraph, call_graph
 from blsnb.views.columns import columns_of
-from blsnb.views.folded import folded_note, stretch
+from blsnb.views.figure import plot
+from blsnb.views.folded import OnlyCounted, folded_note
+from blsnb.views.format import TIMES
 from blsnb.views.snapshot import snapshot, summary
 from blsnb.views.tree import tree
 
@@ -122,7 +126,7 @@ def test_a_page_of_a_very_long_run_says_that_it_was_folded(monkeypatch):
     monkeypatch.setattr(shortened, "__defaults__", (100,))
     trace = the_loop().trace()
 
-    assert "folded from 1,001 calls" in document.still(trace)
+    assert "folded from 1,001 calls" in document.still(trace.shown)
     view = trace_view.TraceView(lambda: trace)
     sent = []
     view.send = lambda content, buffers=(): sent.append(content)
@@ -135,10 +139,42 @@ def test_the_picture_shows_when_calls_ran_that_are_only_counted():
     """A pale band where there are no rows; none where it is not known."""
     trace = folded(the_loop(), 100)
 
-    assert (10 + 18 * 50, 10 + 18 * 949 + 15) == stretch(trace, range(1, 101))
-    assert stretch(trace, range(1, 100)) is None
+    counted = OnlyCounted(trace)
+
+    assert (10 + 18 * 50, 10 + 18 * 949 + 15) == counted.stretch(range(1, 101))
+    assert counted.stretch(range(1, 100)) is None
     assert 'opacity="0.16"' in snapshot(trace)
     assert 'opacity="0.16"' not in snapshot(the_loop().trace())
+
+
+def test_picture_figure_and_tree_count_all_calls_of_a_row():
+    """Their number and their time, and how many of them there are to see."""
+    trace = folded(the_loop(), 100)
+    drawn = snapshot(trace)
+    title, _, inner, *_ = tree(trace).splitlines()
+
+    assert "1,001 calls, 2 models, 101 kept one by one" in title
+    assert f"inner {TIMES}1,000  15 ms  100 kept" == inner.strip()
+    for words in (f" {TIMES}1,000<", ">100 kept<", ">15 ms total<", ">101 kept one"):
+        assert words in drawn
+    labels = [
+        label.get_text().strip() for label in plot(trace).axes[1].get_yticklabels()
+    ]
+    assert ["outer", f"inner {TIMES}1,000"] == labels
+
+
+def test_failures_are_marked_wherever_they_are():
+    """So many that they hide one another are thinned, from the first to the last."""
+    script = the_loop()
+    for call in script.calls[1:]:
+        fail(call, "no")
+    drawn = snapshot(script.trace())
+    (marks,) = re.findall(r'<path d="((?:M\d+ [\d.]+h6l-3 4z)+)"', drawn)
+    places = [int(x) for x in re.findall(r"M(\d+)", marks)]
+
+    assert 50 < len(places) < 110
+    assert places[-1] - places[0] > 500
+    assert max(b - a for a, b in itertools.pairwise(places)) <= 12
 
 
 def test_a_live_view_is_sent_whole_when_calls_were_folded():
