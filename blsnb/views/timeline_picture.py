@@ -125,12 +125,13 @@ class Timeline:
         failed += gone.errors if gone else 0
         calls = len(row.calls) + (gone.calls if gone else 0)
         times = f" {TIMES}{calls:,}" if row.folded else ""
+        room = _NAMES - 10 - x - width(times, 12)
         about = self._about(row, failed)
-        if gone:
-            about = f"{about}{', ' * bool(about)}{len(row.calls):,} kept"
-        room = (
-            _NAMES - 10 - x - width(times, 12) - (width(about, 10) + 20) * bool(about)
-        )
+        kept = f"{len(row.calls):,} kept" if gone and not about else ""
+        if width(self._names[row.model], 12) + width(kept, 10) + 20 < room:
+            # How many are kept is said above of all; here where there is room.
+            about = about or kept
+        room -= (width(about, 10) + 20) * bool(about)
         name = clip(self._names[row.model], 12, max(40.0, room))
         words = svg.spelled(name)
         if times:
