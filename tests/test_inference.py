@@ -136,7 +136,7 @@ def test_an_error_that_a_model_returns_keeps_its_code(server):
 def test_async_infer_leaves_the_loop_free(server):
     """Several requests run side by side while the loop goes on."""
     stage.barriers["all"] = threading.Barrier(4)
-    body = 'stage.barriers["all"].wait(10)\nreturn [reply(x_of(request) * 2)]'
+    body = 'stage.barriers["all"].wait(60)\nreturn [reply(x_of(request) * 2)]'
     server.define("model", cell(body), config=instances(4))
 
     async def all_of_them() -> list[Run]:
@@ -166,14 +166,14 @@ def test_a_cancelled_async_infer_tells_the_model(server):
 
     async def cancelled() -> None:
         task = asyncio.create_task(server.async_infer("model", X))
-        await asyncio.to_thread(stage.events["asleep"].wait, 10)
+        await asyncio.to_thread(stage.events["asleep"].wait, 60)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
 
     asyncio.run(cancelled())
 
-    assert stage.events["noticed"].wait(10)
+    assert stage.events["noticed"].wait(60)
 
 
 def test_the_callers_deadline_reaches_the_model(server):

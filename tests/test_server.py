@@ -22,7 +22,7 @@ X = {"X": np.array([1, 2], np.float32)}
 
 HELD = """
 stage.events["asleep"].set()
-stage.events["end"].wait(10)
+stage.events["end"].wait(60)
 return [reply(x_of(request) * 2)]
 """
 
@@ -189,13 +189,13 @@ def test_close_lets_a_request_in_flight_end(server):
     server.define("model", cell(HELD, methods=methods), config=CONFIG)
     with ThreadPoolExecutor(2) as pool:
         running = pool.submit(server.infer, "model", X)
-        assert stage.events["asleep"].wait(10)
+        assert stage.events["asleep"].wait(60)
         closing = pool.submit(server.close)
         stage.events["end"].set()
 
-        assert [2, 4] == running.result(10)["Y"].tolist()
-        closing.result(10)
-    assert stage.events["finalized"].wait(10)
+        assert [2, 4] == running.result(60)["Y"].tolist()
+        closing.result(60)
+    assert stage.events["finalized"].wait(60)
 
 
 def test_a_server_that_is_used_leaves_no_file(private):
@@ -234,14 +234,14 @@ def test_a_server_is_closed_while_a_model_loads_for_ever(server):
     source = cell("pass", methods="def initialize(self, args):\n    stage.sleep()\n")
     loading = threading.Thread(target=load_quietly, args=(server, source))
     loading.start()
-    assert stage.events["asleep"].wait(10)
+    assert stage.events["asleep"].wait(60)
     server.exit_timeout_s = 0.01
 
     server.close()
 
     assert server.closed
     stage.events["end"].set()
-    loading.join(10)
+    loading.join(60)
     assert not loading.is_alive()
 
 

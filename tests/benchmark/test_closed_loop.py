@@ -29,7 +29,7 @@ STREAM = cell(
 DECOUPLED = f"{CONFIG}\nmodel_transaction_policy {{ decoupled: true }}\n"
 TOGETHER = cell(
     """
-    stage.barriers["all"].wait(10)
+    stage.barriers["all"].wait(60)
     return [reply(x_of(request))]
     """
 )

@@ -92,7 +92,7 @@ def test_what_is_on_its_way_is_shown(server):
         threading.Thread(target=server.infer, args=("held", X)) for _ in range(2)
     ]
     clients[0].start()
-    assert stage.events["asleep"].wait(10)
+    assert stage.events["asleep"].wait(60)
     clients[1].start()
     monitor = server.monitor()
     while (overview := monitor.overview()).waiting < 1:
@@ -139,7 +139,7 @@ def test_it_looks_on_one_thread_and_only_once_it_is_shown(looked):
 
     assert 1 == names.count("blsnb monitor")
     for _ in range(3):
-        assert looked.read.acquire(timeout=10)
+        assert looked.read.acquire(timeout=60)
 
 
 def test_closing_it_ends_the_thread_and_leaves_the_last_state(looked):

@@ -41,7 +41,7 @@ def test_context_variables_travel_through_a_fan_out(server):
 def test_async_exec_runs_in_parallel(server):
     """Eight calls to eight instances are all at work at the same time."""
     stage.barriers["all"] = threading.Barrier(8)
-    inner = cell('stage.barriers["all"].wait(10)\n' + ANSWER)
+    inner = cell('stage.barriers["all"].wait(60)\n' + ANSWER)
     outer = cell(
         """
         calls = [ask("inner", request).async_exec() for _ in range(8)]
@@ -133,7 +133,7 @@ def test_background_tasks_advance_between_requests(server):
     server.define("model", cell(body, asynchronous=True), config=CONFIG)
     server.infer("model", X)
 
-    assert stage.events["later"].wait(10)
+    assert stage.events["later"].wait(60)
 
 
 def test_all_coroutines_of_an_instance_share_one_loop(server):

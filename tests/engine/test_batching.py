@@ -44,9 +44,9 @@ def test_why_a_request_was_not_batched_is_recorded(server, clients):
     wide = clients.send({"X": np.array([[1, 2]], np.float32)})
     stage.events["go"].set()
 
-    [alone] = busy.result(10).trace.spans
-    [before] = first.result(10).trace.spans
-    [span] = wide.result(10).trace.spans
+    [alone] = busy.result(60).trace.spans
+    [before] = first.result(60).trace.spans
+    [span] = wide.result(60).trace.spans
     not_with, joined = span.batching
     assert (before.execution, False) == (not_with.execution, not_with.joined)
     assert "shape differs" == not_with.cause
@@ -62,12 +62,12 @@ def test_clients_that_were_batched_know_of_each_other(server, clients):
     runs = [clients.ask(number) for number in (1, 2)]
     stage.events["go"].set()
 
-    together = [run.result(10) for run in runs]
+    together = [run.result(60) for run in runs]
     spans = [run.trace.spans[0] for run in together]
     assert [2, 2] == [span.batch for span in spans]
     ids = tuple(run.id for run in together)
     assert [ids, ids] == [span.batching[-1].runs for span in spans]
-    assert () == busy.result(10).trace.spans[0].batching[-1].runs
+    assert () == busy.result(60).trace.spans[0].batching[-1].runs
 
 
 def test_what_waits_through_many_executions_is_not_told_of_each(server, clients):
@@ -79,7 +79,7 @@ def test_what_waits_through_many_executions_is_not_told_of_each(server, clients)
     for number in range(5):
         server.infer("sums", x(number), correlation_id=1, sequence_end=number == 4)
 
-    batching = waiting.result(10).trace.spans[0].batching
+    batching = waiting.result(60).trace.spans[0].batching
     assert [
         ("no slot for its sequence", 4),
         ("one at a time of its sequence", 1),
@@ -95,7 +95,7 @@ def test_a_server_counts_sizes_and_reasons(server, clients):
     answers.append(clients.send({"X": np.array([[1, 2]], np.float32)}))
     stage.events["go"].set()
     for answer in answers:
-        answer.result(10)
+        answer.result(60)
 
     counts = server.batching("sums")
     assert "dynamic_batching" == counts.batcher
@@ -178,5 +178,5 @@ def test_a_crowd_that_could_be_batched_is_noted(server, clients):
     assert any(
         "9 calls of sums waited at once" in note
         and "takes batches of up to 4, and without dynamic_batching" in note
-        for note in asked.result(10).notes
+        for note in asked.result(60).notes
     )

@@ -197,7 +197,7 @@ def test_a_sender_of_an_ended_request_is_silent(server, capfd):
     sender, x = request.get_response_sender(), x_of(request)
 
     def later():
-        stage.events["ended"].wait(10)
+        stage.events["ended"].wait(60)
         sender.send(reply(x), flags={FINAL})
         stage.events["sent"].set()
 
@@ -211,7 +211,7 @@ def test_a_sender_of_an_ended_request_is_silent(server, capfd):
 
     stage.events["ended"].set()
 
-    assert stage.events["sent"].wait(10)
+    assert stage.events["sent"].wait(60)
     assert "" == capfd.readouterr().err
 
 
@@ -219,7 +219,7 @@ def test_a_thread_learns_why_its_call_was_ended(server):
     """No client waits for it, so the reason is its answer's error."""
     body = """
     def later():
-        stage.events["returned"].wait(10)
+        stage.events["returned"].wait(60)
         stage.seen.append(ask("silent", request).exec().error().message())
         stage.events["asked"].set()
 
@@ -232,5 +232,5 @@ def test_a_thread_learns_why_its_call_was_ended(server):
 
     stage.events["returned"].set()
 
-    assert stage.events["asked"].wait(10)
+    assert stage.events["asked"].wait(60)
     assert "Triton would wait here for ever" in stage.seen[0]

@@ -134,7 +134,7 @@ def test_a_sender_dropped_by_a_thread_would_hang(server):
     source = cell(
         """
         def forget(sender):
-            stage.events["let go"].wait(10)
+            stage.events["let go"].wait(60)
 
         threading.Thread(target=forget, args=[request.get_response_sender()]).start()
         """
@@ -210,7 +210,7 @@ def test_two_requests_that_wait_for_each_other_would_hang(server):
     stage.barriers["both"] = threading.Barrier(2)
     source = """
         if x_of(request)[0] == {number}:
-            stage.barriers["both"].wait(10)
+            stage.barriers["both"].wait(60)
             return [reply(answer_of(ask("{other}", request).exec()))]
         return [reply(x_of(request) * 2)]
     """

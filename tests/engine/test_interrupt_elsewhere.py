@@ -37,12 +37,12 @@ def test_ctrl_c_while_waiting_for_a_busy_model(server, ctrl_c):
     server.define("outer", calling("sleeper"), config=CONFIG)
     with ThreadPoolExecutor(1) as pool:
         other = pool.submit(server.infer, "sleeper", STOP)
-        assert stage.events["asleep"].wait(10)
+        assert stage.events["asleep"].wait(60)
 
         ctrl_c.expect(lambda: server.infer("outer", X))
 
         stage.events["end"].set()
-        assert [-2, 4] == other.result(10)["Y"].tolist()
+        assert [-2, 4] == other.result(60)["Y"].tolist()
     assert answers(server, "outer")
 
 
@@ -91,7 +91,7 @@ def test_a_sleeper_that_comes_back_is_finalized(server, ctrl_c):
 
     stage.events["end"].set()
 
-    assert stage.events["finalized"].wait(5)
+    assert stage.events["finalized"].wait(60)
     assert 1 == stage.seen.count("finalized")
 
 

@@ -60,13 +60,13 @@ def test_a_self_call_of_a_models_own_thread_is_legal(server):
             stage.events["answered"].set()
 
         threading.Thread(target=later, args=[x_of(request)]).start()
-        stage.events["asking"].wait(10)
+        stage.events["asking"].wait(60)
         return [reply(x_of(request) * 2)]
         """
     )
     server.define("me", source, config=CONFIG)
     assert doubles(server, "me")
-    assert stage.events["answered"].wait(10)
+    assert stage.events["answered"].wait(60)
     assert [[0.0, 0.0]] == stage.seen
 
 
@@ -77,7 +77,7 @@ def test_a_self_call_of_a_thread_that_execute_waits_for_goes_on_elsewhere(server
         kind = x_of(request)[0]
         if kind == 9:
             stage.events["busy"].set()
-            stage.events["free"].wait(10)
+            stage.events["free"].wait(60)
         if kind != 1:
             return [reply(x_of(request))]
         inner = pb_utils.InferenceRequest(
@@ -89,14 +89,14 @@ def test_a_self_call_of_a_thread_that_execute_waits_for_goes_on_elsewhere(server
         thread = threading.Thread(target=lambda: answers.append(inner.exec()))
         thread.start()
         threading.Timer(0.05, stage.events["free"].set).start()
-        thread.join(10)
+        thread.join(60)
         return [reply(answer_of(answers[0]))]
         """
     )
     server.define("me", source, config=instances(2))
     with ThreadPoolExecutor(1) as pool:
         other = pool.submit(server.infer, "me", {"X": np.array([9], np.float32)})
-        assert stage.events["busy"].wait(10)
+        assert stage.events["busy"].wait(60)
 
         run = server.infer("me", {"X": np.array([1], np.float32)})
         other.result()
@@ -122,7 +122,7 @@ def test_wait_for_on_a_self_call_is_legal(server):
     server.define("me", source, config=CONFIG)
     assert doubles(server, "me")
     # The inference runs on, as on Triton, and its result goes nowhere.
-    assert stage.events["dropped"].wait(10)
+    assert stage.events["dropped"].wait(60)
 
 
 def test_a_sender_used_later_is_legal(server):
@@ -155,11 +155,11 @@ def test_a_sender_held_by_the_model_is_answered_by_the_next_request(server):
     server.define("pair", source, config=CONFIG)
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(server.infer, "pair", {"X": np.array([1], np.float32)})
-        assert stage.events["held"].wait(10)
+        assert stage.events["held"].wait(60)
         second = server.infer("pair", {"X": np.array([7], np.float32)})
 
         assert [7.0] == second["Y"].tolist()
-        assert [7.0] == first.result(10)["Y"].tolist()
+        assert [7.0] == first.result(60)["Y"].tolist()
 
 
 def test_a_response_and_then_the_final_flag_is_one_answer(server):
@@ -201,7 +201,7 @@ def test_a_busy_model_is_waited_for(server):
     source = cell(
         """
         stage.events["busy"].set()
-        stage.events["go on"].wait(10)
+        stage.events["go on"].wait(60)
         return [reply(x_of(request) * 2)]
         """
     )
@@ -209,7 +209,7 @@ def test_a_busy_model_is_waited_for(server):
 
     async def both():
         first = asyncio.create_task(server.async_infer("slow", X))
-        await asyncio.to_thread(stage.events["busy"].wait, 10)
+        await asyncio.to_thread(stage.events["busy"].wait, 60)
         second = asyncio.create_task(server.async_infer("slow", X))
         stage.events["go on"].set()
         return await asyncio.gather(first, second)

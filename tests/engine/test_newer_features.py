@@ -97,7 +97,7 @@ def test_a_caller_cancels_a_stream(server):
     responses = {ASK}.exec(decoupled=True)
     next(responses)
     stage.seen.append([responses.cancel(), responses.cancel()])
-    stage.events["stopped"].wait(10)
+    stage.events["stopped"].wait(60)
     *_, last = responses
     stage.seen.append(len(last.output_tensors()))
     return [reply(x_of(request))]

@@ -19,7 +19,7 @@ TELL = cell(
     stage.seen.append(f"{NAME}{len(requests)}")
     if stage.values.pop(f"hold {NAME}", None):
         stage.events["busy"].set()
-        stage.events["go"].wait(10)
+        stage.events["go"].wait(60)
     return [reply(x_of(each)) for each in requests]
     """
 )
@@ -56,7 +56,7 @@ class Limited:
         """Keep an instance busy until ``stage.events["go"]`` is set."""
         stage.values[f"hold {name}"] = True
         answer = self._pool.submit(self.server.infer, name, inputs)
-        assert stage.events["busy"].wait(10)
+        assert stage.events["busy"].wait(60)
         return answer
 
     def ask(self, name: str, inputs=X) -> Future[Run]:
@@ -102,7 +102,7 @@ def test_models_with_one_resource_take_turns(limited):
     answers = [models.hold("a"), *(models.ask(name) for name in "abab")]
     stage.events["go"].set()
 
-    assert [[1, 2]] * 5 == [answer.result(10)["Y"].tolist() for answer in answers]
+    assert [[1, 2]] * 5 == [answer.result(60)["Y"].tolist() for answer in answers]
     assert ["a1", "a1", "b1", "a1", "b1"] == stage.seen
 
 
@@ -119,7 +119,7 @@ def test_instances_execute_at_the_same_time_while_there_is_enough(limited):
     assert not late.done()
     stage.events["go"].set()
 
-    assert all(answer.result(10) for answer in (held, other, late))
+    assert all(answer.result(60) for answer in (held, other, late))
 
 
 def test_a_batch_grows_until_it_may_begin(limited):
@@ -137,7 +137,7 @@ def test_a_batch_grows_until_it_may_begin(limited):
     answers = [models.hold("a"), *(models.ask("b", BATCH) for _ in range(5))]
     stage.events["go"].set()
 
-    assert all(answer.result(10) for answer in answers)
+    assert all(answer.result(60) for answer in answers)
     assert ["a1", "b5"] == stage.seen
 
 
@@ -156,7 +156,7 @@ def test_a_batcher_with_priorities_waits_for_resources_too(limited):
     answers = [models.hold("a"), *(models.ask("b", BATCH) for _ in range(5))]
     stage.events["go"].set()
 
-    assert all(answer.result(10) for answer in answers)
+    assert all(answer.result(60) for answer in answers)
     assert 5 == sum(int(seen[1:]) for seen in stage.seen if seen[0] == "b")
 
 
@@ -174,8 +174,8 @@ def test_sequences_wait_for_resources_too(limited):
     assert ["a1"] == stage.seen
     stage.events["go"].set()
 
-    assert held.result(10)
-    assert wait.result(10)
+    assert held.result(60)
+    assert wait.result(60)
     assert ["a1", "s1"] == stage.seen
 
 
@@ -212,7 +212,7 @@ def test_a_model_without_resources_needs_none(limited):
     assert not behind.done()
     stage.events["go"].set()
 
-    assert all(answer.result(10) for answer in (held, first, behind))
+    assert all(answer.result(60) for answer in (held, first, behind))
 
 
 def test_a_failing_execution_gives_its_resources_back(limited):
@@ -246,19 +246,19 @@ def test_a_call_behind_somebody_who_waits_for_the_caller_would_hang(limited):
     source = cell(
         """
         stage.events["busy"].set()
-        stage.events["go"].wait(10)
+        stage.events["go"].wait(60)
         return [reply(answer_of(ask("double", request).exec()))]
         """
     )
     models.server.define("caller", source, config=CONFIG + group(R=1))
     hung = models._pool.submit(models.server.infer, "caller", X)
-    assert stage.events["busy"].wait(10)
+    assert stage.events["busy"].wait(60)
     waits = models.ask("a")
     stage.events["go"].set()
 
     with pytest.raises(WouldHang):
-        hung.result(10)
-    assert [1, 2] == waits.result(10)["Y"].tolist()
+        hung.result(60)
+    assert [1, 2] == waits.result(60)["Y"].tolist()
 
 
 def test_a_call_of_what_needs_nothing_of_its_caller_works(limited):
@@ -322,7 +322,7 @@ def test_a_warm_up_needs_no_resources(limited):
     models.define("warm", group(R=1), sample)
     stage.events["go"].set()
 
-    assert held.result(10)
+    assert held.result(60)
     assert ["a1", "warm1"] == stage.seen
 
 

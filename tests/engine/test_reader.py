@@ -325,7 +325,7 @@ def test_a_stream_that_nobody_reads_has_an_end_when_it_would_hang(server):
     server.recorder.observe(lambda run, call: call is None and ended.set())
 
     stage.events["left"].set()
-    assert ended.wait(10)
+    assert ended.wait(60)
     assert record.ended
     assert not run.trace.running
     assert "every instance of model 'model'" in run.trace.spans[0].error
@@ -405,7 +405,7 @@ def test_what_nobody_reads_is_not_kept(server):
     run = server.infer("caller", X)
     stage.events["dropped"].set()
     stage.events["asleep"].clear()
-    stage.events["asleep"].wait(10)
+    stage.events["asleep"].wait(60)
 
     assert alive() - before < 10
     stage.events["counted"].set()

@@ -19,7 +19,7 @@ for each in requests:
     }))
 if x_of(request).flat[0] < 0:
     stage.events["busy"].set()
-    stage.events["go"].wait(10)
+    stage.events["go"].wait(60)
 stage.values["sizes"] = [*stage.values.get("sizes", []), len(requests)]
 return [reply(x_of(each)) for each in requests]
 """
@@ -142,7 +142,7 @@ def test_a_sequence_waits_for_a_slot(server):
         ask(server, 7, flags=0)
         assert not waits.done()
         ask(server, 7, flags=2)
-        assert [[8]] == waits.result(10)["Y"].tolist()
+        assert [[8]] == waits.result(60)["Y"].tolist()
 
     assert [7, 7, 7, 8] == [sequence for sequence, *_ in stage.seen]
 
@@ -153,7 +153,7 @@ def test_the_oldest_sequences_are_batched(server):
     server.define("model", cell(SEES), config=config)
     with ThreadPoolExecutor(4) as pool:
         busy = pool.submit(ask, server, 1, -1, 1)
-        assert stage.events["busy"].wait(10)
+        assert stage.events["busy"].wait(60)
         others = []
         for sequence in (2, 3):
             others.append(pool.submit(ask, server, sequence, sequence, 1))
@@ -167,8 +167,8 @@ def test_the_oldest_sequences_are_batched(server):
             ):
                 pass
         stage.events["go"].set()
-        assert [2, 3] == [other.result(10)["Y"].item() for other in others]
-        busy.result(10)
+        assert [2, 3] == [other.result(60)["Y"].item() for other in others]
+        busy.result(60)
 
     assert [1, 2] == stage.values["sizes"]
 

@@ -133,7 +133,7 @@ def test_sqlite_on_another_thread_says_what_to_do(server):
 def test_another_thread_is_noted_once_for_a_model(server):
     """Each of its instances would say the same, and most models do not care."""
     stage.values["meet"] = threading.Barrier(3).wait
-    execute = "stage.values['meet'](5)\nreturn [reply(x_of(request))]"
+    execute = "stage.values['meet'](60)\nreturn [reply(x_of(request))]"
     server.define("model", cell(execute), config=instances(3))
 
     with ThreadPoolExecutor(3) as pool:
@@ -210,7 +210,7 @@ def test_a_thread_that_runs_nothing_but_a_bls_call_has_no_line(server):
             import _thread
             question = ask("called", request, trace=request.trace())
             _thread.start_new_thread(question.exec, ())
-            assert stage.events["called"].wait(10)
+            assert stage.events["called"].wait(60)
             return [reply(x_of(request))]
             """
         ),
@@ -228,7 +228,7 @@ def test_a_thread_makes_bls_calls_while_no_execute_runs(server):
         threading.Thread(target=self.work).start()
 
     def work(self):
-        stage.events["go"].wait(10)
+        stage.events["go"].wait(60)
         x = pb_utils.Tensor("X", np.ones(2, np.float32))
         request = pb_utils.InferenceRequest(
             model_name="double", inputs=[x], requested_output_names=["Y"]
@@ -244,7 +244,7 @@ def test_a_thread_makes_bls_calls_while_no_execute_runs(server):
 
     stage.events["go"].set()
 
-    assert stage.events["done"].wait(10)
+    assert stage.events["done"].wait(60)
     assert [[2, 2]] == stage.seen
     assert ["double"] == [run.calls[0].model.name for run in server.runs]
 
@@ -254,7 +254,7 @@ def test_a_thread_that_prints_survives_an_ended_request(server, capsys):
     body = """
     if self.thread is None:
         def work():
-            stage.events["ended"].wait(10)
+            stage.events["ended"].wait(60)
             print("still here")
             stage.events["printed"].set()
         self.thread = threading.Thread(target=work)
@@ -267,7 +267,7 @@ def test_a_thread_that_prints_survives_an_ended_request(server, capsys):
 
     stage.events["ended"].set()
 
-    assert stage.events["printed"].wait(10)
+    assert stage.events["printed"].wait(60)
     assert "still here\n" == capsys.readouterr().out
 
 
@@ -286,7 +286,7 @@ def test_a_thread_that_still_works_does_not_hold_up_the_end_of_python(tmp_path):
         "server.define('slow', slow, config=CONFIG)\n"
         "server.define('fan', cell(body, asynchronous=True), config=CONFIG)\n"
         "server.infer('fan', {'X': np.ones(1, np.float32)})\n"
-        "assert stage.events['asleep'].wait(10)\n"
+        "assert stage.events['asleep'].wait(60)\n"
         "server.close()\n"
         "print('closed')\n"
     )

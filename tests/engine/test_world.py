@@ -154,7 +154,7 @@ def test_globals_are_not_shared_between_instances(server):
     body = """
     global count
     count += 1
-    stage.barriers["both"].wait(10)
+    stage.barriers["both"].wait(60)
     return [reply(x_of(request) * count)]
     """
     stage.barriers["both"] = threading.Barrier(2)

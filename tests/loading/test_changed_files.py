@@ -172,7 +172,7 @@ def test_a_watching_server_ends_its_thread(tmp_path):
         """,
             ),
         )
-        assert stage.events["loaded"].wait(10)
+        assert stage.events["loaded"].wait(60)
         names = [thread.name for thread in threading.enumerate()]
         assert 1 == names.count("blsnb watch")
     assert "blsnb watch" not in [thread.name for thread in threading.enumerate()]
@@ -280,7 +280,7 @@ def test_a_polling_server_looks_by_itself(tmp_path):
     ):
         methods = 'def initialize(self, args):\n    stage.events["loaded"].set()\n\n'
         put(tmp_path, "n", cell("pass", methods=methods))
-        assert stage.events["loaded"].wait(10)
+        assert stage.events["loaded"].wait(60)
     assert "blsnb poll" not in [thread.name for thread in threading.enumerate()]
 
 

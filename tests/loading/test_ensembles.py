@@ -81,7 +81,7 @@ def test_steps_run_one_after_the_other(models):
 
 def test_steps_that_need_nothing_of_each_other_run_side_by_side(server):
     """Each waits until the other has begun."""
-    meets = cell('stage.barriers["both"].wait(10)\nreturn [reply(x_of(request) + 1)]')
+    meets = cell('stage.barriers["both"].wait(60)\nreturn [reply(x_of(request) + 1)]')
     stage.barriers["both"] = threading.Barrier(2)
     server.define("left", meets, config=CHILD)
     server.define("right", meets, config=CHILD)

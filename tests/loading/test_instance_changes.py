@@ -27,7 +27,7 @@ HELD = cell(
     """
     if x_of(request)[0] == 0:
         stage.events["busy"].set()
-        stage.events["go on"].wait(10)
+        stage.events["go on"].wait(60)
     return [reply(x_of(request) * 2)]
     """,
     methods=TELLING,
@@ -49,15 +49,15 @@ def test_an_instance_that_comes_serves_who_waits(server):
     server.define("model", HELD, config=CONFIG)
     with ThreadPoolExecutor(2) as pool:
         held = pool.submit(server.infer, "model", HOLD)
-        assert stage.events["busy"].wait(10)
+        assert stage.events["busy"].wait(60)
         waiting = pool.submit(server.infer, "model", X)
 
         change(server, instances(2))
 
-        assert [2, 4] == waiting.result(10)["Y"].tolist()
+        assert [2, 4] == waiting.result(60)["Y"].tolist()
         assert not held.done()
         stage.events["go on"].set()
-        assert [0, 0] == held.result(10)["Y"].tolist()
+        assert [0, 0] == held.result(60)["Y"].tolist()
     assert ["initialize model_0", "initialize model_0_1"] == stage.seen
 
 
@@ -66,7 +66,7 @@ def test_a_busy_instance_that_goes_ends_its_work_first(server):
     server.define("model", HELD, config=instances(2))
     with ThreadPoolExecutor(1) as pool:
         held = pool.submit(server.infer, "model", HOLD)
-        assert stage.events["busy"].wait(10)
+        assert stage.events["busy"].wait(60)
 
         # Of two the last one stays: the first is the one that is busy.
         change(server, instances(1))
@@ -74,7 +74,7 @@ def test_a_busy_instance_that_goes_ends_its_work_first(server):
         assert ["initialize model_0_0", "initialize model_0_1"] == stage.seen
         assert [2, 4] == server.infer("model", X)["Y"].tolist()
         stage.events["go on"].set()
-        assert [0, 0] == held.result(10)["Y"].tolist()
+        assert [0, 0] == held.result(60)["Y"].tolist()
     assert "finalize model_0_0" == stage.seen[-1]
     assert [2, 4] == server.infer("model", X)["Y"].tolist()
 
@@ -89,14 +89,14 @@ def test_a_batcher_learns_of_its_instances(server):
     )
     with ThreadPoolExecutor(2) as pool:
         held = pool.submit(server.infer, "model", {"X": np.zeros((1, 2), np.float32)})
-        assert stage.events["busy"].wait(10)
+        assert stage.events["busy"].wait(60)
         waiting = pool.submit(server.infer, "model", {"X": np.ones((1, 2), np.float32)})
 
         change(server, instances(2) + BATCHED)
 
-        assert [[2, 2]] == waiting.result(10)["Y"].tolist()
+        assert [[2, 2]] == waiting.result(60)["Y"].tolist()
         stage.events["go on"].set()
-        assert [[0, 0]] == held.result(10)["Y"].tolist()
+        assert [[0, 0]] == held.result(60)["Y"].tolist()
 
 
 WARM = """

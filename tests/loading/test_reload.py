@@ -60,7 +60,7 @@ def test_a_request_in_flight_keeps_its_old_version(server):
     slow = cell(
         """
         stage.events["busy"].set()
-        stage.events["go on"].wait(10)
+        stage.events["go on"].wait(60)
         return [reply(x_of(request) * 2)]
         """,
         methods=LIFE.format("old"),
@@ -68,14 +68,14 @@ def test_a_request_in_flight_keeps_its_old_version(server):
     server.define("model", slow, config=CONFIG)
     with ThreadPoolExecutor(2) as pool:
         running = pool.submit(server.infer, "model", X)
-        assert stage.events["busy"].wait(10)
+        assert stage.events["busy"].wait(60)
 
         server.define("model", TRIPLE)
         assert [3, 6] == server.infer("model", X)["Y"].tolist()
         assert ["initialize old"] == stage.seen
         stage.events["go on"].set()
 
-        assert [2, 4] == running.result(10)["Y"].tolist()
+        assert [2, 4] == running.result(60)["Y"].tolist()
     assert ["initialize old", "finalize old"] == stage.seen
 
 
@@ -101,7 +101,7 @@ def test_requests_during_reloads_are_all_answered(server):
         server.load("model")
     stop.set()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
 
     assert [] == failures
     assert {(2, 4)} == {tuple(answer) for answer in answers}

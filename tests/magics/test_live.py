@@ -97,20 +97,20 @@ def test_a_document_that_is_being_made_comes_before_the_finished_one(
     def slowly(shown, **_):
         if not making.is_set():
             making.set()
-            go.wait(5)
+            go.wait(60)
         update(shown)
 
     output.update = slowly
     keeps = threading.Thread(target=ticks, args=(view, clock, 2))
     keeps.start()
-    making.wait(5)
+    making.wait(60)
     ends = threading.Thread(target=view.finish)
     trace.append(invoice_run())
     ends.start()
     ends.join(0.2)
     go.set()
     for thread in (keeps, ends):
-        thread.join(5)
+        thread.join(60)
 
     assert [True, True, False] == output.are_running
 

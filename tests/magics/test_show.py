@@ -175,7 +175,7 @@ def ask():
 client = threading.Thread(target=ask)
 client.start()
 asked.acquire()"""
-TWO_MORE = "for _ in range(2):\n    asked.acquire(timeout=10)"
+TWO_MORE = "for _ in range(2):\n    asked.acquire(timeout=60)"
 
 
 def test_runs_of_a_thread_that_was_there_before_the_cell_are_not_the_cells(double):
@@ -339,20 +339,20 @@ def ending_elsewhere(runs, run, monkeypatch, told):
 
     def finish(view):
         ending.set()
-        go.wait(5)
+        go.wait(60)
         told.append("document")
 
     monkeypatch.setattr(FakeView, "finish", finish)
     ends = threading.Thread(target=runs.observe, args=(run, None))
     cell = threading.Thread(target=lambda: (runs.end_cell(), told.append("cell")))
     ends.start()
-    ending.wait(5)
+    ending.wait(60)
     run.ended = True
     cell.start()
     cell.join(0.4)
     go.set()
     for thread in (ends, cell):
-        thread.join(5)
+        thread.join(60)
 
 
 def test_a_cell_ends_when_the_document_of_its_run_is_there(runs, monkeypatch):
@@ -374,7 +374,7 @@ def test_a_run_that_ends_while_its_widget_is_made_is_finished(runs, monkeypatch)
         def __init__(self, record):
             super().__init__(record)
             making.set()
-            go.wait(5)
+            go.wait(60)
 
     monkeypatch.setattr("blsnb.magics.live.LiveView", Slow)
     monkeypatch.setattr(show, "display", lambda *args, **_: shown.append(args))
@@ -383,13 +383,13 @@ def test_a_run_that_ends_while_its_widget_is_made_is_finished(runs, monkeypatch)
     makes = threading.Thread(target=runs.observe, args=(run, run.calls[0]))
     ends = threading.Thread(target=runs.observe, args=(run, None))
     makes.start()
-    making.wait(5)
+    making.wait(60)
     run.ended = True
     ends.start()
     ends.join(0.2)
     go.set()
     for thread in (makes, ends):
-        thread.join(5)
+        thread.join(60)
     runs.end_cell()
 
     assert [["finish"]] == [view.asked for view in FakeView.made]
@@ -415,7 +415,7 @@ def test_a_run_that_ends_a_moment_after_its_cell_is_shown(runs, monkeypatch):
     cell.start()
     run.ended = True
     runs.observe(run, None)
-    cell.join(5)
+    cell.join(60)
 
     assert [("1",)] == shown
 

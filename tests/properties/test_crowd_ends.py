@@ -94,12 +94,12 @@ def test_a_server_is_closed_while_a_crowd_asks(seed):
 
     def ask(number: int) -> None:
         if number == CLIENTS:
-            began.wait(10)
+            began.wait(60)
             eventually(lambda: ["too few"] if crowd.told["right"] < CLIENTS else [])
             server.close()
             return
         chance = random.Random(f"{seed} {number}")
-        began.wait(10)
+        began.wait(60)
         while True:
             try:
                 crowd.ask(chance.choice(crowd.members), chance)

@@ -14,7 +14,7 @@ from blsnb.inference_server import Server
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http.endpoint import HttpEndpoint
 
-CALL_S = 20.0
+CALL_S = 60.0
 
 
 class HttpServed:

@@ -60,7 +60,7 @@ def test_both_protocols_ask_the_same_models(served: Endpoints, server: Server) -
             given.set_data_from_numpy(x)
             answers.append(client.infer("double", [given]).as_numpy("Y").tolist())
 
-    with urllib.request.urlopen(served.addresses["metrics"], timeout=5) as page:
+    with urllib.request.urlopen(served.addresses["metrics"], timeout=60) as page:
         text = page.read().decode()
     assert [[2, 4], [2, 4]] == answers
     assert 'nv_inference_count{model="double",version="1"} 2' in text
@@ -229,7 +229,7 @@ def test_a_closed_server_cannot_be_served(server: Server) -> None:
 def test_a_request_on_its_way_may_end(server: Server) -> None:
     """Closing waits for it, but not for ever."""
     stage.begun, stage.go = threading.Event(), threading.Event()
-    waiting = "stage.begun.set()\nstage.go.wait(20)\nreturn [reply(x_of(request))]"
+    waiting = "stage.begun.set()\nstage.go.wait(60)\nreturn [reply(x_of(request))]"
     server.define("waiting", cell(waiting), config=CONFIG)
     answers: queue.Queue[list[float]] = queue.Queue()
 
@@ -242,13 +242,13 @@ def test_a_request_on_its_way_may_end(server: Server) -> None:
             [given],
             lambda result, error: answers.put(result.as_numpy("Y").tolist()),
         )
-        assert stage.begun.wait(20)
+        assert stage.begun.wait(60)
         closing = threading.Thread(target=endpoints.close, args=(60.0,))
         closing.start()
         stage.go.set()
 
-        assert [7.0] == answers.get(timeout=20)
-        closing.join(20)
+        assert [7.0] == answers.get(timeout=60)
+        closing.join(60)
     client.close()
 
     assert endpoints.closed
@@ -257,7 +257,7 @@ def test_a_request_on_its_way_may_end(server: Server) -> None:
 def test_closing_does_not_wait_for_ever(server: Server) -> None:
     """A client that still waits is told that its call was cancelled."""
     stage.begun, stage.go = threading.Event(), threading.Event()
-    waiting = "stage.begun.set()\nstage.go.wait(20)\nreturn [reply(x_of(request))]"
+    waiting = "stage.begun.set()\nstage.go.wait(60)\nreturn [reply(x_of(request))]"
     server.define("waiting", cell(waiting), config=CONFIG)
     failed: list[str] = []
     told = threading.Event()
@@ -271,11 +271,11 @@ def test_closing_does_not_wait_for_ever(server: Server) -> None:
     given = tritonclient.grpc.InferInput("X", [1], "FP32")
     given.set_data_from_numpy(np.array([7], np.float32))
     client.async_infer("waiting", [given], answered)
-    assert stage.begun.wait(20)
+    assert stage.begun.wait(60)
 
     endpoints.close(timeout_s=0.05)
 
-    assert told.wait(20)
+    assert told.wait(60)
     stage.go.set()
     client.close()
     assert "CANCELLED" in failed[0] or "UNAVAILABLE" in failed[0]

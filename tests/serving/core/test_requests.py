@@ -105,7 +105,7 @@ def test_closing_the_iterator_cancels(server: Server) -> None:
     next(stream)
     stream.close()
 
-    assert stage.told.wait(20)
+    assert stage.told.wait(60)
 
 
 def test_another_thread_can_cancel(server: Server) -> None:

@@ -16,7 +16,7 @@ from tritonclient.grpc import service_pb2_grpc
 from blsnb.inference_server import Server
 from blsnb.serving.endpoints import serve
 
-CALL_S = 20.0
+CALL_S = 60.0
 DECOUPLED = f"{CONFIG}\nmodel_transaction_policy {{ decoupled: true }}\n"
 
 

@@ -29,7 +29,7 @@ stage.begun.set()
 while not request.is_cancelled():
     stage.tick.wait(0.001)
 stage.told.set()
-stage.go.wait(20)
+stage.go.wait(60)
 return [reply(x_of(request))]
 """
 
@@ -84,7 +84,7 @@ def test_runs_of_the_notebook_are_not_of_a_client(
 def test_calls_run_side_by_side(wire: Connection, server: Server) -> None:
     """Each on a thread of its own; here two meet."""
     stage.both = threading.Barrier(2)
-    meeting = "stage.both.wait(20)\nreturn [reply(x_of(request))]"
+    meeting = "stage.both.wait(60)\nreturn [reply(x_of(request))]"
     config = f"{CONFIG}\ninstance_group {{ kind: KIND_CPU count: 2 }}\n"
     server.define("meeting", cell(meeting), config=config)
 
@@ -102,11 +102,11 @@ def test_a_client_that_cancels_is_told_to_the_model(
 ) -> None:
     """Which goes on, as on Triton; the record says that its client has left."""
     call = wire.stub.ModelInfer.future(asking("patient", 1), timeout=CALL_S)
-    assert stage.begun.wait(20)
+    assert stage.begun.wait(60)
 
     call.cancel()
 
-    assert stage.told.wait(20)
+    assert stage.told.wait(60)
     stage.go.set()
     assert [CallFlag.CANCELLED] == ended(server)
 
@@ -121,7 +121,7 @@ def test_a_deadline_is_told_to_the_model(wire: Connection, server: Server) -> No
             break
 
     assert grpc.StatusCode.DEADLINE_EXCEEDED is caught.value.code()
-    assert stage.told.wait(20)
+    assert stage.told.wait(60)
 
 
 def test_a_client_that_waits_for_an_instance_and_leaves_is_served_all_the_same(
@@ -130,7 +130,7 @@ def test_a_client_that_waits_for_an_instance_and_leaves_is_served_all_the_same(
     """Without a batcher, as on Triton."""
     stage.go, stage.count = threading.Event(), []
     waiting = (
-        "stage.count.append(request.request_id())\nstage.go.wait(20)\n"
+        "stage.count.append(request.request_id())\nstage.go.wait(60)\n"
         "return [reply(x_of(request))]"
     )
     server.define("waiting", cell(waiting), config=CONFIG)

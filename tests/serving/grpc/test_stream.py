@@ -119,7 +119,7 @@ def test_answers_wait_for_their_turn(wire: Connection, server: Server) -> None:
     stage.second = threading.Event()
     lines = """
     if x_of(request)[0] == 1:
-        stage.second.wait(20)
+        stage.second.wait(60)
     else:
         stage.second.set()
     return [reply(x_of(request))]
@@ -138,7 +138,7 @@ def test_who_waits_for_an_instance_holds_up_no_other(
 ) -> None:
     """The third request ends what the first does, and the second waits for."""
     stage.third = threading.Event()
-    waiting = "assert stage.third.wait(20)\nreturn [reply(x_of(request))]"
+    waiting = "assert stage.third.wait(60)\nreturn [reply(x_of(request))]"
     server.define("waiting", cell(waiting), config=CONFIG)
     ending = "stage.third.set()\nreturn [reply(x_of(request))]"
     server.define("ending", cell(ending), config=CONFIG)
@@ -200,7 +200,7 @@ def test_a_client_that_hangs_up_is_told_to_the_model(
 
     replies.cancel()
 
-    assert stage.told.wait(20)
+    assert stage.told.wait(60)
     assert settled(lambda: all(run.ended for run in server.runs))
 
 
@@ -210,7 +210,7 @@ def test_a_client_that_vanishes_is_told_to_the_model(wire: Connection) -> None:
         stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
         next(stub.ModelStreamInfer(iter([asking("endless", 1)])))
 
-    assert stage.told.wait(20)
+    assert stage.told.wait(60)
 
 
 def test_all_requests_of_a_stream_are_cancelled(wire: Connection) -> None:
@@ -226,7 +226,7 @@ def test_all_requests_of_a_stream_are_cancelled(wire: Connection) -> None:
     replies.cancel()
     sending.end()
 
-    assert stage.told.wait(20)
+    assert stage.told.wait(60)
 
 
 def test_a_message_that_is_none_ends_the_stream(wire: Connection) -> None:
@@ -275,7 +275,7 @@ def test_an_idle_stream_does_not_delay_the_end(server: Server) -> None:
         closing.start()
 
         assert [] == list(replies)
-        closing.join(20)
+        closing.join(60)
         assert not closing.is_alive()
         sending.end()
 
@@ -292,7 +292,7 @@ def test_a_stream_ends_with_its_last_answer_when_the_server_stops(
 
     monkeypatch.setattr(GrpcStream, "stop", told)
     stage.begun, stage.go = threading.Event(), threading.Event()
-    waiting = "stage.begun.set()\nstage.go.wait(20)\nreturn [reply(x_of(request))]"
+    waiting = "stage.begun.set()\nstage.go.wait(60)\nreturn [reply(x_of(request))]"
     server.define("waiting", cell(waiting), config=CONFIG)
     endpoints = serve(server, http=None, grpc=0, metrics=None)
     sending = Sending()
@@ -300,15 +300,15 @@ def test_a_stream_ends_with_its_last_answer_when_the_server_stops(
         stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
         replies = stub.ModelStreamInfer(sending)
         sending.send(asking("waiting", 9))
-        assert stage.begun.wait(20)
+        assert stage.begun.wait(60)
         closing = threading.Thread(target=endpoints.close, args=(60.0,))
 
         closing.start()
-        assert stopped.wait(20)
+        assert stopped.wait(60)
         stage.go.set()
 
         assert [[9.0]] == [values(each.infer_response) for each in replies]
-        closing.join(20)
+        closing.join(60)
         assert not closing.is_alive()
         sending.end()
 
@@ -316,7 +316,7 @@ def test_a_stream_ends_with_its_last_answer_when_the_server_stops(
 def test_a_client_that_leaves_a_crowd_frees_the_reading(server: Server) -> None:
     """Where no thread was left for its last request."""
     stage.begun, stage.go = threading.Event(), threading.Event()
-    waiting = "stage.begun.set()\nstage.go.wait(20)\nreturn [reply(x_of(request))]"
+    waiting = "stage.begun.set()\nstage.go.wait(60)\nreturn [reply(x_of(request))]"
     server.define("waiting", cell(waiting), config=CONFIG)
     workers = Workers(2, "blsnb test")
     messages = iter([asking("waiting", n) for n in range(5)])
@@ -329,14 +329,14 @@ def test_a_client_that_leaves_a_crowd_frees_the_reading(server: Server) -> None:
     replies = stream.replies(messages)
     reading = threading.Thread(target=lambda: list(replies))
     reading.start()
-    assert stage.begun.wait(20)
+    assert stage.begun.wait(60)
     stream.leave()
 
-    reading.join(20)
+    reading.join(60)
     stage.go.set()
     workers.shutdown(cancel_futures=True)
     for thread in threading.enumerate():
         if thread.name == "blsnb test":
-            thread.join(20)
+            thread.join(60)
             assert not thread.is_alive()
     assert not reading.is_alive()
