@@ -10,7 +10,7 @@ from blsnb.views.format import TIMES
 
 from .conftest import lab_of, page_of
 from .notebook7 import Notebook7
-from .test_live import BELOW, CELL, ENDED, GROWN, INFER, STEP, WALK, WATCH
+from .test_live import BELOW, CELL, ENDED, GROWN, INFER, KEPT, STEP, WALK, WATCH
 from .view import View
 
 pytestmark = pytest.mark.browser
@@ -23,7 +23,13 @@ def frames():
 
 
 @pytest.fixture(scope="module")
-def walked(browser, lab_server, frames):
+def early():
+    """The notebook's text as it was saved while the run went on."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def walked(browser, lab_server, frames, early):
     """A notebook whose run was watched while it executed, and has ended."""
     with (
         page_of(browser) as page,
@@ -39,6 +45,9 @@ def walked(browser, lab_server, frames):
         view.row("step").click()
         view.tree.press("ArrowRight")
         page.wait_for_function(GROWN, arg=view.element.element_handle())
+        page.wait_for_function(KEPT)
+        notebook.save()
+        early.append(file.read_text(encoding="utf-8"))
         page.evaluate(WATCH)
         enough.touch()
         notebook.wait_until_run()
@@ -126,6 +135,17 @@ def test_reopened_when_its_kernel_is_gone_it_is_interactive(notebook7, saved):
 
     expect(view.selected_rows).to_have_text([re.compile("^walk")])
     expect(view.inspector).to_contain_text(re.compile(r"max\d+std\d+"))
+
+
+def test_saved_while_it_executes_it_is_the_run_so_far(walked, notebook7, early):
+    """Whoever opens the notebook later is told that it is not all."""
+    notebook7.put("early7.ipynb", early[0])
+    notebook7.open_without_kernel("early7.ipynb")
+    view = View(notebook7.cell(CELL))
+    view.box("step").click()
+
+    expect(view.element).to_contain_text("still running when saved")
+    expect(view.subject).to_have_text("step")
 
 
 def test_reopened_untrusted_it_shows_the_picture(notebook7, saved):
