@@ -193,9 +193,6 @@ export class CallGraph {
     if (!box || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Enter" || event.key === " ") this.#select(box);
     else if (event.key.startsWith("Arrow")) this.#move(box, event.key);
-    else if (event.key === "?") this.#session.command("help");
-    else if (event.key === "/") this.#session.command("filter");
-    else if (event.key === "Escape") this.#session.command("clear");
     else return;
     event.preventDefault();
   }

@@ -7,7 +7,7 @@ import { Emphasis } from "./emphasis.ts";
 import { Help } from "./help.ts";
 import { Inspector } from "./inspector.ts";
 import type { Kernel } from "./kernel.ts";
-import type { Command } from "./keys.ts";
+import { commandOf, EVERYWHERE, type Command } from "./keys.ts";
 import { Panes } from "./panes.ts";
 import type { Row } from "./rows.ts";
 import type { Hover, Selection, Session, Tip } from "./session.ts";
@@ -83,6 +83,7 @@ export class Frame implements Session {
     this.#root = h("div", { class: "view" }, above, this.#tip.element, this.#announcer.element);
     this.#help = new Help(this.#root, () => this.#timeline.focus());
     this.#skin = new Skin(this.#root);
+    this.#root.addEventListener("keydown", (event) => this.#key(event));
     const observer = new ResizeObserver(() => this.#resized());
     observer.observe(this.#root);
     this.#stops.push(() => observer.disconnect(), this.#skin.watch(() => this.#themeChanged()));
@@ -286,6 +287,19 @@ export class Frame implements Session {
   #filter(text: string): void {
     this.#relate();
     this.#options.onFilter?.(text);
+  }
+
+  /** Whichever pane has the focus; what is typed is no command, and what was understood is none twice. */
+  #key(event: KeyboardEvent): void {
+    const command = commandOf(event);
+    const within = event.target as Element;
+    if (!command || !EVERYWHERE.has(command) || event.defaultPrevented) return;
+    if (within.closest(".filter, .help")) return;
+    event.preventDefault();
+    this.hover(null);
+    this.tip(null);
+    if (command === "clear" && within.closest(".inspector")) this.#timeline.focus();
+    else this.command(command);
   }
 
   #toggleCritical(): void {

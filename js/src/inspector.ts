@@ -59,15 +59,20 @@ export class Inspector {
     this.element.remove();
   }
 
-  /** Focus stays on what does the same as before. */
+  /** Focus stays on what does the same as before, at least in the pane. */
   #replace(content: HTMLElement[], sameSubject: boolean): void {
     const { activeElement } = this.element.getRootNode() as ShadowRoot;
-    const focused = activeElement?.getAttribute("data-focus");
+    const focused = this.element.contains(activeElement) && activeElement;
     const top = this.element.scrollTop;
     this.element.replaceChildren(...content);
     this.element.scrollTop = sameSubject ? top : 0;
-    const again = focused && [...this.element.querySelectorAll<HTMLElement>("[data-focus]")];
-    if (again) again.find((each) => each.dataset.focus === focused)?.focus();
+    if (focused) this.#focusAgain(focused.getAttribute("data-focus"));
+  }
+
+  #focusAgain(name: string | null): void {
+    const all = [...this.element.querySelectorAll<HTMLElement>("[data-focus]")];
+    const same = all.find((each) => each.dataset.focus === name);
+    (same ?? this.element).focus({ preventScroll: true });
   }
 
   /** First line: what is selected; second: all that can change about it. */

@@ -46,11 +46,20 @@ const COMMANDS: Record<string, Command> = {
   Escape: "clear",
 };
 
+/** What means the same in every pane. */
+export const EVERYWHERE: ReadonlySet<Command> = new Set<Command>([
+  "nextError",
+  "criticalPath",
+  "filter",
+  "clear",
+  "help",
+]);
+
 /** Rows of the help. */
 export const HELP: readonly [keys: string, meaning: string][] = [
   ["↑ ↓ Home End PgUp PgDn", "move between rows"],
   ["← →", "fold, unfold, to the caller"],
-  ["Enter", "to the inspector"],
+  ["Enter", "to the inspector, Esc back"],
   ["+ − 0 f", "zoom in, out, whole run, selected call"],
   ["Shift ← →", "pan"],
   ["n", "next error, unfolding its path"],

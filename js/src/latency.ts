@@ -21,7 +21,8 @@ export function latency(durations: readonly number[], gone: Counted | null): HTM
   const calls = all.reduce((sum, [, each]) => sum + each, 0);
   const within = calls > kept.length ? h("span", {}, `all ${count(calls)}, within 5 %`) : "";
   const heading = h("h4", {}, "Latency per call", within);
-  const shape = calls < LEAST_FOR_HISTOGRAM ? [] : histogram(all, calls);
+  const alike = time(all[0]?.[0] ?? NaN) === time(all[all.length - 1]?.[0] ?? NaN);
+  const shape = calls < LEAST_FOR_HISTOGRAM || alike ? [] : histogram(all, calls);
   return [heading, factGrid(quantiles(all, calls)), ...shape];
 }
 

@@ -4,6 +4,8 @@ import { h } from "./dom.ts";
 import type { Trace } from "./trace.ts";
 
 const AROUND = 2;
+/** A longer statement is not shown from its beginning. */
+const MOST_BEFORE = 12;
 
 /** Empty when the line or the caller's source is not known. */
 export function sourceLines(trace: Trace, call: number): HTMLElement[] {
@@ -12,10 +14,15 @@ export function sourceLines(trace: Trace, call: number): HTMLElement[] {
   const text = trace.header.sources[trace.calls.model[caller]];
   const lines = text?.trimEnd().split("\n") ?? [];
   if (line > lines.length) return [];
-  const first = Math.max(1, line - AROUND);
+  const begun = beginningOf(lines, line);
+  const first = Math.max(1, Math.min(begun, line - AROUND));
   const around = lines.slice(first - 1, line + AROUND);
   const indent = Math.min(...around.filter((each) => each.trim()).map((each) => each.search(/\S/)));
-  const shown = around.map((each, k) => sourceLine(each.slice(indent), first + k, line));
+  const shown = around.map((each, k) => {
+    const number = first + k;
+    const part = number >= begun && number <= line;
+    return sourceLine(each.slice(indent), number, part, number === line);
+  });
   const title = h("h4", {}, `Called by ${trace.name(caller)}`, h("span", {}, place(trace, caller, line)));
   return [
     title,
@@ -34,9 +41,21 @@ function place(trace: Trace, caller: number, line: number): string {
   return origin ? `${origin[0]} line ${line + origin[1]} (${file})` : file;
 }
 
-function sourceLine(text: string, number: number, called: number): HTMLElement {
-  const here = number === called;
-  const attributes = { class: here ? "here" : "", "aria-current": here ? "location" : null };
+/** Where the statement begins that a line closes; the line itself where it closes none. Pure. */
+export function beginningOf(lines: readonly string[], line: number): number {
+  const closing = /^\s*[)\]}]/;
+  if (!closing.test(lines[line - 1])) return line;
+  const indent = lines[line - 1].search(/\S/);
+  for (let before = line - 1; before >= Math.max(1, line - MOST_BEFORE); before--) {
+    const text = lines[before - 1];
+    if (text.search(/\S/) === indent && !closing.test(text)) return before;
+  }
+  return line;
+}
+
+function sourceLine(text: string, number: number, part: boolean, called: boolean): HTMLElement {
+  const kind = called ? "here" : part ? "part" : "";
+  const attributes = { class: kind, "aria-current": called ? "location" : null };
   return h(
     "div",
     attributes,

@@ -4,7 +4,7 @@ import { Bars, ROW_HEIGHT } from "./bars.ts";
 import { total } from "./comparison.ts";
 import { context, h } from "./dom.ts";
 import { count, time } from "./format.ts";
-import { commandOf, type Command } from "./keys.ts";
+import { commandOf, EVERYWHERE, type Command } from "./keys.ts";
 import { Plane } from "./plane.ts";
 import { TimeRange } from "./range.ts";
 import { isSelected, RowElements } from "./rowelements.ts";
@@ -87,10 +87,9 @@ export class Timeline {
       this.#touched = true;
       this.#resized();
     } else row = this.#rows.list.find((each) => isSelected(each, selection));
-    if (row && reveal) {
-      this.#cursor = row.key;
-      this.#scrollTo(row, true);
-    }
+    // Keys act on what is selected, also on what was selected before there was a cursor.
+    if (row && (reveal || !this.#cursor)) this.#cursor = row.key;
+    if (row && reveal) this.#scrollTo(row, true);
     this.repaint();
   }
 
@@ -297,7 +296,7 @@ export class Timeline {
 
   #key(event: KeyboardEvent): void {
     const command = commandOf(event);
-    if (!command) return;
+    if (!command || EVERYWHERE.has(command)) return;
     event.preventDefault();
     this.#leave();
     this.#obey(command);

@@ -210,3 +210,55 @@ def test_a_stream_tells_when_its_first_response_came(view):
 
     expect(view.inspector).to_contain_text("Responses46 responses")
     expect(view.inspector).to_contain_text("first2.44 msgap693 µsmax gap693 µs")
+
+
+def test_in_a_narrower_view_the_inspector_can_be_made_wide_all_the_same(view, page):
+    """And in one that is narrower still it leaves room for the other panes."""
+    page.set_viewport_size({"width": 900, "height": 800})
+    expect(view.inspector).to_have_css("width", "288px")
+    border = view.element.get_by_role("separator", name="Width of the inspector")
+    for _ in range(6):
+        border.press("ArrowLeft")
+    expect(view.inspector).to_have_css("width", "384px")
+    page.set_viewport_size({"width": 740, "height": 800})
+
+    expect(view.inspector).to_have_css("width", re.compile(r"^36[2-9](\.\d+)?px$"))
+
+
+def test_the_first_key_acts_on_what_is_selected_from_the_start(view):
+    """Nobody presses a key twice to be heard once."""
+    view.tree.press("ArrowLeft")
+    expect(view.rows).to_have_count(1)
+    view.tree.press("ArrowRight")
+    view.tree.press("ArrowDown")
+
+    expect(view.selected_rows).to_have_text(["decode_image"])
+
+
+def test_keys_that_mean_the_whole_view_are_heard_in_every_pane(view, page):
+    """Escape leads from the inspector back to the rows, and there it clears."""
+    button = view.element.get_by_role("button", name="critical path")
+    for pane in (view.inspector, view.box("rerank"), view.tensor("RESULT")):
+        pane.focus()
+        page.keyboard.press("c")
+        expect(button).to_have_attribute("aria-pressed", "true")
+        page.keyboard.press("c")
+        expect(button).to_have_attribute("aria-pressed", "false")
+    page.keyboard.press("n")
+    expect(view.selected_rows).to_have_text(["crop_recognizer#10error"])
+    expect(view.inspector).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(view.tree).to_be_focused()
+    expect(view.selected_rows).to_have_count(1)
+    page.keyboard.press("Escape")
+    expect(view.selected_rows).to_have_count(0)
+
+
+def test_what_is_typed_into_the_filter_is_no_command(view, page):
+    """Each of these letters is a key of the view elsewhere."""
+    view.filter.press_sequentially("cn0f?/")
+
+    expect(view.filter).to_have_value("cn0f?/")
+    button = view.element.get_by_role("button", name="critical path")
+    expect(button).to_have_attribute("aria-pressed", "false")
+    expect(view.subject).to_have_text("invoice_pipeline")

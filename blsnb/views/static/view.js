@@ -626,6 +626,7 @@ function stepsOf(path, bands, zigzag, depth, shift) {
 }
 
 // src/comparison.ts
+var [NEW, COUNTED] = [-1, -2];
 var Comparison = class _Comparison {
   baseline;
   /** Calls that both runs have and that answer, or are asked, differently. */
@@ -633,27 +634,43 @@ var Comparison = class _Comparison {
   #of;
   #changes;
   #missing;
+  #unknown = /* @__PURE__ */ new Map();
   #own;
-  constructor(baseline, of, changed, changes) {
+  constructor(baseline, { of, missing, changed, changes, unknown }) {
     this.baseline = baseline;
-    this.#of = of;
-    this.#changes = changes;
+    this.#of = of.map((call) => call < baseline.n ? call : NEW);
+    this.#changes = changes ?? {};
     this.changed = new Set(changed);
-    this.#missing = new Uint8Array(baseline.n).fill(1);
-    for (const call of of) if (call >= 0) this.#missing[call] = 0;
+    this.#missing = new Uint8Array(baseline.n);
+    for (const call of Array.from(missing)) this.#missing[call] = 1;
+    for (const [why, stretches] of Object.entries(unknown ?? {}))
+      for (const [first, many] of stretches)
+        for (let call = first; call < first + many && call < of.length; call++)
+          this.#unknown.set(call, why);
   }
   /** Null for a run that stands alone. */
-  static of(store) {
-    const { baseline, baselineOf, header } = store;
-    if (!baseline || !baselineOf) return null;
-    const of = baselineOf.map((call) => call < baseline.n ? call : -1);
-    return new _Comparison(new Trace(baseline), of, header.changed ?? [], header.changes ?? {});
+  static of({ baseline, compared: compared2 }) {
+    return baseline && compared2 ? new _Comparison(new Trace(baseline), compared2) : null;
   }
-  /** The same call in the baseline; −1 for one that is new. */
+  /** The same call in the baseline; negative for one that has none. */
   before(call) {
-    return this.#of[call] ?? -1;
+    return this.#of[call] ?? NEW;
   }
-  /** The counterparts of calls; those of new ones are left out. */
+  isNew(call) {
+    return this.before(call) === NEW;
+  }
+  /** Whether the baseline has the call, but only counts it. */
+  isCounted(call) {
+    return this.before(call) === COUNTED;
+  }
+  /** Why a call was not compared, or not whole; empty if it was. */
+  unknown(call) {
+    return this.#unknown.get(call) ?? "";
+  }
+  get notCompared() {
+    return this.#unknown.size;
+  }
+  /** The counterparts of calls; those that have none are left out. */
   beforeAll(calls) {
     return calls.map((call) => this.before(call)).filter((call) => call >= 0);
   }
@@ -661,7 +678,7 @@ var Comparison = class _Comparison {
     return this.#changes[call];
   }
   get newCalls() {
-    return this.#of.reduce((sum, call) => sum + (call < 0 ? 1 : 0), 0);
+    return this.#of.reduce((sum, call) => sum + (call === NEW ? 1 : 0), 0);
   }
   get missingCalls() {
     return this.#missing.reduce((sum, each) => sum + each, 0);
@@ -765,6 +782,11 @@ var Folded = class {
     let known = this.#known.get(calls);
     if (known === void 0) this.#known.set(calls, known = this.#beside(calls));
     return known;
+  }
+  /** Whether there are any of one model by callers of one model, as some of these calls are. */
+  has(calls) {
+    const pairs = new Set(this.entries.map(([caller, model]) => `${caller}>${model}`));
+    return pairs.size > 0 && calls.some((call) => pairs.has(this.#pair(call)));
   }
   /** When calls ran that wait for no other call, and how many at once on average. */
   get stretches() {
@@ -905,9 +927,9 @@ var Store = class _Store {
   n = 0;
   /** Number of the last message taken. */
   seq = 0;
-  /** What this run is compared with, and where each call is in it; −1 for a new one. */
+  /** What this run is compared with, and where each call is in it. */
   baseline = null;
-  baselineOf = null;
+  compared = null;
   #calls = emptyCalls(0);
   #responses = /* @__PURE__ */ new Map();
   /** A store that holds one finished document. */
@@ -926,9 +948,14 @@ var Store = class _Store {
     this.#takeBaseline(this.header, buffer);
     this.seq = seq;
   }
-  #takeBaseline({ baseline, columns }, buffer) {
+  #takeBaseline(header, buffer) {
+    const { baseline, changed, changes, columns, unknown } = header;
     this.baseline = baseline ? _Store.of(baseline, buffer) : null;
-    this.baselineOf = columns.baseline ? column(buffer, columns.baseline) : null;
+    this.compared = null;
+    if (!columns.baseline) return;
+    const of = column(buffer, columns.baseline);
+    const missing = columns.missing ? column(buffer, columns.missing) : [];
+    this.compared = { of, missing, changed, changes, unknown };
   }
   /** Take the rows of one message; false when messages before it are missing. */
   upsert(header, buffer, seq) {
@@ -1527,9 +1554,6 @@ var CallGraph = class {
     if (!box || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Enter" || event.key === " ") this.#select(box);
     else if (event.key.startsWith("Arrow")) this.#move(box, event.key);
-    else if (event.key === "?") this.#session.command("help");
-    else if (event.key === "/") this.#session.command("filter");
-    else if (event.key === "Escape") this.#session.command("clear");
     else return;
     event.preventDefault();
   }
@@ -1654,7 +1678,7 @@ function filterOf(text, trace) {
   if (!wanted) return null;
   const { comparison } = trace;
   if (comparison && wanted === "changed") return (call) => comparison.changed.has(call);
-  if (comparison && wanted === "new") return (call) => comparison.before(call) < 0;
+  if (comparison && wanted === "new") return (call) => comparison.isNew(call);
   const flag = STATES[wanted];
   if (flag) return (call) => trace.has(call, flag);
   const bound = /^([<>])\s*(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)?$/.exec(wanted);
@@ -1767,10 +1791,17 @@ var COMMANDS = {
   "?": "help",
   Escape: "clear"
 };
+var EVERYWHERE = /* @__PURE__ */ new Set([
+  "nextError",
+  "criticalPath",
+  "filter",
+  "clear",
+  "help"
+]);
 var HELP = [
   ["↑ ↓ Home End PgUp PgDn", "move between rows"],
   ["← →", "fold, unfold, to the caller"],
-  ["Enter", "to the inspector"],
+  ["Enter", "to the inspector, Esc back"],
   ["+ − 0 f", "zoom in, out, whole run, selected call"],
   ["Shift ← →", "pan"],
   ["n", "next error, unfolding its path"],
@@ -1837,18 +1868,18 @@ var NAMES = [
   ["between", "between steps"],
   ["output", "compute output"]
 ];
+var ONLY_COUNTED = "are only counted in the baseline; the times are of the others.";
 var SOMETIMES = /* @__PURE__ */ new Set(["child", "between"]);
 function besideBaseline(trace, calls) {
   const { comparison } = trace;
   if (!comparison) return [];
   const before = comparison.beforeAll(calls);
-  const added = calls.length - before.length;
   const heading = h("h4", {}, "Compared with baseline");
-  if (before.length === 0)
-    return [heading, h("p", { class: "hint" }, "New: the baseline has no such call.")];
+  if (before.length === 0) return [heading, hint(nothingBeside(comparison, calls))];
   const { baseline } = comparison;
-  const rows = [row("total", total2(trace, calls), total2(baseline, before))];
-  const [now, then] = [trace.phases(calls), baseline.phases(before)];
+  const known = calls.filter((call) => !comparison.isCounted(call));
+  const rows = [row("total", total2(trace, known), total2(baseline, before))];
+  const [now, then] = [trace.phases(known), baseline.phases(before)];
   for (const [part, name] of NAMES)
     if (!SOMETIMES.has(part) || now[part] > 0 || then[part] > 0)
       rows.push(row(name, now[part], then[part]));
@@ -1859,19 +1890,40 @@ function besideBaseline(trace, calls) {
     h("thead", {}, h("tr", {}, head)),
     h("tbody", {}, rows)
   );
-  const note = added ? `${count(added)} of these calls are new.` : "";
-  return [heading, table, ...note ? [h("p", { class: "hint" }, note)] : []];
+  return [heading, table, ...notes(comparison, calls, known).map(hint)];
+}
+function nothingBeside(comparison, calls) {
+  return calls.some((call) => comparison.isCounted(call)) ? "The baseline only counts such calls: it was too long to keep all of them." : "New: the baseline has no such call.";
+}
+function notes(comparison, calls, known) {
+  const added = calls.filter((call) => comparison.isNew(call)).length;
+  const counted2 = calls.length - known.length;
+  const unknown = /* @__PURE__ */ new Map();
+  for (const call of calls) {
+    const why = comparison.unknown(call);
+    if (why) unknown.set(why, (unknown.get(why) ?? 0) + 1);
+  }
+  return [
+    ...added ? [`${count(added)} of these calls are new.`] : [],
+    ...counted2 ? [`${count(counted2)} of these calls ${ONLY_COUNTED}`] : [],
+    ...[...unknown].map(
+      ([why, number]) => calls.length === 1 ? `Not compared: ${why}.` : `${count(number)} not compared: ${why}.`
+    )
+  ];
+}
+function hint(text) {
+  return h("p", { class: "hint" }, text);
 }
 function differences(trace, call) {
   const { comparison } = trace;
   const change = comparison?.change(call);
   if (!comparison || !change) {
     const changed = comparison?.changed.has(call) ?? false;
-    return changed ? [h("p", { class: "hint" }, "It differs; how is not in this document.")] : [];
+    return changed ? [hint("It differs; how is not in this document.")] : [];
   }
   const items = [...errors(change), ...responses(change), ...tensors(change)];
   const heading = h("h4", {}, "Differences", h("span", {}, count(items.length + change.more)));
-  const more = change.more ? [h("p", { class: "hint" }, `… ${count(change.more)} more`)] : [];
+  const more = change.more ? [hint(`… ${count(change.more)} more`)] : [];
   return [heading, ...items, ...more];
 }
 function missingCalls(baseline, calls) {
@@ -1885,7 +1937,7 @@ function missingCalls(baseline, calls) {
   return [
     h("div", { class: "breadcrumb" }, "in the baseline only"),
     h("h3", {}, `${baseline.name(call)}${many}`),
-    h("p", { class: "hint" }, "Missing: this run did not make the call again."),
+    hint("Missing: this run did not make the call again."),
     h(
       "table",
       { class: "phases" },
@@ -2622,7 +2674,8 @@ function latency(durations, gone) {
   const calls = all.reduce((sum, [, each]) => sum + each, 0);
   const within = calls > kept.length ? h("span", {}, `all ${count(calls)}, within 5 %`) : "";
   const heading = h("h4", {}, "Latency per call", within);
-  const shape2 = calls < LEAST_FOR_HISTOGRAM ? [] : histogram(all, calls);
+  const alike = time(all[0]?.[0] ?? NaN) === time(all[all.length - 1]?.[0] ?? NaN);
+  const shape2 = calls < LEAST_FOR_HISTOGRAM || alike ? [] : histogram(all, calls);
   return [heading, factGrid(quantiles(all, calls)), ...shape2];
 }
 function quantiles(all, calls) {
@@ -2805,16 +2858,22 @@ function chips(trace, model, calls, gone) {
 
 // src/source.ts
 var AROUND = 2;
+var MOST_BEFORE = 12;
 function sourceLines(trace, call) {
   const [caller, line] = [trace.calls.parent[call], trace.calls.line[call]];
   if (caller < 0 || line === 0) return [];
   const text = trace.header.sources[trace.calls.model[caller]];
   const lines = text?.trimEnd().split("\n") ?? [];
   if (line > lines.length) return [];
-  const first = Math.max(1, line - AROUND);
+  const begun = beginningOf(lines, line);
+  const first = Math.max(1, Math.min(begun, line - AROUND));
   const around = lines.slice(first - 1, line + AROUND);
   const indent = Math.min(...around.filter((each) => each.trim()).map((each) => each.search(/\S/)));
-  const shown = around.map((each, k) => sourceLine(each.slice(indent), first + k, line));
+  const shown = around.map((each, k) => {
+    const number = first + k;
+    const part = number >= begun && number <= line;
+    return sourceLine(each.slice(indent), number, part, number === line);
+  });
   const title = h("h4", {}, `Called by ${trace.name(caller)}`, h("span", {}, place3(trace, caller, line)));
   return [
     title,
@@ -2830,9 +2889,19 @@ function place3(trace, caller, line) {
   const file = `model.py:${line}`;
   return origin ? `${origin[0]} line ${line + origin[1]} (${file})` : file;
 }
-function sourceLine(text, number, called) {
-  const here = number === called;
-  const attributes = { class: here ? "here" : "", "aria-current": here ? "location" : null };
+function beginningOf(lines, line) {
+  const closing = /^\s*[)\]}]/;
+  if (!closing.test(lines[line - 1])) return line;
+  const indent = lines[line - 1].search(/\S/);
+  for (let before = line - 1; before >= Math.max(1, line - MOST_BEFORE); before--) {
+    const text = lines[before - 1];
+    if (text.search(/\S/) === indent && !closing.test(text)) return before;
+  }
+  return line;
+}
+function sourceLine(text, number, part, called) {
+  const kind = called ? "here" : part ? "part" : "";
+  const attributes = { class: kind, "aria-current": called ? "location" : null };
   return h(
     "div",
     attributes,
@@ -2845,7 +2914,7 @@ function sourceLine(text, number, called) {
 var MOST_CHAIN = 8;
 function oneCall(session, call, tensors2) {
   const { trace } = session;
-  const { notes, logs } = trace.header;
+  const { notes: notes2, logs } = trace.header;
   const failed = trace.has(call, Flag.ERROR);
   const source = sourceLines(trace, call);
   return [
@@ -2858,7 +2927,7 @@ function oneCall(session, call, tensors2) {
     ...failed ? [errorOf(trace, call), ...source] : [],
     ...besideBaseline(trace, [call]),
     ...differences(trace, call),
-    ...(notes[call] ?? []).map((note) => h("p", { class: "note" }, note)),
+    ...(notes2[call] ?? []).map((note) => h("p", { class: "note" }, note)),
     ...batch(session, call),
     ...responseTimes(trace, [call]),
     ...deviceWork(trace, [call]),
@@ -2868,7 +2937,7 @@ function oneCall(session, call, tensors2) {
   ];
 }
 function factsOfCall(trace, call) {
-  const { batching, copies, errors: errors2, logs, notes, tensors: tensors2 } = trace.header;
+  const { batching, copies, errors: errors2, logs, notes: notes2, tensors: tensors2 } = trace.header;
   const { batch: batch2, flags, responses: responses2 } = trace.calls;
   return [
     flags[call],
@@ -2876,7 +2945,7 @@ function factsOfCall(trace, call) {
     responses2[call],
     errors2[call],
     logs[call]?.length,
-    notes[call],
+    notes2[call],
     batching[call]?.length,
     batch2[call],
     copies[call]?.length,
@@ -2976,15 +3045,19 @@ var Inspector = class {
   dispose() {
     this.element.remove();
   }
-  /** Focus stays on what does the same as before. */
+  /** Focus stays on what does the same as before, at least in the pane. */
   #replace(content2, sameSubject) {
     const { activeElement } = this.element.getRootNode();
-    const focused = activeElement?.getAttribute("data-focus");
+    const focused = this.element.contains(activeElement) && activeElement;
     const top = this.element.scrollTop;
     this.element.replaceChildren(...content2);
     this.element.scrollTop = sameSubject ? top : 0;
-    const again = focused && [...this.element.querySelectorAll("[data-focus]")];
-    if (again) again.find((each) => each.dataset.focus === focused)?.focus();
+    if (focused) this.#focusAgain(focused.getAttribute("data-focus"));
+  }
+  #focusAgain(name) {
+    const all = [...this.element.querySelectorAll("[data-focus]")];
+    const same = all.find((each) => each.dataset.focus === name);
+    (same ?? this.element).focus({ preventScroll: true });
   }
   /** First line: what is selected; second: all that can change about it. */
   #factsOf(selection) {
@@ -3119,7 +3192,7 @@ var Panes = class {
 };
 
 // src/style.css
-var style_default = '/* Colours: phases and error keep 3:1 to the background and differ for every kind of colour vision. */\n.view {\n  --bg: #ffffff; --bg2: #f6f7f9; --card: #ffffff;\n  --fg: #1c2128; --fg2: #57606a; --fg3: #818b98;\n  --line: #d8dee4; --line2: #eceff2; --shade: #0f172a14; --over: #0f172a0a; --error-bg: #fdf0ee;\n  --accent: #1f6feb; --queue: #c27c00; --input: #4a9bd3; --infer: #1b4f93; --output: #12866a;\n  --error: #b42318; --running: #7a5cc9;\n  color-scheme: light;\n}\n.view[data-theme="dark"] {\n  --bg: #111317; --bg2: #181b20; --card: #1d2127;\n  --fg: #e6e9ed; --fg2: #a3adb8; --fg3: #77818d;\n  --line: #31373f; --line2: #23282e; --shade: #ffffff1a; --over: #ffffff0d; --error-bg: #331a1d;\n  --accent: #6cb0ff; --queue: #f7c948; --input: #a5dbfa; --infer: #4593e0; --output: #3ccf9b;\n  --error: #f2545b; --running: #b79cf5;\n  color-scheme: dark;\n}\n\n:host { all: initial; display: block; padding-top: 4px; }\n.view {\n  --code: var(--jp-code-font-family, ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace);\n  --side: 322px;\n  position: relative; overflow: hidden; container-type: inline-size;\n  border: 1px solid var(--line); border-radius: 8px;\n  background: var(--bg); color: var(--fg); text-align: left;\n  font: 12px/1.4 var(--jp-ui-font-family, system-ui, -apple-system, "Segoe UI", sans-serif);\n  font-variant-numeric: tabular-nums;\n}\n.view *, .view *::before { box-sizing: border-box; }\n.code { font-family: var(--code); font-size: 11px; }\n.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }\n:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }\nh3 { margin: 0; font-size: 14px; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere; }\nh4 { display: flex; justify-content: space-between; gap: 8px; margin: 14px 0 5px; color: var(--fg2); font-size: 11px; font-weight: 600; line-height: 1.3; }\nh4 > span { text-align: right; }\np { margin: 0; }\n\nbutton {\n  min-width: 24px; min-height: 24px; padding: 2px 6px;\n  border: 1px solid var(--line); border-radius: 5px; background: none;\n  color: var(--fg2); font: inherit; font-size: 11px; cursor: pointer;\n}\nbutton:hover { background: var(--over); color: var(--fg); }\nbutton[aria-pressed="true"] { background: var(--shade); color: var(--fg); }\nbutton.quiet { border-color: transparent; }\n\n.back-queue { background: var(--queue); }\n.back-input { background: var(--input); }\n.back-infer { background: var(--infer); }\n.back-child { background: color-mix(in srgb, var(--infer) 28%, transparent); }\n.back-output { background: var(--output); }\n.back-fg3, .back-between { background: var(--fg3); }\n.fill-queue { fill: var(--queue); }\n.fill-input { fill: var(--input); }\n.fill-infer { fill: var(--infer); }\n.fill-between { fill: var(--fg3); }\n.fill-output { fill: var(--output); }\n.swatch { display: inline-block; flex: none; width: 12px; height: 9px; border-radius: 2px; }\n.swatch.queue { height: 4px; vertical-align: 2px; }\n.swatch.pre, .swatch.post { height: 1px; vertical-align: 4px; }\n\n/* the line above the panes */\n.toolbar { display: flex; align-items: center; gap: 4px 10px; min-height: 37px; padding: 5px 10px; border-bottom: 1px solid var(--line); }\n.state { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--output); }\n.state.error { background: var(--error); }\n.state.running { background: var(--running); }\n.state.cancelled { background: var(--fg3); }\n.toolbar > * { flex: none; }\n.toolbar > .title { flex: 0 1 auto; min-width: 4ch; max-width: 36ch; overflow: hidden; font-weight: 600; text-overflow: ellipsis; white-space: nowrap; }\n.figures { display: flex; gap: 12px; color: var(--fg2); white-space: nowrap; }\n.figures b { color: var(--fg); font-weight: 600; }\n.figures .failed, .figures .failed b { color: var(--error); }\n.figures .running { color: var(--running); }\n.toolbar > .space { flex: 1; }\n.legend { display: flex; gap: 10px; color: var(--fg2); font-size: 11px; white-space: nowrap; }\n.legend span { display: inline-flex; align-items: center; gap: 4px; }\n.legend .swatch { vertical-align: 0; }\n.toolbar > .filter { flex: 0 1 150px; width: 150px; min-width: 90px; min-height: 24px; padding: 2px 7px; border: 1px solid var(--line); border-radius: 5px; background: var(--bg2); color: var(--fg); font: inherit; }\n.filter::placeholder { color: var(--fg2); opacity: 1; }\n\n/* the panes */\n.panes { position: relative; display: grid; grid-template: var(--graph, 200px) minmax(0, 1fr) / minmax(0, 1fr) var(--side); height: var(--height, 500px); }\n.callgraph { grid-area: 1 / 1; position: relative; min-height: 0; overflow: hidden; border-bottom: 1px solid var(--line); background: var(--bg2); }\n.timeline { grid-area: 2 / 1; display: flex; flex-direction: column; min-height: 0; min-width: 0; }\n.inspector { grid-area: 1 / 2 / 3 / 3; min-width: 0; padding: 10px 12px 16px; overflow: auto; border-left: 1px solid var(--line); }\n.splitter { position: relative; z-index: 2; touch-action: none; }\n.splitter.x { grid-area: 1 / 2 / 3 / 3; justify-self: start; width: 7px; margin-left: -3px; cursor: col-resize; }\n.splitter.y { grid-area: 2 / 1; align-self: start; height: 7px; margin-top: -4px; cursor: row-resize; }\n.splitter:hover, .splitter:focus-visible { background: var(--shade); }\n\n/* call graph */\n.callgraph > svg { display: block; width: 100%; height: 100%; cursor: grab; user-select: none; }\n.callgraph > svg:active { cursor: grabbing; }\n.box { cursor: pointer; outline: none; }\n.box .frame { fill: var(--card); stroke: var(--line); }\n.box:hover .frame { stroke: var(--fg3); }\n.box.failing .frame { stroke: var(--error); }\n.box.span .frame { stroke-dasharray: 4 3; }\n.box.selected .frame { stroke: var(--accent); stroke-width: 2.5; }\n.box:focus-visible .frame { stroke: var(--accent); stroke-width: 3; }\n.box .track { fill: var(--line2); }\n.box .name { fill: var(--fg); font-size: 12px; font-weight: 600; }\n.box .second { fill: var(--fg2); font-size: 10.5px; }\n.box .failed { fill: var(--error); font-weight: 600; }\n.box.dim, .edge.dim { opacity: .3; }\n.far .box .second, .far .edge text, .far .edge rect { display: none; }\n.far .box .name { font-size: 14px; }\n.edge path { fill: none; stroke: var(--fg3); stroke-width: 1.25; opacity: .75; marker-end: var(--arrow); }\n.edge.async path { stroke-dasharray: 5 3; }\n.edge.stream path { stroke-width: 2; stroke-dasharray: 1.5 3; stroke-linecap: round; }\n.edge.failing path { stroke: var(--error); }\n.edge.path path { stroke: var(--fg); opacity: 1; }\n.edge.path.failing path { stroke: var(--error); stroke-width: 2; }\n.edge .label { fill: var(--bg2); }\n.edge text { fill: var(--fg2); font-size: 10.5px; }\n.edge.failing text { fill: var(--error); }\n.edges { position: absolute; bottom: 6px; left: 10px; display: flex; gap: 12px; padding: 0 4px; background: var(--bg2); color: var(--fg2); font-size: 10.5px; }\n.edges i { display: inline-block; width: 20px; margin-right: 4px; border-top: 1.5px solid var(--fg2); vertical-align: middle; }\n.edges .async { border-top-style: dashed; }\n.edges .stream { border-top: 2px dotted var(--fg2); }\n.edges .legend { display: none; }\n.edges .legend i { width: 12px; margin: 0; border: 0; }\n.zoom { position: absolute; right: 6px; bottom: 6px; display: flex; gap: 2px; border-radius: 6px; background: var(--bg2); }\n\n/* timeline */\n.strip, .axis { display: block; flex: none; border-bottom: 1px solid var(--line2); }\n.strip { height: 26px; cursor: crosshair; touch-action: none; }\n.axis { height: 20px; }\n.tree { position: relative; flex: 1; min-height: 0; overflow: hidden auto; outline-offset: -2px; }\n.bars { position: sticky; top: 0; left: 0; display: block; pointer-events: none; }\n.rows { position: absolute; inset: 0 0 auto; }\n.row { position: absolute; right: 0; left: 0; display: flex; height: 22px; white-space: nowrap; cursor: default; }\n.row:hover { background: var(--over); }\n.row.selected { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.tree:focus-visible .row.cursor { outline: 1px solid var(--accent); outline-offset: -1px; }\n.row.dim .names { opacity: .45; }\n.names { display: flex; flex: none; align-items: center; width: var(--names, 220px); padding: 0 6px 0 2px; overflow: hidden; }\n.guide { flex: none; align-self: stretch; width: 12px; border-right: 1px solid var(--line2); }\n.triangle { display: grid; flex: none; place-items: center; width: 16px; height: 22px; color: var(--fg2); }\n.triangle svg { width: 8px; height: 8px; }\n.row[aria-expanded="true"] .triangle svg { rotate: 90deg; }\n.names .name { overflow: hidden; text-overflow: ellipsis; }\n.names .calls, .names .span { font-style: italic; }\n.names .calls { color: var(--fg2); }\n.count { flex: none; margin-left: 5px; color: var(--fg2); font-size: 11px; }\n.badge { flex: none; margin-left: 5px; padding: 0 3px; border: 1px solid var(--line); border-radius: 3px; color: var(--fg2); font-size: 10px; line-height: 14px; }\n.badge.compared { border-color: var(--infer); color: var(--infer); }\n.name.missing { color: var(--fg2); font-style: italic; }\n.badge.error { border-color: var(--error); color: var(--error); }\n\n/* inspector */\n.breadcrumb, .hint { margin-bottom: 2px; color: var(--fg2); font-size: 11px; overflow-wrap: anywhere; }\n.crumb { min-width: 0; text-align: left; min-height: 22px; padding: 0; border: 0; border-radius: 3px; }\n.crumb:hover { background: none; text-decoration: underline; }\n.chips { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 5px; }\n.chip { max-width: 100%; padding: 0 7px; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 10px; color: var(--fg2); font-size: 10.5px; line-height: 17px; }\n.chip.error { border-color: var(--error); color: var(--error); }\n.chip.running { border-color: var(--running); color: var(--running); }\n.stack { display: flex; gap: 1px; height: 10px; margin: 9px 0 6px; overflow: hidden; border-radius: 3px; background: var(--line2); }\n.stack i { min-width: 1px; }\n.phases { width: 100%; border-collapse: collapse; font-size: 11.5px; }\n.phases th, .phases td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; }\n.phases .swatch { margin-right: 6px; }\n.phases td { padding-left: 8px; color: var(--fg2); text-align: right; }\n.phases td:nth-child(2) { color: var(--fg); }\n.phases .absent { color: var(--fg2); font-style: italic; }\n.error:not(.badge, .chip, .state) { margin-top: 8px; padding: 6px 8px; border-left: 3px solid var(--error); border-radius: 0 4px 4px 0; background: var(--error-bg); overflow-wrap: anywhere; white-space: pre-wrap; }\n.chain { margin-bottom: 3px; color: var(--fg2); font-size: 10.5px; }\n.reason { margin: 2px 0; color: var(--fg2); font-size: 11.5px; overflow-wrap: anywhere; white-space: pre-wrap; }\n.chips + .hint, .phases + .hint { margin-top: 6px; }\n.note { margin-top: 8px; padding: 4px 8px; font-size: 11px; border-left: 3px solid var(--queue); background: var(--bg2); overflow-wrap: anywhere; white-space: pre-wrap; }\n.head { display: grid; grid-template-columns: 14px minmax(0, 1fr) auto; gap: 0 6px; align-items: baseline; width: 100%; padding: 4px 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); text-align: left; }\n.head[aria-expanded="true"] { background: var(--over); }\n.head .name { overflow: hidden; font-weight: 600; text-overflow: ellipsis; }\n.head .arrow, .head .datatype, .head .shape, .head .place { color: var(--fg2); }\n.head .shape { grid-column: 2; }\n.head .place { font-size: 10.5px; text-align: right; }\n.detail { padding: 6px 2px 10px; }\n.facts { display: grid; grid-template-columns: repeat(3, auto); gap: 2px 14px; margin-bottom: 6px; font-size: 11px; }\n.facts div { display: flex; justify-content: space-between; gap: 4px; color: var(--fg2); }\n.facts div { white-space: nowrap; }\n.facts b { color: var(--fg); font-weight: 500; }\n.histogram { display: block; width: 100%; height: 46px; border-radius: 4px; background: var(--bg2); }\n.caption { display: flex; justify-content: space-between; gap: 8px; margin-top: 1px; color: var(--fg2); font-size: 10.5px; }\n.slice { margin-top: 8px; }\n.picture { display: block; width: 100%; margin: 0 auto; object-fit: fill; border-radius: 4px; background: var(--bg2); image-rendering: pixelated; }\n.cells { display: grid; gap: 1px; overflow: hidden; border-radius: 4px; }\n.cells span { padding: 3px 1px; overflow: hidden; background: var(--bg2); font-size: 10.5px; text-align: center; text-overflow: ellipsis; white-space: nowrap; }\n.scale { display: inline-block; width: 36px; height: 7px; margin-right: 5px; border-radius: 2px; }\n.segments { display: inline-flex; margin-bottom: 6px; overflow: hidden; border: 1px solid var(--line); border-radius: 5px; }\n.segments button { padding: 0 8px; border: 0; border-radius: 0; }\n.slider { display: grid; grid-template-columns: 46px 1fr auto; gap: 6px; align-items: center; min-height: 22px; color: var(--fg2); font-size: 11px; }\n.slider input { width: 100%; height: 16px; margin: 0; accent-color: var(--accent); }\n.strings, .logs, .source { max-height: 170px; overflow: auto; border: 1px solid var(--line2); border-radius: 4px; }\n.strings > div, .logs > div { display: grid; gap: 6px; padding: 1px 6px; overflow-wrap: anywhere; white-space: pre-wrap; border-top: 1px solid var(--line2); }\n.strings > div { grid-template-columns: 24px minmax(0, 1fr); }\n.logs > div { grid-template-columns: 52px 52px minmax(0, 1fr); }\n.strings > div:first-child, .logs > div:first-child { border-top: 0; }\n.number, .level { color: var(--fg2); }\n.logs > .log-warning { box-shadow: inset 2px 0 var(--queue); }\n.logs > .log-error { box-shadow: inset 2px 0 var(--error); }\n.log-warning .level { color: var(--fg); font-weight: 600; }\n.log-error .level { color: var(--error); font-weight: 600; }\n.source > div { display: grid; grid-template-columns: 30px max-content; padding: 0 6px; line-height: 17px; white-space: pre; }\n.source .here { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.link { display: flex; justify-content: space-between; gap: 8px; width: 100%; padding: 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); font-size: 11.5px; }\n.link span:last-child { color: var(--fg2); }\n.more { width: 100%; margin-top: 4px; }\n\n.box .tone-error { fill: var(--error); font-weight: 600; }\n.box .tone-output { fill: var(--output); font-weight: 600; }\n.box .tone-infer { fill: var(--infer); font-weight: 600; }\n.toolbar.compared .legend { display: none; }\n.toolbar.compared ~ .panes .edges .legend { display: flex; }\n.beside thead th { color: var(--fg2); text-align: right; }\n.beside td { white-space: nowrap; }\n.beside td.tone-error { color: var(--error); font-weight: 600; }\n.beside td.tone-output { color: var(--output); font-weight: 600; }\n.difference { padding: 3px 8px; margin-top: 4px; border-left: 3px solid var(--infer); background: var(--bg2); font-size: 11px; overflow-wrap: anywhere; white-space: pre-wrap; }\n\n/* over the panes */\n.tip { position: absolute; z-index: 9; top: 0; left: 0; max-width: 300px; padding: 6px 8px; border: 1px solid var(--line); border-radius: 6px; background: var(--card); box-shadow: 0 4px 16px #0003; font-size: 11px; pointer-events: none; overflow-wrap: anywhere; }\n.shares { display: grid; grid-template-columns: auto auto auto; gap: 0 10px; margin-top: 3px; }\n.shares > :not(:nth-child(3n + 1)) { text-align: right; }\n.tip .swatch { margin-right: 5px; }\n.tip .share { color: var(--fg2); }\n.tip .failed { margin-top: 4px; color: var(--error); white-space: pre-wrap; }\n[hidden] { display: none; }\n.help { position: absolute; z-index: 8; inset: 37px 0 0; padding: 14px 18px; overflow: auto; background: var(--bg); }\n.help:focus { outline: none; }\n.help dl { display: grid; grid-template-columns: auto 1fr; gap: 4px 14px; margin: 8px 0 12px; }\n.help dd { margin: 0; color: var(--fg2); }\n\n@container (max-width: 980px) {\n  .toolbar .legend { display: none; }\n  .edges .legend { display: flex; }\n  .panes { grid-template-columns: minmax(0, 1fr) min(var(--side), 288px); }\n}\n@container (max-width: 700px) {\n  .toolbar { flex-wrap: wrap; }\n  .toolbar > .figures { flex: 0 1 auto; flex-wrap: wrap; gap: 2px 12px; }\n  .toolbar > .space { display: none; }\n  .toolbar > .filter { flex: 1 1 90px; }\n  .panes { grid-template: var(--graph, 200px) var(--timeline, 240px) auto / minmax(0, 1fr); height: auto; }\n  .inspector { grid-area: 3 / 1; max-height: 560px; border-top: 1px solid var(--line); border-left: 0; }\n  .splitter.x { display: none; }\n}\n@container (max-width: 520px) {\n  .panes .edges .legend, .toolbar.compared ~ .panes .edges .legend { display: none; }\n}\n@media (prefers-reduced-motion: no-preference) {\n  .state.running { animation: pulse 1.4s ease-in-out infinite; }\n  @keyframes pulse { 50% { opacity: .35; } }\n}\n@media (forced-colors: active) {\n  .row.selected { outline: 2px solid Highlight; }\n  .box .frame { stroke: CanvasText; }\n  .box.selected .frame { stroke: Highlight; }\n}\n';
+var style_default = '/* Colours: phases and error keep 3:1 to the background and differ for every kind of colour vision. */\n.view {\n  --bg: #ffffff; --bg2: #f6f7f9; --card: #ffffff;\n  --fg: #1c2128; --fg2: #57606a; --fg3: #818b98;\n  --line: #d8dee4; --line2: #eceff2; --shade: #0f172a14; --over: #0f172a0a; --error-bg: #fdf0ee;\n  --accent: #1f6feb; --queue: #c27c00; --input: #4a9bd3; --infer: #1b4f93; --output: #12866a;\n  --error: #b42318; --running: #7a5cc9;\n  color-scheme: light;\n}\n.view[data-theme="dark"] {\n  --bg: #111317; --bg2: #181b20; --card: #1d2127;\n  --fg: #e6e9ed; --fg2: #a3adb8; --fg3: #77818d;\n  --line: #31373f; --line2: #23282e; --shade: #ffffff1a; --over: #ffffff0d; --error-bg: #331a1d;\n  --accent: #6cb0ff; --queue: #f7c948; --input: #a5dbfa; --infer: #4593e0; --output: #3ccf9b;\n  --error: #f2545b; --running: #b79cf5;\n  color-scheme: dark;\n}\n\n:host { all: initial; display: block; padding-top: 4px; }\n.view {\n  --code: var(--jp-code-font-family, ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace);\n  position: relative; overflow: hidden; container-type: inline-size;\n  border: 1px solid var(--line); border-radius: 8px;\n  background: var(--bg); color: var(--fg); text-align: left;\n  font: 12px/1.4 var(--jp-ui-font-family, system-ui, -apple-system, "Segoe UI", sans-serif);\n  font-variant-numeric: tabular-nums;\n}\n.view *, .view *::before { box-sizing: border-box; }\n.code { font-family: var(--code); font-size: 11px; }\n.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }\n:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }\nh3 { margin: 0; font-size: 14px; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere; }\nh4 { display: flex; justify-content: space-between; gap: 8px; margin: 14px 0 5px; color: var(--fg2); font-size: 11px; font-weight: 600; line-height: 1.3; }\nh4 > span { text-align: right; }\np { margin: 0; }\n\nbutton {\n  min-width: 24px; min-height: 24px; padding: 2px 6px;\n  border: 1px solid var(--line); border-radius: 5px; background: none;\n  color: var(--fg2); font: inherit; font-size: 11px; cursor: pointer;\n}\nbutton:hover { background: var(--over); color: var(--fg); }\nbutton[aria-pressed="true"] { background: var(--shade); color: var(--fg); }\nbutton.quiet { border-color: transparent; }\n\n.back-queue { background: var(--queue); }\n.back-input { background: var(--input); }\n.back-infer { background: var(--infer); }\n.back-child { background: color-mix(in srgb, var(--infer) 28%, transparent); }\n.back-output { background: var(--output); }\n.back-fg3, .back-between { background: var(--fg3); }\n.fill-queue { fill: var(--queue); }\n.fill-input { fill: var(--input); }\n.fill-infer { fill: var(--infer); }\n.fill-between { fill: var(--fg3); }\n.fill-output { fill: var(--output); }\n.swatch { display: inline-block; flex: none; width: 12px; height: 9px; border-radius: 2px; }\n.swatch.queue { height: 4px; vertical-align: 2px; }\n.swatch.pre, .swatch.post { height: 1px; vertical-align: 4px; }\n\n/* the line above the panes */\n.toolbar { display: flex; align-items: center; gap: 4px 10px; min-height: 37px; padding: 5px 10px; border-bottom: 1px solid var(--line); }\n.state { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--output); }\n.state.error { background: var(--error); }\n.state.running { background: var(--running); }\n.state.cancelled { background: var(--fg3); }\n.toolbar > * { flex: none; }\n.toolbar > .title { flex: 0 1 auto; min-width: 4ch; max-width: 36ch; overflow: hidden; font-weight: 600; text-overflow: ellipsis; white-space: nowrap; }\n.figures { display: flex; gap: 12px; color: var(--fg2); white-space: nowrap; }\n.figures b { color: var(--fg); font-weight: 600; }\n.figures .failed, .figures .failed b { color: var(--error); }\n.figures .running { color: var(--running); }\n.toolbar > .space { flex: 1; }\n.legend { display: flex; gap: 10px; color: var(--fg2); font-size: 11px; white-space: nowrap; }\n.legend span { display: inline-flex; align-items: center; gap: 4px; }\n.legend .swatch { vertical-align: 0; }\n.toolbar > .filter { flex: 0 1 150px; width: 150px; min-width: 90px; min-height: 24px; padding: 2px 7px; border: 1px solid var(--line); border-radius: 5px; background: var(--bg2); color: var(--fg); font: inherit; }\n.filter::placeholder { color: var(--fg2); opacity: 1; }\n\n/* the panes */\n.panes { position: relative; display: grid; grid-template: var(--graph, 200px) minmax(0, 1fr) / minmax(0, 1fr) max(220px, min(var(--side, 322px), 100cqw - 360px)); height: var(--height, 500px); }\n.callgraph { grid-area: 1 / 1; position: relative; min-height: 0; overflow: hidden; border-bottom: 1px solid var(--line); background: var(--bg2); }\n.timeline { grid-area: 2 / 1; display: flex; flex-direction: column; min-height: 0; min-width: 0; }\n.inspector { grid-area: 1 / 2 / 3 / 3; min-width: 0; padding: 10px 12px 16px; overflow: auto; border-left: 1px solid var(--line); }\n.splitter { position: relative; z-index: 2; touch-action: none; }\n.splitter.x { grid-area: 1 / 2 / 3 / 3; justify-self: start; width: 7px; margin-left: -3px; cursor: col-resize; }\n.splitter.y { grid-area: 2 / 1; align-self: start; height: 7px; margin-top: -4px; cursor: row-resize; }\n.splitter:hover, .splitter:focus-visible { background: var(--shade); }\n\n/* call graph */\n.callgraph > svg { display: block; width: 100%; height: 100%; cursor: grab; user-select: none; }\n.callgraph > svg:active { cursor: grabbing; }\n.box { cursor: pointer; outline: none; }\n.box .frame { fill: var(--card); stroke: var(--line); }\n.box:hover .frame { stroke: var(--fg3); }\n.box.failing .frame { stroke: var(--error); }\n.box.span .frame { stroke-dasharray: 4 3; }\n.box.selected .frame { stroke: var(--accent); stroke-width: 2.5; }\n.box:focus-visible .frame { stroke: var(--accent); stroke-width: 3; }\n.box .track { fill: var(--line2); }\n.box .name { fill: var(--fg); font-size: 12px; font-weight: 600; }\n.box .second { fill: var(--fg2); font-size: 10.5px; }\n.box .failed { fill: var(--error); font-weight: 600; }\n.box.dim, .edge.dim { opacity: .3; }\n.far .box .second, .far .edge text, .far .edge rect { display: none; }\n.far .box .name { font-size: 14px; }\n.edge path { fill: none; stroke: var(--fg3); stroke-width: 1.25; opacity: .75; marker-end: var(--arrow); }\n.edge.async path { stroke-dasharray: 5 3; }\n.edge.stream path { stroke-width: 2; stroke-dasharray: 1.5 3; stroke-linecap: round; }\n.edge.failing path { stroke: var(--error); }\n.edge.path path { stroke: var(--fg); opacity: 1; }\n.edge.path.failing path { stroke: var(--error); stroke-width: 2; }\n.edge .label { fill: var(--bg2); }\n.edge text { fill: var(--fg2); font-size: 10.5px; }\n.edge.failing text { fill: var(--error); }\n.edges { position: absolute; bottom: 6px; left: 10px; display: flex; gap: 12px; padding: 0 4px; background: var(--bg2); color: var(--fg2); font-size: 10.5px; }\n.edges i { display: inline-block; width: 20px; margin-right: 4px; border-top: 1.5px solid var(--fg2); vertical-align: middle; }\n.edges .async { border-top-style: dashed; }\n.edges .stream { border-top: 2px dotted var(--fg2); }\n.edges .legend { display: none; }\n.edges .legend i { width: 12px; margin: 0; border: 0; }\n.zoom { position: absolute; right: 6px; bottom: 6px; display: flex; gap: 2px; border-radius: 6px; background: var(--bg2); }\n\n/* timeline */\n.strip, .axis { display: block; flex: none; border-bottom: 1px solid var(--line2); }\n.strip { height: 26px; cursor: crosshair; touch-action: none; }\n.axis { height: 20px; }\n.tree { position: relative; flex: 1; min-height: 0; overflow: hidden auto; outline-offset: -2px; }\n.bars { position: sticky; top: 0; left: 0; display: block; pointer-events: none; }\n.rows { position: absolute; inset: 0 0 auto; }\n.row { position: absolute; right: 0; left: 0; display: flex; height: 22px; white-space: nowrap; cursor: default; }\n.row:hover { background: var(--over); }\n.row.selected { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.tree:focus-visible .row.cursor { outline: 1px solid var(--accent); outline-offset: -1px; }\n.row.dim .names { opacity: .45; }\n.names { display: flex; flex: none; align-items: center; width: var(--names, 220px); padding: 0 6px 0 2px; overflow: hidden; }\n.guide { flex: none; align-self: stretch; width: 12px; border-right: 1px solid var(--line2); }\n.triangle { display: grid; flex: none; place-items: center; width: 16px; height: 22px; color: var(--fg2); }\n.triangle svg { width: 8px; height: 8px; }\n.row[aria-expanded="true"] .triangle svg { rotate: 90deg; }\n.names .name { overflow: hidden; text-overflow: ellipsis; }\n.names .calls, .names .span { font-style: italic; }\n.names .calls { color: var(--fg2); }\n.count { flex: none; margin-left: 5px; color: var(--fg2); font-size: 11px; }\n.badge { flex: none; margin-left: 5px; padding: 0 3px; border: 1px solid var(--line); border-radius: 3px; color: var(--fg2); font-size: 10px; line-height: 14px; }\n.badge.compared { border-color: var(--infer); color: var(--infer); }\n.name.missing { color: var(--fg2); font-style: italic; }\n.badge.error { border-color: var(--error); color: var(--error); }\n\n/* inspector */\n.breadcrumb, .hint { margin-bottom: 2px; color: var(--fg2); font-size: 11px; overflow-wrap: anywhere; }\n.crumb { min-width: 0; text-align: left; min-height: 22px; padding: 0; border: 0; border-radius: 3px; }\n.crumb:hover { background: none; text-decoration: underline; }\n.chips { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 5px; }\n.chip { max-width: 100%; padding: 0 7px; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 10px; color: var(--fg2); font-size: 10.5px; line-height: 17px; }\n.chip.error { border-color: var(--error); color: var(--error); }\n.chip.running { border-color: var(--running); color: var(--running); }\n.stack { display: flex; gap: 1px; height: 10px; margin: 9px 0 6px; overflow: hidden; border-radius: 3px; background: var(--line2); }\n.stack i { min-width: 1px; }\n.phases { width: 100%; border-collapse: collapse; font-size: 11.5px; }\n.phases th, .phases td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; }\n.phases .swatch { margin-right: 6px; }\n.phases td { padding-left: 8px; color: var(--fg2); text-align: right; }\n.phases td:nth-child(2) { color: var(--fg); }\n.phases .absent { color: var(--fg2); font-style: italic; }\n.error:not(.badge, .chip, .state) { margin-top: 8px; padding: 6px 8px; border-left: 3px solid var(--error); border-radius: 0 4px 4px 0; background: var(--error-bg); overflow-wrap: anywhere; white-space: pre-wrap; }\n.chain { margin-bottom: 3px; color: var(--fg2); font-size: 10.5px; }\n.reason { margin: 2px 0; color: var(--fg2); font-size: 11.5px; overflow-wrap: anywhere; white-space: pre-wrap; }\n.chips + .hint, .phases + .hint { margin-top: 6px; }\n.note { margin-top: 8px; padding: 4px 8px; font-size: 11px; border-left: 3px solid var(--queue); background: var(--bg2); overflow-wrap: anywhere; white-space: pre-wrap; }\n.head { display: grid; grid-template-columns: 14px minmax(0, 1fr) auto; gap: 0 6px; align-items: baseline; width: 100%; padding: 4px 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); text-align: left; }\n.head[aria-expanded="true"] { background: var(--over); }\n.head .name { overflow: hidden; font-weight: 600; text-overflow: ellipsis; }\n.head .arrow, .head .datatype, .head .shape, .head .place { color: var(--fg2); }\n.head .shape { grid-column: 2; }\n.head .place { font-size: 10.5px; text-align: right; }\n.detail { padding: 6px 2px 10px; }\n.facts { display: grid; grid-template-columns: repeat(3, auto); gap: 2px 14px; margin-bottom: 6px; font-size: 11px; }\n.facts div { display: flex; justify-content: space-between; gap: 4px; color: var(--fg2); }\n.facts div { white-space: nowrap; }\n.facts b { color: var(--fg); font-weight: 500; }\n.histogram { display: block; width: 100%; height: 46px; border-radius: 4px; background: var(--bg2); }\n.caption { display: flex; justify-content: space-between; gap: 8px; margin-top: 1px; color: var(--fg2); font-size: 10.5px; }\n.slice { margin-top: 8px; }\n.picture { display: block; width: 100%; margin: 0 auto; object-fit: fill; border-radius: 4px; background: var(--bg2); image-rendering: pixelated; }\n.cells { display: grid; gap: 1px; overflow: hidden; border-radius: 4px; }\n.cells span { padding: 3px 1px; overflow: hidden; background: var(--bg2); font-size: 10.5px; text-align: center; text-overflow: ellipsis; white-space: nowrap; }\n.scale { display: inline-block; width: 36px; height: 7px; margin-right: 5px; border-radius: 2px; }\n.segments { display: inline-flex; margin-bottom: 6px; overflow: hidden; border: 1px solid var(--line); border-radius: 5px; }\n.segments button { padding: 0 8px; border: 0; border-radius: 0; }\n.slider { display: grid; grid-template-columns: 46px 1fr auto; gap: 6px; align-items: center; min-height: 22px; color: var(--fg2); font-size: 11px; }\n.slider input { width: 100%; height: 16px; margin: 0; accent-color: var(--accent); }\n.strings, .logs, .source { max-height: 170px; overflow: auto; border: 1px solid var(--line2); border-radius: 4px; }\n.strings > div, .logs > div { display: grid; gap: 6px; padding: 1px 6px; overflow-wrap: anywhere; white-space: pre-wrap; border-top: 1px solid var(--line2); }\n.strings > div { grid-template-columns: 24px minmax(0, 1fr); }\n.logs > div { grid-template-columns: 52px 52px minmax(0, 1fr); }\n.strings > div:first-child, .logs > div:first-child { border-top: 0; }\n.number, .level { color: var(--fg2); }\n.logs > .log-warning { box-shadow: inset 2px 0 var(--queue); }\n.logs > .log-error { box-shadow: inset 2px 0 var(--error); }\n.log-warning .level { color: var(--fg); font-weight: 600; }\n.log-error .level { color: var(--error); font-weight: 600; }\n.source > div { display: grid; grid-template-columns: 30px max-content; padding: 0 6px; line-height: 17px; white-space: pre; }\n.source .here, .source .part { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.link { display: flex; justify-content: space-between; gap: 8px; width: 100%; padding: 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); font-size: 11.5px; }\n.link span:last-child { color: var(--fg2); }\n.more { width: 100%; margin-top: 4px; }\n\n.box .tone-error { fill: var(--error); font-weight: 600; }\n.box .tone-output { fill: var(--output); font-weight: 600; }\n.box .tone-infer { fill: var(--infer); font-weight: 600; }\n.toolbar.compared .legend { display: none; }\n.toolbar.compared ~ .panes .edges .legend { display: flex; }\n.beside thead th { color: var(--fg2); text-align: right; }\n.beside td { white-space: nowrap; }\n.beside td.tone-error { color: var(--error); font-weight: 600; }\n.beside td.tone-output { color: var(--output); font-weight: 600; }\n.difference { padding: 3px 8px; margin-top: 4px; border-left: 3px solid var(--infer); background: var(--bg2); font-size: 11px; overflow-wrap: anywhere; white-space: pre-wrap; }\n\n/* over the panes */\n.tip { position: absolute; z-index: 9; top: 0; left: 0; max-width: 300px; padding: 6px 8px; border: 1px solid var(--line); border-radius: 6px; background: var(--card); box-shadow: 0 4px 16px #0003; font-size: 11px; pointer-events: none; overflow-wrap: anywhere; }\n.shares { display: grid; grid-template-columns: auto auto auto; gap: 0 10px; margin-top: 3px; }\n.shares > :not(:nth-child(3n + 1)) { text-align: right; }\n.tip .swatch { margin-right: 5px; }\n.tip .share { color: var(--fg2); }\n.tip .failed { margin-top: 4px; color: var(--error); white-space: pre-wrap; }\n[hidden] { display: none; }\n.help { position: absolute; z-index: 8; inset: 37px 0 0; padding: 14px 18px; overflow: auto; background: var(--bg); }\n.help:focus { outline: none; }\n.help dl { display: grid; grid-template-columns: auto 1fr; gap: 4px 14px; margin: 8px 0 12px; }\n.help dd { margin: 0; color: var(--fg2); }\n\n@container (max-width: 980px) {\n  .toolbar .legend { display: none; }\n  .edges .legend { display: flex; }\n  .panes { grid-template-columns: minmax(0, 1fr) max(220px, min(var(--side, 288px), 100cqw - 360px)); }\n}\n@container (max-width: 700px) {\n  .toolbar { flex-wrap: wrap; }\n  .toolbar > .figures { flex: 0 1 auto; flex-wrap: wrap; gap: 2px 12px; }\n  .toolbar > .space { display: none; }\n  .toolbar > .filter { flex: 1 1 90px; }\n  .panes { grid-template: var(--graph, 200px) var(--timeline, 240px) auto / minmax(0, 1fr); height: auto; }\n  .inspector { grid-area: 3 / 1; max-height: 560px; border-top: 1px solid var(--line); border-left: 0; }\n  .splitter.x { display: none; }\n}\n@container (max-width: 520px) {\n  .panes .edges .legend, .toolbar.compared ~ .panes .edges .legend { display: none; }\n}\n@media (prefers-reduced-motion: no-preference) {\n  .state.running { animation: pulse 1.4s ease-in-out infinite; }\n  @keyframes pulse { 50% { opacity: .35; } }\n}\n@media (forced-colors: active) {\n  .row.selected { outline: 2px solid Highlight; }\n  .box .frame { stroke: CanvasText; }\n  .box.selected .frame { stroke: Highlight; }\n}\n';
 
 // src/theme.ts
 var TOKENS = [
@@ -3355,12 +3428,18 @@ function paintMissing(trace, row4, middle2, brush) {
   brush.label(label2, times[0][0], times[times.length - 1][1], middle2, LABEL_GAP);
 }
 function beside(trace, row4, { colours }) {
-  if (!trace.comparison) return [];
+  const { comparison } = trace;
+  if (!comparison) return [];
+  if (row4.calls.every((call) => comparison.isNew(call))) return [["new", colours.infer]];
   const { times, total: then } = beforeOf(trace, row4);
-  if (times.length === 0) return [["new", colours.infer]];
+  if (times.length === 0 || isPartial(trace, row4, comparison)) return [];
   const now = totalOf(trace, row4);
   const sign = signOf(now, then);
   return sign === "≈" ? [] : [[deltaText(now, then), colours[toneOf(sign)]]];
+}
+function isPartial(trace, row4, comparison) {
+  if (row4.kind === "call") return false;
+  return trace.folded.has(row4.calls) || row4.calls.some((call) => comparison.isCounted(call));
 }
 
 // src/callbar.ts
@@ -3817,7 +3896,7 @@ var RowElements = class {
   #compared(row4) {
     const { comparison } = this.#session.trace;
     if (!comparison) return [];
-    const added = row4.calls.filter((call) => comparison.before(call) < 0).length;
+    const added = row4.calls.filter((call) => comparison.isNew(call)).length;
     const changed = row4.calls.filter((call) => comparison.changed.has(call)).length;
     const word = (number, text) => row4.kind === "call" ? text : `${count(number)} ${text}`;
     return [added && word(added, "new"), changed && word(changed, "changed")].filter(
@@ -4232,10 +4311,8 @@ var Timeline = class {
       this.#touched = true;
       this.#resized();
     } else row4 = this.#rows.list.find((each) => isSelected(each, selection));
-    if (row4 && reveal) {
-      this.#cursor = row4.key;
-      this.#scrollTo(row4, true);
-    }
+    if (row4 && (reveal || !this.#cursor)) this.#cursor = row4.key;
+    if (row4 && reveal) this.#scrollTo(row4, true);
     this.repaint();
   }
   /** Keys of unfolded rows, to hand over to another view of the run. */
@@ -4416,7 +4493,7 @@ var Timeline = class {
   }
   #key(event) {
     const command = commandOf(event);
-    if (!command) return;
+    if (!command || EVERYWHERE.has(command)) return;
     event.preventDefault();
     this.#leave();
     this.#obey(command);
@@ -4578,7 +4655,7 @@ function figure(number, noun, kind = "") {
 }
 function compared({ comparison }) {
   if (!comparison) return [];
-  const { baseline, changed, newCalls, missingCalls: missingCalls2 } = comparison;
+  const { baseline, changed, newCalls, missingCalls: missingCalls2, notCompared } = comparison;
   const counts = [
     [changed.size, "changed"],
     [newCalls, "new"],
@@ -4588,7 +4665,8 @@ function compared({ comparison }) {
   return [
     h("span", {}, `vs ${time(baseline.wall)} baseline`),
     ...told.map(([number, what]) => figure(count(number), what)),
-    ...told.length ? [] : [h("span", {}, "no call changed")]
+    ...told.length ? [] : [h("span", {}, notCompared ? "no change known" : "no call changed")],
+    ...notCompared ? [figure(count(notCompared), "not compared")] : []
   ];
 }
 function plural(number, noun) {
@@ -4698,6 +4776,7 @@ var Frame = class {
     this.#root = h("div", { class: "view" }, above, this.#tip.element, this.#announcer.element);
     this.#help = new Help(this.#root, () => this.#timeline.focus());
     this.#skin = new Skin(this.#root);
+    this.#root.addEventListener("keydown", (event) => this.#key(event));
     const observer = new ResizeObserver(() => this.#resized());
     observer.observe(this.#root);
     this.#stops.push(() => observer.disconnect(), this.#skin.watch(() => this.#themeChanged()));
@@ -4873,6 +4952,18 @@ var Frame = class {
   #filter(text) {
     this.#relate();
     this.#options.onFilter?.(text);
+  }
+  /** Whichever pane has the focus; what is typed is no command, and what was understood is none twice. */
+  #key(event) {
+    const command = commandOf(event);
+    const within = event.target;
+    if (!command || !EVERYWHERE.has(command) || event.defaultPrevented) return;
+    if (within.closest(".filter, .help")) return;
+    event.preventDefault();
+    this.hover(null);
+    this.tip(null);
+    if (command === "clear" && within.closest(".inspector")) this.#timeline.focus();
+    else this.command(command);
   }
   #toggleCritical() {
     this.showsCritical = !this.showsCritical;
