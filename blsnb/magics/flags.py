@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn, TypeVar
@@ -41,7 +42,7 @@ class Flags(argparse.ArgumentParser):
         Raises
         ------
         UsageError
-            They are wrong; the help has been printed.
+            They are wrong; it says how they are written.
         HelpAsked
             The help was asked for, and has been printed.
         """
@@ -70,9 +71,23 @@ class Flags(argparse.ArgumentParser):
             yield rf"(?<!\S){re.escape(name)}(?!\S){value}"
 
     def error(self, message: str) -> NoReturn:
-        """Print the help and raise what is wrong."""
-        print(self.format_help())
-        raise UsageError(f"{self.prog}: {message}")
+        """Raise what is wrong, what was perhaps meant, and what there is."""
+        raise UsageError(
+            f"{self.prog}: {message}{self._meant(message)}\n\n"
+            f"{self.format_usage()}\n{self.prog} --help explains all of it."
+        )
+
+    def _meant(self, message: str) -> str:
+        """Return the options like those that are none, as a question."""
+        unknown = [word for word in message.split() if word.startswith("-")]
+        known = self.option_strings()
+        close = [
+            found
+            for word in unknown
+            for found in difflib.get_close_matches(word.replace("_", "-"), known, 1)
+        ]
+        told = message.startswith("unrecognized") and close
+        return f". Did you mean {' '.join(close)}?" if told else ""
 
 
 def _plain(prog: str) -> argparse.HelpFormatter:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -136,8 +137,7 @@ class OperateMagics(Magics):
         namespace = line.namespace(self.shell, local_ns)
         subcommand = SUBCOMMANDS.get(name or "help")
         if subcommand is None:
-            print(help_text())
-            raise UsageError(f"%triton has no subcommand {name!r}")
+            raise _unknown(name)
         if rest.strip() in ("--help", "-h"):
             return self._help(name, namespace)
         return getattr(self, subcommand.method)(rest.strip(), namespace)
@@ -255,7 +255,7 @@ class OperateMagics(Magics):
             print(help_text())
             return
         if text not in SUBCOMMANDS:
-            raise UsageError(f"%triton has no subcommand {text!r}")
+            raise _unknown(text)
         print(help_of(text), end="")
 
 
@@ -285,6 +285,16 @@ def _run(word: str, namespace: Mapping[str, Any]) -> Any:
     if not isinstance(run, Run):
         raise UsageError(f"{word!r} is no variable that holds a run")
     return run
+
+
+def _unknown(name: str) -> UsageError:
+    """Return what to raise of a subcommand that is none."""
+    close = difflib.get_close_matches(name, SUBCOMMANDS, 1)
+    meant = f" Did you mean %triton {close[0]}?" if close else ""
+    return UsageError(
+        f"%triton has no subcommand {name!r}.{meant} There are: "
+        f"{', '.join(SUBCOMMANDS)}. %triton help says what they do."
+    )
 
 
 def _wrong(subcommand: str) -> UsageError:

@@ -70,11 +70,30 @@ def test_dynamic_batching_may_have_a_delay(line, expected):
         ("m --input", "expected one argument"),
     ],
 )
-def test_wrong_flags_print_the_help_and_say_what_is_wrong(line, expected, capsys):
-    """The error names the option, the help is above it."""
-    with pytest.raises(UsageError, match=expected):
+def test_wrong_flags_say_what_is_wrong_and_what_there_is(line, expected, capsys):
+    """In a few lines: the error names the option, the usage is below it."""
+    with pytest.raises(UsageError, match=expected) as caught:
         model_flags().parse(line.split())
-    assert capsys.readouterr().out.startswith("usage: %%triton_model")
+    assert "\n\nusage: %%triton_model [--help]" in str(caught.value)
+    assert "%%triton_model --help explains all of it." in str(caught.value)
+    assert "" == capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("--imput X:FP32[1]", ". Did you mean --input?\n"),
+        ("--max_batch_size 8", ". Did you mean --max-batch-size?\n"),
+        ("-decoupled --quite", ". Did you mean --decoupled --quiet?\n"),
+        ("--colour red", ": --colour red\n"),
+        ("b c", ": b c\n"),
+    ],
+)
+def test_an_option_that_is_none_is_asked_about(typed, meant):
+    """Where there is one like it."""
+    with pytest.raises(UsageError) as caught:
+        model_flags().parse(["m", *typed.split()])
+    assert meant in str(caught.value)
 
 
 def test_asking_for_help_prints_it(capsys):

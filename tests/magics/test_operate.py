@@ -60,8 +60,16 @@ def test_an_unknown_subcommand_is_named(notebook, line):
     """It is an error."""
     ran = notebook.run(line)
 
-    assert "%triton has no subcommand 'nothing'" in ran.stderr
+    assert "%triton has no subcommand 'nothing'. There are: models, " in ran.stderr
+    assert "" == ran.stdout
     assert ran.error is not None
+
+
+def test_a_subcommand_that_is_nearly_one_is_asked_about(notebook):
+    """Letters change places."""
+    ran = notebook.run("%triton modles")
+
+    assert "'modles'. Did you mean %triton models? There are: " in ran.stderr
 
 
 @pytest.mark.parametrize(
