@@ -17,11 +17,13 @@ from blsnb.views.buffer import Buffer
 from blsnb.views.callgraph import Box, call_graph
 from blsnb.views.columns import columns_of
 from blsnb.views.folded import folded_note
-from blsnb.views.format import time, visible
+from blsnb.views.format import cut, time, visible
 from blsnb.views.snapshot import heading, snapshot, summary
 from blsnb.views.tree import tree
 
 CODE = Path(__file__).parent / "static" / "view.js"
+_TEXT = 4096
+"""Characters of a text that a page shows without scripts."""
 
 HOST = """(({ previousElementSibling: before, parentElement: all }) =>
     before?.matches(".blsnb-run") ? before : all.querySelector(".blsnb-run")
@@ -257,8 +259,8 @@ def _table_row(box: Box, batched: Mapping[int, int]) -> str:
 
 
 def spelled(text: str) -> str:
-    """Return text as it may stand between tags, with nothing hidden in it."""
-    return escape(visible(text))
+    """Return text as it may stand between tags, cut, with nothing hidden in it."""
+    return escape(visible(cut(text, _TEXT)))
 
 
 def _packed(data: bytes) -> str:

@@ -54,6 +54,16 @@ def _mark(match: re.Match[str]) -> str:
     return chr(0x2400 + code) if code < 0x20 else f"⟨U+{code:04X}⟩"
 
 
+def cut(text: str, most: int) -> str:
+    """Return text without its middle where it is longer than so many characters.
+
+    The ends tell long names apart; what nobody will read is not looked at.
+    """
+    if len(text) <= most:
+        return text
+    return f"{text[: most // 2]}…{text[len(text) - (most - 1) // 2 :]}"
+
+
 def sendable(text: str, most: int) -> str:
     """Return text that UTF-8 can carry, cut to so many bytes."""
     data = text.encode("utf-8", "backslashreplace")
@@ -79,18 +89,16 @@ def _em(character: str) -> float:
 
 def clip(text: str, size: float, most: float, bold: bool = False) -> str:
     """Make text visible and cut it in its middle: the ends tell long names apart."""
-    text = visible(text)
     # Beyond this no font is narrow enough, and measuring would take its time.
-    if len(text) > 300:
-        text = f"{text[:150]}…{text[-149:]}"
+    text = cut(visible(cut(text, 300)), 300)
     if width(text, size, bold) <= most:
         return text
     keep = len(text) - 1
     while keep > 1:
         tail = min(4, keep // 3)
-        cut = f"{text[: keep - tail]}…{text[len(text) - tail :]}"
-        if width(cut, size, bold) <= most:
-            return cut
+        clipped = f"{text[: keep - tail]}…{text[len(text) - tail :]}"
+        if width(clipped, size, bold) <= most:
+            return clipped
         keep -= 1
     return "…"
 

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from blsnb.trace.spans import Trace
+from blsnb.views.format import cut
 
 FOLD_FROM = 4
+_NAME = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,8 @@ def distinct_names(trace: Trace) -> list[str]:
     """Return the models' names, with the version where the name is not enough."""
     names = [model.name for model in trace.models]
     return [
-        f"{model.name} v{model.version}" if names.count(model.name) > 1 else model.name
+        f"{cut(model.name, _NAME)} v{model.version}"
+        if names.count(model.name) > 1
+        else cut(model.name, _NAME)
         for model in trace.models
     ]

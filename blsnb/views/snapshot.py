@@ -12,7 +12,7 @@ from blsnb.views import graph_picture, svg
 from blsnb.views.callgraph import call_graph
 from blsnb.views.columns import Columns, columns_of
 from blsnb.views.delta import Delta
-from blsnb.views.format import clip, counted, time
+from blsnb.views.format import clip, counted, cut, time
 from blsnb.views.layout import lay_out
 from blsnb.views.rows import distinct_names, rows
 from blsnb.views.timeline_picture import AXIS, ROW, Timeline
@@ -21,6 +21,7 @@ from blsnb.views.wire import State, state_of
 WIDTH = 960.0
 _HEAD = 36.0
 _MOST_ROWS = 32
+_NAME = 200
 _LEGEND = (("queue", 5), ("input", 9), ("infer", 9), ("output", 9))
 _DOTS = {"error": "error", "running": "running", "done": "output", "cancelled": "fg3"}
 
@@ -115,8 +116,9 @@ def summary(trace: Trace, columns: Columns) -> list[str]:
 
 def heading(trace: Trace) -> str:
     """Return the run's name: what was asked, and the request's id if it has one."""
-    asked = trace.title or "no calls"
-    return f"{asked} · request {trace.request_id}" if trace.request_id else asked
+    asked = cut(trace.title, _NAME) or "no calls"
+    request = cut(trace.request_id, _NAME)
+    return f"{asked} · request {request}" if request else asked
 
 
 class _Deep(Protocol):

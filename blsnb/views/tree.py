@@ -81,5 +81,7 @@ def _error(trace: Trace, call: int) -> str:
 
 
 def _short(text: str, most: int) -> str:
-    line = visible(text)
+    line = visible(text[:most])
+    if len(text) > most:
+        line += "…"
     return line if len(line) <= most else line[: most - 1] + "…"

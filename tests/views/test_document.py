@@ -10,7 +10,10 @@ from html.parser import HTMLParser
 import pytest
 
 from blsnb.views import document, wire
+from blsnb.views.snapshot import heading
+from blsnb.views.tree import tree
 
+from . import samples
 from .samples import batch_run, hostile_run, invoice_run
 
 CODE = "export function mount() {}"
@@ -178,3 +181,21 @@ def test_a_run_of_a_file_says_so_to_readers_without_scripts():
 
     assert "<p>Read from &lt;a&gt;.</p><p>Cut off.</p></details>" in still
     assert "Cut off" not in document.still(invoice_run())
+
+
+def test_names_of_a_million_characters_make_no_large_page():
+    """Whatever is that long is cut before it is looked at, wherever it is shown."""
+    script = samples.Script()
+    long, hidden = "N" * 1_000_000, "\u202e" * 1_000_000
+    script.model(long)
+    script.model(hidden, device=long)
+    root = script.call(None, long, 0, 5, 5, 900, 5)
+    root.request_id, root.notes = hidden, [hidden]
+    call = script.call(root, hidden, 10, 5, 5, 90, 5)
+    samples.fail(call, long)
+    call.instance, call.inputs = long, (samples.strings(long, long),)
+    trace = script.trace()
+
+    assert 150_000 > len(document.page(trace))
+    assert 5_000 > len(tree(trace))
+    assert 500 > len(heading(trace))
