@@ -59,7 +59,8 @@ export function shape(sizes: readonly number[]): string {
 
 /** A name cut in its middle: the ends are what tells long names apart. */
 export function clip(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, length - 5)}…${text.slice(-4)}`;
+  const shown = visible(text);
+  return shown.length <= length ? shown : `${shown.slice(0, length - 5)}…${shown.slice(-4)}`;
 }
 
 // Control, bidirectional, zero-width and other invisible characters; not \t and \n.
