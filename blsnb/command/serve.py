@@ -76,7 +76,7 @@ def run(words: Sequence[str]) -> int:
     given = flags().parse_args(words)
     if given.load_model and given.model_control_mode != "explicit":
         raise Mistake("--load-model needs --model-control-mode explicit")
-    with _server(given) as server:
+    with _sigterm_as_ctrl_c(), _server(given) as server:
         try:
             with warnings.catch_warnings(record=True) as warned:
                 warnings.simplefilter("always")
@@ -121,6 +121,26 @@ def _lines(server: Server, endpoints: Endpoints) -> Iterator[str]:
     for name, address in endpoints.addresses.items():
         yield f"{name}: {address}"
     yield "Ctrl-C ends it."
+
+
+@contextlib.contextmanager
+def _sigterm_as_ctrl_c() -> Iterator[None]:
+    """Let SIGTERM, too, end a load in order, and the process with its own status."""
+    told = threading.Event()
+
+    def end(*_: object) -> None:
+        told.set()
+        signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    except KeyboardInterrupt:
+        if told.is_set():
+            raise SystemExit(128 + signal.SIGTERM) from None
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextlib.contextmanager

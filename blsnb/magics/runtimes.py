@@ -31,7 +31,7 @@ def runtime(words: Sequence[str]) -> None:
     if words:
         _use(words[0])
     server = default.server()
-    print(f"{server.runtime.name}: {server.runtime.describe()} ({_why(server)})")
+    print(f"{server.runtime.name}: {server.runtime.describe()}, since {_why(server)}")
 
 
 def _use(name: str) -> None:

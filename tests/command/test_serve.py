@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -17,6 +18,15 @@ import pytest
 from cells import CONFIG, DOUBLE, cell
 
 ANY = ["--http", "0", "--grpc", "0", "--metrics", "0"]
+SLOW = """\
+import threading
+
+
+class TritonPythonModel:
+    def initialize(self, args):
+        print("loading", flush=True)
+        threading.Event().wait(60)
+"""
 LAST = "Ctrl-C ends it.\n"
 X = {"inputs": [{"name": "X", "datatype": "FP32", "shape": [2], "data": [1, 2]}]}
 
@@ -79,6 +89,29 @@ def test_models_are_served_until_a_signal_comes(signum, models, tmp_path):
         said, wrong = process.communicate(timeout=30)
 
     assert (0, "", "") == (process.returncode, said, wrong)
+
+
+@pytest.mark.parametrize(
+    ("signum", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
+)
+def test_a_signal_ends_it_also_while_a_model_loads(signum, status, tmp_path):
+    """At once, in order, with the status of the signal; nothing is left."""
+    write_model(tmp_path / "models", "one", SLOW)
+    (tmp_path / "temporary").mkdir()
+    with subprocess.Popen(
+        [sys.executable, "-m", "blsnb", "serve", tmp_path / "models", *ANY],
+        env={**os.environ, "TMPDIR": str(tmp_path / "temporary")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert "loading\n" == process.stdout.readline()
+        process.send_signal(signum)
+        said, wrong = process.communicate(timeout=30)
+
+    assert (status, "", "") == (process.returncode, said, wrong)
+    assert [] == [*(tmp_path / "temporary").iterdir()]
 
 
 def test_models_are_loaded_as_clients_ask_in_explicit_mode(models):

@@ -20,8 +20,9 @@ def test_the_runtime_is_said_with_its_reason(notebook):
     """Without a name nothing changes."""
     said = notebook.run("%triton runtime").stdout
 
-    assert said.startswith(f"{default.server().runtime.name}: ")
-    assert default.server().runtime_reason in said
+    server = default.server()
+    what = f"{server.runtime.name}: {server.runtime.describe()}"
+    assert f"{what}, since {server.runtime_reason}\n" == said
 
 
 def test_another_runtime_loads_the_models_anew(notebook):
