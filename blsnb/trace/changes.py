@@ -11,6 +11,9 @@ from blsnb.trace.alignment import Alignment
 from blsnb.trace.spans import Span
 
 _Key = tuple[str, int]
+RUNNING = "still running"
+UNRECORDED = "tensors were not recorded"
+GONE = "values were not kept"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,31 +41,48 @@ class CallChange:
     """Number of responses now and before, if they differ."""
     not_compared: int = 0
     """How many tensors could not be compared, for want of their values."""
+    unknown: str = ""
+    """Why not all of it was compared; empty if it was."""
 
     def __bool__(self) -> bool:
         """Whether anything is known to differ."""
         return bool(self.tensors or self.error or self.responses)
 
 
-def changes(alignment: Alignment) -> dict[int, CallChange]:
-    """Return what changed, by row; a call without a known difference is not there."""
-    found = (change_of(alignment, *pair) for pair in alignment.pairs)
-    return {change.row: change for change in found if change}
-
-
 def change_of(alignment: Alignment, row: int, baseline: int) -> CallChange:
     """Compare a call with its counterpart."""
     this, before = alignment.this.spans[row], alignment.baseline.spans[baseline]
-    compared = list(_tensors(this, before))
-    errors = this.error, before.error
+    if this.running or before.running:
+        return CallChange(row, baseline, (), None, unknown=RUNNING)
+    known = _has_tensors(this) and _has_tensors(before)
+    compared = list(_tensors(this, before)) if known else []
+    gone = sum(change.difference.change == "unknown" for change in compared)
+    # A span that a user opened has none; a call that was refused may have none.
+    tells = alignment.this.models[this.model].kind == "span"
+    tells = tells or bool(this.error or before.error)
     counts = this.response_count, before.response_count
     return CallChange(
         row,
         baseline,
         tuple(change for change in compared if change.difference),
-        None if errors[0] == errors[1] else errors,
+        next((pair for pair in _errors(this, before) if pair[0] != pair[1]), None),
         None if counts[0] == counts[1] else counts,
-        sum(change.difference.change == "unknown" for change in compared),
+        gone,
+        GONE if gone else "" if known or tells else UNRECORDED,
+    )
+
+
+def _errors(this: Span, baseline: Span) -> Iterator[tuple[str, str]]:
+    """Yield the errors of a call, and of the responses that both sent."""
+    yield this.error, baseline.error
+    before = {response.number: response.error for response in baseline.responses}
+    for response in this.responses:
+        yield response.error, before.get(response.number, response.error)
+
+
+def _has_tensors(span: Span) -> bool:
+    return bool(span.inputs or span.outputs) or any(
+        response.outputs for response in span.responses
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from blsnb.trace.alignment import Alignment, align
-from blsnb.trace.changes import CallChange, changes
+from blsnb.trace.changes import CallChange, change_of
 from blsnb.trace.spans import Trace
 
 
@@ -17,6 +17,8 @@ class TraceComparison:
     alignment: Alignment
     changes: Mapping[int, CallChange]
     """By row; calls of which nothing is known to differ are not there."""
+    unknown: Mapping[str, tuple[int, ...]]
+    """Rows of calls that both have and that were not compared, or not whole: why."""
 
     @property
     def this(self) -> Trace:
@@ -32,4 +34,13 @@ class TraceComparison:
 def compare(this: Trace, baseline: Trace) -> TraceComparison:
     """Compare a trace with an earlier one; values are compared where both have them."""
     alignment = align(this, baseline)
-    return TraceComparison(alignment, changes(alignment))
+    found = [change_of(alignment, *pair) for pair in alignment.pairs]
+    unknown: dict[str, list[int]] = {}
+    for change in found:
+        if change.unknown:
+            unknown.setdefault(change.unknown, []).append(change.row)
+    return TraceComparison(
+        alignment,
+        {change.row: change for change in found if change},
+        {why: tuple(rows) for why, rows in unknown.items()},
+    )

@@ -73,10 +73,23 @@ class CallGraph:
 
 def call_graph(trace: Trace, columns: Columns) -> CallGraph:
     """Sum the calls of a trace up to models and edges, also those only counted."""
-    graph = CallGraph(_boxes(trace, columns), _edges(columns))
-    if trace.folded:
-        graph = _with_folded(graph, trace)
+    graph = _whole(trace, columns)
     return graph if len(graph.boxes) <= _MOST else _gathered(graph)
+
+
+def own_times(trace: Trace, columns: Columns) -> dict[str, float]:
+    """Return the own time of each model, by its name, in microseconds."""
+    own: dict[str, float] = {}
+    for box in _whole(trace, columns).boxes:
+        name = trace.models[box.model].name
+        own[name] = own.get(name, 0.0) + box.own_us
+    return own
+
+
+def _whole(trace: Trace, columns: Columns) -> CallGraph:
+    """Return a box for every model, however many there are."""
+    graph = CallGraph(_boxes(trace, columns), _edges(columns))
+    return _with_folded(graph, trace) if trace.folded else graph
 
 
 def _boxes(trace: Trace, columns: Columns) -> tuple[Box, ...]:

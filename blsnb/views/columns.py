@@ -61,6 +61,10 @@ class Columns:
         """When each call ended, since the start of the trace."""
         return np.asarray(self.start_us + self.duration_us)
 
+    def took_us(self, calls: Sequence[int]) -> float:
+        """Return the durations of some calls, summed."""
+        return float(self.duration_us[list(calls)].sum())
+
     @property
     def wall_us(self) -> float:
         """End of the last call."""

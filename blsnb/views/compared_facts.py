@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from blsnb.trace.changes import CallChange
 from blsnb.trace.comparison import TraceComparison
-from blsnb.views.callgraph import call_graph
+from blsnb.views import callgraph
 from blsnb.views.columns import columns_of
 from blsnb.views.delta import Delta
 from blsnb.views.format import counted, time, visible
@@ -15,7 +13,7 @@ _MOST_TEXT = 160
 
 
 def counts(comparison: TraceComparison) -> list[str]:
-    """Return how many calls are changed, new and missing; or that none is."""
+    """Return how many calls are changed, new, missing, and not compared."""
     alignment = comparison.alignment
     numbers = {
         "changed": len(comparison.changes),
@@ -23,7 +21,10 @@ def counts(comparison: TraceComparison) -> list[str]:
         "missing": len(alignment.missing),
     }
     found = [f"{number:,} {what}" for what, number in numbers.items() if number]
-    return found or ["no call changed"]
+    unknown = sum(map(len, comparison.unknown.values()))
+    if not unknown:
+        return found or ["no call changed"]
+    return [*(found or ["no change known"]), f"{unknown:,} not compared"]
 
 
 def versus(comparison: TraceComparison) -> str:
@@ -33,8 +34,8 @@ def versus(comparison: TraceComparison) -> str:
 
 def own_times(comparison: TraceComparison) -> dict[int, Delta | None]:
     """Return each model's own time beside that before; None for a model that is new."""
-    before = _own_by_name(comparison)
-    graph = call_graph(comparison.this, columns_of(comparison.this))
+    before = callgraph.own_times(comparison.baseline, columns_of(comparison.baseline))
+    graph = callgraph.call_graph(comparison.this, columns_of(comparison.this))
     found: dict[int, Delta | None] = {}
     for box in graph.boxes:
         # The box of all others stands for models that may be other ones.
@@ -42,15 +43,6 @@ def own_times(comparison: TraceComparison) -> dict[int, Delta | None]:
         own = before.get(name)
         found[box.model] = None if own is None else Delta(box.own_us, own)
     return found
-
-
-def _own_by_name(comparison: TraceComparison) -> dict[str, float]:
-    baseline = comparison.baseline
-    columns = columns_of(baseline)
-    own: Counter[str] = Counter()
-    for model, us in zip(columns.model.tolist(), columns.own_us.tolist(), strict=True):
-        own[baseline.models[model].name] += us
-    return dict(own)
 
 
 def told(change: CallChange) -> list[str]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from blsnb.trace.comparison import TraceComparison
 from blsnb.views import svg
-from blsnb.views.columns import Columns, columns_of
+from blsnb.views.columns import columns_of
 from blsnb.views.compared_facts import counts, own_times, versus
 from blsnb.views.compared_rows import ComparedRow, compared_rows
-from blsnb.views.delta import Delta
 from blsnb.views.format import time
 from blsnb.views.graph_picture import colour_of
 from blsnb.views.rows import distinct_names
@@ -63,10 +62,9 @@ class _ComparedTimeline:
         return row + under
 
     def _beside(self, compared: ComparedRow) -> str:
-        if not compared.baseline:
-            return _label("new")
-        took = _sum(self._columns, compared.row.calls)
-        delta = Delta(took, _sum(self._before, compared.baseline))
+        delta = compared.delta(self._columns, self._before)
+        if delta is None:
+            return _label("new") if compared.is_new else ""
         return "" if delta.sign == "≈" else _label(delta.sign, delta.words)
 
     def _missing(self, compared: ComparedRow, middle: float, _: int) -> str:
@@ -77,7 +75,7 @@ class _ComparedTimeline:
             for place in self._bars(calls, middle - 4, 8.0)
         ]
         end = self._baseline.x(float(self._before.end_us[list(calls)].max()))
-        words = f"missing, {time(_sum(self._before, calls))}"
+        words = f"missing, {time(self._before.took_us(calls))}"
         label: dict[str, svg.Value] = {"font_size": 10.5, "fill": svg.COLOURS["fg2"]}
         text = svg.text(end + 7, middle + 4, words, **label)
         return self._baseline.name(compared.row, middle) + "".join(outline) + text
@@ -97,7 +95,3 @@ class _ComparedTimeline:
 
 def _label(sign: str, words: str = "") -> str:
     return svg.tspan(words or sign, dx=6, fill=svg.COLOURS[colour_of(sign)])
-
-
-def _sum(columns: Columns, calls: tuple[int, ...]) -> float:
-    return float(columns.duration_us[list(calls)].sum())

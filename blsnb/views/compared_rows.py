@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from blsnb.trace.alignment import COUNTED
 from blsnb.trace.comparison import TraceComparison
 from blsnb.trace.spans import Trace
+from blsnb.views.columns import Columns
+from blsnb.views.delta import Delta
 from blsnb.views.rows import FOLD_FROM, Row, level
 
 
@@ -19,6 +22,28 @@ class ComparedRow:
     baseline: tuple[int, ...]
     """Rows of the counterparts in the baseline; none for new calls."""
     missing: bool
+    counted: tuple[int, ...] = ()
+    """Those of its calls that the baseline only counts."""
+    partial: bool = False
+    """Whether there are more such calls in one of the runs, which are only counted:
+    those that are kept are no sample of them, since the slowest one is among them."""
+
+    @property
+    def new(self) -> int:
+        """How many of its calls the baseline does not have."""
+        beside = len(self.baseline) + len(self.counted)
+        return 0 if self.missing else len(self.row.calls) - beside
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the baseline has none of its calls."""
+        return not (self.missing or self.baseline or self.counted)
+
+    def delta(self, this: Columns, before: Columns) -> Delta | None:
+        """Return what its calls took now and before; None where that says nothing."""
+        if not self.baseline or self.partial:
+            return None
+        return Delta(this.took_us(self.row.calls), before.took_us(self.baseline))
 
     @property
     def depth(self) -> int:
@@ -70,8 +95,20 @@ class _Rows:
         return found
 
     def _compared(self, row: Row) -> ComparedRow:
-        beside = (self._baseline_of[call] for call in row.calls)
-        return ComparedRow(row, tuple(at for at in beside if at >= 0), missing=False)
+        beside = [(call, self._baseline_of[call]) for call in row.calls]
+        baseline = tuple(at for _, at in beside if at >= 0)
+        counted = tuple(call for call, at in beside if at == COUNTED)
+        partial = row.folded and (bool(counted) or self._more(self._this, row.calls[0]))
+        return ComparedRow(row, baseline, False, counted, partial)
+
+    @staticmethod
+    def _more(trace: Trace, call: int) -> bool:
+        """Whether calls of that model by that one's caller are only counted."""
+        span = trace.spans[call]
+        above = None if span.parent < 0 else trace.spans[span.parent].model
+        caller = None if above is None else trace.models[above]
+        pair = caller, trace.models[span.model]
+        return any((each.caller, each.model) == pair for each in trace.folded)
 
     def _start_ns(self, row: ComparedRow) -> int:
         trace = self._baseline if row.missing else self._this

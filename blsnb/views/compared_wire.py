@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,13 +30,16 @@ def assemble(comparison: TraceComparison, **options: Any) -> tuple[wire.Header, 
     """Return the header and the buffer of both runs; options as of `wire.assemble`.
 
     The baseline is a header of its own in the same buffer, without tensors; the
-    column ``baseline`` has of each call its row there, -1 for one that is new.
+    column ``baseline`` has of each call its row there, -1 for one that is new, -2 for
+    one that is only counted there. The column ``missing`` has rows of the baseline.
     """
     header, buffer = wire.assemble(comparison.this, **options)
     whole, _ = wire.assemble(comparison.baseline, buffer=buffer)
     before = {name: whole[name] for name in _KEPT}
     beside = np.array(comparison.alignment.baseline_of, np.int32)
+    missing = np.array(comparison.alignment.missing, np.int32)
     header["columns"]["baseline"] = buffer.add_column(beside, "i4")
+    header["columns"]["missing"] = buffer.add_column(missing, "i4")
     changes = list(comparison.changes.values())
     return header | {
         "baseline": before,
@@ -43,7 +47,19 @@ def assemble(comparison: TraceComparison, **options: Any) -> tuple[wire.Header, 
         "changes": {
             str(change.row): _change(change) for change in changes[:_MOST_CHANGES]
         },
+        "unknown": {why: _ranges(rows) for why, rows in comparison.unknown.items()},
     }, buffer
+
+
+def _ranges(rows: Sequence[int]) -> list[list[int]]:
+    """Return rows, in order, as the first of each stretch and how many it has."""
+    found: list[list[int]] = []
+    for row in rows:
+        if found and row == sum(found[-1]):
+            found[-1][1] += 1
+        else:
+            found.append([row, 1])
+    return found
 
 
 def _change(change: CallChange) -> wire.Header:

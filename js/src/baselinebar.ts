@@ -1,5 +1,6 @@
 /** What the baseline has of a row: a thin bar below, a hollow one for calls that are missing. */
 
+import type { Comparison } from "./comparison.ts";
 import { LABEL_GAP, type Brush, type Label } from "./brush.ts";
 import { deltaText, signOf, toneOf } from "./delta.ts";
 import { time } from "./format.ts";
@@ -40,10 +41,18 @@ export function paintMissing(trace: Trace, row: Row, middle: number, brush: Brus
 
 /** By how much calls are slower or faster than in the baseline, or that they are new. */
 export function beside(trace: Trace, row: Row, { colours }: Brush): Label {
-  if (!trace.comparison) return [];
+  const { comparison } = trace;
+  if (!comparison) return [];
+  if (row.calls.every((call) => comparison.isNew(call))) return [["new", colours.infer]];
   const { times, total: then } = beforeOf(trace, row);
-  if (times.length === 0) return [["new", colours.infer]];
+  if (times.length === 0 || isPartial(trace, row, comparison)) return [];
   const now = totalOf(trace, row);
   const sign = signOf(now, then);
   return sign === "≈" ? [] : [[deltaText(now, then), colours[toneOf(sign)]]];
+}
+
+/** Whether either run only counts more such calls: the slowest is among those that it kept. */
+function isPartial(trace: Trace, row: Row, comparison: Comparison): boolean {
+  if (row.kind === "call") return false;
+  return trace.folded.has(row.calls) || row.calls.some((call) => comparison.isCounted(call));
 }

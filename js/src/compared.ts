@@ -1,6 +1,6 @@
 /** The inspector's part about the baseline: times side by side, and what differs. */
 
-import { total } from "./comparison.ts";
+import { total, type Comparison } from "./comparison.ts";
 import { deltaText, signOf, toneOf } from "./delta.ts";
 import { h } from "./dom.ts";
 import { count, time } from "./format.ts";
@@ -16,6 +16,7 @@ const NAMES: [keyof PhaseSums, string][] = [
   ["between", "between steps"],
   ["output", "compute output"],
 ];
+const ONLY_COUNTED = "are only counted in the baseline; the times are of the others.";
 const SOMETIMES = new Set<keyof PhaseSums>(["child", "between"]);
 
 /** Times of these calls beside those of the same calls before; nothing for a run that stands alone. */
@@ -23,13 +24,12 @@ export function besideBaseline(trace: Trace, calls: readonly number[]): HTMLElem
   const { comparison } = trace;
   if (!comparison) return [];
   const before = comparison.beforeAll(calls);
-  const added = calls.length - before.length;
   const heading = h("h4", {}, "Compared with baseline");
-  if (before.length === 0)
-    return [heading, h("p", { class: "hint" }, "New: the baseline has no such call.")];
+  if (before.length === 0) return [heading, hint(nothingBeside(comparison, calls))];
   const { baseline } = comparison;
-  const rows = [row("total", total(trace, calls), total(baseline, before))];
-  const [now, then] = [trace.phases(calls), baseline.phases(before)];
+  const known = calls.filter((call) => !comparison.isCounted(call));
+  const rows = [row("total", total(trace, known), total(baseline, before))];
+  const [now, then] = [trace.phases(known), baseline.phases(before)];
   for (const [part, name] of NAMES)
     if (!SOMETIMES.has(part) || now[part] > 0 || then[part] > 0)
       rows.push(row(name, now[part], then[part]));
@@ -40,8 +40,40 @@ export function besideBaseline(trace: Trace, calls: readonly number[]): HTMLElem
     h("thead", {}, h("tr", {}, head)),
     h("tbody", {}, rows),
   );
-  const note = added ? `${count(added)} of these calls are new.` : "";
-  return [heading, table, ...(note ? [h("p", { class: "hint" }, note)] : [])];
+  return [heading, table, ...notes(comparison, calls, known).map(hint)];
+}
+
+/** Why calls have no counterpart at all. */
+function nothingBeside(comparison: Comparison, calls: readonly number[]): string {
+  return calls.some((call) => comparison.isCounted(call))
+    ? "The baseline only counts such calls: it was too long to keep all of them."
+    : "New: the baseline has no such call.";
+}
+
+/** What the table leaves out, and what was not compared. */
+function notes(
+  comparison: Comparison,
+  calls: readonly number[],
+  known: readonly number[],
+): string[] {
+  const added = calls.filter((call) => comparison.isNew(call)).length;
+  const counted = calls.length - known.length;
+  const unknown = new Map<string, number>();
+  for (const call of calls) {
+    const why = comparison.unknown(call);
+    if (why) unknown.set(why, (unknown.get(why) ?? 0) + 1);
+  }
+  return [
+    ...(added ? [`${count(added)} of these calls are new.`] : []),
+    ...(counted ? [`${count(counted)} of these calls ${ONLY_COUNTED}`] : []),
+    ...[...unknown].map(([why, number]) =>
+      calls.length === 1 ? `Not compared: ${why}.` : `${count(number)} not compared: ${why}.`,
+    ),
+  ];
+}
+
+function hint(text: string): HTMLElement {
+  return h("p", { class: "hint" }, text);
 }
 
 /** What a call was asked or answered differently. */
@@ -50,11 +82,11 @@ export function differences(trace: Trace, call: number): HTMLElement[] {
   const change = comparison?.change(call);
   if (!comparison || !change) {
     const changed = comparison?.changed.has(call) ?? false;
-    return changed ? [h("p", { class: "hint" }, "It differs; how is not in this document.")] : [];
+    return changed ? [hint("It differs; how is not in this document.")] : [];
   }
   const items = [...errors(change), ...responses(change), ...tensors(change)];
   const heading = h("h4", {}, "Differences", h("span", {}, count(items.length + change.more)));
-  const more = change.more ? [h("p", { class: "hint" }, `… ${count(change.more)} more`)] : [];
+  const more = change.more ? [hint(`… ${count(change.more)} more`)] : [];
   return [heading, ...items, ...more];
 }
 
@@ -70,7 +102,7 @@ export function missingCalls(baseline: Trace, calls: readonly number[]): HTMLEle
   return [
     h("div", { class: "breadcrumb" }, "in the baseline only"),
     h("h3", {}, `${baseline.name(call)}${many}`),
-    h("p", { class: "hint" }, "Missing: this run did not make the call again."),
+    hint("Missing: this run did not make the call again."),
     h(
       "table",
       { class: "phases" },

@@ -3,6 +3,21 @@
 import { Trace } from "./trace.ts";
 import type { Change, Store } from "./wire.ts";
 
+/** In the place of a call's row in the baseline: it has none, or it only counts it. */
+const [NEW, COUNTED] = [-1, -2];
+
+/** What is known of both runs, beside their calls. */
+export interface Compared {
+  /** Of each call its row in the baseline, or why it has none. */
+  of: Int32Array;
+  /** Rows of the baseline that were not made again. */
+  missing: ArrayLike<number>;
+  changed?: readonly number[];
+  changes?: Record<string, Change>;
+  /** Calls that were not compared, or not whole: why, and stretches of their rows. */
+  unknown?: Record<string, [first: number, many: number][]>;
+}
+
 export class Comparison {
   readonly baseline: Trace;
   /** Calls that both runs have and that answer, or are asked, differently. */
@@ -10,31 +25,51 @@ export class Comparison {
   #of: Int32Array;
   #changes: Record<string, Change>;
   #missing: Uint8Array;
+  #unknown = new Map<number, string>();
   #own: Map<string, number> | undefined;
 
-  constructor(baseline: Trace, of: Int32Array, changed: number[], changes: Record<string, Change>) {
+  constructor(baseline: Trace, { of, missing, changed, changes, unknown }: Compared) {
     this.baseline = baseline;
-    this.#of = of;
-    this.#changes = changes;
+    this.#of = of.map((call) => (call < baseline.n ? call : NEW));
+    this.#changes = changes ?? {};
     this.changed = new Set(changed);
-    this.#missing = new Uint8Array(baseline.n).fill(1);
-    for (const call of of) if (call >= 0) this.#missing[call] = 0;
+    this.#missing = new Uint8Array(baseline.n);
+    for (const call of Array.from(missing)) this.#missing[call] = 1;
+    for (const [why, stretches] of Object.entries(unknown ?? {}))
+      for (const [first, many] of stretches)
+        for (let call = first; call < first + many && call < of.length; call++)
+          this.#unknown.set(call, why);
   }
 
   /** Null for a run that stands alone. */
-  static of(store: Store): Comparison | null {
-    const { baseline, baselineOf, header } = store;
-    if (!baseline || !baselineOf) return null;
-    const of = baselineOf.map((call) => (call < baseline.n ? call : -1));
-    return new Comparison(new Trace(baseline), of, header.changed ?? [], header.changes ?? {});
+  static of({ baseline, compared }: Store): Comparison | null {
+    return baseline && compared ? new Comparison(new Trace(baseline), compared) : null;
   }
 
-  /** The same call in the baseline; −1 for one that is new. */
+  /** The same call in the baseline; negative for one that has none. */
   before(call: number): number {
-    return this.#of[call] ?? -1;
+    return this.#of[call] ?? NEW;
   }
 
-  /** The counterparts of calls; those of new ones are left out. */
+  isNew(call: number): boolean {
+    return this.before(call) === NEW;
+  }
+
+  /** Whether the baseline has the call, but only counts it. */
+  isCounted(call: number): boolean {
+    return this.before(call) === COUNTED;
+  }
+
+  /** Why a call was not compared, or not whole; empty if it was. */
+  unknown(call: number): string {
+    return this.#unknown.get(call) ?? "";
+  }
+
+  get notCompared(): number {
+    return this.#unknown.size;
+  }
+
+  /** The counterparts of calls; those that have none are left out. */
   beforeAll(calls: readonly number[]): number[] {
     return calls.map((call) => this.before(call)).filter((call) => call >= 0);
   }
@@ -44,7 +79,7 @@ export class Comparison {
   }
 
   get newCalls(): number {
-    return this.#of.reduce((sum, call) => sum + (call < 0 ? 1 : 0), 0);
+    return this.#of.reduce((sum, call) => sum + (call === NEW ? 1 : 0), 0);
   }
 
   get missingCalls(): number {

@@ -19,7 +19,7 @@ export function filterOf(text: string, trace: Trace): ((call: number) => boolean
   if (!wanted) return null;
   const { comparison } = trace;
   if (comparison && wanted === "changed") return (call) => comparison.changed.has(call);
-  if (comparison && wanted === "new") return (call) => comparison.before(call) < 0;
+  if (comparison && wanted === "new") return (call) => comparison.isNew(call);
   const flag = STATES[wanted];
   if (flag) return (call) => trace.has(call, flag);
   const bound = /^([<>])\s*(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)?$/.exec(wanted);

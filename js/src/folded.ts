@@ -61,6 +61,12 @@ export class Folded {
     return known;
   }
 
+  /** Whether there are any of one model by callers of one model, as some of these calls are. */
+  has(calls: readonly number[]): boolean {
+    const pairs = new Set(this.entries.map(([caller, model]) => `${caller}>${model}`));
+    return pairs.size > 0 && calls.some((call) => pairs.has(this.#pair(call)));
+  }
+
   /** When calls ran that wait for no other call, and how many at once on average. */
   get stretches(): { from: number; to: number; level: number }[] {
     const callers = new Set(this.entries.map(([caller]) => caller));

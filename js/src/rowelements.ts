@@ -183,7 +183,7 @@ export class RowElements {
   #compared(row: Row): string[] {
     const { comparison } = this.#session.trace;
     if (!comparison) return [];
-    const added = row.calls.filter((call) => comparison.before(call) < 0).length;
+    const added = row.calls.filter((call) => comparison.isNew(call)).length;
     const changed = row.calls.filter((call) => comparison.changed.has(call)).length;
     const word = (number: number, text: string): string =>
       row.kind === "call" ? text : `${count(number)} ${text}`;
@@ -203,5 +203,6 @@ export function isSelected(row: Row, selection: Selection | null): boolean {
   if (!selection) return false;
   if (selection.kind === "fold" || selection.kind === "missing") return row.key === selection.key;
   if (selection.kind === "model") return row.model === selection.model;
+  if (selection.kind === "models") return selection.models.includes(row.model);
   return row.kind === "call" && row.calls[0] === selection.call;
 }

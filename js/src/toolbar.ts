@@ -117,7 +117,7 @@ function figure(number: string, noun: string, kind = ""): HTMLElement {
 /** What the run is compared with, and how many calls are not as they were. */
 function compared({ comparison }: Trace): HTMLElement[] {
   if (!comparison) return [];
-  const { baseline, changed, newCalls, missingCalls } = comparison;
+  const { baseline, changed, newCalls, missingCalls, notCompared } = comparison;
   const counts: [number, string][] = [
     [changed.size, "changed"],
     [newCalls, "new"],
@@ -127,7 +127,8 @@ function compared({ comparison }: Trace): HTMLElement[] {
   return [
     h("span", {}, `vs ${time(baseline.wall)} baseline`),
     ...told.map(([number, what]) => figure(count(number), what)),
-    ...(told.length ? [] : [h("span", {}, "no call changed")]),
+    ...(told.length ? [] : [h("span", {}, notCompared ? "no change known" : "no call changed")]),
+    ...(notCompared ? [figure(count(notCompared), "not compared")] : []),
   ];
 }
 

@@ -1,5 +1,6 @@
 /** Columns of numbers and their header, as blsnb/views/wire.py sends them, and the store that keeps them. */
 
+import type { Compared } from "./comparison.ts";
 import type { FoldedEntry } from "./folded.ts";
 
 export const FORMAT = 1;
@@ -158,6 +159,7 @@ export interface Header {
   baseline?: Partial<Header>;
   changed?: number[];
   changes?: PerRow<Change>;
+  unknown?: Compared["unknown"];
   ui: { height?: number };
 }
 
@@ -283,9 +285,9 @@ export class Store {
   n = 0;
   /** Number of the last message taken. */
   seq = 0;
-  /** What this run is compared with, and where each call is in it; −1 for a new one. */
+  /** What this run is compared with, and where each call is in it. */
   baseline: Store | null = null;
-  baselineOf: Int32Array | null = null;
+  compared: Compared | null = null;
   #calls = emptyCalls(0);
   #responses = new Map<number, number[]>();
 
@@ -307,9 +309,14 @@ export class Store {
     this.seq = seq;
   }
 
-  #takeBaseline({ baseline, columns }: Header, buffer: ArrayBuffer): void {
+  #takeBaseline(header: Header, buffer: ArrayBuffer): void {
+    const { baseline, changed, changes, columns, unknown } = header;
     this.baseline = baseline ? Store.of(baseline, buffer) : null;
-    this.baselineOf = columns.baseline ? (column(buffer, columns.baseline) as Int32Array) : null;
+    this.compared = null;
+    if (!columns.baseline) return;
+    const of = column(buffer, columns.baseline) as Int32Array;
+    const missing = columns.missing ? column(buffer, columns.missing) : [];
+    this.compared = { of, missing, changed, changes, unknown };
   }
 
   /** Take the rows of one message; false when messages before it are missing. */

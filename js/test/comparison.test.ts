@@ -49,7 +49,8 @@ test("what Python compared is read as the same calls, in the same words", () => 
   const [headline] = text;
   const { baseline, changed, newCalls, missingCalls } = comparison;
 
-  const counts = `${changed.size} changed, ${newCalls} new, ${missingCalls} missing`;
+  const counts = `${changed.size} changed, ${newCalls} new, ${missingCalls} missing, 2 not compared`;
+  assert.equal(comparison.notCompared, 2);
   assert.ok(headline.endsWith(`vs ${time(baseline.wall)} baseline, ${counts}`));
   const detector = trace.names.indexOf("text_detector");
   const at = trace.calls.model.indexOf(detector);
@@ -113,7 +114,8 @@ function reduced(next: () => number, baseline: Trace): { trace: Trace; kept: num
   for (let k = 0; k < baseline.n; k++)
     if (k === 0 || (kept.includes(parent[k]) && next() < 0.7)) kept.push(k);
   const trace = traceOf(kept.map((k) => call(kept.indexOf(parent[k]), model[k], start_us[k])));
-  const beside = new Comparison(baseline, Int32Array.from(kept), [], {});
+  const missing = Array.from({ length: baseline.n }, (_, k) => k).filter((k) => !kept.includes(k));
+  const beside = new Comparison(baseline, { of: Int32Array.from(kept), missing });
   return { trace: Object.assign(trace, { comparison: beside }), kept };
 }
 
@@ -160,8 +162,21 @@ test("a baseline that does not fit its pairing is no reason to fail", () => {
   const [, , count] = header.columns.baseline;
   const odd = new Int32Array(count).fill(9999);
   const store = Store.of(header, ownBuffer(read("compared.bin")));
-  store.baselineOf = odd;
+  store.compared = { of: odd, missing: [0] };
 
   assert.equal(new Trace(store).comparison!.newCalls, count);
   assert.equal(total(trace, []), 0);
+});
+
+test("a call that the baseline only counts is neither new nor paired", () => {
+  const baseline = traceOf([call(-1, 0, 0), call(0, 1, 1)]);
+  const of = Int32Array.from([0, -2, 1, -1]);
+  const unknown: Record<string, [number, number][]> = { "still running": [[2, 5]] };
+  const beside = new Comparison(baseline, { of, missing: [], unknown });
+
+  assert.deepEqual([0, 1, 2, 3].map((each) => beside.isNew(each)), [false, false, false, true]);
+  assert.deepEqual([0, 1, 2, 3].map((each) => beside.isCounted(each)), [false, true, false, false]);
+  assert.deepEqual(beside.beforeAll([0, 1, 2, 3]), [0, 1]);
+  assert.deepEqual([beside.newCalls, beside.missingCalls, beside.notCompared], [1, 0, 2]);
+  assert.deepEqual([beside.unknown(1), beside.unknown(3)], ["", "still running"]);
 });

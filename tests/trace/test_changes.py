@@ -9,7 +9,9 @@ import pytest
 from views.samples import edited_run, invoice_run, tensor
 
 from blsnb.tensors.difference import Change
+from blsnb.trace.changes import GONE, RUNNING, UNRECORDED, change_of
 from blsnb.trace.comparison import compare
+from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Trace
 
 
@@ -97,7 +99,45 @@ def test_what_was_not_kept_is_not_a_change(before):
     outputs = tuple(ref.without_data() for ref in spans[2].outputs)
     comparison = compare(changed(before, 2, outputs=outputs), before)
 
-    from blsnb.trace.changes import change_of
-
     assert {} == comparison.changes
     assert 2 == change_of(comparison.alignment, 2, 2).not_compared
+    assert 2 in comparison.unknown[GONE]
+
+
+def test_what_was_not_recorded_is_not_gone(before):
+    """One run knows no tensors of the call: neither is anything new."""
+    bare = changed(before, 2, inputs=(), outputs=())
+    for comparison in (compare(bare, before), compare(before, bare)):
+        assert {} == comparison.changes
+        assert 2 in comparison.unknown[UNRECORDED]
+
+
+def test_a_call_that_still_runs_has_not_changed(before):
+    """What it will answer is not known yet."""
+    flags = before.spans[2].flags | CallFlag.RUNNING
+    running = changed(before, 2, inputs=(), outputs=(), flags=flags)
+    for comparison in (compare(running, before), compare(before, running)):
+        assert {} == comparison.changes
+        assert (2,) == comparison.unknown[RUNNING]
+
+
+def test_a_call_that_was_refused_is_told_by_its_error_alone(before):
+    """It may have no inputs, which is no difference."""
+    refused = changed(before, 2, inputs=(), outputs=(), error="no such model")
+    comparison = compare(refused, before)
+    [change] = comparison.changes.values()
+
+    assert (("no such model", ""), ()) == (change.error, change.tensors)
+    assert UNRECORDED not in comparison.unknown or (
+        2 not in comparison.unknown[UNRECORDED]
+    )
+
+
+def test_another_error_of_a_response_is_a_change(before):
+    """Also where the first one is the same."""
+    [row] = [row for row, span in enumerate(before.spans) if span.responses]
+    events = list(before.spans[row].responses)
+    events[3] = events[3]._replace(error="cut off", outputs=())
+    comparison = compare(changed(before, row, responses=tuple(events)), before)
+
+    assert ("cut off", "") == comparison.changes[row].error

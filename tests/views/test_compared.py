@@ -9,8 +9,12 @@ from xml.etree import ElementTree
 
 import pytest
 
+from blsnb.trace.alignment import COUNTED
+from blsnb.trace.changes import UNRECORDED
 from blsnb.trace.comparison import compare
 from blsnb.trace.part import part_of
+from blsnb.trace.shortened import shortened
+from blsnb.trace.spans import Trace
 from blsnb.views import compared_document, compared_wire, wire
 from blsnb.views.compared_facts import own_times
 from blsnb.views.compared_picture import compared_snapshot
@@ -21,7 +25,14 @@ from blsnb.views.format import TIMES
 from blsnb.views.rows import rows
 
 from . import golden_run
-from .samples import batch_run, edited_run, hostile_run, invoice_run
+from .samples import (
+    batch_run,
+    edited_run,
+    ensemble_run,
+    hostile_run,
+    invoice_run,
+    tensor,
+)
 
 EDITED = compare(edited_run(), invoice_run())
 
@@ -110,7 +121,9 @@ def test_the_text_says_it_all():
     """Both times, what differs and where, what is new and what is gone."""
     head, *lines = compared_tree(EDITED).splitlines()
 
-    assert head.endswith("vs 76.2 ms baseline, 3 changed, 1 new, 1 missing")
+    assert head.endswith(
+        "vs 76.2 ms baseline, 3 changed, 1 new, 1 missing, 2 not compared"
+    )
     assert f"    text_detector  7.26 ms  ▼ {MINUS}4.12 ms" in lines
     score = "output SCORE_MAP: 1 of 76,800 differ; most by 0.25 at [0, 1, 45, 60]"
     assert any(score in line for line in lines)
@@ -123,10 +136,70 @@ def test_the_text_says_it_all():
 
 def test_equal_runs_say_so():
     """Nothing is listed."""
-    text = compared_tree(compare(invoice_run(), invoice_run()))
+    text = compared_tree(compare(ensemble_run(), ensemble_run()))
 
+    assert "no change known, 3 not compared" in text.splitlines()[0]
+    given = (tensor("X", "FP32", [1.0]),)
+    spans = [dataclasses.replace(each, inputs=given) for each in ensemble_run().spans]
+    known = dataclasses.replace(ensemble_run(), spans=tuple(spans))
+    text = compared_tree(compare(known, known))
     assert text.splitlines()[0].endswith("no call changed")
     assert "~" not in text
+
+
+def folded_before() -> tuple[Trace, Trace]:
+    """A run of 300 calls, and what is left of it where few are kept."""
+    return batch_run(300), shortened(batch_run(300), 40)
+
+
+def test_calls_that_the_baseline_only_counts_are_not_new():
+    """Nor is what they took held against those that it kept."""
+    whole, folded = folded_before()
+    lines = compared_tree(compare(whole, folded)).splitlines()
+    back = compared_tree(compare(folded, whole))
+
+    assert "new" not in lines[0]
+    assert "missing" not in lines[0]
+    assert any("of these calls are only counted in the baseline" in x for x in lines)
+    [routers] = [line for line in lines if line.strip().startswith("router")]
+    assert routers.rstrip().endswith("ms")
+    assert "missing" not in back
+    assert "new" not in back
+    for name, own in own_times(compare(whole, folded)).items():
+        assert own is not None, whole.models[name]
+
+
+def test_a_page_knows_which_calls_the_baseline_only_counts():
+    """And that nothing of a folded run is missing."""
+    whole, folded = folded_before()
+    header, buffer = compared_wire.assemble(compare(whole, folded))
+    back, _ = compared_wire.assemble(compare(folded, whole))
+
+    assert COUNTED in wire.decode(header, bytes(buffer))["baseline"].tolist()
+    assert 0 == header["columns"]["missing"][2] == back["columns"]["missing"][2]
+
+
+def test_rows_that_were_not_compared_are_sent_in_stretches():
+    """As the first of each and how many it has."""
+    run = batch_run(3000)
+    header, _ = compared_wire.assemble(compare(run, run))
+    [(why, stretches)] = header["unknown"].items()
+
+    assert why == UNRECORDED
+    assert all(first >= 0 < many for first, many in stretches)
+    assert len(compare(run, run).unknown[why]) == sum(many for _, many in stretches)
+
+
+def test_what_could_not_be_compared_is_told_and_why():
+    """Nobody takes it for the same."""
+    head, *lines = compared_tree(compare(invoice_run(), invoice_run())).splitlines()
+
+    assert head.endswith("no change known, 3 not compared")
+    assert [
+        "~ not compared: values were not kept",
+        "~ not compared: tensors were not recorded",
+        "~ 1 call not compared: tensors were not recorded",
+    ] == [line.strip() for line in lines if "~" in line]
 
 
 def test_many_calls_are_a_page_of_text():

@@ -627,6 +627,7 @@ function stepsOf(path, bands, zigzag, depth, shift) {
 }
 
 // src/comparison.ts
+var [NEW, COUNTED] = [-1, -2];
 var Comparison = class _Comparison {
   baseline;
   /** Calls that both runs have and that answer, or are asked, differently. */
@@ -634,27 +635,43 @@ var Comparison = class _Comparison {
   #of;
   #changes;
   #missing;
+  #unknown = /* @__PURE__ */ new Map();
   #own;
-  constructor(baseline, of, changed, changes) {
+  constructor(baseline, { of, missing, changed, changes, unknown }) {
     this.baseline = baseline;
-    this.#of = of;
-    this.#changes = changes;
+    this.#of = of.map((call) => call < baseline.n ? call : NEW);
+    this.#changes = changes ?? {};
     this.changed = new Set(changed);
-    this.#missing = new Uint8Array(baseline.n).fill(1);
-    for (const call of of) if (call >= 0) this.#missing[call] = 0;
+    this.#missing = new Uint8Array(baseline.n);
+    for (const call of Array.from(missing)) this.#missing[call] = 1;
+    for (const [why, stretches] of Object.entries(unknown ?? {}))
+      for (const [first, many] of stretches)
+        for (let call = first; call < first + many && call < of.length; call++)
+          this.#unknown.set(call, why);
   }
   /** Null for a run that stands alone. */
-  static of(store) {
-    const { baseline, baselineOf, header } = store;
-    if (!baseline || !baselineOf) return null;
-    const of = baselineOf.map((call) => call < baseline.n ? call : -1);
-    return new _Comparison(new Trace(baseline), of, header.changed ?? [], header.changes ?? {});
+  static of({ baseline, compared: compared2 }) {
+    return baseline && compared2 ? new _Comparison(new Trace(baseline), compared2) : null;
   }
-  /** The same call in the baseline; −1 for one that is new. */
+  /** The same call in the baseline; negative for one that has none. */
   before(call) {
-    return this.#of[call] ?? -1;
+    return this.#of[call] ?? NEW;
   }
-  /** The counterparts of calls; those of new ones are left out. */
+  isNew(call) {
+    return this.before(call) === NEW;
+  }
+  /** Whether the baseline has the call, but only counts it. */
+  isCounted(call) {
+    return this.before(call) === COUNTED;
+  }
+  /** Why a call was not compared, or not whole; empty if it was. */
+  unknown(call) {
+    return this.#unknown.get(call) ?? "";
+  }
+  get notCompared() {
+    return this.#unknown.size;
+  }
+  /** The counterparts of calls; those that have none are left out. */
   beforeAll(calls) {
     return calls.map((call) => this.before(call)).filter((call) => call >= 0);
   }
@@ -662,7 +679,7 @@ var Comparison = class _Comparison {
     return this.#changes[call];
   }
   get newCalls() {
-    return this.#of.reduce((sum, call) => sum + (call < 0 ? 1 : 0), 0);
+    return this.#of.reduce((sum, call) => sum + (call === NEW ? 1 : 0), 0);
   }
   get missingCalls() {
     return this.#missing.reduce((sum, each) => sum + each, 0);
@@ -766,6 +783,11 @@ var Folded = class {
     let known = this.#known.get(calls);
     if (known === void 0) this.#known.set(calls, known = this.#beside(calls));
     return known;
+  }
+  /** Whether there are any of one model by callers of one model, as some of these calls are. */
+  has(calls) {
+    const pairs = new Set(this.entries.map(([caller, model]) => `${caller}>${model}`));
+    return pairs.size > 0 && calls.some((call) => pairs.has(this.#pair(call)));
   }
   /** When calls ran that wait for no other call, and how many at once on average. */
   get stretches() {
@@ -906,9 +928,9 @@ var Store = class _Store {
   n = 0;
   /** Number of the last message taken. */
   seq = 0;
-  /** What this run is compared with, and where each call is in it; −1 for a new one. */
+  /** What this run is compared with, and where each call is in it. */
   baseline = null;
-  baselineOf = null;
+  compared = null;
   #calls = emptyCalls(0);
   #responses = /* @__PURE__ */ new Map();
   /** A store that holds one finished document. */
@@ -927,9 +949,14 @@ var Store = class _Store {
     this.#takeBaseline(this.header, buffer);
     this.seq = seq;
   }
-  #takeBaseline({ baseline, columns }, buffer) {
+  #takeBaseline(header, buffer) {
+    const { baseline, changed, changes, columns, unknown } = header;
     this.baseline = baseline ? _Store.of(baseline, buffer) : null;
-    this.baselineOf = columns.baseline ? column(buffer, columns.baseline) : null;
+    this.compared = null;
+    if (!columns.baseline) return;
+    const of = column(buffer, columns.baseline);
+    const missing = columns.missing ? column(buffer, columns.missing) : [];
+    this.compared = { of, missing, changed, changes, unknown };
   }
   /** Take the rows of one message; false when messages before it are missing. */
   upsert(header, buffer, seq) {
@@ -1652,7 +1679,7 @@ function filterOf(text, trace) {
   if (!wanted) return null;
   const { comparison } = trace;
   if (comparison && wanted === "changed") return (call) => comparison.changed.has(call);
-  if (comparison && wanted === "new") return (call) => comparison.before(call) < 0;
+  if (comparison && wanted === "new") return (call) => comparison.isNew(call);
   const flag = STATES[wanted];
   if (flag) return (call) => trace.has(call, flag);
   const bound = /^([<>])\s*(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)?$/.exec(wanted);
@@ -1842,18 +1869,18 @@ var NAMES = [
   ["between", "between steps"],
   ["output", "compute output"]
 ];
+var ONLY_COUNTED = "are only counted in the baseline; the times are of the others.";
 var SOMETIMES = /* @__PURE__ */ new Set(["child", "between"]);
 function besideBaseline(trace, calls) {
   const { comparison } = trace;
   if (!comparison) return [];
   const before = comparison.beforeAll(calls);
-  const added = calls.length - before.length;
   const heading = h("h4", {}, "Compared with baseline");
-  if (before.length === 0)
-    return [heading, h("p", { class: "hint" }, "New: the baseline has no such call.")];
+  if (before.length === 0) return [heading, hint(nothingBeside(comparison, calls))];
   const { baseline } = comparison;
-  const rows = [row("total", total2(trace, calls), total2(baseline, before))];
-  const [now, then] = [trace.phases(calls), baseline.phases(before)];
+  const known = calls.filter((call) => !comparison.isCounted(call));
+  const rows = [row("total", total2(trace, known), total2(baseline, before))];
+  const [now, then] = [trace.phases(known), baseline.phases(before)];
   for (const [part, name] of NAMES)
     if (!SOMETIMES.has(part) || now[part] > 0 || then[part] > 0)
       rows.push(row(name, now[part], then[part]));
@@ -1864,19 +1891,40 @@ function besideBaseline(trace, calls) {
     h("thead", {}, h("tr", {}, head)),
     h("tbody", {}, rows)
   );
-  const note = added ? `${count(added)} of these calls are new.` : "";
-  return [heading, table, ...note ? [h("p", { class: "hint" }, note)] : []];
+  return [heading, table, ...notes(comparison, calls, known).map(hint)];
+}
+function nothingBeside(comparison, calls) {
+  return calls.some((call) => comparison.isCounted(call)) ? "The baseline only counts such calls: it was too long to keep all of them." : "New: the baseline has no such call.";
+}
+function notes(comparison, calls, known) {
+  const added = calls.filter((call) => comparison.isNew(call)).length;
+  const counted2 = calls.length - known.length;
+  const unknown = /* @__PURE__ */ new Map();
+  for (const call of calls) {
+    const why = comparison.unknown(call);
+    if (why) unknown.set(why, (unknown.get(why) ?? 0) + 1);
+  }
+  return [
+    ...added ? [`${count(added)} of these calls are new.`] : [],
+    ...counted2 ? [`${count(counted2)} of these calls ${ONLY_COUNTED}`] : [],
+    ...[...unknown].map(
+      ([why, number]) => calls.length === 1 ? `Not compared: ${why}.` : `${count(number)} not compared: ${why}.`
+    )
+  ];
+}
+function hint(text) {
+  return h("p", { class: "hint" }, text);
 }
 function differences(trace, call) {
   const { comparison } = trace;
   const change = comparison?.change(call);
   if (!comparison || !change) {
     const changed = comparison?.changed.has(call) ?? false;
-    return changed ? [h("p", { class: "hint" }, "It differs; how is not in this document.")] : [];
+    return changed ? [hint("It differs; how is not in this document.")] : [];
   }
   const items = [...errors(change), ...responses(change), ...tensors(change)];
   const heading = h("h4", {}, "Differences", h("span", {}, count(items.length + change.more)));
-  const more = change.more ? [h("p", { class: "hint" }, `… ${count(change.more)} more`)] : [];
+  const more = change.more ? [hint(`… ${count(change.more)} more`)] : [];
   return [heading, ...items, ...more];
 }
 function missingCalls(baseline, calls) {
@@ -1890,7 +1938,7 @@ function missingCalls(baseline, calls) {
   return [
     h("div", { class: "breadcrumb" }, "in the baseline only"),
     h("h3", {}, `${baseline.name(call)}${many}`),
-    h("p", { class: "hint" }, "Missing: this run did not make the call again."),
+    hint("Missing: this run did not make the call again."),
     h(
       "table",
       { class: "phases" },
@@ -2867,7 +2915,7 @@ function sourceLine(text, number, part, called) {
 var MOST_CHAIN = 8;
 function oneCall(session, call, tensors2) {
   const { trace } = session;
-  const { notes, logs } = trace.header;
+  const { notes: notes2, logs } = trace.header;
   const failed = trace.has(call, Flag.ERROR);
   const source = sourceLines(trace, call);
   return [
@@ -2880,7 +2928,7 @@ function oneCall(session, call, tensors2) {
     ...failed ? [errorOf(trace, call), ...source] : [],
     ...besideBaseline(trace, [call]),
     ...differences(trace, call),
-    ...(notes[call] ?? []).map((note) => h("p", { class: "note" }, note)),
+    ...(notes2[call] ?? []).map((note) => h("p", { class: "note" }, note)),
     ...batch(session, call),
     ...responseTimes(trace, [call]),
     ...deviceWork(trace, [call]),
@@ -2890,7 +2938,7 @@ function oneCall(session, call, tensors2) {
   ];
 }
 function factsOfCall(trace, call) {
-  const { batching, copies, errors: errors2, logs, notes, tensors: tensors2 } = trace.header;
+  const { batching, copies, errors: errors2, logs, notes: notes2, tensors: tensors2 } = trace.header;
   const { batch: batch2, flags, responses: responses2 } = trace.calls;
   return [
     flags[call],
@@ -2898,7 +2946,7 @@ function factsOfCall(trace, call) {
     responses2[call],
     errors2[call],
     logs[call]?.length,
-    notes[call],
+    notes2[call],
     batching[call]?.length,
     batch2[call],
     copies[call]?.length,
@@ -3381,12 +3429,18 @@ function paintMissing(trace, row4, middle2, brush) {
   brush.label(label2, times[0][0], times[times.length - 1][1], middle2, LABEL_GAP);
 }
 function beside(trace, row4, { colours }) {
-  if (!trace.comparison) return [];
+  const { comparison } = trace;
+  if (!comparison) return [];
+  if (row4.calls.every((call) => comparison.isNew(call))) return [["new", colours.infer]];
   const { times, total: then } = beforeOf(trace, row4);
-  if (times.length === 0) return [["new", colours.infer]];
+  if (times.length === 0 || isPartial(trace, row4, comparison)) return [];
   const now = totalOf(trace, row4);
   const sign = signOf(now, then);
   return sign === "≈" ? [] : [[deltaText(now, then), colours[toneOf(sign)]]];
+}
+function isPartial(trace, row4, comparison) {
+  if (row4.kind === "call") return false;
+  return trace.folded.has(row4.calls) || row4.calls.some((call) => comparison.isCounted(call));
 }
 
 // src/callbar.ts
@@ -3843,7 +3897,7 @@ var RowElements = class {
   #compared(row4) {
     const { comparison } = this.#session.trace;
     if (!comparison) return [];
-    const added = row4.calls.filter((call) => comparison.before(call) < 0).length;
+    const added = row4.calls.filter((call) => comparison.isNew(call)).length;
     const changed = row4.calls.filter((call) => comparison.changed.has(call)).length;
     const word = (number, text) => row4.kind === "call" ? text : `${count(number)} ${text}`;
     return [added && word(added, "new"), changed && word(changed, "changed")].filter(
@@ -4602,7 +4656,7 @@ function figure(number, noun, kind = "") {
 }
 function compared({ comparison }) {
   if (!comparison) return [];
-  const { baseline, changed, newCalls, missingCalls: missingCalls2 } = comparison;
+  const { baseline, changed, newCalls, missingCalls: missingCalls2, notCompared } = comparison;
   const counts = [
     [changed.size, "changed"],
     [newCalls, "new"],
@@ -4612,7 +4666,8 @@ function compared({ comparison }) {
   return [
     h("span", {}, `vs ${time(baseline.wall)} baseline`),
     ...told.map(([number, what]) => figure(count(number), what)),
-    ...told.length ? [] : [h("span", {}, "no call changed")]
+    ...told.length ? [] : [h("span", {}, notCompared ? "no change known" : "no call changed")],
+    ...notCompared ? [figure(count(notCompared), "not compared")] : []
   ];
 }
 function plural(number, noun) {
