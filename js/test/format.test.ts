@@ -40,7 +40,7 @@ test("sizes, values and shapes are short", () => {
 test("long names keep both ends", () => {
   assert.equal(clip("crop_recognizer_large_v12", 16), "crop_recogn…_v12");
   assert.equal(clip("short", 16), "short");
-  assert.equal(clip("\u202e".repeat(9), 16), "⟨U+202E⟩⟨U…02E⟩");
+  assert.equal(clip("\u202e".repeat(9), 16), "⟨U+202E⟩⟨U+…02E⟩");
 });
 
 test("characters that hide or reorder text become visible marks", () => {
