@@ -51,6 +51,10 @@ class InferenceError(BlsnbError):
         self.run = run
         self.advice = advice
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Leave the run out: it belongs to a server of this process."""
+        return type(self), self.args, {**self.__dict__, "run": None}
+
     def __str__(self) -> str:
         text = f"[{self.code}] {self.message}"
         return f"{text}\n\n{self.advice}" if self.advice else text
@@ -170,8 +174,10 @@ class BackendError(BlsnbError):
 class ServerClosedError(BlsnbError):
     """The server was closed and takes no more requests."""
 
-    def __init__(self) -> None:
-        super().__init__("the server was closed; make a new blsnb.Server()")
+    def __init__(
+        self, message: str = "the server was closed; make a new blsnb.Server()"
+    ) -> None:
+        super().__init__(message)
 
 
 class RepositoryError(BlsnbError):

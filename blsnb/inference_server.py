@@ -177,10 +177,6 @@ class Server(Comparing, Measuring, StandingIn, Placing):
             self.close()
             raise
 
-    def __repr__(self) -> str:
-        ready = sum(row["state"] == "READY" for row in self.index() if "state" in row)
-        return f"<Server: {len(self.models())} models, {ready} versions ready>"
-
     def __enter__(self) -> Server:
         return self
 

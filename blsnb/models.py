@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from blsnb.engine.catalog import Catalog
 from blsnb.engine.engine import Engine
@@ -37,6 +37,22 @@ class Models:
     _changed_files: ChangedFiles
     _changes: threading.RLock
     _closed: bool
+
+    def __repr__(self) -> str:
+        if self._closed:
+            return "<Server: closed>"
+        rows = self.index()
+        ready = {row["name"] for row in rows if row.get("state") == "READY"}
+        # A folder without a model is in Triton's index, too.
+        others = len({row["name"] for row in rows} - ready)
+        noun = "model" if len(ready) == 1 else "models"
+        return f"<Server: {len(ready)} {noun} ready{f', {others} not' * bool(others)}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a server is neither pickled nor copied: it has threads, models in memory "
+            "and a folder; make one with blsnb.Server() in each process"
+        )
 
     @property
     def catalog(self) -> Catalog:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,6 +64,14 @@ class Response:
         if name not in self._arrays:
             self._arrays[name] = self._refs[name].view().copy()
         return self._arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of its outputs, in the order the model gave them."""
+        return iter(self._refs)
+
+    def keys(self) -> list[str]:
+        """Return the names of its outputs, which ``dict(response)`` asks for."""
+        return list(self)
 
     @property
     def outputs(self) -> dict[str, np.ndarray[Any, Any]]:

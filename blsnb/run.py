@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -100,6 +101,23 @@ class Run:
         if not self.responses:
             raise KeyError(f"no output {name!r}: {self.error or 'no response came'}")
         return self.responses[0][name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the outputs of the first response."""
+        return iter(self.responses[0] if self.responses else ())
+
+    def keys(self) -> list[str]:
+        """Return the names of the outputs, which ``dict(run)`` asks for."""
+        return list(self)
+
+    def __reduce__(self) -> Any:
+        if self._server is None:
+            return super().__reduce__()
+        raise TypeError(
+            "a run is neither pickled nor copied: it belongs to its server. "
+            "run.outputs can be, and run.save('x.blsrun') keeps all of it for "
+            "blsnb.load_run('x.blsrun')"
+        )
 
     @property
     def outputs(self) -> dict[str, np.ndarray[Any, Any]]:

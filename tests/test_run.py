@@ -53,6 +53,25 @@ def test_an_output_that_is_not_there_names_those_that_are(run):
         run["y"]
 
 
+@pytest.mark.parametrize("of", ["run", "response"])
+def test_outputs_are_named_as_those_of_a_dict(of, run):
+    """For loops, for "is it there?", and to make a dict of them."""
+    given = run if of == "run" else run.responses[0]
+
+    assert ["Y"] == list(given) == given.keys()
+    assert "Y" in given
+    assert "Z" not in given
+    assert [2, 4] == dict(given)["Y"].tolist()
+
+
+def test_a_run_without_a_response_has_no_names(server):
+    """A failed one, say."""
+    with pytest.raises(InferenceError) as caught:
+        server.infer("nobody", X)
+
+    assert [] == list(caught.value.run)
+
+
 def test_one_response_of_a_model_that_is_not_decoupled(run):
     """It is final, and has no error."""
     (response,) = run.responses

@@ -48,7 +48,6 @@ def test_a_defined_model_is_ready(server):
     assert (0, 1) == (status.max_batch_size, status.instance_count)
     assert status.load_s > 0
     assert [status] == server.models()
-    assert "<Server: 1 models, 1 versions ready>" == repr(server)
 
 
 def test_the_index_is_tritons(double):
@@ -59,6 +58,17 @@ def test_the_index_is_tritons(double):
         {"name": "double", "version": "1", "state": "READY"},
         {"name": "later"},
     ] == double.index()
+
+
+def test_a_server_says_how_many_models_are_ready(double):
+    """And of how many folders in the index that cannot be said."""
+    assert "<Server: 1 model ready>" == repr(double)
+    double.change("tests", {"test_x.py": "no model"})
+    assert "<Server: 1 model ready, 1 not>" == repr(double)
+    double.define("another", DOUBLE, config=CONFIG)
+    assert "<Server: 2 models ready, 1 not>" == repr(double)
+    double.close()
+    assert "<Server: closed>" == repr(double)
 
 
 def test_the_configuration_is_normalised(double):
