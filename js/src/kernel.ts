@@ -37,6 +37,25 @@ export interface SliceQuestion {
 }
 
 let lastId = 0;
+const GONE = "the kernel that ran this is gone";
+
+/** Widgets that nobody answers for any more: their kernel was restarted, or died. */
+const orphans = new WeakSet<WidgetModel>();
+
+/** Whether a widget lost its kernel; what comes from there shows that it did not. */
+export function watchKernel(model: WidgetModel, lost: () => void): () => void {
+  const gone = (): void => {
+    orphans.add(model);
+    lost();
+  };
+  const heard = (): void => void orphans.delete(model);
+  model.on("comm_live_update", gone);
+  model.on("msg:custom", heard);
+  return () => {
+    model.off("comm_live_update", gone);
+    model.off("msg:custom", heard);
+  };
+}
 
 export class Kernel {
   #model: WidgetModel;
@@ -45,12 +64,14 @@ export class Kernel {
     { resolve: (answer: Answer) => void; reject: (error: Error) => void }
   >();
   #listener: (message: AnswerMessage, buffers?: ArrayBufferView[]) => void;
+  #stop: () => void;
 
   constructor(model: WidgetModel) {
     this.#model = model;
     this.#listener = (message, buffers = []) =>
       message?.type === "answer" && this.#answered(message, buffers);
     model.on("msg:custom", this.#listener);
+    this.#stop = watchKernel(model, () => this.#reject(GONE));
   }
 
   tensors(row: number): Promise<Answer> {
@@ -63,20 +84,26 @@ export class Kernel {
 
   dispose(): void {
     this.#model.off("msg:custom", this.#listener);
-    for (const { reject } of this.#waiting.values()) reject(new Error("the view was closed"));
+    this.#stop();
+    this.#reject("the view was closed");
+  }
+
+  #reject(words: string): void {
+    for (const { reject } of this.#waiting.values()) reject(new Error(words));
     this.#waiting.clear();
   }
 
   /** Ids are unique in the page, since several views may share one model. */
   #ask(question: Record<string, unknown>): Promise<Answer> {
     const id = ++lastId;
+    if (orphans.has(this.#model)) return Promise.reject(new Error(GONE));
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
       try {
         this.#model.send({ ...question, id });
       } catch {
         this.#waiting.delete(id);
-        reject(new Error("the kernel that ran this is gone"));
+        reject(new Error(GONE));
       }
     });
   }

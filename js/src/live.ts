@@ -1,7 +1,7 @@
 /** A running run: rows that arrive in messages, kept by the model and not by a view. */
 
 import { ownBuffer, Store, type Header } from "./wire.ts";
-import type { WidgetModel } from "./kernel.ts";
+import { watchKernel, type WidgetModel } from "./kernel.ts";
 
 interface RowsMessage {
   type: "rows" | "snapshot";
@@ -16,17 +16,20 @@ export class Live {
   readonly model: WidgetModel;
   #listeners = new Set<() => void>();
   #resyncing = false;
+  #stop: () => void;
   #receive = (message: Message, buffers: ArrayBufferView[] = []): void =>
     this.#received(message, buffers);
 
   constructor(model: WidgetModel) {
     this.model = model;
     model.on("msg:custom", this.#receive);
+    this.#stop = watchKernel(model, () => this.#lost());
     model.send({ type: "hello", have: this.store.seq });
   }
 
   get isRunning(): boolean {
-    return this.store.header.run.state === "running";
+    const { state, lost } = this.store.header.run;
+    return state === "running" && !lost;
   }
 
   /** Call back after each change; returns how to stop. */
@@ -37,6 +40,7 @@ export class Live {
 
   dispose(): void {
     this.model.off("msg:custom", this.#receive);
+    this.#stop();
     this.#listeners.clear();
   }
 
@@ -53,11 +57,21 @@ export class Live {
           return this.#resync();
         break;
       case "finished":
-        if (this.isRunning) this.store.header.run.state = "done";
+        if (this.store.header.run.state === "running") this.store.header.run.state = "done";
         break;
       default:
         return;
     }
+    this.#tell();
+  }
+
+  /** Its kernel was restarted, or died: nothing comes any more. */
+  #lost(): void {
+    this.store.header.run.lost = true;
+    this.#tell();
+  }
+
+  #tell(): void {
     for (const listener of this.#listeners) listener();
   }
 

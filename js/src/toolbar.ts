@@ -4,6 +4,7 @@ import { h, setText } from "./dom.ts";
 import { count, time } from "./format.ts";
 import { phaseLegend } from "./phaselegend.ts";
 import type { Trace } from "./trace.ts";
+import type { Run } from "./wire.ts";
 
 export interface ToolbarActions {
   filter(text: string): void;
@@ -75,7 +76,7 @@ export class Toolbar {
           : errors
             ? "error"
             : "done";
-    const words = shown === "running" && run.saved ? "still running when saved" : shown;
+    const words = shown === "running" ? runningWords(run) : shown;
     this.#state.className = `state ${words === shown ? shown : "cancelled"}`;
     this.#state.setAttribute("aria-label", words);
     this.#state.setAttribute("title", words);
@@ -108,6 +109,11 @@ export class Toolbar {
     this.filter.value = "";
     this.filter.dispatchEvent(new Event("input"));
   }
+}
+
+/** What runs on where nobody hears of it has not ended. */
+function runningWords({ saved, lost }: Run): string {
+  return lost ? "the kernel is gone" : saved ? "still running when saved" : "running";
 }
 
 function figure(number: string, noun: string, kind = ""): HTMLElement {

@@ -119,6 +119,8 @@ export interface Run {
   state: "running" | "done" | "error" | "cancelled";
   /** Whether a notebook was given it while it was running. */
   saved?: boolean;
+  /** Whether its kernel went away while it was running. */
+  lost?: boolean;
   /** Of all calls, where some are only counted and have no rows. */
   calls?: number;
   errors?: number;

@@ -11,7 +11,7 @@ type Listener = (message: unknown, buffers: ArrayBufferView[]) => void;
 /** What anywidget hands to the view, with the kernel's side of it in the test's hands. */
 class FakeModel implements WidgetModel {
   readonly sent: Sent[] = [];
-  readonly listeners = new Set<Listener>();
+  readonly #listeners = new Map<string, Set<Listener>>();
 
   get(): unknown {
     return undefined;
@@ -21,14 +21,26 @@ class FakeModel implements WidgetModel {
   send(content: unknown): void {
     this.sent.push(content as Sent);
   }
-  on(_: string, listener: (...values: never[]) => void): void {
-    this.listeners.add(listener as unknown as Listener);
+  on(event: string, listener: (...values: never[]) => void): void {
+    this.#of(event).add(listener as unknown as Listener);
   }
-  off(_: string, listener: (...values: never[]) => void): void {
-    this.listeners.delete(listener as unknown as Listener);
+  off(event: string, listener: (...values: never[]) => void): void {
+    this.#of(event).delete(listener as unknown as Listener);
+  }
+  #of(event: string): Set<Listener> {
+    const found = this.#listeners.get(event) ?? new Set();
+    this.#listeners.set(event, found);
+    return found;
+  }
+  get listening(): number {
+    return [...this.#listeners.values()].reduce((sum, each) => sum + each.size, 0);
+  }
+  /** What ipywidgets tells when a kernel is restarted or dies. */
+  lose(): void {
+    for (const listener of this.#of("comm_live_update")) listener(undefined, []);
   }
   receive(message: unknown, ...buffers: ArrayBuffer[]): void {
-    for (const listener of this.listeners)
+    for (const listener of this.#of("msg:custom"))
       listener(
         message,
         buffers.map((buffer) => new DataView(buffer)),
@@ -86,7 +98,7 @@ test("after its end a view hears nothing", () => {
   const widget = new FakeModel();
   new Live(widget).dispose();
 
-  assert.equal(widget.listeners.size, 0);
+  assert.equal(widget.listening, 0);
 });
 
 test("each answer reaches the question with its number, whatever their order", async () => {
@@ -133,4 +145,34 @@ test("a question to a kernel that has ended says so", async () => {
   };
 
   await assert.rejects(new Kernel(widget).tensors(0), /the kernel that ran this is gone/);
+});
+
+test("where the kernel is gone nothing is waited for, and a running run says so", async () => {
+  const widget = new FakeModel();
+  const live = new Live(widget);
+  const kernel = new Kernel(widget);
+  let changes = 0;
+  widget.receive({ type: "rows", seq: 1, header: part(0).header }, part(0).buffer);
+  live.onChange(() => changes++);
+  const asked = kernel.tensors(0);
+  widget.lose();
+
+  assert.deepEqual([live.isRunning, live.store.header.run.lost, changes], [false, true, 1]);
+  await assert.rejects(asked, /the kernel that ran this is gone/);
+  await assert.rejects(kernel.tensors(0), /the kernel that ran this is gone/);
+});
+
+test("a kernel that is heard of again was not gone", async () => {
+  const widget = new FakeModel();
+  const live = new Live(widget);
+  const kernel = new Kernel(widget);
+  widget.lose();
+  const { header, buffer } = part(0);
+  widget.receive({ type: "snapshot", seq: 1, header }, buffer);
+  const asked = kernel.tensors(0);
+  const { id } = widget.sent[widget.sent.length - 1];
+  widget.receive({ type: "answer", id, tensors: [] });
+
+  assert.deepEqual((await asked).tensors, []);
+  assert.equal(live.isRunning, true);
 });

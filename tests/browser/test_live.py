@@ -210,23 +210,31 @@ def test_the_document_asks_the_kernel_as_long_as_there_is_one(running, view, end
     expect(view.inspector).to_contain_text("[2, …] 40")
 
 
+RESTART = "void jupyterapp.shell.currentWidget.sessionContext.restartKernel()"
+
+
 @pytest.fixture
 def saved(running, view):
     """The text of the notebook, saved while the run goes on."""
     lab, _ = running
     lab.page.wait_for_function(KEPT)
     lab.save()
-    text = (lab.server.notebooks / "live.ipynb").read_text(encoding="utf-8")
-    lab.shut_down_kernel()
-    return text
+    return (lab.server.notebooks / "live.ipynb").read_text(encoding="utf-8")
 
 
 def test_saved_while_it_executes_it_is_the_run_so_far(running, saved):
     """Whoever opens the notebook later is told that it is not all, and explores it.
 
     A page that does not trust the notebook has the picture, and says the same.
+    Where the kernel was restarted meanwhile the view says so.
     """
     lab, _ = running
+    shown = View(lab.cell(CELL))
+    lab.page.evaluate(RESTART)
+    expect(shown.element).to_contain_text("the kernel is gone")
+    shown.row("step").click()
+    shown.row("walk").click()
+    expect(shown.inspector).to_contain_text("the kernel that ran this is gone")
     lab.put("reopened.ipynb", saved)
     lab.open_without_kernel("reopened.ipynb")
     cell = lab.cell(CELL)

@@ -83,11 +83,11 @@ function context(canvas, width, height) {
   if (canvas.height !== pixelHeight) canvas.height = pixelHeight;
   canvas.style.width = `${width}px`;
   canvas.style.height = `${height}px`;
-  const pen = canvas.getContext("2d");
-  if (!pen) throw new Error("this browser has no canvas");
-  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-  pen.clearRect(0, 0, width, height);
-  return pen;
+  const pen2 = canvas.getContext("2d");
+  if (!pen2) throw new Error("this browser has no canvas");
+  pen2.setTransform(ratio, 0, 0, ratio, 0, 0);
+  pen2.clearRect(0, 0, width, height);
+  return pen2;
 }
 function filled(element, attributes, children) {
   for (const [name, value2] of Object.entries(attributes)) set(element, name, value2);
@@ -128,6 +128,7 @@ function words(selection, trace) {
     return `${trace.name(selection.call)}, ${time(trace.duration[selection.call])}`;
   if (selection.kind === "missing")
     return `${trace.comparison?.baseline.name(selection.missing[0]) ?? ""}, missing`;
+  if (selection.kind === "models") return counted(selection.models.length, "model");
   return trace.names[selection.model];
 }
 
@@ -157,19 +158,28 @@ var BOX_HEIGHT = 42;
 var LEAST_WIDTH = 96;
 var PADDING = 8;
 var NAME_LENGTH = 22;
+var NAME_SIZE = 12;
 var ERROR_SHARE = 0.05;
 function boxWidth(nodes, font) {
-  const pen = document.createElement("canvas").getContext("2d");
-  const measure = (text, style) => {
-    if (!pen) return 7 * text.length;
-    pen.font = `${style} ${font}`;
-    return pen.measureText(text).width;
-  };
   const widths = nodes.map((node) => {
-    const second = measure(leftText(node), "10.5px") + measure(rightText(node), "600 10.5px") + 10;
-    return Math.max(measure(clip(node.name, NAME_LENGTH), "600 12px"), second);
+    const [left, right] = [leftText(node), rightText(node)];
+    const second = measure(left, `10.5px ${font}`) + measure(right, `600 10.5px ${font}`) + 10;
+    return Math.max(nameWidth(node, font), second);
   });
   return Math.ceil(Math.max(LEAST_WIDTH, ...widths) + 2 * PADDING);
+}
+function grownSize(node, width, font) {
+  return NAME_SIZE * (width - 2 * PADDING) / Math.max(1, nameWidth(node, font));
+}
+function nameWidth({ name }, font) {
+  return measure(clip(name, NAME_LENGTH), `600 ${NAME_SIZE}px ${font}`);
+}
+var pen = null;
+function measure(text, font) {
+  pen ??= document.createElement("canvas").getContext("2d");
+  if (!pen) return 7 * text.length;
+  pen.font = font;
+  return pen.measureText(text).width;
 }
 function largestOwn(nodes) {
   return Math.max(1e-9, ...nodes.map((node) => total(ownPhases(node.phases))));
@@ -194,7 +204,7 @@ function newBox(node) {
   return { node, element, frame, name, left, right, track, bars };
 }
 function leftText({ count: calls, own, models }) {
-  if (models > 1) return `${counted(calls, "call")} ${time(own)}`;
+  if (models.length > 1) return `${counted(calls, "call")} ${time(own)}`;
   return calls > 1 ? `×${count(calls)} ${time(own)}` : time(own);
 }
 function rightText({ before, errors: errors2, device, own }) {
@@ -268,13 +278,15 @@ var ALONG = [0.5, 0.65, 0.35, 0.8, 0.2];
 function labelWidth(text) {
   return text.length * CHARACTER + MARGIN;
 }
-function labelPlaces(texts2, { routes, boxes, direction }, box) {
-  const taken = [...boxes.values()].map((centre) => ({ ...centre, ...box }));
+function labelArea({ x, y }, text) {
+  return { x, y, width: labelWidth(text), height: LABEL_HEIGHT };
+}
+function labelPlaces(texts2, { routes, boxes, direction }, box, others2 = []) {
+  const taken = [...others2, ...[...boxes.values()].map((centre) => ({ ...centre, ...box }))];
   return routes.map((route, k) => {
     if (!texts2[k] || route.points.length === 0) return { x: 0, y: 0 };
-    const size = { width: labelWidth(texts2[k]), height: LABEL_HEIGHT };
     const candidates = [beforeBox(route, direction), ...along(route, direction)];
-    const areas = candidates.map((at2) => ({ ...at2, ...size }));
+    const areas = candidates.map((at2) => labelArea(at2, texts2[k]));
     const found = areas.find((area) => !taken.some((other) => overlap(area, other))) ?? areas[0];
     taken.push(found);
     return { x: found.x, y: found.y };
@@ -301,11 +313,39 @@ function overlap(a, b) {
   return 2 * Math.abs(a.x - b.x) < a.width + b.width && 2 * Math.abs(a.y - b.y) < a.height + b.height;
 }
 
+// src/loops.ts
+var LOOP_ROOM = 26;
+var [FROM_RIGHT, REACH, RISE] = [24, 14, 20];
+var LABEL_ABOVE = 18;
+function hasLoops(edges) {
+  return edges.some(({ from, to }) => from === to);
+}
+function loop({ x, y, width, height }) {
+  const [top, middle2] = [y - height / 2, x + width / 2 - FROM_RIGHT];
+  const [left, right] = [middle2 - REACH, middle2 + REACH];
+  return `M${left} ${top} C${left} ${top - RISE} ${right} ${top - RISE} ${right} ${top - 2}`;
+}
+function loopLabel({ x, y, width, height }) {
+  return { x: x + width / 2 - FROM_RIGHT, y: y - height / 2 - LABEL_ABOVE };
+}
+function withRoom(layout, edges, boxHeight) {
+  const tops = edges.filter(({ from, to }) => from === to).map(({ from }) => (layout.boxes.get(from)?.y ?? Infinity) - boxHeight / 2);
+  const down = LOOP_ROOM - Math.min(LOOP_ROOM, ...tops);
+  if (down === 0) return layout;
+  const lower = ({ x, y }) => ({ x, y: y + down });
+  return {
+    ...layout,
+    height: layout.height + down,
+    boxes: new Map([...layout.boxes].map(([id, at2]) => [id, lower(at2)])),
+    routes: layout.routes.map((route) => ({ ...route, points: route.points.map(lower) }))
+  };
+}
+
 // src/edges.ts
 function edgeElement(edge, route, direction, caller, place6) {
   const recursive = route.points.length === 0;
   const d = recursive ? loop(caller) : curve(route, direction);
-  const at2 = recursive ? { x: caller.x, y: caller.y - caller.height / 2 - 18 } : place6;
+  const at2 = recursive ? loopLabel(caller) : place6;
   const kind = edge.streams ? "stream" : edge.async ? "async" : "";
   const failing = edge.errors / edge.count > ERROR_SHARE ? "failing" : "";
   const label2 = edgeLabel(edge);
@@ -342,11 +382,6 @@ function segment(from, to, down) {
   if (down)
     return ` C${from.x} ${from.y + LEAVE * dy} ${to.x} ${to.y - ARRIVE * dy} ${to.x} ${to.y}`;
   return ` C${from.x + 0.5 * dx} ${from.y} ${to.x - 0.5 * dx} ${to.y} ${to.x} ${to.y}`;
-}
-function loop({ x, y, width, height }) {
-  const top = y - height / 2;
-  const reach = Math.min(18, width / 3);
-  return `M${x - reach} ${top} C${x - reach} ${top - 22} ${x + reach} ${top - 22} ${x + reach} ${top - 2}`;
 }
 
 // src/ordering.ts
@@ -1331,7 +1366,7 @@ function addOwn(node, us) {
 function emptyNode({ comparison, header, names }, id, first) {
   const { device, kind } = header.models[id];
   const before = comparison ? comparison.ownOf(header.models[id].name) : void 0;
-  const counts = { count: 0, errors: 0, own: 0, models: 1 };
+  const counts = { count: 0, errors: 0, own: 0, models: [id] };
   return { id, name: names[id], device, kind, ...counts, phases: noPhases(), first, before };
 }
 function edgesOf(trace) {
@@ -1364,7 +1399,7 @@ function gather(nodes, edges, kept) {
     id: OTHERS,
     name: `+${rest.length} models`,
     device: "",
-    models: rest.length,
+    models: rest.map((node) => node.id),
     before: void 0
   };
   box.phases = { ...rest[0].phases };
@@ -1404,6 +1439,7 @@ function phaseLegend() {
 var FAR = 0.62;
 var [LEAST_HEIGHT, MOST_HEIGHT] = [150, 300];
 var MARGIN2 = 44;
+var ORIGIN = { x: 0, y: 0 };
 var CallGraph = class {
   element;
   #session;
@@ -1455,19 +1491,18 @@ var CallGraph = class {
     return Math.min(MOST_HEIGHT, Math.max(LEAST_HEIGHT, wanted));
   }
   /** Emphasise a model, a path of edges, and dim what is unrelated. */
-  mark({ model, path, lit }) {
+  mark({ model: selected, path, lit }) {
+    const model = selected === null ? null : this.#boxOf(selected);
+    const bright = (id) => lit === null || id === OTHERS || lit.has(id);
     for (const [id, { element }] of this.#boxes) {
       element.classList.toggle("selected", id === model);
       element.setAttribute("aria-pressed", String(id === model));
-      element.classList.toggle("dim", lit !== null && id !== OTHERS && !lit.has(id));
+      element.classList.toggle("dim", !bright(id));
     }
     this.#graph.edges.forEach(({ from, to }, k) => {
-      const onPath = path ? path.has(`${from}>${to}`) : from === model || to === model;
+      const onPath = path ? path.some((step) => this.#boxOf(step.from) === from && this.#boxOf(step.to) === to) : from === model || to === model;
       this.#edgeElements[k].classList.toggle("path", model !== null && onPath);
-      this.#edgeElements[k].classList.toggle(
-        "dim",
-        lit !== null && !(lit.has(from) && lit.has(to))
-      );
+      this.#edgeElements[k].classList.toggle("dim", !(bright(from) && bright(to)));
     });
   }
   /** Show the whole graph in a pane of this height. */
@@ -1483,6 +1518,10 @@ var CallGraph = class {
   dispose() {
     this.element.remove();
   }
+  /** A model without a box of its own is in that of many. */
+  #boxOf(model) {
+    return this.#boxes.has(model) ? model : OTHERS;
+  }
   #paneWidth() {
     return this.element.clientWidth || 800;
   }
@@ -1491,16 +1530,20 @@ var CallGraph = class {
   }
   #drawEdges(layout, width) {
     const size = { width, height: BOX_HEIGHT };
-    const places = labelPlaces(this.#graph.edges.map(edgeLabel), layout, size);
-    this.#edgeElements = this.#graph.edges.map((edge, k) => {
-      const box = layout.boxes.get(edge.from) ?? { x: 0, y: 0 };
-      const caller = { ...box, ...size };
-      return edgeElement(edge, layout.routes[k], layout.direction, caller, places[k]);
-    });
+    const { edges } = this.#graph;
+    const callers = edges.map(({ from }) => ({ ...layout.boxes.get(from) ?? ORIGIN, ...size }));
+    const texts2 = edges.map(edgeLabel);
+    const loops = edges.flatMap(
+      ({ from, to }, k) => from === to && texts2[k] ? [labelArea(loopLabel(callers[k]), texts2[k])] : []
+    );
+    const places = labelPlaces(texts2, layout, size, loops);
+    this.#edgeElements = edges.map(
+      (edge, k) => edgeElement(edge, layout.routes[k], layout.direction, callers[k], places[k])
+    );
     this.#edges.replaceChildren(...this.#edgeElements);
   }
   #drawBoxes(layout, width) {
-    const largest = largestOwn(this.#graph.nodes);
+    const [largest, { font }] = [largestOwn(this.#graph.nodes), this.#session.colours];
     const shown = new Set(this.#graph.nodes.map((node) => node.id));
     for (const [id, box] of this.#boxes) {
       if (shown.has(id)) continue;
@@ -1509,7 +1552,8 @@ var CallGraph = class {
     }
     for (const node of this.#graph.nodes) {
       const box = this.#boxes.get(node.id) ?? this.#newBox(node);
-      updateBox(box, node, layout.boxes.get(node.id) ?? { x: 0, y: 0 }, width, largest);
+      box.name.style.setProperty("--grown", `${grownSize(node, width, font).toFixed(1)}px`);
+      updateBox(box, node, layout.boxes.get(node.id) ?? ORIGIN, width, largest);
     }
     const boxes = [...this.#boxes.values()];
     if (boxes.length && !boxes.some((box) => box.element.getAttribute("tabindex") === "0")) {
@@ -1526,16 +1570,18 @@ var CallGraph = class {
     this.#nodes.append(element);
     return box;
   }
-  /** A model with one call is that call, which has more to show. */
   #select({ node, element }) {
     this.#roam(element);
-    if (node.models > 1) return;
-    const { model } = this.#session.trace.calls;
-    const selection = node.count === 1 ? { kind: "call", call: model.indexOf(node.id) } : null;
-    this.#session.select(selection ?? { kind: "model", model: node.id }, { reveal: true });
+    this.#session.select(this.#selectionOf(node), { reveal: true });
+  }
+  /** A model with one call is that call, which has more to show. */
+  #selectionOf({ id, count: calls, models }) {
+    if (models.length > 1) return { kind: "models", models };
+    if (calls > 1) return { kind: "model", model: id };
+    return { kind: "call", call: this.#session.trace.calls.model.indexOf(id) };
   }
   #hover(box, event) {
-    this.#session.hover(box && { model: box.node.id });
+    this.#session.hover(box && { models: box.node.models });
     const { name, phases, count: calls } = box?.node ?? { name: "", phases: null, count: 0 };
     this.#session.tip(phases && { title: `${name} · ${counted(calls, "call")}`, phases }, event);
   }
@@ -1603,6 +1649,7 @@ var CallGraph = class {
   #apply() {
     const { scale, x, y } = this.#view;
     this.#svg.classList.toggle("far", scale < FAR);
+    this.#svg.style.setProperty("--scale", String(scale));
     this.#content.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
   }
   #buttons() {
@@ -1645,11 +1692,12 @@ function chooseLayout(graph, width, paneWidth, fit) {
   const right = layered(nodes, edges, {
     ...size,
     rankGap: 62,
-    siblingGap: 10,
+    siblingGap: hasLoops(edges) ? LOOP_ROOM + 8 : 10,
     direction: "right",
     available
   });
-  return fit(down) >= fit(right) - 0.08 ? down : right;
+  const chosen = fit(down) >= fit(right) - 0.08 ? down : right;
+  return withRoom(chosen, edges, BOX_HEIGHT);
 }
 function distanceTowards(key, dx, dy) {
   switch (key) {
@@ -1696,16 +1744,21 @@ function bounded(trace, side, us) {
 // src/session.ts
 function selectedModel(selection, trace) {
   if (!selection || selection.kind === "missing") return null;
+  if (selection.kind === "models") return OTHERS;
   return selection.kind === "call" ? trace.calls.model[selection.call] : selection.model;
 }
 
 // src/relevance.ts
 function relevanceOf(trace, filter, selection, hover) {
   if (filter) return { marks: spread(trace, filter), strict: true };
-  const selected = selection?.kind === "model" ? selection.model : null;
-  const model = hover && "model" in hover ? hover.model : selected;
-  if (model === null) return null;
-  return { marks: spread(trace, (call) => trace.calls.model[call] === model), strict: false };
+  const models = hover && "models" in hover ? hover.models : modelsOf(selection);
+  if (models === null) return null;
+  const meant = new Set(models);
+  return { marks: spread(trace, (call) => meant.has(trace.calls.model[call])), strict: false };
+}
+function modelsOf(selection) {
+  if (selection?.kind === "model") return [selection.model];
+  return selection?.kind === "models" ? selection.models : null;
 }
 function dims(relevance, row4, open) {
   if (!relevance) return false;
@@ -1717,7 +1770,7 @@ function pathTo(trace, selection) {
   if (selection?.kind !== "call") return null;
   const { model } = trace.calls;
   const chain = [...trace.ancestors(selection.call), selection.call];
-  return new Set(chain.slice(1).map((call, k) => `${model[chain[k]]}>${model[call]}`));
+  return chain.slice(1).map((call, k) => ({ from: model[chain[k]], to: model[call] }));
 }
 function litModels(trace, filter, selection, hover) {
   const { model } = trace.calls;
@@ -2358,15 +2411,15 @@ var SliceView = class {
   }
   #draw() {
     const { rows, columns } = this.#picture;
-    const pen = this.#canvas.getContext("2d");
-    if (!pen || rows === 0 || columns === 0) return;
+    const pen2 = this.#canvas.getContext("2d");
+    if (!pen2 || rows === 0 || columns === 0) return;
     this.#canvas.width = columns;
     this.#canvas.height = rows;
     const ratio = proportion(this.#picture.of);
     const height = Math.min(MOST_HEIGHT2, Math.max(LEAST_HEIGHT2, ROW_HEIGHT * rows));
     this.#canvas.style.aspectRatio = String(ratio);
     this.#canvas.style.width = `min(100%, ${Math.round(ratio * height)}px)`;
-    pen.putImageData(new ImageData(pixelsOf(this.#picture, this.#bytes()), columns, rows), 0, 0);
+    pen2.putImageData(new ImageData(pixelsOf(this.#picture, this.#bytes()), columns, rows), 0, 0);
   }
   #bytes() {
     const [offset, size] = this.#picture.data;
@@ -2857,6 +2910,44 @@ function chips(trace, model, calls, gone) {
   ];
 }
 
+// src/manymodels.ts
+var LISTED3 = 100;
+function manyModels(session, models) {
+  const rows = rowsOf(session.trace, models);
+  const hidden = rows.length - LISTED3;
+  return [
+    h("div", { class: "breadcrumb" }, "the smallest by own time"),
+    h("h3", {}, counted(models.length, "model")),
+    h("h4", {}, "Model", h("span", {}, "own time")),
+    ...rows.slice(0, LISTED3).map((row4) => link(session, row4)),
+    ...hidden > 0 ? [h("p", { class: "reason" }, `… ${counted(hidden, "more model")}`)] : []
+  ];
+}
+function rowsOf(trace, models) {
+  const rows = new Map(models.map((model) => [model, { model, calls: 0, own: 0 }]));
+  for (let call = 0; call < trace.n; call++) {
+    const row4 = rows.get(trace.calls.model[call]);
+    if (!row4) continue;
+    row4.calls++;
+    row4.own += trace.own[call];
+  }
+  return [...rows.values()].sort((a, b) => b.own - a.own);
+}
+function link(session, { model, calls, own }) {
+  const { model: models } = session.trace.calls;
+  const onclick = () => session.select(
+    calls === 1 ? { kind: "call", call: models.indexOf(model) } : { kind: "model", model },
+    { reveal: true }
+  );
+  const times = calls > 1 ? ` ×${count(calls)}` : "";
+  return h(
+    "button",
+    { type: "button", class: "link", onclick, "data-focus": `model-${model}` },
+    h("span", {}, `${session.trace.names[model]}${times}`),
+    h("span", {}, time(own))
+  );
+}
+
 // src/source.ts
 var AROUND = 2;
 var MOST_BEFORE = 12;
@@ -2965,16 +3056,16 @@ function batch(session, call) {
   const facts = batchFacts(session.trace, call);
   if (!facts) return [];
   const { size, because, mates, others: others2, apart: apart2 } = facts;
-  const link = (other, before2 = "") => callLink(session, other, `${before2}${place4(session.trace, other)}`);
+  const link2 = (other, before2 = "") => callLink(session, other, `${before2}${place4(session.trace, other)}`);
   const before = apart2.flatMap(({ words: words2, call: other }) => [
     ...reason(words2),
-    ...other < 0 ? [] : [link(other, "see ")]
+    ...other < 0 ? [] : [link2(other, "see ")]
   ]);
   const hidden = mates.length - LISTED_CALLS;
   return [
     ...size ? [h("h4", {}, "Batch", h("span", {}, counted(size, "request")))] : [],
     ...reason(because && `left because ${because}`),
-    ...mates.slice(0, LISTED_CALLS).map((mate) => link(mate)),
+    ...mates.slice(0, LISTED_CALLS).map((mate) => link2(mate)),
     ...reason(hidden > 0 && `… ${counted(hidden, "more call")} of this run`),
     ...reason(others2 && `with ${others2}`),
     ...apart2.length ? [h("h4", {}, "Not in a batch before"), ...before] : []
@@ -3066,6 +3157,8 @@ var Inspector = class {
     const { trace } = this.#session;
     const { state } = trace.header.run;
     if (selection.kind === "missing") return `missing ${selection.key}`;
+    if (selection.kind === "models") return `models
+${selection.models} ${trace.n} ${state}`;
     if (selection.kind === "call")
       return `call ${selection.call}
 ${factsOfCall(trace, selection.call)} ${state}`;
@@ -3080,6 +3173,7 @@ ${factsOfCalls(trace, selection)} ${state}`;
       return oneCall(this.#session, selection.call, this.#tensors);
     if (selection.kind === "missing")
       return comparison ? missingCalls(comparison.baseline, selection.missing) : [];
+    if (selection.kind === "models") return manyModels(this.#session, selection.models);
     return manyCalls(this.#session, selection);
   }
 };
@@ -3193,7 +3287,7 @@ var Panes = class {
 };
 
 // src/style.css
-var style_default = '/* Colours: phases and error keep 3:1 to the background and differ for every kind of colour vision. */\n.view {\n  --bg: #ffffff; --bg2: #f6f7f9; --card: #ffffff;\n  --fg: #1c2128; --fg2: #57606a; --fg3: #818b98;\n  --line: #d8dee4; --line2: #eceff2; --shade: #0f172a14; --over: #0f172a0a; --error-bg: #fdf0ee;\n  --accent: #1f6feb; --queue: #c27c00; --input: #4a9bd3; --infer: #1b4f93; --output: #12866a;\n  --error: #b42318; --running: #7a5cc9;\n  color-scheme: light;\n}\n.view[data-theme="dark"] {\n  --bg: #111317; --bg2: #181b20; --card: #1d2127;\n  --fg: #e6e9ed; --fg2: #a3adb8; --fg3: #77818d;\n  --line: #31373f; --line2: #23282e; --shade: #ffffff1a; --over: #ffffff0d; --error-bg: #331a1d;\n  --accent: #6cb0ff; --queue: #f7c948; --input: #a5dbfa; --infer: #4593e0; --output: #3ccf9b;\n  --error: #f2545b; --running: #b79cf5;\n  color-scheme: dark;\n}\n\n:host { all: initial; display: block; padding-top: 4px; }\n.view {\n  --code: var(--jp-code-font-family, ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace);\n  position: relative; overflow: hidden; container-type: inline-size;\n  border: 1px solid var(--line); border-radius: 8px;\n  background: var(--bg); color: var(--fg); text-align: left;\n  font: 12px/1.4 var(--jp-ui-font-family, system-ui, -apple-system, "Segoe UI", sans-serif);\n  font-variant-numeric: tabular-nums;\n}\n.view *, .view *::before { box-sizing: border-box; }\n.code { font-family: var(--code); font-size: 11px; }\n.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }\n:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }\nh3 { margin: 0; font-size: 14px; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere; }\nh4 { display: flex; justify-content: space-between; gap: 8px; margin: 14px 0 5px; color: var(--fg2); font-size: 11px; font-weight: 600; line-height: 1.3; }\nh4 > span { text-align: right; }\np { margin: 0; }\n\nbutton {\n  min-width: 24px; min-height: 24px; padding: 2px 6px;\n  border: 1px solid var(--line); border-radius: 5px; background: none;\n  color: var(--fg2); font: inherit; font-size: 11px; cursor: pointer;\n}\nbutton:hover { background: var(--over); color: var(--fg); }\nbutton[aria-pressed="true"] { background: var(--shade); color: var(--fg); }\nbutton.quiet { border-color: transparent; }\n\n.back-queue { background: var(--queue); }\n.back-input { background: var(--input); }\n.back-infer { background: var(--infer); }\n.back-child { background: color-mix(in srgb, var(--infer) 28%, transparent); }\n.back-output { background: var(--output); }\n.back-fg3, .back-between { background: var(--fg3); }\n.fill-queue { fill: var(--queue); }\n.fill-input { fill: var(--input); }\n.fill-infer { fill: var(--infer); }\n.fill-between { fill: var(--fg3); }\n.fill-output { fill: var(--output); }\n.swatch { display: inline-block; flex: none; width: 12px; height: 9px; border-radius: 2px; }\n.swatch.queue { height: 4px; vertical-align: 2px; }\n.swatch.pre, .swatch.post { height: 1px; vertical-align: 4px; }\n\n/* the line above the panes */\n.toolbar { display: flex; align-items: center; gap: 4px 10px; min-height: 37px; padding: 5px 10px; border-bottom: 1px solid var(--line); }\n.state { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--output); }\n.state.error { background: var(--error); }\n.state.running { background: var(--running); }\n.state.cancelled { background: var(--fg3); }\n.toolbar > * { flex: none; }\n.toolbar > .title { flex: 0 1 auto; min-width: 4ch; max-width: 36ch; overflow: hidden; font-weight: 600; text-overflow: ellipsis; white-space: nowrap; }\n.figures { display: flex; gap: 12px; color: var(--fg2); white-space: nowrap; }\n.figures b { color: var(--fg); font-weight: 600; }\n.figures .failed, .figures .failed b { color: var(--error); }\n.figures .running { color: var(--running); }\n.toolbar > .space { flex: 1; }\n.legend { display: flex; gap: 10px; color: var(--fg2); font-size: 11px; white-space: nowrap; }\n.legend span { display: inline-flex; align-items: center; gap: 4px; }\n.legend .swatch { vertical-align: 0; }\n.toolbar > .filter { flex: 0 1 150px; width: 150px; min-width: 90px; min-height: 24px; padding: 2px 7px; border: 1px solid var(--line); border-radius: 5px; background: var(--bg2); color: var(--fg); font: inherit; }\n.filter::placeholder { color: var(--fg2); opacity: 1; }\n\n/* the panes */\n.panes { position: relative; display: grid; grid-template: var(--graph, 200px) minmax(0, 1fr) / minmax(0, 1fr) max(220px, min(var(--side, 322px), 100cqw - 360px)); height: var(--height, 500px); }\n.callgraph { grid-area: 1 / 1; position: relative; min-height: 0; overflow: hidden; border-bottom: 1px solid var(--line); background: var(--bg2); }\n.timeline { grid-area: 2 / 1; display: flex; flex-direction: column; min-height: 0; min-width: 0; }\n.inspector { grid-area: 1 / 2 / 3 / 3; min-width: 0; padding: 10px 12px 16px; overflow: auto; border-left: 1px solid var(--line); }\n.splitter { position: relative; z-index: 2; touch-action: none; }\n.splitter.x { grid-area: 1 / 2 / 3 / 3; justify-self: start; width: 7px; margin-left: -3px; cursor: col-resize; }\n.splitter.y { grid-area: 2 / 1; align-self: start; height: 7px; margin-top: -4px; cursor: row-resize; }\n.splitter:hover, .splitter:focus-visible { background: var(--shade); }\n\n/* call graph */\n.callgraph > svg { display: block; width: 100%; height: 100%; cursor: grab; user-select: none; }\n.callgraph > svg:active { cursor: grabbing; }\n.box { cursor: pointer; outline: none; }\n.box .frame { fill: var(--card); stroke: var(--line); }\n.box:hover .frame { stroke: var(--fg3); }\n.box.failing .frame { stroke: var(--error); }\n.box.span .frame { stroke-dasharray: 4 3; }\n.box.selected .frame { stroke: var(--accent); stroke-width: 2.5; }\n.box:focus-visible .frame { stroke: var(--accent); stroke-width: 3; }\n.box .track { fill: var(--line2); }\n.box .name { fill: var(--fg); font-size: 12px; font-weight: 600; }\n.box .second { fill: var(--fg2); font-size: 10.5px; }\n.box .failed { fill: var(--error); font-weight: 600; }\n.box.dim, .edge.dim { opacity: .3; }\n.far .box .second, .far .edge text, .far .edge rect { display: none; }\n.far .box .name { font-size: 14px; }\n.edge path { fill: none; stroke: var(--fg3); stroke-width: 1.25; opacity: .75; marker-end: var(--arrow); }\n.edge.async path { stroke-dasharray: 5 3; }\n.edge.stream path { stroke-width: 2; stroke-dasharray: 1.5 3; stroke-linecap: round; }\n.edge.failing path { stroke: var(--error); }\n.edge.path path { stroke: var(--fg); opacity: 1; }\n.edge.path.failing path { stroke: var(--error); stroke-width: 2; }\n.edge .label { fill: var(--bg2); }\n.edge text { fill: var(--fg2); font-size: 10.5px; }\n.edge.failing text { fill: var(--error); }\n.edges { position: absolute; bottom: 6px; left: 10px; display: flex; gap: 12px; padding: 0 4px; background: var(--bg2); color: var(--fg2); font-size: 10.5px; }\n.edges i { display: inline-block; width: 20px; margin-right: 4px; border-top: 1.5px solid var(--fg2); vertical-align: middle; }\n.edges .async { border-top-style: dashed; }\n.edges .stream { border-top: 2px dotted var(--fg2); }\n.edges .legend { display: none; }\n.edges .legend i { width: 12px; margin: 0; border: 0; }\n.zoom { position: absolute; right: 6px; bottom: 6px; display: flex; gap: 2px; border-radius: 6px; background: var(--bg2); }\n\n/* timeline */\n.strip, .axis { display: block; flex: none; border-bottom: 1px solid var(--line2); }\n.strip { height: 26px; cursor: crosshair; touch-action: none; }\n.axis { height: 20px; }\n.tree { position: relative; flex: 1; min-height: 0; overflow: hidden auto; outline-offset: -2px; }\n.bars { position: sticky; top: 0; left: 0; display: block; pointer-events: none; }\n.rows { position: absolute; inset: 0 0 auto; }\n.row { position: absolute; right: 0; left: 0; display: flex; height: 22px; white-space: nowrap; cursor: default; }\n.row:hover { background: var(--over); }\n.row.selected { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.tree:focus-visible .row.cursor { outline: 1px solid var(--accent); outline-offset: -1px; }\n.row.dim .names { opacity: .45; }\n.names { display: flex; flex: none; align-items: center; width: var(--names, 220px); padding: 0 6px 0 2px; overflow: hidden; }\n.guide { flex: none; align-self: stretch; width: 12px; border-right: 1px solid var(--line2); }\n.triangle { display: grid; flex: none; place-items: center; width: 16px; height: 22px; color: var(--fg2); }\n.triangle svg { width: 8px; height: 8px; }\n.row[aria-expanded="true"] .triangle svg { rotate: 90deg; }\n.names .name { overflow: hidden; text-overflow: ellipsis; }\n.names .calls, .names .span { font-style: italic; }\n.names .calls { color: var(--fg2); }\n.count { flex: none; margin-left: 5px; color: var(--fg2); font-size: 11px; }\n.badge { flex: none; margin-left: 5px; padding: 0 3px; border: 1px solid var(--line); border-radius: 3px; color: var(--fg2); font-size: 10px; line-height: 14px; }\n.badge.compared { border-color: var(--infer); color: var(--infer); }\n.name.missing { color: var(--fg2); font-style: italic; }\n.badge.error { border-color: var(--error); color: var(--error); }\n\n/* inspector */\n.breadcrumb, .hint { margin-bottom: 2px; color: var(--fg2); font-size: 11px; overflow-wrap: anywhere; }\n.crumb { min-width: 0; text-align: left; min-height: 22px; padding: 0; border: 0; border-radius: 3px; }\n.crumb:hover { background: none; text-decoration: underline; }\n.chips { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 5px; }\n.chip { max-width: 100%; padding: 0 7px; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 10px; color: var(--fg2); font-size: 10.5px; line-height: 17px; }\n.chip.error { border-color: var(--error); color: var(--error); }\n.chip.running { border-color: var(--running); color: var(--running); }\n.stack { display: flex; gap: 1px; height: 10px; margin: 9px 0 6px; overflow: hidden; border-radius: 3px; background: var(--line2); }\n.stack i { min-width: 1px; }\n.phases { width: 100%; border-collapse: collapse; font-size: 11.5px; }\n.phases th, .phases td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; }\n.phases .swatch { margin-right: 6px; }\n.phases td { padding-left: 8px; color: var(--fg2); text-align: right; }\n.phases td:nth-child(2) { color: var(--fg); }\n.phases .absent { color: var(--fg2); font-style: italic; }\n.error:not(.badge, .chip, .state) { margin-top: 8px; padding: 6px 8px; border-left: 3px solid var(--error); border-radius: 0 4px 4px 0; background: var(--error-bg); overflow-wrap: anywhere; white-space: pre-wrap; }\n.chain { margin-bottom: 3px; color: var(--fg2); font-size: 10.5px; }\n.reason { margin: 2px 0; color: var(--fg2); font-size: 11.5px; overflow-wrap: anywhere; white-space: pre-wrap; }\n.chips + .hint, .phases + .hint { margin-top: 6px; }\n.note { margin-top: 8px; padding: 4px 8px; font-size: 11px; border-left: 3px solid var(--queue); background: var(--bg2); overflow-wrap: anywhere; white-space: pre-wrap; }\n.head { display: grid; grid-template-columns: 14px minmax(0, 1fr) auto; gap: 0 6px; align-items: baseline; width: 100%; padding: 4px 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); text-align: left; }\n.head[aria-expanded="true"] { background: var(--over); }\n.head .name { overflow: hidden; font-weight: 600; text-overflow: ellipsis; }\n.head .arrow, .head .datatype, .head .shape, .head .place { color: var(--fg2); }\n.head .shape { grid-column: 2; }\n.head .place { font-size: 10.5px; text-align: right; }\n.detail { padding: 6px 2px 10px; }\n.facts { display: grid; grid-template-columns: repeat(3, auto); gap: 2px 14px; margin-bottom: 6px; font-size: 11px; }\n.facts div { display: flex; justify-content: space-between; gap: 4px; color: var(--fg2); }\n.facts div { white-space: nowrap; }\n.facts b { color: var(--fg); font-weight: 500; }\n.histogram { display: block; width: 100%; height: 46px; border-radius: 4px; background: var(--bg2); }\n.caption { display: flex; justify-content: space-between; gap: 8px; margin-top: 1px; color: var(--fg2); font-size: 10.5px; }\n.slice { margin-top: 8px; }\n.picture { display: block; width: 100%; margin: 0 auto; object-fit: fill; border-radius: 4px; background: var(--bg2); image-rendering: pixelated; }\n.cells { display: grid; gap: 1px; overflow: hidden; border-radius: 4px; }\n.cells span { padding: 3px 1px; overflow: hidden; background: var(--bg2); font-size: 10.5px; text-align: center; text-overflow: ellipsis; white-space: nowrap; }\n.scale { display: inline-block; width: 36px; height: 7px; margin-right: 5px; border-radius: 2px; }\n.segments { display: inline-flex; margin-bottom: 6px; overflow: hidden; border: 1px solid var(--line); border-radius: 5px; }\n.segments button { padding: 0 8px; border: 0; border-radius: 0; }\n.slider { display: grid; grid-template-columns: 46px 1fr auto; gap: 6px; align-items: center; min-height: 22px; color: var(--fg2); font-size: 11px; }\n.slider input { width: 100%; height: 16px; margin: 0; accent-color: var(--accent); }\n.strings, .logs, .source { max-height: 170px; overflow: auto; border: 1px solid var(--line2); border-radius: 4px; }\n.strings > div, .logs > div { display: grid; gap: 6px; padding: 1px 6px; overflow-wrap: anywhere; white-space: pre-wrap; border-top: 1px solid var(--line2); }\n.strings > div { grid-template-columns: 24px minmax(0, 1fr); }\n.logs > div { grid-template-columns: 52px 52px minmax(0, 1fr); }\n.strings > div:first-child, .logs > div:first-child { border-top: 0; }\n.number, .level { color: var(--fg2); }\n.logs > .log-warning { box-shadow: inset 2px 0 var(--queue); }\n.logs > .log-error { box-shadow: inset 2px 0 var(--error); }\n.log-warning .level { color: var(--fg); font-weight: 600; }\n.log-error .level { color: var(--error); font-weight: 600; }\n.source > div { display: grid; grid-template-columns: 30px max-content; padding: 0 6px; line-height: 17px; white-space: pre; }\n.source .here, .source .part { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.link { display: flex; justify-content: space-between; gap: 8px; width: 100%; padding: 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); font-size: 11.5px; }\n.link span:last-child { color: var(--fg2); }\n.more { width: 100%; margin-top: 4px; }\n\n.box .tone-error { fill: var(--error); font-weight: 600; }\n.box .tone-output { fill: var(--output); font-weight: 600; }\n.box .tone-infer { fill: var(--infer); font-weight: 600; }\n.toolbar.compared .legend { display: none; }\n.toolbar.compared ~ .panes .edges .legend { display: flex; }\n.beside thead th { color: var(--fg2); text-align: right; }\n.beside td { white-space: nowrap; }\n.beside td.tone-error { color: var(--error); font-weight: 600; }\n.beside td.tone-output { color: var(--output); font-weight: 600; }\n.difference { padding: 3px 8px; margin-top: 4px; border-left: 3px solid var(--infer); background: var(--bg2); font-size: 11px; overflow-wrap: anywhere; white-space: pre-wrap; }\n\n/* over the panes */\n.tip { position: absolute; z-index: 9; top: 0; left: 0; max-width: 300px; padding: 6px 8px; border: 1px solid var(--line); border-radius: 6px; background: var(--card); box-shadow: 0 4px 16px #0003; font-size: 11px; pointer-events: none; overflow-wrap: anywhere; }\n.shares { display: grid; grid-template-columns: auto auto auto; gap: 0 10px; margin-top: 3px; }\n.shares > :not(:nth-child(3n + 1)) { text-align: right; }\n.tip .swatch { margin-right: 5px; }\n.tip .share { color: var(--fg2); }\n.tip .failed { margin-top: 4px; color: var(--error); white-space: pre-wrap; }\n[hidden] { display: none; }\n.help { position: absolute; z-index: 8; inset: 37px 0 0; padding: 14px 18px; overflow: auto; background: var(--bg); }\n.help:focus { outline: none; }\n.help dl { display: grid; grid-template-columns: auto 1fr; gap: 4px 14px; margin: 8px 0 12px; }\n.help dd { margin: 0; color: var(--fg2); }\n\n@container (max-width: 980px) {\n  .toolbar .legend { display: none; }\n  .edges .legend { display: flex; }\n  .panes { grid-template-columns: minmax(0, 1fr) max(220px, min(var(--side, 288px), 100cqw - 360px)); }\n}\n@container (max-width: 700px) {\n  .toolbar { flex-wrap: wrap; }\n  .toolbar > .figures { flex: 0 1 auto; flex-wrap: wrap; gap: 2px 12px; }\n  .toolbar > .space { display: none; }\n  .toolbar > .filter { flex: 1 1 90px; }\n  .panes { grid-template: var(--graph, 200px) var(--timeline, 240px) auto / minmax(0, 1fr); height: auto; }\n  .inspector { grid-area: 3 / 1; max-height: 560px; border-top: 1px solid var(--line); border-left: 0; }\n  .splitter.x { display: none; }\n}\n@container (max-width: 520px) {\n  .panes .edges .legend, .toolbar.compared ~ .panes .edges .legend { display: none; }\n}\n@media (prefers-reduced-motion: no-preference) {\n  .state.running { animation: pulse 1.4s ease-in-out infinite; }\n  @keyframes pulse { 50% { opacity: .35; } }\n}\n@media (forced-colors: active) {\n  .row.selected { outline: 2px solid Highlight; }\n  .box .frame { stroke: CanvasText; }\n  .box.selected .frame { stroke: Highlight; }\n}\n';
+var style_default = '/* Colours: phases and error keep 3:1 to the background and differ for every kind of colour vision. */\n.view {\n  --bg: #ffffff; --bg2: #f6f7f9; --card: #ffffff;\n  --fg: #1c2128; --fg2: #57606a; --fg3: #818b98;\n  --line: #d8dee4; --line2: #eceff2; --shade: #0f172a14; --over: #0f172a0a; --error-bg: #fdf0ee;\n  --accent: #1f6feb; --queue: #c27c00; --input: #4a9bd3; --infer: #1b4f93; --output: #12866a;\n  --error: #b42318; --running: #7a5cc9;\n  color-scheme: light;\n}\n.view[data-theme="dark"] {\n  --bg: #111317; --bg2: #181b20; --card: #1d2127;\n  --fg: #e6e9ed; --fg2: #a3adb8; --fg3: #77818d;\n  --line: #31373f; --line2: #23282e; --shade: #ffffff1a; --over: #ffffff0d; --error-bg: #331a1d;\n  --accent: #6cb0ff; --queue: #f7c948; --input: #a5dbfa; --infer: #4593e0; --output: #3ccf9b;\n  --error: #f2545b; --running: #b79cf5;\n  color-scheme: dark;\n}\n\n:host { all: initial; display: block; padding-top: 4px; }\n.view {\n  --code: var(--jp-code-font-family, ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace);\n  position: relative; overflow: hidden; container-type: inline-size;\n  border: 1px solid var(--line); border-radius: 8px;\n  background: var(--bg); color: var(--fg); text-align: left;\n  font: 12px/1.4 var(--jp-ui-font-family, system-ui, -apple-system, "Segoe UI", sans-serif);\n  font-variant-numeric: tabular-nums;\n}\n.view *, .view *::before { box-sizing: border-box; }\n.code { font-family: var(--code); font-size: 11px; }\n.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }\n:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }\nh3 { margin: 0; font-size: 14px; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere; }\nh4 { display: flex; justify-content: space-between; gap: 8px; margin: 14px 0 5px; color: var(--fg2); font-size: 11px; font-weight: 600; line-height: 1.3; }\nh4 > span { text-align: right; }\np { margin: 0; }\n\nbutton {\n  min-width: 24px; min-height: 24px; padding: 2px 6px;\n  border: 1px solid var(--line); border-radius: 5px; background: none;\n  color: var(--fg2); font: inherit; font-size: 11px; cursor: pointer;\n}\nbutton:hover { background: var(--over); color: var(--fg); }\nbutton[aria-pressed="true"] { background: var(--shade); color: var(--fg); }\nbutton.quiet { border-color: transparent; }\n\n.back-queue { background: var(--queue); }\n.back-input { background: var(--input); }\n.back-infer { background: var(--infer); }\n.back-child { background: color-mix(in srgb, var(--infer) 28%, transparent); }\n.back-output { background: var(--output); }\n.back-fg3, .back-between { background: var(--fg3); }\n.fill-queue { fill: var(--queue); }\n.fill-input { fill: var(--input); }\n.fill-infer { fill: var(--infer); }\n.fill-between { fill: var(--fg3); }\n.fill-output { fill: var(--output); }\n.swatch { display: inline-block; flex: none; width: 12px; height: 9px; border-radius: 2px; }\n.swatch.queue { height: 4px; vertical-align: 2px; }\n.swatch.pre, .swatch.post { height: 1px; vertical-align: 4px; }\n\n/* the line above the panes */\n.toolbar { display: flex; align-items: center; gap: 4px 10px; min-height: 37px; padding: 5px 10px; border-bottom: 1px solid var(--line); }\n.state { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--output); }\n.state.error { background: var(--error); }\n.state.running { background: var(--running); }\n.state.cancelled { background: var(--fg3); }\n.toolbar > * { flex: none; }\n.toolbar > .title { flex: 0 1 auto; min-width: 4ch; max-width: 36ch; overflow: hidden; font-weight: 600; text-overflow: ellipsis; white-space: nowrap; }\n.figures { display: flex; gap: 12px; color: var(--fg2); white-space: nowrap; }\n.figures b { color: var(--fg); font-weight: 600; }\n.figures .failed, .figures .failed b { color: var(--error); }\n.figures .running { color: var(--running); }\n.toolbar > .space { flex: 1; }\n.legend { display: flex; gap: 10px; color: var(--fg2); font-size: 11px; white-space: nowrap; }\n.legend span { display: inline-flex; align-items: center; gap: 4px; }\n.legend .swatch { vertical-align: 0; }\n.toolbar > .filter { flex: 0 1 150px; width: 150px; min-width: 90px; min-height: 24px; padding: 2px 7px; border: 1px solid var(--line); border-radius: 5px; background: var(--bg2); color: var(--fg); font: inherit; }\n.filter::placeholder { color: var(--fg2); opacity: 1; }\n\n/* the panes */\n.panes { position: relative; display: grid; grid-template: var(--graph, 200px) minmax(0, 1fr) / minmax(0, 1fr) max(220px, min(var(--side, 322px), 100cqw - 360px)); height: var(--height, 500px); }\n.callgraph { grid-area: 1 / 1; position: relative; min-height: 0; overflow: hidden; border-bottom: 1px solid var(--line); background: var(--bg2); }\n.timeline { grid-area: 2 / 1; display: flex; flex-direction: column; min-height: 0; min-width: 0; }\n.inspector { grid-area: 1 / 2 / 3 / 3; min-width: 0; padding: 10px 12px 16px; overflow: auto; border-left: 1px solid var(--line); }\n.splitter { position: relative; z-index: 2; touch-action: none; }\n.splitter.x { grid-area: 1 / 2 / 3 / 3; justify-self: start; width: 7px; margin-left: -3px; cursor: col-resize; }\n.splitter.y { grid-area: 2 / 1; align-self: start; height: 7px; margin-top: -4px; cursor: row-resize; }\n.splitter:hover, .splitter:focus-visible { background: var(--shade); }\n\n/* call graph */\n.callgraph > svg { display: block; width: 100%; height: 100%; cursor: grab; user-select: none; }\n.callgraph > svg:active { cursor: grabbing; }\n.box { cursor: pointer; outline: none; }\n.box .frame { fill: var(--card); stroke: var(--line); }\n.box:hover .frame { stroke: var(--fg3); }\n.box.failing .frame { stroke: var(--error); }\n.box.span .frame { stroke-dasharray: 4 3; }\n.box.selected .frame { stroke: var(--accent); stroke-width: 2.5; }\n.box:focus-visible .frame { stroke: var(--accent); stroke-width: 3; }\n.box .track { fill: var(--line2); }\n.box .name { fill: var(--fg); font-size: 12px; font-weight: 600; }\n.box .second { fill: var(--fg2); font-size: 10.5px; }\n.box .failed { fill: var(--error); font-weight: 600; }\n.box.dim, .edge.dim { opacity: .3; }\n.far .box .second, .far .edge text, .far .edge rect { display: none; }\n.far .box .name { font-size: max(12px, min(var(--grown, 14px), 26px, 11px / var(--scale, 1))); dominant-baseline: central; translate: 0 3px; }\n.edge path { fill: none; stroke: var(--fg3); stroke-width: 1.25; opacity: .75; marker-end: var(--arrow); }\n.edge.async path { stroke-dasharray: 5 3; }\n.edge.stream path { stroke-width: 2; stroke-dasharray: 1.5 3; stroke-linecap: round; }\n.edge.failing path { stroke: var(--error); }\n.edge.path path { stroke: var(--fg); opacity: 1; }\n.edge.path.failing path { stroke: var(--error); stroke-width: 2; }\n.edge .label { fill: var(--bg2); }\n.edge text { fill: var(--fg2); font-size: 10.5px; }\n.edge.failing text { fill: var(--error); }\n.edges { position: absolute; bottom: 6px; left: 10px; display: flex; gap: 12px; padding: 0 4px; background: var(--bg2); color: var(--fg2); font-size: 10.5px; }\n.edges i { display: inline-block; width: 20px; margin-right: 4px; border-top: 1.5px solid var(--fg2); vertical-align: middle; }\n.edges .async { border-top-style: dashed; }\n.edges .stream { border-top: 2px dotted var(--fg2); }\n.edges .legend { display: none; }\n.edges .legend i { width: 12px; margin: 0; border: 0; }\n.zoom { position: absolute; right: 6px; bottom: 6px; display: flex; gap: 2px; border-radius: 6px; background: var(--bg2); }\n\n/* timeline */\n.strip, .axis { display: block; flex: none; border-bottom: 1px solid var(--line2); }\n.strip { height: 26px; cursor: crosshair; touch-action: none; }\n.axis { height: 20px; }\n.tree { position: relative; flex: 1; min-height: 0; overflow: hidden auto; outline-offset: -2px; }\n.bars { position: sticky; top: 0; left: 0; display: block; pointer-events: none; }\n.rows { position: absolute; inset: 0 0 auto; }\n.row { position: absolute; right: 0; left: 0; display: flex; height: 22px; white-space: nowrap; cursor: default; }\n.row:hover { background: var(--over); }\n.row.selected { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.tree:focus-visible .row.cursor { outline: 1px solid var(--accent); outline-offset: -1px; }\n.row.dim .names { opacity: .45; }\n.names { display: flex; flex: none; align-items: center; width: var(--names, 220px); padding: 0 6px 0 2px; overflow: hidden; }\n.guide { flex: none; align-self: stretch; width: 12px; border-right: 1px solid var(--line2); }\n.triangle { display: grid; flex: none; place-items: center; width: 16px; height: 22px; color: var(--fg2); }\n.triangle svg { width: 8px; height: 8px; }\n.row[aria-expanded="true"] .triangle svg { rotate: 90deg; }\n.names .name { overflow: hidden; text-overflow: ellipsis; }\n.names .calls, .names .span { font-style: italic; }\n.names .calls { color: var(--fg2); }\n.count { flex: none; margin-left: 5px; color: var(--fg2); font-size: 11px; }\n.badge { flex: none; margin-left: 5px; padding: 0 3px; border: 1px solid var(--line); border-radius: 3px; color: var(--fg2); font-size: 10px; line-height: 14px; }\n.names .badge { flex: 0 3 auto; min-width: 18px; overflow: hidden; text-overflow: ellipsis; }\n.names .badge.error { flex-shrink: 1; }\n.badge.compared { border-color: var(--infer); color: var(--infer); }\n.name.missing { color: var(--fg2); font-style: italic; }\n.badge.error { border-color: var(--error); color: var(--error); }\n\n/* inspector */\n.breadcrumb, .hint { margin-bottom: 2px; color: var(--fg2); font-size: 11px; overflow-wrap: anywhere; }\n.crumb { min-width: 0; text-align: left; min-height: 22px; padding: 0; border: 0; border-radius: 3px; }\n.crumb:hover { background: none; text-decoration: underline; }\n.chips { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 5px; }\n.chip { max-width: 100%; padding: 0 7px; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 10px; color: var(--fg2); font-size: 10.5px; line-height: 17px; }\n.chip.error { border-color: var(--error); color: var(--error); }\n.chip.running { border-color: var(--running); color: var(--running); }\n.stack { display: flex; gap: 1px; height: 10px; margin: 9px 0 6px; overflow: hidden; border-radius: 3px; background: var(--line2); }\n.stack i { min-width: 1px; }\n.phases { width: 100%; border-collapse: collapse; font-size: 11.5px; }\n.phases th, .phases td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; }\n.phases .swatch { margin-right: 6px; }\n.phases td { padding-left: 8px; color: var(--fg2); text-align: right; }\n.phases td:nth-child(2) { color: var(--fg); }\n.phases .absent { color: var(--fg2); font-style: italic; }\n.error:not(.badge, .chip, .state) { margin-top: 8px; padding: 6px 8px; border-left: 3px solid var(--error); border-radius: 0 4px 4px 0; background: var(--error-bg); overflow-wrap: anywhere; white-space: pre-wrap; }\n.chain { margin-bottom: 3px; color: var(--fg2); font-size: 10.5px; }\n.reason { margin: 2px 0; color: var(--fg2); font-size: 11.5px; overflow-wrap: anywhere; white-space: pre-wrap; }\n.chips + .hint, .phases + .hint { margin-top: 6px; }\n.note { margin-top: 8px; padding: 4px 8px; font-size: 11px; border-left: 3px solid var(--queue); background: var(--bg2); overflow-wrap: anywhere; white-space: pre-wrap; }\n.head { display: grid; grid-template-columns: 14px minmax(0, 1fr) auto; gap: 0 6px; align-items: baseline; width: 100%; padding: 4px 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); text-align: left; }\n.head[aria-expanded="true"] { background: var(--over); }\n.head .name { overflow: hidden; font-weight: 600; text-overflow: ellipsis; }\n.head .arrow, .head .datatype, .head .shape, .head .place { color: var(--fg2); }\n.head .shape { grid-column: 2; }\n.head .place { font-size: 10.5px; text-align: right; }\n.detail { padding: 6px 2px 10px; }\n.facts { display: grid; grid-template-columns: repeat(3, auto); gap: 2px 14px; margin-bottom: 6px; font-size: 11px; }\n.facts div { display: flex; justify-content: space-between; gap: 4px; color: var(--fg2); }\n.facts div { white-space: nowrap; }\n.facts b { color: var(--fg); font-weight: 500; }\n.histogram { display: block; width: 100%; height: 46px; border-radius: 4px; background: var(--bg2); }\n.caption { display: flex; justify-content: space-between; gap: 8px; margin-top: 1px; color: var(--fg2); font-size: 10.5px; }\n.slice { margin-top: 8px; }\n.picture { display: block; width: 100%; margin: 0 auto; object-fit: fill; border-radius: 4px; background: var(--bg2); image-rendering: pixelated; }\n.cells { display: grid; gap: 1px; overflow: hidden; border-radius: 4px; }\n.cells span { padding: 3px 1px; overflow: hidden; background: var(--bg2); font-size: 10.5px; text-align: center; text-overflow: ellipsis; white-space: nowrap; }\n.scale { display: inline-block; width: 36px; height: 7px; margin-right: 5px; border-radius: 2px; }\n.segments { display: inline-flex; margin-bottom: 6px; overflow: hidden; border: 1px solid var(--line); border-radius: 5px; }\n.segments button { padding: 0 8px; border: 0; border-radius: 0; }\n.slider { display: grid; grid-template-columns: 46px 1fr auto; gap: 6px; align-items: center; min-height: 22px; color: var(--fg2); font-size: 11px; }\n.slider input { width: 100%; height: 16px; margin: 0; accent-color: var(--accent); }\n.strings, .logs, .source { max-height: 170px; overflow: auto; border: 1px solid var(--line2); border-radius: 4px; }\n.strings > div, .logs > div { display: grid; gap: 6px; padding: 1px 6px; overflow-wrap: anywhere; white-space: pre-wrap; border-top: 1px solid var(--line2); }\n.strings > div { grid-template-columns: 24px minmax(0, 1fr); }\n.logs > div { grid-template-columns: 52px 52px minmax(0, 1fr); }\n.strings > div:first-child, .logs > div:first-child { border-top: 0; }\n.number, .level { color: var(--fg2); }\n.logs > .log-warning { box-shadow: inset 2px 0 var(--queue); }\n.logs > .log-error { box-shadow: inset 2px 0 var(--error); }\n.log-warning .level { color: var(--fg); font-weight: 600; }\n.log-error .level { color: var(--error); font-weight: 600; }\n.source > div { display: grid; grid-template-columns: 30px max-content; padding: 0 6px; line-height: 17px; white-space: pre; }\n.source .here, .source .part { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.link { display: flex; justify-content: space-between; gap: 8px; width: 100%; padding: 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); font-size: 11.5px; }\n.link span:last-child { color: var(--fg2); }\n.more { width: 100%; margin-top: 4px; }\n\n.box .tone-error { fill: var(--error); font-weight: 600; }\n.box .tone-output { fill: var(--output); font-weight: 600; }\n.box .tone-infer { fill: var(--infer); font-weight: 600; }\n.toolbar.compared .legend { display: none; }\n/* more is told of two runs than fits beside a name */\n.toolbar.compared { flex-wrap: wrap; }\n.toolbar.compared > .figures { flex: 0 1 auto; flex-wrap: wrap; gap: 2px 12px; }\n.toolbar.compared ~ .panes .edges .legend { display: flex; }\n.beside thead th { color: var(--fg2); text-align: right; }\n.beside td { white-space: nowrap; }\n.beside td.tone-error { color: var(--error); font-weight: 600; }\n.beside td.tone-output { color: var(--output); font-weight: 600; }\n.difference { padding: 3px 8px; margin-top: 4px; border-left: 3px solid var(--infer); background: var(--bg2); font-size: 11px; overflow-wrap: anywhere; white-space: pre-wrap; }\n\n/* over the panes */\n.tip { position: absolute; z-index: 9; top: 0; left: 0; max-width: 300px; padding: 6px 8px; border: 1px solid var(--line); border-radius: 6px; background: var(--card); box-shadow: 0 4px 16px #0003; font-size: 11px; pointer-events: none; overflow-wrap: anywhere; }\n.shares { display: grid; grid-template-columns: auto auto auto; gap: 0 10px; margin-top: 3px; }\n.shares > :not(:nth-child(3n + 1)) { text-align: right; }\n.tip .swatch { margin-right: 5px; }\n.tip .share { color: var(--fg2); }\n.tip .failed { margin-top: 4px; color: var(--error); white-space: pre-wrap; }\n[hidden] { display: none; }\n.help { position: absolute; z-index: 8; inset: 37px 0 0; padding: 14px 18px; overflow: auto; background: var(--bg); }\n.help:focus { outline: none; }\n.help dl { display: grid; grid-template-columns: auto 1fr; gap: 4px 14px; margin: 8px 0 12px; }\n.help dd { margin: 0; color: var(--fg2); }\n\n@container (max-width: 980px) {\n  .toolbar .legend { display: none; }\n  .edges .legend { display: flex; }\n  .panes { grid-template-columns: minmax(0, 1fr) max(220px, min(var(--side, 288px), 100cqw - 360px)); }\n}\n@container (max-width: 700px) {\n  .toolbar { flex-wrap: wrap; }\n  .toolbar > .figures { flex: 0 1 auto; flex-wrap: wrap; gap: 2px 12px; }\n  .toolbar > .space { display: none; }\n  .toolbar > .filter { flex: 1 1 90px; }\n  .panes { grid-template: var(--graph, 200px) var(--timeline, 240px) auto / minmax(0, 1fr); height: auto; }\n  .inspector { grid-area: 3 / 1; max-height: 560px; border-top: 1px solid var(--line); border-left: 0; }\n  .splitter.x { display: none; }\n}\n@container (max-width: 520px) {\n  .panes .edges .legend, .toolbar.compared ~ .panes .edges .legend { display: none; }\n}\n@media (prefers-reduced-motion: no-preference) {\n  .state.running { animation: pulse 1.4s ease-in-out infinite; }\n  @keyframes pulse { 50% { opacity: .35; } }\n}\n@media print {\n  .view { break-inside: avoid; print-color-adjust: exact; }\n}\n@media (forced-colors: active) {\n  .state, .swatch, .stack, .stack i { forced-color-adjust: none; }\n  .row.selected { outline: 2px solid Highlight; }\n  .box .frame { stroke: CanvasText; }\n  .box.selected .frame { stroke: Highlight; }\n  .source .here { outline: 1px solid Highlight; outline-offset: -1px; }\n}\n';
 
 // src/theme.ts
 var TOKENS = [
@@ -3307,13 +3401,13 @@ var Brush = class {
   plane;
   colours;
   #strength = 1;
-  constructor(pen, plane, colours) {
-    this.pen = pen;
+  constructor(pen2, plane, colours) {
+    this.pen = pen2;
     this.plane = plane;
     this.colours = colours;
-    pen.font = `10.5px ${colours.font}`;
-    pen.textBaseline = "middle";
-    pen.textAlign = "left";
+    pen2.font = `10.5px ${colours.font}`;
+    pen2.textBaseline = "middle";
+    pen2.textAlign = "left";
   }
   /** How strong everything is from now on. */
   set strength(strength) {
@@ -3415,16 +3509,16 @@ function paintBefore(trace, row4, middle2, brush) {
 function paintMissing(trace, row4, middle2, brush) {
   if (!trace.comparison) return;
   const { times, total: total3 } = beforeOf(trace, row4);
-  const { pen, plane, colours } = brush;
-  pen.save();
-  pen.strokeStyle = colours.fg3;
-  pen.setLineDash([2, 2]);
+  const { pen: pen2, plane, colours } = brush;
+  pen2.save();
+  pen2.strokeStyle = colours.fg3;
+  pen2.setLineDash([2, 2]);
   for (const [from, to] of plane.visible(times)) {
     const [start, end] = [plane.x(from), plane.x(to)];
     const top = middle2 - HOLLOW_HEIGHT / 2;
-    pen.strokeRect(start + 0.5, top, Math.max(2, end - start - 1), HOLLOW_HEIGHT);
+    pen2.strokeRect(start + 0.5, top, Math.max(2, end - start - 1), HOLLOW_HEIGHT);
   }
-  pen.restore();
+  pen2.restore();
   const label2 = [[time(total3), colours.fg2]];
   brush.label(label2, times[0][0], times[times.length - 1][1], middle2, LABEL_GAP);
 }
@@ -3502,9 +3596,9 @@ var CallBar = class {
   }
   /** A stream's responses are notches at their times; the first one goes through the bar. */
   #responses(call, middle2) {
-    const [trace, { plane, colours, pen }] = [this.#trace, this.#brush];
+    const [trace, { plane, colours, pen: pen2 }] = [this.#trace, this.#brush];
     if (!trace.has(call, Flag.DECOUPLED)) return;
-    pen.fillStyle = trace.isLeaf(call) ? colours.bg : colours.fg;
+    pen2.fillStyle = trace.isLeaf(call) ? colours.bg : colours.fg;
     let last = -Infinity;
     for (const [k, us] of trace.responses(call).entries()) {
       const x = Math.round(plane.x(trace.start(call) + us));
@@ -3514,9 +3608,9 @@ var CallBar = class {
     }
   }
   #notch(x, middle2, first) {
-    const { pen } = this.#brush;
-    if (first) pen.fillRect(x, middle2 - BAR_HEIGHT / 2, 1, BAR_HEIGHT);
-    else pen.fillRect(x, middle2 + 2, 1, 4);
+    const { pen: pen2 } = this.#brush;
+    if (first) pen2.fillRect(x, middle2 - BAR_HEIGHT / 2, 1, BAR_HEIGHT);
+    else pen2.fillRect(x, middle2 + 2, 1, 4);
   }
   /** A bar at the end and a triangle: never colour alone. */
   #error(x, middle2) {
@@ -3574,26 +3668,26 @@ var FoldBar = class {
   #counted(row4, middle2) {
     const gone = this.#trace.folded.beside(row4.calls);
     if (!gone || !(gone.to > gone.from)) return;
-    const { pen, plane } = this.#brush;
+    const { pen: pen2, plane } = this.#brush;
     const start = Math.max(plane.x(gone.from), plane.left);
     const end = Math.min(plane.x(gone.to), plane.right);
-    pen.save();
-    pen.beginPath();
-    pen.rect(start, middle2 - QUEUE_HEIGHT / 2 - 1, Math.max(0, end - start), QUEUE_HEIGHT + 2);
-    pen.clip();
+    pen2.save();
+    pen2.beginPath();
+    pen2.rect(start, middle2 - QUEUE_HEIGHT / 2 - 1, Math.max(0, end - start), QUEUE_HEIGHT + 2);
+    pen2.clip();
     this.#brush.weakly(HATCHED, () => this.#hatch(start, end, middle2));
-    pen.restore();
+    pen2.restore();
   }
   #hatch(start, end, middle2) {
-    const { pen, colours } = this.#brush;
-    pen.strokeStyle = colours.infer;
-    pen.lineWidth = 1.5;
-    pen.beginPath();
+    const { pen: pen2, colours } = this.#brush;
+    pen2.strokeStyle = colours.infer;
+    pen2.lineWidth = 1.5;
+    pen2.beginPath();
     for (let x = start - HATCH; x < end; x += HATCH) {
-      pen.moveTo(x, middle2 + HATCH);
-      pen.lineTo(x + 2 * HATCH, middle2 - HATCH);
+      pen2.moveTo(x, middle2 + HATCH);
+      pen2.lineTo(x + 2 * HATCH, middle2 - HATCH);
     }
-    pen.stroke();
+    pen2.stroke();
   }
   /** Returns where the strip ends, in pixels; -1 if nothing is in view. */
   #strip(row4, middle2) {
@@ -3618,10 +3712,10 @@ var FoldBar = class {
     this.#brush.weakly(0.3 + 0.7 * share, () => this.#brush.rect(x, middle2, wide, height, infer));
   }
   #tick(us, middle2) {
-    const { plane, pen, colours } = this.#brush;
+    const { plane, pen: pen2, colours } = this.#brush;
     const x = plane.x(us);
     if (x < plane.left || x > plane.right) return;
-    pen.fillStyle = colours.error;
+    pen2.fillStyle = colours.error;
     this.#brush.triangle([x, middle2 - 9], [x + 3.5, middle2 - 5], [x - 3.5, middle2 - 5]);
   }
 };
@@ -3634,9 +3728,9 @@ var Bars = class {
   #brush;
   #call;
   #fold;
-  constructor(trace, pen, plane, colours) {
+  constructor(trace, pen2, plane, colours) {
     this.#trace = trace;
-    this.#brush = new Brush(pen, plane, colours);
+    this.#brush = new Brush(pen2, plane, colours);
     this.#call = new CallBar(trace, this.#brush);
     this.#fold = new FoldBar(trace, this.#brush);
   }
@@ -3914,6 +4008,7 @@ function isSelected(row4, selection) {
   if (!selection) return false;
   if (selection.kind === "fold" || selection.kind === "missing") return row4.key === selection.key;
   if (selection.kind === "model") return row4.model === selection.model;
+  if (selection.kind === "models") return selection.models.includes(row4.model);
   return row4.kind === "call" && row4.calls[0] === selection.call;
 }
 
@@ -4142,31 +4237,31 @@ var Strip = class {
   }
   paint(trace, plane, colours) {
     this.#plane = plane;
-    const pen = context(this.element, plane.right, HEIGHT2);
+    const pen2 = context(this.element, plane.right, HEIGHT2);
     const pixels = Math.max(1, Math.floor(plane.width));
     const { concurrency: concurrency2 } = trace;
     const most = this.#curveOf(concurrency2, pixels);
-    pen.fillStyle = colours.infer;
-    pen.globalAlpha = 0.55;
-    pen.beginPath();
+    pen2.fillStyle = colours.infer;
+    pen2.globalAlpha = 0.55;
+    pen2.beginPath();
     most.forEach((running, x) => {
       const height = running / concurrency2.max * CURVE_HEIGHT;
-      if (running) pen.rect(plane.left + x, HEIGHT2 - 3 - height, 1, height);
+      if (running) pen2.rect(plane.left + x, HEIGHT2 - 3 - height, 1, height);
     });
-    pen.fill();
-    this.#paintCounted(trace, pen, plane);
-    pen.globalAlpha = 1;
-    this.#paintErrors(trace, pen, plane, colours);
-    this.#paintWindow(pen, plane, colours);
-    label(pen, colours, `concurrent calls, max ${count(Math.max(1, concurrency2.max))}`, HEIGHT2 / 2);
+    pen2.fill();
+    this.#paintCounted(trace, pen2, plane);
+    pen2.globalAlpha = 1;
+    this.#paintErrors(trace, pen2, plane, colours);
+    this.#paintWindow(pen2, plane, colours);
+    label(pen2, colours, `concurrent calls, max ${count(Math.max(1, concurrency2.max))}`, HEIGHT2 / 2);
   }
   /** Where calls are only counted the curve has holes: paler, how many there were on average. */
-  #paintCounted(trace, pen, { left, width }) {
-    pen.globalAlpha = 0.22;
+  #paintCounted(trace, pen2, { left, width }) {
+    pen2.globalAlpha = 0.22;
     const scale = width / this.#range.whole;
     for (const { from, to, level } of trace.folded.stretches) {
       const height = Math.min(1, level / Math.max(1, trace.concurrency.max)) * CURVE_HEIGHT;
-      pen.fillRect(left + from * scale, HEIGHT2 - 3 - height, (to - from) * scale, height);
+      pen2.fillRect(left + from * scale, HEIGHT2 - 3 - height, (to - from) * scale, height);
     }
   }
   /** The curve is of the whole run: neither zoom nor pan changes it. */
@@ -4179,21 +4274,21 @@ var Strip = class {
     this.#curve = { steps, whole, most };
     return most;
   }
-  #paintErrors(trace, pen, plane, colours) {
-    pen.fillStyle = colours.error;
+  #paintErrors(trace, pen2, plane, colours) {
+    pen2.fillStyle = colours.error;
     for (const call of trace.failed)
-      pen.fillRect(plane.left + trace.end(call) / this.#range.whole * plane.width - 1, 2, 2, 4);
+      pen2.fillRect(plane.left + trace.end(call) / this.#range.whole * plane.width - 1, 2, 2, 4);
   }
-  #paintWindow(pen, { left, width }, { shade, accent }) {
+  #paintWindow(pen2, { left, width }, { shade, accent }) {
     if (this.#range.isWhole) return;
     const from = left + this.#range.from / this.#range.whole * width;
     const to = left + this.#range.to / this.#range.whole * width;
-    pen.fillStyle = shade;
-    pen.fillRect(left, 0, from - left, HEIGHT2);
-    pen.fillRect(to, 0, left + width - to, HEIGHT2);
-    pen.strokeStyle = accent;
-    pen.lineWidth = 1.5;
-    pen.strokeRect(from, 0.75, Math.max(3, to - from), HEIGHT2 - 1.5);
+    pen2.fillStyle = shade;
+    pen2.fillRect(left, 0, from - left, HEIGHT2);
+    pen2.fillRect(to, 0, left + width - to, HEIGHT2);
+    pen2.strokeStyle = accent;
+    pen2.lineWidth = 1.5;
+    pen2.strokeRect(from, 0.75, Math.max(3, to - from), HEIGHT2 - 1.5);
   }
   /** Drag shows a stretch of time, click moves to it. */
   #brush(start) {
@@ -4224,25 +4319,25 @@ var Axis = class {
   element = h("canvas", { class: "axis", "aria-hidden": "true" });
   /** Label round times; returns them for the grid below. */
   paint(plane, colours, rows) {
-    const pen = context(this.element, plane.right, AXIS_HEIGHT);
-    label(pen, colours, counted(rows, "row"), AXIS_HEIGHT / 2);
+    const pen2 = context(this.element, plane.right, AXIS_HEIGHT);
+    label(pen2, colours, counted(rows, "row"), AXIS_HEIGHT / 2);
     const { times, step } = ticks(plane.range, plane.width);
     const [unit, scale] = plane.range.to >= 1e6 ? ["s", 1e6] : plane.range.to >= 1e3 ? ["ms", 1e3] : ["µs", 1];
     const decimals = Math.max(0, -Math.floor(Math.log10(step / scale) + 1e-9));
     for (const us of times) {
       const text = `${(us / scale).toFixed(decimals)} ${unit}`;
-      const [x, half] = [plane.x(us), pen.measureText(text).width / 2];
+      const [x, half] = [plane.x(us), pen2.measureText(text).width / 2];
       if (x + half > plane.right) continue;
-      pen.fillText(text, Math.max(plane.left, x - half), AXIS_HEIGHT / 2);
+      pen2.fillText(text, Math.max(plane.left, x - half), AXIS_HEIGHT / 2);
     }
     return times;
   }
 };
-function label(pen, { font, fg2 }, text, middle2) {
-  pen.font = `10.5px ${font}`;
-  pen.textBaseline = "middle";
-  pen.fillStyle = fg2;
-  pen.fillText(text, 10, middle2);
+function label(pen2, { font, fg2 }, text, middle2) {
+  pen2.font = `10.5px ${font}`;
+  pen2.textBaseline = "middle";
+  pen2.fillStyle = fg2;
+  pen2.fillText(text, 10, middle2);
 }
 
 // src/timeline.ts
@@ -4372,15 +4467,15 @@ var Timeline = class {
     const shown = this.range.isWhole ? "the whole run" : `${time(from)} to ${time(to)}`;
     this.#tree.setAttribute("aria-description", `shows ${shown}`);
     const times = this.#axis.paint(plane, colours, rows.list.length);
-    const pen = context(this.#canvas, plane.right, height);
-    pen.fillStyle = colours.line2;
+    const pen2 = context(this.#canvas, plane.right, height);
+    pen2.fillStyle = colours.line2;
     for (const us of times)
-      if (plane.x(us) >= plane.left) pen.fillRect(Math.round(plane.x(us)), 2, 1, height - 4);
-    pen.save();
-    pen.beginPath();
-    pen.rect(plane.left - 1, 0, plane.right, height);
-    pen.clip();
-    const bars = new Bars(trace, pen, plane, colours);
+      if (plane.x(us) >= plane.left) pen2.fillRect(Math.round(plane.x(us)), 2, 1, height - 4);
+    pen2.save();
+    pen2.beginPath();
+    pen2.rect(plane.left - 1, 0, plane.right, height);
+    pen2.clip();
+    const bars = new Bars(trace, pen2, plane, colours);
     for (const row4 of visible2) {
       const critical = showsCritical && row4.calls.some((call) => trace.critical.has(call));
       bars.paint(row4, row4.index * ROW_HEIGHT2 - top, {
@@ -4388,7 +4483,7 @@ var Timeline = class {
         critical
       });
     }
-    pen.restore();
+    pen2.restore();
     this.#strip.paint(trace, plane, colours);
   }
   #listen() {
@@ -4619,7 +4714,7 @@ var Toolbar = class {
     const { run } = trace.header;
     const { title, request_id, state, calls = trace.n, errors: errors2 = trace.errors } = run;
     const shown = state === "running" ? "running" : state === "cancelled" ? "cancelled" : errors2 ? "error" : "done";
-    const words2 = shown === "running" && run.saved ? "still running when saved" : shown;
+    const words2 = shown === "running" ? runningWords(run) : shown;
     this.#state.className = `state ${words2 === shown ? shown : "cancelled"}`;
     this.#state.setAttribute("aria-label", words2);
     this.#state.setAttribute("title", words2);
@@ -4651,6 +4746,9 @@ var Toolbar = class {
     this.filter.dispatchEvent(new Event("input"));
   }
 };
+function runningWords({ saved, lost }) {
+  return lost ? "the kernel is gone" : saved ? "still running when saved" : "running";
+}
 function figure(number, noun, kind = "") {
   return h("span", { class: kind }, h("b", {}, number), ` ${noun}`);
 }
@@ -4988,14 +5086,31 @@ var Frame = class {
 
 // src/kernel.ts
 var lastId = 0;
+var GONE = "the kernel that ran this is gone";
+var orphans = /* @__PURE__ */ new WeakSet();
+function watchKernel(model, lost) {
+  const gone = () => {
+    orphans.add(model);
+    lost();
+  };
+  const heard = () => void orphans.delete(model);
+  model.on("comm_live_update", gone);
+  model.on("msg:custom", heard);
+  return () => {
+    model.off("comm_live_update", gone);
+    model.off("msg:custom", heard);
+  };
+}
 var Kernel = class {
   #model;
   #waiting = /* @__PURE__ */ new Map();
   #listener;
+  #stop;
   constructor(model) {
     this.#model = model;
     this.#listener = (message, buffers = []) => message?.type === "answer" && this.#answered(message, buffers);
     model.on("msg:custom", this.#listener);
+    this.#stop = watchKernel(model, () => this.#reject(GONE));
   }
   tensors(row4) {
     return this.#ask({ type: "tensors", row: row4 });
@@ -5005,19 +5120,24 @@ var Kernel = class {
   }
   dispose() {
     this.#model.off("msg:custom", this.#listener);
-    for (const { reject } of this.#waiting.values()) reject(new Error("the view was closed"));
+    this.#stop();
+    this.#reject("the view was closed");
+  }
+  #reject(words2) {
+    for (const { reject } of this.#waiting.values()) reject(new Error(words2));
     this.#waiting.clear();
   }
   /** Ids are unique in the page, since several views may share one model. */
   #ask(question) {
     const id = ++lastId;
+    if (orphans.has(this.#model)) return Promise.reject(new Error(GONE));
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
       try {
         this.#model.send({ ...question, id });
       } catch {
         this.#waiting.delete(id);
-        reject(new Error("the kernel that ran this is gone"));
+        reject(new Error(GONE));
       }
     });
   }
@@ -5037,14 +5157,17 @@ var Live = class {
   model;
   #listeners = /* @__PURE__ */ new Set();
   #resyncing = false;
+  #stop;
   #receive = (message, buffers = []) => this.#received(message, buffers);
   constructor(model) {
     this.model = model;
     model.on("msg:custom", this.#receive);
+    this.#stop = watchKernel(model, () => this.#lost());
     model.send({ type: "hello", have: this.store.seq });
   }
   get isRunning() {
-    return this.store.header.run.state === "running";
+    const { state, lost } = this.store.header.run;
+    return state === "running" && !lost;
   }
   /** Call back after each change; returns how to stop. */
   onChange(listener) {
@@ -5053,6 +5176,7 @@ var Live = class {
   }
   dispose() {
     this.model.off("msg:custom", this.#receive);
+    this.#stop();
     this.#listeners.clear();
   }
   #received(message, buffers) {
@@ -5067,11 +5191,19 @@ var Live = class {
           return this.#resync();
         break;
       case "finished":
-        if (this.isRunning) this.store.header.run.state = "done";
+        if (this.store.header.run.state === "running") this.store.header.run.state = "done";
         break;
       default:
         return;
     }
+    this.#tell();
+  }
+  /** Its kernel was restarted, or died: nothing comes any more. */
+  #lost() {
+    this.store.header.run.lost = true;
+    this.#tell();
+  }
+  #tell() {
     for (const listener of this.#listeners) listener();
   }
   /** Messages are missing: ask for everything, once. */
