@@ -163,11 +163,13 @@ def _box(box: Box, place: Place, most: float, compared: Own | None) -> str:
         svg.text(left + _PAD, top + 28, own, font_size=10, fill=svg.COLOURS["fg2"]),
         svg.rect(left + _PAD, top + 34, _BAR, 3, "line2", rx=1.5),
     ]
-    room = _BAR - width(own, 10) - 4
     if compared is None:
+        room = _BAR - width(own, 10) - 4
         parts.append(_about(box, right, top + 28, room))
     else:
-        parts.append(_beside(box, compared[box.model], right, top + 28))
+        # The line has no room for the mark of a failure: it stands on the border.
+        mark = svg.warning(right - 4, top + 4) if box.errors else ""
+        parts.append(mark + _beside(compared[box.model], right, top + 28))
     parts.append(_share(box, left + _PAD, top + 34, most))
     return "".join(parts)
 
@@ -185,12 +187,11 @@ def _about(box: Box, right: float, y: float, room: float) -> str:
     return svg.text(right, y, device, fill=svg.COLOURS["fg2"], **_SMALL)
 
 
-def _beside(box: Box, delta: Delta | None, right: float, y: float) -> str:
+def _beside(delta: Delta | None, right: float, y: float) -> str:
     """Return by how much the model is slower or faster, or that it is new."""
     words = "new" if delta is None else delta.short
     colour = svg.COLOURS[colour_of("new" if delta is None else delta.sign)]
-    sign = svg.warning(right - width(words, 10) - 13, y) if box.errors else ""
-    return sign + svg.text(right, y, words, fill=colour, **_SMALL)
+    return svg.text(right, y, words, fill=colour, **_SMALL)
 
 
 _SIGN_COLOURS = {"▲": "error", "▼": "output", "new": "infer"}

@@ -12,7 +12,7 @@ from blsnb.views import graph_picture, svg
 from blsnb.views.callgraph import call_graph
 from blsnb.views.columns import Columns, columns_of
 from blsnb.views.delta import Delta
-from blsnb.views.format import clip, counted, cut, time
+from blsnb.views.format import clip, counted, cut, time, width
 from blsnb.views.layout import lay_out
 from blsnb.views.rows import distinct_names, rows
 from blsnb.views.timeline_picture import AXIS, ROW, Timeline
@@ -22,6 +22,9 @@ WIDTH = 960.0
 _HEAD = 36.0
 _MOST_ROWS = 32
 _NAME = 200
+_LEAST_TITLE = 90.0
+# Between the facts about a run.
+_APART = 14
 _LEGEND = (("queue", 5), ("input", 9), ("infer", 9), ("output", 9))
 _DOTS = {"error": "error", "running": "running", "done": "output", "cancelled": "fg3"}
 
@@ -150,21 +153,27 @@ def visible_rows(found: list[R]) -> tuple[list[R], int]:
 
 def _head(about: Card) -> str:
     state, facts = about.state, list(about.facts)
-    room = 330 if about.own is None else 240
-    title = clip(heading(about.trace), 13, room, bold=True)
-    words = svg.tspan(title, font_weight="600", font_size=13)
     if state in ("running", "cancelled"):
         facts.insert(0, state)
+    # In a comparison the numbers need the room of the legend.
+    most, told = (330.0, 0.0) if about.own is None else (240.0, _long(facts))
+    room = max(_LEAST_TITLE, min(most, WIDTH - 44 - told))
+    title = clip(heading(about.trace), 13, room, bold=True)
+    words = svg.tspan(title, font_weight="600", font_size=13)
     for fact in facts:
         failed = fact.endswith(("error", "errors"))
         colour = svg.COLOURS["error" if failed else "fg2"]
-        words += svg.tspan(fact, dx=14, fill=colour)
+        words += svg.tspan(fact, dx=_APART, fill=colour)
     failing = state == "done" and bool(about.columns.has(CallFlag.ERROR).any())
     colour = svg.COLOURS[_DOTS["error" if failing else state]]
     dot = svg.tag("circle", cx=18, cy=19, r=4, fill=colour)
-    # In a comparison the numbers need the room of the legend.
     legend = _legend() if about.own is None else ""
     return dot + svg.tag("text", words, x=30, y=24) + legend
+
+
+def _long(facts: list[str]) -> float:
+    """Return how wide the numbers of a run are, one beside the other."""
+    return sum(_APART + width(fact, 12) for fact in facts)
 
 
 def _legend() -> str:

@@ -21,8 +21,9 @@ from blsnb.views.compared_picture import compared_snapshot
 from blsnb.views.compared_rows import compared_rows
 from blsnb.views.compared_tree import compared_tree
 from blsnb.views.delta import MINUS, Delta
-from blsnb.views.format import TIMES
+from blsnb.views.format import TIMES, width
 from blsnb.views.rows import rows
+from blsnb.views.snapshot import WIDTH
 
 from . import golden_run
 from .samples import (
@@ -254,6 +255,16 @@ def test_the_picture_is_well_formed_and_short_whatever_the_runs():
         picture = compared_snapshot(compare(this, before))
         ElementTree.fromstring(picture)
         assert len(picture) < 100_000
+
+
+def test_what_is_told_above_the_picture_has_room():
+    """The name is cut before a number is."""
+    picture = ElementTree.fromstring(compared_snapshot(EDITED))
+    [title, *facts] = next(each for each in picture.iter() if each.get("y") == "24")
+
+    assert "2 not compared" == facts[-1].text
+    long = width(title.text, 13, bold=True)
+    assert 30 + long + sum(14 + width(fact.text, 12) for fact in facts) <= WIDTH
 
 
 def test_a_comparison_is_html_and_text():
