@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import linecache
 import sysconfig
 import types
@@ -20,6 +21,8 @@ _HIDDEN = (
     "<frozen ",
 )
 _AROUND = 2
+_REPEATED = 3
+"""How often a line may stand below itself."""
 
 
 def of_the_reader(trace: types.TracebackType | None) -> list[types.TracebackType]:
@@ -35,6 +38,28 @@ def _parts(trace: types.TracebackType | None) -> Iterator[types.TracebackType]:
     while trace is not None:
         yield trace
         trace = trace.tb_next
+
+
+def counted(
+    parts: Sequence[types.TracebackType],
+) -> list[tuple[types.TracebackType, int]]:
+    """Return each part with how often it follows itself: endless recursion."""
+    groups = itertools.groupby(
+        parts, key=lambda part: (part.tb_frame.f_code, part.tb_lineno)
+    )
+    repeated = ([*group] for _, group in groups)
+    return [(same[-1], len(same)) for same in repeated]
+
+
+def without_repeats(text: str) -> str:
+    """Return a text in which no line follows itself more than a few times."""
+    rows: list[str] = []
+    for line, group in itertools.groupby(text.split("\n")):
+        times = len([*group])
+        rows += [line] * min(times, _REPEATED)
+        if times > _REPEATED:
+            rows.append(f"  … the line above {times - _REPEATED} times more")
+    return "\n".join(rows)
 
 
 def joined(

@@ -93,7 +93,7 @@ class Report:
         self, error: BlsnbError, full: types.TracebackType | None, brief: bool
     ) -> list[str]:
         name = self._red(type(error).__name__)
-        text = [f"{name}: {str(error).rstrip()}"]
+        text = [f"{name}: {frames.without_repeats(str(error).rstrip())}"]
         if brief:
             return text
         above = [_RULE, *self._frames(full)]
@@ -110,10 +110,12 @@ class Report:
         trace: types.TracebackType | None,
         failed: tuple[Path, Place] | None = None,
     ) -> Iterator[str]:
-        parts = frames.of_the_reader(trace)
+        parts = frames.counted(frames.of_the_reader(trace))
         if len(parts) > _MOST_FRAMES:
             yield f"… {len(parts) - _MOST_FRAMES} frames above"
-        for part in parts[-_MOST_FRAMES:]:
+        for part, times in parts[-_MOST_FRAMES:]:
+            if times > 1:
+                yield f"{times} times:"
             magic = self._magic(part)
             if magic:
                 yield f"{self._green(magic)}\n"

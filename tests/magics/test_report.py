@@ -83,6 +83,18 @@ def test_our_own_frames_are_hidden(notebook):
     assert "interactiveshell.py" not in ran.report
 
 
+def test_endless_recursion_is_counted_not_listed(notebook):
+    """The line that calls itself is there once; the error has all, as Triton's has."""
+    notebook.run(DOUBLE.replace("x * 2", "self.execute(requests)"))
+    ran = notebook.run(infer("double"))
+
+    assert " times:\ncell " in ran.report
+    assert 1 == ran.report.count("---> 10")
+    assert "model.py(9): execute\n  … the line above " in ran.report
+    assert 30 > len(ran.report.splitlines())
+    assert 500 < str(ran.error).count("model.py(9): execute")
+
+
 def test_all_frames_are_shown_when_asked_for_again(notebook):
     """%tb after the error."""
     notebook.run(FAILING)
