@@ -115,8 +115,16 @@ class InstancePool:
         raise LookupError(number)
 
     def unclaim(self, place: Place) -> None:
-        """Take a claimed place back in which nothing was executed."""
-        self._put(place)
+        """Take a place back in which nothing was executed."""
+        with self._lock:
+            if isinstance(place, Vacancy) and place.has_come_back(self._left):
+                place = place.instance
+            elif isinstance(place, Vacancy) and place.instance not in self.instances:
+                # It was taken out meanwhile, and is finalized when it comes back.
+                place.filled = True
+                return
+            self._free.append(place)
+        self._offered()
 
     def expect(self, inflight: Inflight, certain: bool) -> None:
         """Note that a request waits in the queue of a scheduler.
@@ -192,7 +200,7 @@ class InstancePool:
                 if mine.place is None:
                     self._queue.remove(mine)
             if mine.place is not None:
-                self._put(mine.place)
+                self.unclaim(mine.place)
             raise
         finally:
             inflight.waiting_for = None
@@ -203,10 +211,7 @@ class InstancePool:
         """Take an instance back after its ``execute``."""
         if self._left and self._is_settled(instance):
             return
-        self._put(instance)
-
-    def _put(self, place: Place) -> None:
-        self._free.append(place)
+        self._free.append(instance)
         self._offered()
 
     def _offered(self) -> None:
@@ -235,13 +240,7 @@ class InstancePool:
             waiting.waiter.wake()
 
     def leave_behind(self, root: RootRequest) -> None:
-        """Let fresh instances take over from those that still run for a request.
-
-        Parameters
-        ----------
-        root
-            The request, which has ended.
-        """
+        """Let fresh instances take over from those that run for an ended request."""
         with self._lock:
             for instance in self.instances:
                 execution = instance.execution

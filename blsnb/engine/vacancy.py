@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import TYPE_CHECKING, TypeAlias
 
 from blsnb.engine.waiter import Waiter
@@ -21,6 +22,16 @@ class Vacancy:
         """Woken when the instance comes back after all."""
         self.filled = False
         """Whether another one was made, so that the old one serves no more."""
+
+    def has_come_back(self, left: Container[ModelInstance]) -> bool:
+        """Tell whether the old one is kept for whoever has its place.
+
+        Parameters
+        ----------
+        left
+            The instances that are not back.
+        """
+        return not self.filled and self.instance not in left
 
 
 Place: TypeAlias = "ModelInstance | Vacancy"

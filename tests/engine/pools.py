@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
+
+import pytest
 
 from blsnb.engine.inflight import Execution, Inflight
 from blsnb.engine.pool import InstancePool
-from blsnb.engine.root import RootRequest
+from blsnb.engine.root import RootRequest, Unwind
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.trace.events import Call, ModelInfo
 from blsnb.trace.recorder import RunRecord
@@ -89,3 +92,24 @@ def wait_in(pool: Any, request: Inflight) -> tuple[threading.Thread, list[Any]]:
     while pool.waiting_count == count and thread.is_alive():
         pass
     return thread, taken
+
+
+def given_up(pool: Any, *meanwhile: Callable[[], object]) -> Any:
+    """Let somebody be handed a place that was left, and leave himself; return who left.
+
+    The others do something between the two.
+    """
+    request, late = a_request(), a_request()
+    instance = begin(pool, request)
+
+    def leave(waiter: Any, notice: Any = None) -> None:
+        request.root.end(KeyboardInterrupt())
+        pool.leave_behind(request.root)
+        for action in meanwhile:
+            action()
+        raise Unwind
+
+    late.root.wait = leave  # type: ignore[method-assign]
+    with pytest.raises(Unwind):
+        pool.take(late, certain=False)
+    return instance

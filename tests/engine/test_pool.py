@@ -10,7 +10,7 @@ import pytest
 from blsnb.engine.pool import Deadlock, Retired
 from blsnb.engine.root import Unwind
 
-from .pools import Pools, a_request, a_root, begin, end, wait_in
+from .pools import Pools, a_request, a_root, begin, end, given_up, wait_in
 
 
 def test_each_instance_is_taken_once(pools):
@@ -254,6 +254,26 @@ def test_an_instance_left_behind_by_a_retired_pool_is_finalized(pools):
 
     assert 1 == old.finalized
     assert [] == pools.made
+
+
+def test_an_instance_that_came_back_while_its_place_was_given_up_serves_on(pools):
+    """Until the model is unloaded; then it is finalized, as any other."""
+    pool = pools.pool("a")
+    instance = given_up(pool, lambda: end(pool, pool.instances[0]))
+
+    assert instance is begin(pool, a_request())
+    end(pool, instance)
+    pool.retire()
+    assert (1, []) == (instance.finalized, pools.made)
+
+
+def test_an_instance_that_came_back_while_its_place_was_given_up_is_finalized(pools):
+    """Also if the model is unloaded before anybody takes it."""
+    pool = pools.pool("a")
+    instance = given_up(pool, lambda: end(pool, pool.instances[0]))
+
+    pool.retire()
+    assert 1 == instance.finalized
 
 
 def test_only_the_ended_request_is_left_behind(pools):

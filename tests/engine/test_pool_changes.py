@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .pools import Instance, a_request, begin, end, wait_in
+from .pools import Instance, a_request, begin, end, given_up, wait_in
 
 
 def test_a_free_instance_goes_at_once(pools):
@@ -94,3 +94,22 @@ def test_what_was_taken_out_ends_with_the_pool(pools):
     end(pool, b)
 
     assert (1, 1) == (a.finalized, b.finalized)
+
+
+def test_a_place_that_is_given_up_is_none_once_its_instance_was_taken_out(pools):
+    """The instance goes when it is back, and nobody takes its place."""
+    pool = pools.pool("a")
+    a = given_up(pool, lambda: pool.change([], []))
+
+    assert (0, [], [a]) == (pool.idle_count, pool.instances, pool.present)
+    end(pool, a)
+    assert (1, [], []) == (a.finalized, pool.present, pools.made)
+
+
+def test_who_came_back_while_its_place_was_given_up_can_be_taken_out(pools):
+    """It is finalized then."""
+    pool = pools.pool("a")
+    a = given_up(pool, lambda: end(pool, pool.instances[0]))
+
+    pool.change([], [])
+    assert (1, [], 0) == (a.finalized, pool.present, pool.idle_count)
