@@ -1,7 +1,7 @@
 /** Tells assistive technology what was selected. */
 
 import { h, setText } from "./dom.ts";
-import { time } from "./format.ts";
+import { counted, time } from "./format.ts";
 import type { Selection } from "./session.ts";
 import type { Trace } from "./trace.ts";
 
@@ -23,5 +23,6 @@ function words(selection: Selection | null, trace: Trace): string {
     return `${trace.name(selection.call)}, ${time(trace.duration[selection.call])}`;
   if (selection.kind === "missing")
     return `${trace.comparison?.baseline.name(selection.missing[0]) ?? ""}, missing`;
+  if (selection.kind === "models") return counted(selection.models.length, "model");
   return trace.names[selection.model];
 }

@@ -11,6 +11,7 @@ export const BOX_HEIGHT = 42;
 const LEAST_WIDTH = 96;
 const PADDING = 8;
 const NAME_LENGTH = 22;
+const NAME_SIZE = 12;
 /** A few failures among many calls must not paint the graph. */
 export const ERROR_SHARE = 0.05;
 
@@ -27,17 +28,30 @@ export interface Box {
 
 /** As wide as the widest name or second line. */
 export function boxWidth(nodes: readonly ModelNode[], font: string): number {
-  const pen = document.createElement("canvas").getContext("2d");
-  const measure = (text: string, style: string): number => {
-    if (!pen) return 7 * text.length;
-    pen.font = `${style} ${font}`;
-    return pen.measureText(text).width;
-  };
   const widths = nodes.map((node) => {
-    const second = measure(leftText(node), "10.5px") + measure(rightText(node), "600 10.5px") + 10;
-    return Math.max(measure(clip(node.name, NAME_LENGTH), "600 12px"), second);
+    const [left, right] = [leftText(node), rightText(node)];
+    const second = measure(left, `10.5px ${font}`) + measure(right, `600 10.5px ${font}`) + 10;
+    return Math.max(nameWidth(node, font), second);
   });
   return Math.ceil(Math.max(LEAST_WIDTH, ...widths) + 2 * PADDING);
+}
+
+/** The size in which a name fills its box: to be read where all else is too small. */
+export function grownSize(node: ModelNode, width: number, font: string): number {
+  return (NAME_SIZE * (width - 2 * PADDING)) / Math.max(1, nameWidth(node, font));
+}
+
+function nameWidth({ name }: ModelNode, font: string): number {
+  return measure(clip(name, NAME_LENGTH), `600 ${NAME_SIZE}px ${font}`);
+}
+
+let pen: CanvasRenderingContext2D | null = null;
+
+function measure(text: string, font: string): number {
+  pen ??= document.createElement("canvas").getContext("2d");
+  if (!pen) return 7 * text.length;
+  pen.font = font;
+  return pen.measureText(text).width;
 }
 
 /** The largest own time of a model, which fills the bar of its box. */
@@ -68,7 +82,7 @@ export function newBox(node: ModelNode): Box {
 }
 
 function leftText({ count: calls, own, models }: ModelNode): string {
-  if (models > 1) return `${counted(calls, "call")} ${time(own)}`;
+  if (models.length > 1) return `${counted(calls, "call")} ${time(own)}`;
   return calls > 1 ? `×${count(calls)} ${time(own)}` : time(own);
 }
 

@@ -1,26 +1,36 @@
 /** The call graph: one box per model, one edge per pair of caller and callee, on SVG. */
 
-import { BOX_HEIGHT, boxWidth, largestOwn, newBox, updateBox, type Box } from "./boxes.ts";
+import {
+  BOX_HEIGHT,
+  boxWidth,
+  grownSize,
+  largestOwn,
+  newBox,
+  updateBox,
+  type Box,
+} from "./boxes.ts";
 import { h, svg } from "./dom.ts";
 import { edgeElement, edgeLabel } from "./edges.ts";
 import { counted } from "./format.ts";
-import { labelPlaces } from "./labels.ts";
+import { labelArea, labelPlaces } from "./labels.ts";
 import { layered, type Layout } from "./layout.ts";
+import { hasLoops, LOOP_ROOM, loopLabel, withRoom } from "./loops.ts";
 import { modelGraph, OTHERS, type ModelGraph, type ModelNode } from "./modelgraph.ts";
 import { phaseLegend } from "./phaselegend.ts";
-import type { Session } from "./session.ts";
+import type { Selection, Session } from "./session.ts";
 import type { Trace } from "./trace.ts";
 
 /** Below this scale secondary text goes and names grow. */
 const FAR = 0.62;
 const [LEAST_HEIGHT, MOST_HEIGHT] = [150, 300];
 const MARGIN = 44;
+const ORIGIN = { x: 0, y: 0 };
 
 /** What the graph emphasises. */
 export interface GraphMarks {
   model: number | null;
-  /** Edges to emphasise, as "from>to"; all edges of the model if null. */
-  path: Set<string> | null;
+  /** Steps from model to model to emphasise; all edges of the model if null. */
+  path: readonly { from: number; to: number }[] | null;
   /** Models that stay bright; all if null. */
   lit: Set<number> | null;
 }
@@ -79,19 +89,20 @@ export class CallGraph {
   }
 
   /** Emphasise a model, a path of edges, and dim what is unrelated. */
-  mark({ model, path, lit }: GraphMarks): void {
+  mark({ model: selected, path, lit }: GraphMarks): void {
+    const model = selected === null ? null : this.#boxOf(selected);
+    const bright = (id: number): boolean => lit === null || id === OTHERS || lit.has(id);
     for (const [id, { element }] of this.#boxes) {
       element.classList.toggle("selected", id === model);
       element.setAttribute("aria-pressed", String(id === model));
-      element.classList.toggle("dim", lit !== null && id !== OTHERS && !lit.has(id));
+      element.classList.toggle("dim", !bright(id));
     }
     this.#graph.edges.forEach(({ from, to }, k) => {
-      const onPath = path ? path.has(`${from}>${to}`) : from === model || to === model;
+      const onPath = path
+        ? path.some((step) => this.#boxOf(step.from) === from && this.#boxOf(step.to) === to)
+        : from === model || to === model;
       this.#edgeElements[k].classList.toggle("path", model !== null && onPath);
-      this.#edgeElements[k].classList.toggle(
-        "dim",
-        lit !== null && !(lit.has(from) && lit.has(to)),
-      );
+      this.#edgeElements[k].classList.toggle("dim", !(bright(from) && bright(to)));
     });
   }
 
@@ -110,6 +121,11 @@ export class CallGraph {
     this.element.remove();
   }
 
+  /** A model without a box of its own is in that of many. */
+  #boxOf(model: number): number {
+    return this.#boxes.has(model) ? model : OTHERS;
+  }
+
   #paneWidth(): number {
     return this.element.clientWidth || 800;
   }
@@ -120,17 +136,21 @@ export class CallGraph {
 
   #drawEdges(layout: Layout, width: number): void {
     const size = { width, height: BOX_HEIGHT };
-    const places = labelPlaces(this.#graph.edges.map(edgeLabel), layout, size);
-    this.#edgeElements = this.#graph.edges.map((edge, k) => {
-      const box = layout.boxes.get(edge.from) ?? { x: 0, y: 0 };
-      const caller = { ...box, ...size };
-      return edgeElement(edge, layout.routes[k], layout.direction, caller, places[k]);
-    });
+    const { edges } = this.#graph;
+    const callers = edges.map(({ from }) => ({ ...(layout.boxes.get(from) ?? ORIGIN), ...size }));
+    const texts = edges.map(edgeLabel);
+    const loops = edges.flatMap(({ from, to }, k) =>
+      from === to && texts[k] ? [labelArea(loopLabel(callers[k]), texts[k])] : [],
+    );
+    const places = labelPlaces(texts, layout, size, loops);
+    this.#edgeElements = edges.map((edge, k) =>
+      edgeElement(edge, layout.routes[k], layout.direction, callers[k], places[k]),
+    );
     this.#edges.replaceChildren(...this.#edgeElements);
   }
 
   #drawBoxes(layout: Layout, width: number): void {
-    const largest = largestOwn(this.#graph.nodes);
+    const [largest, { font }] = [largestOwn(this.#graph.nodes), this.#session.colours];
     const shown = new Set(this.#graph.nodes.map((node) => node.id));
     for (const [id, box] of this.#boxes) {
       if (shown.has(id)) continue;
@@ -140,7 +160,8 @@ export class CallGraph {
     for (const node of this.#graph.nodes) {
       // Boxes are kept while a run grows: a click needs one element from press to release.
       const box = this.#boxes.get(node.id) ?? this.#newBox(node);
-      updateBox(box, node, layout.boxes.get(node.id) ?? { x: 0, y: 0 }, width, largest);
+      box.name.style.setProperty("--grown", `${grownSize(node, width, font).toFixed(1)}px`);
+      updateBox(box, node, layout.boxes.get(node.id) ?? ORIGIN, width, largest);
     }
     const boxes = [...this.#boxes.values()];
     if (boxes.length && !boxes.some((box) => box.element.getAttribute("tabindex") === "0")) {
@@ -159,18 +180,20 @@ export class CallGraph {
     return box;
   }
 
-  /** A model with one call is that call, which has more to show. */
   #select({ node, element }: Box): void {
     this.#roam(element);
-    if (node.models > 1) return;
-    const { model } = this.#session.trace.calls;
-    const selection =
-      node.count === 1 ? { kind: "call" as const, call: model.indexOf(node.id) } : null;
-    this.#session.select(selection ?? { kind: "model", model: node.id }, { reveal: true });
+    this.#session.select(this.#selectionOf(node), { reveal: true });
+  }
+
+  /** A model with one call is that call, which has more to show. */
+  #selectionOf({ id, count: calls, models }: ModelNode): Selection {
+    if (models.length > 1) return { kind: "models", models };
+    if (calls > 1) return { kind: "model", model: id };
+    return { kind: "call", call: this.#session.trace.calls.model.indexOf(id) };
   }
 
   #hover(box: Box | null, event?: MouseEvent): void {
-    this.#session.hover(box && { model: box.node.id });
+    this.#session.hover(box && { models: box.node.models });
     const { name, phases, count: calls } = box?.node ?? { name: "", phases: null, count: 0 };
     this.#session.tip(phases && { title: `${name} · ${counted(calls, "call")}`, phases }, event);
   }
@@ -246,6 +269,7 @@ export class CallGraph {
   #apply(): void {
     const { scale, x, y } = this.#view;
     this.#svg.classList.toggle("far", scale < FAR);
+    this.#svg.style.setProperty("--scale", String(scale));
     this.#content.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
   }
 
@@ -298,11 +322,12 @@ function chooseLayout(
   const right = layered(nodes, edges, {
     ...size,
     rankGap: 62,
-    siblingGap: 10,
+    siblingGap: hasLoops(edges) ? LOOP_ROOM + 8 : 10,
     direction: "right",
     available,
   });
-  return fit(down) >= fit(right) - 0.08 ? down : right;
+  const chosen = fit(down) >= fit(right) - 0.08 ? down : right;
+  return withRoom(chosen, edges, BOX_HEIGHT);
 }
 
 /** How far a box lies in the direction of an arrow key; 0 if it does not. */

@@ -5,27 +5,22 @@ import { svg } from "./dom.ts";
 import { count } from "./format.ts";
 import { ARRIVE, LABEL_HEIGHT, labelWidth, LEAVE } from "./labels.ts";
 import type { Point, Route } from "./layout.ts";
+import { loop, loopLabel, type BoxArea } from "./loops.ts";
 import type { ModelEdge } from "./modelgraph.ts";
 
 type Direction = "down" | "right";
-
-/** The caller's box, for the loop of a model that calls itself. */
-interface Caller extends Point {
-  width: number;
-  height: number;
-}
 
 /** Line and label of an edge; the label of a loop has its own place. */
 export function edgeElement(
   edge: ModelEdge,
   route: Route,
   direction: Direction,
-  caller: Caller,
+  caller: BoxArea,
   place: Point,
 ): SVGGElement {
   const recursive = route.points.length === 0;
   const d = recursive ? loop(caller) : curve(route, direction);
-  const at = recursive ? { x: caller.x, y: caller.y - caller.height / 2 - 18 } : place;
+  const at = recursive ? loopLabel(caller) : place;
   const kind = edge.streams ? "stream" : edge.async ? "async" : "";
   const failing = edge.errors / edge.count > ERROR_SHARE ? "failing" : "";
   const label = edgeLabel(edge);
@@ -71,11 +66,4 @@ function segment(from: Point, to: Point, down: boolean): string {
   if (down)
     return ` C${from.x} ${from.y + LEAVE * dy} ${to.x} ${to.y - ARRIVE * dy} ${to.x} ${to.y}`;
   return ` C${from.x + 0.5 * dx} ${from.y} ${to.x - 0.5 * dx} ${to.y} ${to.x} ${to.y}`;
-}
-
-/** Recursion: a loop above the box. */
-function loop({ x, y, width, height }: Caller): string {
-  const top = y - height / 2;
-  const reach = Math.min(18, width / 3);
-  return `M${x - reach} ${top} C${x - reach} ${top - 22} ${x + reach} ${top - 22} ${x + reach} ${top - 2}`;
 }

@@ -3,6 +3,7 @@
 import { missingCalls } from "./compared.ts";
 import { h } from "./dom.ts";
 import { factsOfCalls, manyCalls } from "./manycalls.ts";
+import { manyModels } from "./manymodels.ts";
 import { factsOfCall, oneCall } from "./onecall.ts";
 import type { Selection, Session } from "./session.ts";
 import { TensorList } from "./tensors.ts";
@@ -81,6 +82,7 @@ export class Inspector {
     const { trace } = this.#session;
     const { state } = trace.header.run;
     if (selection.kind === "missing") return `missing ${selection.key}`;
+    if (selection.kind === "models") return `models\n${selection.models} ${trace.n} ${state}`;
     if (selection.kind === "call")
       return `call ${selection.call}\n${factsOfCall(trace, selection.call)} ${state}`;
     const key = selection.kind === "fold" ? selection.key : selection.model;
@@ -94,6 +96,7 @@ export class Inspector {
       return oneCall(this.#session, selection.call, this.#tensors);
     if (selection.kind === "missing")
       return comparison ? missingCalls(comparison.baseline, selection.missing) : [];
+    if (selection.kind === "models") return manyModels(this.#session, selection.models);
     return manyCalls(this.#session, selection);
   }
 }

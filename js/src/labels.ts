@@ -12,7 +12,7 @@ export const LEAVE = 0.45;
 export const ARRIVE = 0.85;
 const ALONG = [0.5, 0.65, 0.35, 0.8, 0.2];
 
-interface Area extends Point {
+export interface Area extends Point {
   width: number;
   height: number;
 }
@@ -21,18 +21,23 @@ export function labelWidth(text: string): number {
   return text.length * CHARACTER + MARGIN;
 }
 
-/** A place per route; a label without text has no place of its own to keep free. */
+/** What a label takes that has its middle here. */
+export function labelArea({ x, y }: Point, text: string): Area {
+  return { x, y, width: labelWidth(text), height: LABEL_HEIGHT };
+}
+
+/** A place per route, clear of what is taken; a label without text has none to keep free. */
 export function labelPlaces(
   texts: readonly string[],
   { routes, boxes, direction }: Layout,
   box: { width: number; height: number },
+  others: readonly Area[] = [],
 ): Point[] {
-  const taken: Area[] = [...boxes.values()].map((centre) => ({ ...centre, ...box }));
+  const taken = [...others, ...[...boxes.values()].map((centre) => ({ ...centre, ...box }))];
   return routes.map((route, k) => {
     if (!texts[k] || route.points.length === 0) return { x: 0, y: 0 };
-    const size = { width: labelWidth(texts[k]), height: LABEL_HEIGHT };
     const candidates = [beforeBox(route, direction), ...along(route, direction)];
-    const areas = candidates.map((at) => ({ ...at, ...size }));
+    const areas = candidates.map((at) => labelArea(at, texts[k]));
     const found = areas.find((area) => !taken.some((other) => overlap(area, other))) ?? areas[0];
     taken.push(found);
     return { x: found.x, y: found.y };

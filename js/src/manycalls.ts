@@ -11,11 +11,11 @@ import { latency } from "./latency.ts";
 import { onlyCounted } from "./onlycounted.ts";
 import { phaseTable } from "./phasetable.ts";
 import { responseTimes } from "./responses.ts";
-import type { Missing, Selection, Session } from "./session.ts";
+import type { Selection, Session } from "./session.ts";
 import type { Trace } from "./trace.ts";
 import { Flag } from "./wire.ts";
 
-export type Many = Exclude<Selection, { kind: "call" } | Missing>;
+export type Many = Extract<Selection, { kind: "model" | "fold" }>;
 
 export function manyCalls(session: Session, selection: Many): HTMLElement[] {
   const { trace } = session;

@@ -16,8 +16,8 @@ export interface ModelNode {
   phases: PhaseSums;
   /** Start of its first call: the order in which siblings stand. */
   first: number;
-  /** Number of models that this box stands for. */
-  models: number;
+  /** The models that this box stands for. */
+  models: readonly number[];
   /** Own time in the baseline; null for a model that is new, absent without a baseline. */
   before?: number | null;
 }
@@ -92,7 +92,7 @@ function addOwn(node: ModelNode, us: number): void {
 function emptyNode({ comparison, header, names }: Trace, id: number, first: number): ModelNode {
   const { device, kind } = header.models[id];
   const before = comparison ? comparison.ownOf(header.models[id].name) : undefined;
-  const counts = { count: 0, errors: 0, own: 0, models: 1 };
+  const counts = { count: 0, errors: 0, own: 0, models: [id] };
   return { id, name: names[id], device, kind, ...counts, phases: noPhases(), first, before };
 }
 
@@ -129,7 +129,7 @@ function gather(nodes: ModelNode[], edges: ModelEdge[], kept: number): ModelGrap
     id: OTHERS,
     name: `+${rest.length} models`,
     device: "",
-    models: rest.length,
+    models: rest.map((node) => node.id),
     before: undefined,
   };
   box.phases = { ...rest[0].phases };

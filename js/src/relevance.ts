@@ -22,10 +22,15 @@ export function relevanceOf(
   hover: Hover | null,
 ): Relevance | null {
   if (filter) return { marks: spread(trace, filter), strict: true };
-  const selected = selection?.kind === "model" ? selection.model : null;
-  const model = hover && "model" in hover ? hover.model : selected;
-  if (model === null) return null;
-  return { marks: spread(trace, (call) => trace.calls.model[call] === model), strict: false };
+  const models = hover && "models" in hover ? hover.models : modelsOf(selection);
+  if (models === null) return null;
+  const meant = new Set(models);
+  return { marks: spread(trace, (call) => meant.has(trace.calls.model[call])), strict: false };
+}
+
+function modelsOf(selection: Selection | null): readonly number[] | null {
+  if (selection?.kind === "model") return [selection.model];
+  return selection?.kind === "models" ? selection.models : null;
 }
 
 /** Whether a row is left aside. */
@@ -36,12 +41,15 @@ export function dims(relevance: Relevance | null, row: Row, open: boolean): bool
   return !row.calls.some((call) => relevance.marks[call] & bright);
 }
 
-/** The edges from the request to the selected call, as "from>to". */
-export function pathTo(trace: Trace, selection: Selection | null): Set<string> | null {
+/** The steps from model to model that led from the request to the selected call. */
+export function pathTo(
+  trace: Trace,
+  selection: Selection | null,
+): { from: number; to: number }[] | null {
   if (selection?.kind !== "call") return null;
   const { model } = trace.calls;
   const chain = [...trace.ancestors(selection.call), selection.call];
-  return new Set(chain.slice(1).map((call, k) => `${model[chain[k]]}>${model[call]}`));
+  return chain.slice(1).map((call, k) => ({ from: model[chain[k]], to: model[call] }));
 }
 
 /** Models that stay bright: of the hovered call and its kin, or of the filter; all if null. */

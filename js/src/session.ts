@@ -2,14 +2,19 @@
 
 import type { Kernel } from "./kernel.ts";
 import type { Command } from "./keys.ts";
+import { OTHERS } from "./modelgraph.ts";
 import type { Row } from "./rows.ts";
 import type { Colours } from "./theme.ts";
 import type { PhaseSums, Trace } from "./trace.ts";
 
-/** One call, all calls of a model, the calls of one folded row, or calls that are missing. */
+/**
+ * One call, all calls of a model, the calls of one folded row, calls that are missing, or the models
+ * that share one box.
+ */
 export type Selection =
   | { kind: "call"; call: number }
   | { kind: "model"; model: number }
+  | { kind: "models"; models: readonly number[] }
   | { kind: "fold"; key: string; model: number; calls: readonly number[] }
   | Missing;
 
@@ -20,8 +25,8 @@ export interface Missing {
   missing: readonly number[];
 }
 
-/** What the pointer is over: calls in the timeline, or a model in the graph. */
-export type Hover = { call: number } | { model: number };
+/** What the pointer is over: a call in the timeline, or the models of a box in the graph. */
+export type Hover = { call: number } | { models: readonly number[] };
 
 /** What a tooltip tells. */
 export interface Tip {
@@ -47,8 +52,9 @@ export interface Session {
   command(name: Command): void;
 }
 
-/** The model that is selected, directly or by one of its calls. */
+/** The model that is selected, directly or by one of its calls; that of the box that many share. */
 export function selectedModel(selection: Selection | null, trace: Trace): number | null {
   if (!selection || selection.kind === "missing") return null;
+  if (selection.kind === "models") return OTHERS;
   return selection.kind === "call" ? trace.calls.model[selection.call] : selection.model;
 }

@@ -33,8 +33,21 @@ test("a selected model leaves its calls bright and those that led to them", () =
 test("a call's path is the edges from the request to it", () => {
   const embedder = trace.calls.model.indexOf(6);
 
-  assert.deepEqual(pathTo(trace, { kind: "call", call: embedder }), new Set(["0>5", "5>6"]));
+  assert.deepEqual(pathTo(trace, { kind: "call", call: embedder }), [
+    { from: 0, to: 5 },
+    { from: 5, to: 6 },
+  ]);
   assert.equal(pathTo(trace, { kind: "model", model: 6 }), null);
+});
+
+test("a box of many models keeps the rows of all of them bright", () => {
+  const rows = new Rows(trace);
+  const hovered = relevanceOf(trace, null, null, { models: [2, 5] });
+  const selected = relevanceOf(trace, null, { kind: "models", models: [2, 5] }, null);
+
+  assert.deepEqual(hovered, selected);
+  const bright = rows.children(rows.list[0]).filter((row) => !dims(hovered, row, false));
+  assert.deepEqual(new Set(bright.map((row) => row.model)), new Set([2, 5]));
 });
 
 test("hovering a call leaves its kin and the selected model bright in the graph", () => {

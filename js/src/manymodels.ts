@@ -1,0 +1,56 @@
+/** What the inspector tells of the models that share one box: which they are. */
+
+import { h } from "./dom.ts";
+import { count, counted, time } from "./format.ts";
+import type { Session } from "./session.ts";
+import type { Trace } from "./trace.ts";
+
+/** So many are listed; a filter finds the others. */
+const LISTED = 100;
+
+interface Row {
+  model: number;
+  calls: number;
+  own: number;
+}
+
+/** The largest by own time first. */
+export function manyModels(session: Session, models: readonly number[]): HTMLElement[] {
+  const rows = rowsOf(session.trace, models);
+  const hidden = rows.length - LISTED;
+  return [
+    h("div", { class: "breadcrumb" }, "the smallest by own time"),
+    h("h3", {}, counted(models.length, "model")),
+    h("h4", {}, "Model", h("span", {}, "own time")),
+    ...rows.slice(0, LISTED).map((row) => link(session, row)),
+    ...(hidden > 0 ? [h("p", { class: "reason" }, `… ${counted(hidden, "more model")}`)] : []),
+  ];
+}
+
+/** Pure. */
+export function rowsOf(trace: Trace, models: readonly number[]): Row[] {
+  const rows = new Map(models.map((model) => [model, { model, calls: 0, own: 0 }]));
+  for (let call = 0; call < trace.n; call++) {
+    const row = rows.get(trace.calls.model[call]);
+    if (!row) continue;
+    row.calls++;
+    row.own += trace.own[call];
+  }
+  return [...rows.values()].sort((a, b) => b.own - a.own);
+}
+
+function link(session: Session, { model, calls, own }: Row): HTMLElement {
+  const { model: models } = session.trace.calls;
+  const onclick = (): void =>
+    session.select(
+      calls === 1 ? { kind: "call", call: models.indexOf(model) } : { kind: "model", model },
+      { reveal: true },
+    );
+  const times = calls > 1 ? ` ×${count(calls)}` : "";
+  return h(
+    "button",
+    { type: "button", class: "link", onclick, "data-focus": `model-${model}` },
+    h("span", {}, `${session.trace.names[model]}${times}`),
+    h("span", {}, time(own)),
+  );
+}
