@@ -86,7 +86,14 @@ export class Frame implements Session {
     this.#root.addEventListener("keydown", (event) => this.#key(event));
     const observer = new ResizeObserver(() => this.#resized());
     observer.observe(this.#root);
-    this.#stops.push(() => observer.disconnect(), this.#skin.watch(() => this.#themeChanged()));
+    const watched = this.#skin.watch(
+      () => this.#themeChanged(),
+      () => {
+        this.#resized();
+        this.#timeline.paintNow();
+      },
+    );
+    this.#stops.push(() => observer.disconnect(), watched);
   }
 
   /** To be put into the page before `draw`. */

@@ -119,10 +119,14 @@ export class Timeline {
   }
 
   repaint(): void {
-    this.#frame ||= requestAnimationFrame(() => {
-      this.#frame = 0;
-      this.#paint();
-    });
+    this.#frame ||= requestAnimationFrame(() => this.paintNow());
+  }
+
+  /** Where there is no next frame: a page that is printed is as it stands. */
+  paintNow(): void {
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+    this.#paint();
   }
 
   dispose(): void {
