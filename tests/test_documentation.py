@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import nbclient
+import nbformat
 import pytest
 
 import blsnb
@@ -102,3 +104,57 @@ def test_the_keys_of_the_view_are_those_that_its_help_lists():
 def test_no_text_stands_twice_in_the_error_catalogue():
     """Each has one cause."""
     assert sorted(set(ENTRIES)) == sorted(ENTRIES)
+
+
+def _executed(folder: Path, cells: list[str]) -> list[Any]:
+    """Run cells in a fresh kernel; return them with their outputs."""
+    notebook = nbformat.v4.new_notebook(
+        cells=[*map(nbformat.v4.new_code_cell, ["%load_ext blsnb", *cells])]
+    )
+    there = {"metadata": {"path": str(folder)}}
+    nbclient.NotebookClient(
+        notebook, timeout=60, resources=there, allow_errors=True
+    ).execute()
+    return notebook.cells[1:]
+
+
+def _blocks(page: str) -> list[str]:
+    """Return the blocks of Python of a page, each one cell."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    return re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.notebook
+def test_the_first_page_is_true_as_it_is_typed(tmp_path):
+    """Its models answer, its mistake is shown at its line, its export is there."""
+    _, double, ask, *rest = _blocks("start.md")
+    mistaken = [double.replace("x * 2", "x @ 2"), ask]
+    cells = _executed(tmp_path, [double, ask, *rest, *mistaken])
+
+    last = "\n".join(cells.pop().outputs[0].traceback)
+    assert "cell In[7] line 9 (model.py:8)" in last
+    assert "message: ValueError: matmul" in last
+    assert [] == [
+        output
+        for cell in cells
+        for output in cell.outputs
+        if output.output_type not in ("display_data", "execute_result")
+    ]
+    assert "array([2., 4., 6.]" in cells[1].outputs[0].data["text/plain"]
+    assert "2 calls, 2 models" in cells[3].outputs[0].data["text/plain"]
+    assert (tmp_path / "models" / "double" / "1" / "model.py").is_file()
+
+
+@pytest.mark.notebook
+def test_the_lines_on_runtimes_are_true_as_they_are_typed(tmp_path):
+    """With the simulated device in the place of one."""
+    magics, python, *_ = _blocks("gpu.md")
+    typed = [
+        magics.replace("cupy", "simulated"),
+        f"import blsnb\n{python}server.close()",
+    ]
+    [said, quiet] = _executed(tmp_path, typed)
+
+    [stream] = said.outputs
+    assert re.match(r"\w+: .*\nsimulated: 1 device", stream.text)
+    assert [] == quiet.outputs
