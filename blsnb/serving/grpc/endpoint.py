@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import resource
-
 import grpc
 from tritonclient.grpc import service_pb2_grpc
 
 from blsnb.engine.workers import Workers
 from blsnb.inference_server import Server
+from blsnb.serving.core.limits import most_connections
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.grpc.gate import Gate, health_handler
 from blsnb.serving.grpc.service import GrpcService
@@ -18,21 +17,16 @@ _MOST_CALLS = 256
 _MOST_REQUESTS = 1024
 _LARGEST = 2**31 - 1
 """No message may be larger: that is protobuf's own limit, and Triton's."""
-_FILES_SHARE = 4
-"""One in so many of the files that a process may open is for connections."""
-_MOST_CONNECTIONS = 4096
 
 
 def _options() -> list[tuple[str, int]]:
-    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = files // _FILES_SHARE if files > 0 else _MOST_CONNECTIONS
     return [
         ("grpc.max_receive_message_length", _LARGEST),
         ("grpc.max_send_message_length", _LARGEST),
         # Else two servers would share a port, each with half of the calls.
         ("grpc.so_reuseport", 0),
-        # The notebook needs files, too; who comes then finds nobody.
-        ("grpc.max_allowed_incoming_connections", min(most, _MOST_CONNECTIONS)),
+        # Who comes beyond them finds nobody.
+        ("grpc.max_allowed_incoming_connections", most_connections()),
     ]
 
 

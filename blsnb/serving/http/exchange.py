@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from http.client import responses
 from typing import Protocol
 
@@ -16,13 +17,11 @@ from tornado.httputil import (
     RequestStartLine,
     ResponseStartLine,
 )
-from tornado.iostream import StreamClosedError
 
 from blsnb.engine.workers import Workers
 from blsnb.serving.http.answer import (
     BAD_REQUEST,
     NOT_ALLOWED,
-    Hangup,
     HttpAnswer,
     HttpRequest,
     error_body,
@@ -31,7 +30,7 @@ from blsnb.serving.http.answer import (
 MOST_BYTES = 2**31 - 1
 """Of a body: Triton counts them in 32 bits with a sign."""
 _log = logging.getLogger("blsnb.serving")
-_PHRASES = {**responses} | {NOT_ALLOWED: "Not Allowed"}
+_PHRASES = {**responses, NOT_ALLOWED: "Not Allowed"}
 
 
 class Listener(Protocol):
@@ -39,6 +38,7 @@ class Listener(Protocol):
 
     answer: Callable[[HttpRequest], HttpAnswer]
     pool_of: Callable[[HttpRequest], Workers]
+    loop: asyncio.AbstractEventLoop
 
     def begin(self, exchange: HttpExchange) -> None:
         """Take note of a request that is on its way."""
@@ -48,7 +48,10 @@ class Listener(Protocol):
 
 
 class HttpExchange(HTTPMessageDelegate):
-    """Takes a request, lets it be answered on another thread, and sends the answer.
+    """Takes a request, lets threads of a pool answer it, and sends the answer.
+
+    Threads only make the answer; each part of it goes back to the thread of the port,
+    which sends it.
 
     Parameters
     ----------
@@ -65,9 +68,8 @@ class HttpExchange(HTTPMessageDelegate):
         self._line = RequestStartLine("", "", "")
         self._headers = HTTPHeaders()
         self._parts: list[bytes] = []
-        self._refused = False
-        self.hangup = Hangup()
-        self.task: asyncio.Task[None] | None = None
+        self._request = HttpRequest("", "")
+        self._chunks: Iterator[bytes] = iter(())
 
     def headers_received(
         self, start_line: RequestStartLine | ResponseStartLine, headers: HTTPHeaders
@@ -81,7 +83,6 @@ class HttpExchange(HTTPMessageDelegate):
 
     def _refuse(self, message: str) -> None:
         """Answer at once; the connection is closed, as nobody reads the body."""
-        self._refused = True
         answer = HttpAnswer(BAD_REQUEST, error_body(message))
         self._write_headers(answer, answer.body, ("Connection", "close"))
         self._connection.finish()
@@ -90,58 +91,85 @@ class HttpExchange(HTTPMessageDelegate):
         """Take a part of the body."""
         self._parts.append(chunk)
 
-    def finish(self) -> None:
-        """Let the request be answered: it is complete."""
-        self._connection.set_close_callback(self.hangup.happen)
-        self._listener.begin(self)
-        self.task = asyncio.get_running_loop().create_task(self._answer())
-
     def on_connection_close(self) -> None:
         """Forget a request that was never complete."""
         self._parts.clear()
-        self.hangup.happen()
 
-    def _request(self) -> HttpRequest:
+    def finish(self) -> None:
+        """Let the request be answered: it is complete."""
         body, self._parts = b"".join(self._parts), []
-        path = self._line.path.partition("?")[0].partition("#")[0]
-        path = path.encode("latin-1", "replace").decode("utf-8", "surrogateescape")
-        if not path.startswith("/"):
-            # A proxy's form: a whole address.
-            path = "/" + path.partition("://")[2].partition("/")[2]
-        return HttpRequest(self._line.method, path, self._headers, body, self.hangup)
+        path = path_of(self._line.path)
+        self._request = HttpRequest(self._line.method, path, self._headers, body)
+        self._listener.begin(self)
+        self._work(self._make)
 
-    async def _answer(self) -> None:
-        try:
-            request = self._request()
-            pool = self._listener.pool_of(request)
-            loop = asyncio.get_running_loop()
-            answer = await loop.run_in_executor(pool, self._listener.answer, request)
-            await self._send(answer, pool)
-        except (StreamClosedError, RuntimeError, asyncio.CancelledError):
-            # The client has left, or the end point is closed.
-            self._give_up()
-        except Exception:
-            _log.exception("%s was not answered", self._line.path)
-            self._give_up()
-        finally:
-            self._listener.end(self)
+    def cancel(self) -> None:
+        """Cancel it: its client has gone in the middle of a stream, or the port."""
+        self._request.hangup.happen()
 
     def _give_up(self) -> None:
-        self.hangup.happen()
+        self.cancel()
         self._connection.close()
+        self._listener.end(self)
 
-    async def _send(self, answer: HttpAnswer, pool: Workers) -> None:
+    def _work(self, piece: Callable[[], None]) -> None:
+        try:
+            self._listener.pool_of(self._request).submit(piece)
+        except RuntimeError:
+            # The end point is closed.
+            self._give_up()
+
+    def _then(self, step: Callable[..., None], *given: object) -> None:
+        """Go on, on the thread of the port."""
+        with contextlib.suppress(RuntimeError):
+            # It may have ended.
+            self._listener.loop.call_soon_threadsafe(step, *given)
+
+    def _make(self) -> None:
+        try:
+            answer = self._listener.answer(self._request)
+        except Exception:
+            _log.exception("%s was not answered", self._line.path)
+            self._then(self._give_up)
+        else:
+            self._then(self._send, answer)
+
+    def _send(self, answer: HttpAnswer) -> None:
         if answer.chunks is None:
-            sent = self._write_headers(answer, answer.body)
-            self._connection.finish()
-            await sent
+            self._write_headers(answer, answer.body)
+            self._end()
             return
-        await self._write_headers(answer)
-        loop = asyncio.get_running_loop()
-        while chunk := await loop.run_in_executor(pool, next, answer.chunks, None):
-            # Who reads slowly is waited for.
-            await self._connection.write(chunk)
+        # On Triton, too, only a stream that has begun is cancelled by who leaves:
+        # src/http_server.cc, GenerateRequestClass, looks at its connection as it sends.
+        self._connection.set_close_callback(self.cancel)
+        self._chunks = answer.chunks
+        self._write_headers(answer).add_done_callback(self._sent)
+
+    def _end(self) -> None:
         self._connection.finish()
+        self._listener.end(self)
+
+    def _sent(self, written: asyncio.Future[None]) -> None:
+        """Go on with a stream once its client has taken what was sent."""
+        if written.cancelled() or written.exception() is not None:
+            self._give_up()
+        else:
+            self._work(self._make_chunk)
+
+    def _make_chunk(self) -> None:
+        try:
+            chunk = next(self._chunks, b"")
+        except Exception:
+            _log.exception("%s was not answered to the end", self._line.path)
+            self._then(self._give_up)
+        else:
+            self._then(self._send_chunk, chunk)
+
+    def _send_chunk(self, chunk: bytes) -> None:
+        if chunk:
+            self._connection.write(chunk).add_done_callback(self._sent)
+        else:
+            self._end()
 
     def _write_headers(
         self,
@@ -162,3 +190,14 @@ class HttpExchange(HTTPMessageDelegate):
         line = ResponseStartLine("HTTP/1.1", answer.status, phrase)
         sent = None if self._line.method == "HEAD" else body
         return self._connection.write_headers(line, headers, sent)
+
+
+def path_of(target: str) -> str:
+    """Return the path that a request names: nothing is decoded, no query is left."""
+    path = target.partition("?")[0]
+    if not path.startswith("/"):
+        # A proxy's form: a whole address.
+        path = "/" + path.partition("://")[2].partition("/")[2]
+    if path.isascii():
+        return path
+    return path.encode("latin-1", "replace").decode("utf-8", "surrogateescape")

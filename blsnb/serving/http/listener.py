@@ -7,17 +7,22 @@ import contextlib
 import socket
 import threading
 from collections.abc import Callable
+from typing import Any
 
 from tornado.httpserver import HTTPServer
 from tornado.httputil import HTTPConnection, HTTPServerConnectionDelegate
+from tornado.iostream import IOStream
 
 from blsnb.engine.workers import Workers
+from blsnb.serving.core.limits import most_connections
 from blsnb.serving.http.answer import HttpAnswer, HttpRequest
 from blsnb.serving.http.exchange import MOST_BYTES, HttpExchange
 
 _WAITING = 1024
 """Connections that the system keeps until they are taken, as Triton's."""
 _CLOSE_S = 2.0
+_PATIENCE_S = 3600.0
+"""So long a connection may be idle, or a request half through."""
 
 
 class HttpListener(HTTPServerConnectionDelegate):
@@ -59,8 +64,10 @@ class HttpListener(HTTPServerConnectionDelegate):
         self.port: int = self._socket.getsockname()[1]
         self._exchanges: set[HttpExchange] = set()
         self._timeout_s = 0.0
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._stop: asyncio.Event | None = None
+        self.loop = asyncio.new_event_loop()
+        self._stop = asyncio.Event()
+        self._quiet = asyncio.Event()
+        """Set when a request ends, and no other is on its way."""
         self._started = threading.Event()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
@@ -81,22 +88,30 @@ class HttpListener(HTTPServerConnectionDelegate):
     def begin(self, exchange: HttpExchange) -> None:
         """Take note of a request that is on its way."""
         self._exchanges.add(exchange)
+        self._quiet.clear()
 
     def end(self, exchange: HttpExchange) -> None:
         """Take note of its end."""
         self._exchanges.discard(exchange)
+        if not self._exchanges:
+            self._quiet.set()
 
     def _run(self) -> None:
         try:
-            asyncio.run(self._serve())
+            with asyncio.Runner(loop_factory=lambda: self.loop) as runner:
+                runner.run(self._serve())
         finally:
             # Whoever made it is not left waiting.
             self._started.set()
             self._socket.close()
 
     async def _serve(self) -> None:
-        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-        server = HTTPServer(self, max_body_size=MOST_BYTES)
+        server = _Server(
+            self,
+            max_body_size=MOST_BYTES,
+            idle_connection_timeout=_PATIENCE_S,
+            body_timeout=_PATIENCE_S,
+        )
         server.add_socket(self._socket)
         self._started.set()
         try:
@@ -109,13 +124,13 @@ class HttpListener(HTTPServerConnectionDelegate):
                     await server.close_all_connections()
 
     async def _drain(self) -> None:
-        """Wait for the requests on their way, but not for ever.
-
-        Those that are left are cancelled when their connections are closed.
-        """
-        tasks = {each.task for each in self._exchanges if each.task is not None}
-        if tasks:
-            await asyncio.wait(tasks, timeout=self._timeout_s)
+        """Wait for the requests on their way, but not for ever."""
+        if self._exchanges:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._timeout_s):
+                    await self._quiet.wait()
+        for exchange in list(self._exchanges):
+            exchange.cancel()
 
     def close(self, timeout_s: float) -> None:
         """Take no more requests, and end the thread; safe to repeat.
@@ -125,11 +140,31 @@ class HttpListener(HTTPServerConnectionDelegate):
         timeout_s
             How long requests that are on their way may go on.
         """
-        if self._loop is None or self._stop is None or not self._thread.is_alive():
+        if not self._thread.is_alive():
             return
         self._timeout_s = timeout_s
         with contextlib.suppress(RuntimeError):
             # The loop may end at this moment.
-            self._loop.call_soon_threadsafe(self._stop.set)
+            self.loop.call_soon_threadsafe(self._stop.set)
         if threading.current_thread() is not self._thread:
             self._thread.join(timeout_s + 2 * _CLOSE_S)
+
+
+class _Server(HTTPServer):
+    """Takes so many connections and no more; who comes then finds nobody."""
+
+    def initialize(self, *given: Any, **named: Any) -> None:
+        super().initialize(*given, **named)
+        self._most = most_connections()
+        self._count = 0
+
+    def handle_stream(self, stream: IOStream, address: tuple[Any, ...]) -> None:
+        if self._count >= self._most:
+            stream.close()
+            return
+        self._count += 1
+        super().handle_stream(stream, address)
+
+    def on_close(self, server_conn: object) -> None:
+        self._count -= 1
+        super().on_close(server_conn)

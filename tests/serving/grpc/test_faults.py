@@ -17,7 +17,7 @@ from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc import service_pb2_grpc
 
 from blsnb.inference_server import Server
-from blsnb.serving.grpc import endpoint
+from blsnb.serving.core import limits
 from blsnb.serving.grpc.service import MOST_STREAMS
 
 from .over_grpc import CALL_S, Connection, asking, connected, values
@@ -65,7 +65,7 @@ def test_there_is_an_end_to_connections(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The notebook needs some of the process's files itself."""
-    monkeypatch.setattr(endpoint, "_MOST_CONNECTIONS", 5)
+    monkeypatch.setattr(limits, "_MOST_CONNECTIONS", 5)
     with connected(server) as wire:
         assert live(wire)
         host, port = wire.address.split(":")
@@ -200,12 +200,12 @@ def test_the_server_may_be_closed_while_calls_are_on_their_way(server: Server) -
             for n in range(8)
         ]
         for _ in range(4):
-            assert stage.begun.acquire(timeout=20)
+            assert stage.begun.acquire(timeout=60)
 
         closing = threading.Thread(target=server.close)
         closing.start()
         codes = {call.code() for call in calls}
-        closing.join(20)
+        closing.join(60)
 
     assert not closing.is_alive()
     assert grpc.StatusCode.OK not in codes

@@ -5,13 +5,10 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
-import resource
-import socket
 import threading
 import time
 import urllib.request
 import zlib
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -22,32 +19,7 @@ from blsnb.inference_server import Server
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http.endpoint import HttpEndpoint, MetricsEndpoint
 
-WAIT_S = 10.0
-IDLE = 1000
-DECOUPLED = f"{CONFIG}\nmodel_transaction_policy {{ decoupled: true }}\n"
-BODY = {"inputs": [{"name": "X", "shape": [1], "datatype": "FP32", "data": [1]}]}
-SLEEPER = cell(
-    """
-    stage.values["request"] = request
-    stage.sleep()
-    return [reply(x_of(request))]
-    """
-)
-
-
-def head(length: int, path: str = "/v2/models/double/infer") -> bytes:
-    """Return what comes before a body."""
-    return (
-        f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n".encode()
-    )
-
-
-def until(holds: Any, seconds: float = WAIT_S) -> bool:
-    """Wait until something holds, but not for ever."""
-    deadline = time.monotonic() + seconds
-    while not holds() and time.monotonic() < deadline:
-        threading.Event().wait(0.005)
-    return bool(holds())
+from .over_http import BODY, SLEEPER, WAIT_S, head, streaming
 
 
 def test_a_request_is_a_run(http_served: Any) -> None:
@@ -123,31 +95,6 @@ def test_what_is_asked_of_the_server_waits_for_no_load(http_served: Any) -> None
         stage.events["end"].set()
 
 
-def test_a_connection_serves_many_requests(http_served: Any) -> None:
-    """Also if they are sent before the answers come."""
-    http_served.server.define("double", DOUBLE, config=CONFIG)
-    body = json.dumps(BODY).encode()
-    with http_served.connect() as client:
-        client.sendall((head(len(body)) + body) * 3)
-        found = b""
-        while found.count(b"outputs") < 3:
-            found += client.recv(1 << 16)
-
-    assert 3 == found.count(b"HTTP/1.1 200 OK")
-
-
-def test_a_body_may_come_in_chunks(http_served: Any) -> None:
-    """Of any size."""
-    http_served.server.define("double", DOUBLE, config=CONFIG)
-    body = json.dumps(BODY).encode()
-    start = head(0).replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
-    chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in body) + b"0\r\n\r\n"
-    with http_served.connect() as client:
-        client.sendall(start + chunks)
-
-        assert client.recv(100).startswith(b"HTTP/1.1 200 OK")
-
-
 def test_what_a_model_says_with_its_response_is_told(http_served: Any) -> None:
     """Beside the outputs; with generate among them."""
     answer = (
@@ -161,16 +108,6 @@ def test_what_a_model_says_with_its_response_is_told(http_served: Any) -> None:
 
     assert {"n": 1, "b": True, "s": "é"} == said["parameters"]
     assert ["Y", "b", "model_name", "model_version", "n", "s"] == list(generated)
-
-
-def test_a_client_that_hangs_up_in_mid_body_leaves_nothing(http_served: Any) -> None:
-    """No run, no thread."""
-    http_served.server.define("double", DOUBLE, config=CONFIG)
-    with http_served.connect() as client:
-        client.sendall(head(1000) + b'{"inputs":')
-
-    assert 200 == http_served.infer("double", [1])[0]
-    assert 1 == len(http_served.server.runs)
 
 
 def test_a_binary_tensor_that_is_cut_is_refused(http_served: Any) -> None:
@@ -195,97 +132,6 @@ def test_a_binary_tensor_that_is_cut_is_refused(http_served: Any) -> None:
     assert said["error"].startswith(expected)
 
 
-def test_a_client_that_hangs_up_cancels_its_request(http_served: Any) -> None:
-    """The model may ask, and goes on."""
-    http_served.server.define("slow", SLEEPER, config=CONFIG)
-    body = json.dumps(BODY).encode()
-    with http_served.connect() as client:
-        client.sendall(head(len(body), "/v2/models/slow/infer") + body)
-        assert stage.events["asleep"].wait(WAIT_S)
-        assert not stage.values["request"].is_cancelled()
-
-    assert until(lambda: stage.values["request"].is_cancelled())
-    stage.events["end"].set()
-
-
-STREAM = """
-sender = request.get_response_sender()
-for number in range(1000):
-    stage.seen.append(number)
-    sender.send(reply(x_of(request)))
-    while not stage.events[f"go {number}"].wait(0.005):
-        if request.is_cancelled():
-            stage.events["cancelled"].set()
-            break
-    if request.is_cancelled():
-        break
-sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
-"""
-
-
-@contextlib.contextmanager
-def streaming(served: Any) -> Iterator[socket.socket]:
-    """A connection on which the first event of a stream has come."""
-    served.server.define("stream", cell(STREAM), config=DECOUPLED)
-    body = b'{"X": [1]}'
-    with served.connect() as client:
-        path = "/v2/models/stream/generate_stream"
-        client.sendall(head(len(body), path) + body)
-        found = b""
-        while b"\n\n\r\n" not in found:
-            found += client.recv(1 << 16)
-        yield client
-
-
-def test_events_come_one_by_one(http_served: Any) -> None:
-    """Each as soon as the model sent it."""
-    with streaming(http_served) as client:
-        assert [0] == stage.seen
-        stage.events["go 0"].set()
-        assert b'"Y":1.0' in client.recv(1 << 16)
-        assert [0, 1] == stage.seen
-
-
-def test_a_client_that_leaves_a_stream_cancels_it(http_served: Any) -> None:
-    """The model may ask; the thread that waited for it is free."""
-    with streaming(http_served):
-        pass
-
-    assert stage.events["cancelled"].wait(WAIT_S)
-
-
-def test_a_thousand_idle_connections_cost_no_thread(http_served: Any) -> None:
-    """And keep nobody from being served."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY and hard < 3 * IDLE:
-        pytest.skip("not so many files may be open here")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 3 * IDLE), hard))
-    http_served.server.define("double", DOUBLE, config=CONFIG)
-    http_served.infer("double", [1])
-    before = threading.active_count()
-    try:
-        with contextlib.ExitStack() as opened:
-            for number in range(IDLE):
-                client = opened.enter_context(http_served.connect())
-                if number % 2:
-                    client.sendall(head(10))
-
-            assert 200 == http_served.infer("double", [1])[0]
-            assert before == threading.active_count()
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-
-
-def test_a_body_beyond_the_limit_is_refused_before_it_comes(http_served: Any) -> None:
-    """And the connection is closed."""
-    with http_served.connect() as client:
-        client.sendall(head(2**31))
-        found = b"".join(iter(lambda: client.recv(1 << 16), b""))
-
-    assert found.startswith(b"HTTP/1.1 400 Bad Request")
-    assert b'{"error":"the body has 2147483648 bytes, more than 2147483647"}' in found
-
-
 def test_a_body_that_grows_beyond_the_limit_when_unpacked_is_refused(
     http_served: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -299,21 +145,6 @@ def test_a_body_that_grows_beyond_the_limit_when_unpacked_is_refused(
     )
 
     assert (400, {"error": "the body has more than 1048576 bytes, unpacked"}) == found
-
-
-@pytest.mark.parametrize(
-    "sent",
-    [b"garbage\r\n\r\n", b"GET\r\n\r\n", head(-5), b"\x16\x03\x01\x02\x00\r\n\r\n"],
-    ids=["no request", "no path", "no length", "something else"],
-)
-def test_what_is_no_http_ends_the_connection(http_served: Any, sent: bytes) -> None:
-    """The next one is served."""
-    with http_served.connect() as client:
-        client.sendall(sent)
-        found = b"".join(iter(lambda: client.recv(1 << 16), b""))
-
-    assert found in (b"", b"HTTP/1.1 400 Bad Request\r\n\r\n")
-    assert 200 == http_served.ask("/v2")[0]
 
 
 def test_a_port_in_use_is_an_error(server: Server, http_served: Any) -> None:

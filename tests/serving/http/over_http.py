@@ -1,0 +1,67 @@
+"""What tests of the HTTP end point send, and wait for."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from cells import CONFIG, cell
+
+WAIT_S = 60.0
+DECOUPLED = f"{CONFIG}\nmodel_transaction_policy {{ decoupled: true }}\n"
+BODY = {"inputs": [{"name": "X", "shape": [1], "datatype": "FP32", "data": [1]}]}
+SLEEPER = cell(
+    """
+    stage.values["request"] = request
+    stage.sleep()
+    return [reply(x_of(request))]
+    """
+)
+
+
+def head(length: int, path: str = "/v2/models/double/infer") -> bytes:
+    """Return what comes before a body."""
+    return (
+        f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n".encode()
+    )
+
+
+def until(holds: Any, seconds: float = WAIT_S) -> bool:
+    """Wait until something holds, but not for ever."""
+    deadline = time.monotonic() + seconds
+    while not holds() and time.monotonic() < deadline:
+        threading.Event().wait(0.005)
+    return bool(holds())
+
+
+STREAM = """
+sender = request.get_response_sender()
+for number in range(1000):
+    stage.seen.append(number)
+    sender.send(reply(x_of(request)))
+    while not stage.events[f"go {number}"].wait(0.005):
+        if request.is_cancelled():
+            stage.events["cancelled"].set()
+            break
+    if request.is_cancelled():
+        break
+sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+"""
+
+
+@contextlib.contextmanager
+def streaming(served: Any) -> Iterator[socket.socket]:
+    """A connection on which the first event of a stream has come."""
+    served.server.define("stream", cell(STREAM), config=DECOUPLED)
+    body = b'{"X": [1]}'
+    with served.connect() as client:
+        path = "/v2/models/stream/generate_stream"
+        client.sendall(head(len(body), path) + body)
+        found = b""
+        while b"\n\n\r\n" not in found:
+            found += client.recv(1 << 16)
+        yield client

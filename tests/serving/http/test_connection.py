@@ -1,0 +1,218 @@
+"""Connections of the HTTP end point: their requests, their faults, their end."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import resource
+import socket
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import stage
+from cells import CONFIG, DOUBLE
+
+from blsnb.inference_server import Server
+from blsnb.serving.core.shared_state import SharedState
+from blsnb.serving.http.endpoint import HttpEndpoint
+
+from ..conftest import body_of
+from .over_http import BODY, SLEEPER, WAIT_S, head, streaming, until
+
+IDLE = 1000
+
+
+def test_a_connection_serves_many_requests(http_served: Any) -> None:
+    """Also if they are sent before the answers come."""
+    http_served.server.define("double", DOUBLE, config=CONFIG)
+    body = json.dumps(BODY).encode()
+    with http_served.connect() as client:
+        client.sendall((head(len(body)) + body) * 3)
+        found = b""
+        while found.count(b"outputs") < 3:
+            found += client.recv(1 << 16)
+
+    assert 3 == found.count(b"HTTP/1.1 200 OK")
+
+
+def test_a_body_may_come_in_chunks(http_served: Any) -> None:
+    """Of any size."""
+    http_served.server.define("double", DOUBLE, config=CONFIG)
+    body = json.dumps(BODY).encode()
+    start = head(0).replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
+    chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in body) + b"0\r\n\r\n"
+    with http_served.connect() as client:
+        client.sendall(start + chunks)
+
+        assert client.recv(100).startswith(b"HTTP/1.1 200 OK")
+
+
+def test_a_client_that_hangs_up_in_mid_body_leaves_nothing(http_served: Any) -> None:
+    """No run, no thread."""
+    http_served.server.define("double", DOUBLE, config=CONFIG)
+    with http_served.connect() as client:
+        client.sendall(head(1000) + b'{"inputs":')
+
+    assert 200 == http_served.infer("double", [1])[0]
+    assert 1 == len(http_served.server.runs)
+
+
+def test_a_client_that_hangs_up_cancels_nothing_before_its_answer(
+    http_served: Any,
+) -> None:
+    """As on Triton: the model goes on, and has no way to know."""
+    http_served.server.define("slow", SLEEPER, config=CONFIG)
+    body = json.dumps(BODY).encode()
+    with http_served.connect() as client:
+        client.sendall(head(len(body), "/v2/models/slow/infer") + body)
+        assert stage.events["asleep"].wait(WAIT_S)
+    # Whoever answers this has seen the other connection end.
+    assert [200, 200] == [http_served.ask("/v2/health/live")[0] for _ in range(2)]
+
+    assert not stage.values["request"].is_cancelled()
+    stage.events["end"].set()
+    rows = http_served.server.catalog.statistics
+    assert until(
+        lambda: int(rows("slow")[0]["inference_stats"]["success"]["count"]) == 1
+    )
+
+
+def test_requests_that_are_sent_ahead_are_answered_in_order(http_served: Any) -> None:
+    """However many; what comes before its time waits."""
+    http_served.server.define("double", DOUBLE, config=CONFIG)
+    bodies = [json.dumps(body_of([n])).encode() for n in range(400)]
+    with http_served.connect() as client:
+        path = "/v2/models/double/infer"
+        sent = b"".join(head(len(body), path) + body for body in bodies)
+        sending = threading.Thread(target=client.sendall, args=(sent,))
+        sending.start()
+        found = b""
+        while found.count(b"HTTP/1.1 200 OK") < len(bodies) or not found.endswith(b"}"):
+            found += client.recv(1 << 16)
+        sending.join(WAIT_S)
+
+    values = re.findall(rb'"data":\[([0-9.]+)\]', found)
+    assert [2.0 * n for n in range(400)] == list(map(float, values))
+
+
+@contextlib.contextmanager
+def impatient(monkeypatch: pytest.MonkeyPatch, server: Server) -> Iterator[Any]:
+    """A port that waits a moment only for what is half through."""
+    monkeypatch.setattr("blsnb.serving.http.listener._PATIENCE_S", 0.1)
+    end = HttpEndpoint(server, SharedState(server), "127.0.0.1", 0)
+    try:
+        yield end
+    finally:
+        end.close(1)
+
+
+@pytest.mark.parametrize(
+    "sent", [b"GET /v2 HT", head(10), head(10) + b"12"], ids=["head", "body", "half"]
+)
+def test_a_request_that_is_left_half_through_is_dropped(
+    server: Server, monkeypatch: pytest.MonkeyPatch, sent: bytes
+) -> None:
+    """It would hold a file for ever."""
+    with (
+        impatient(monkeypatch, server) as end,
+        socket.create_connection(("127.0.0.1", end.port), timeout=WAIT_S) as client,
+    ):
+        client.sendall(sent)
+
+        assert is_dropped(client)
+
+
+def is_dropped(client: socket.socket) -> bool:
+    """Wait until the other side closes a connection."""
+    try:
+        return client.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+def test_there_is_an_end_to_connections(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The notebook needs some of the process's files itself."""
+    monkeypatch.setattr("blsnb.serving.core.limits._MOST_CONNECTIONS", 3)
+    end = HttpEndpoint(server, SharedState(server), "127.0.0.1", 0)
+    try:
+        with contextlib.ExitStack() as stack:
+            found = [
+                stack.enter_context(
+                    socket.create_connection(("127.0.0.1", end.port), timeout=WAIT_S)
+                )
+                for _ in range(4)
+            ]
+            assert is_dropped(found[-1])
+            found[0].sendall(b"GET /v2/health/live HTTP/1.1\r\n\r\n")
+            assert found[0].recv(100).startswith(b"HTTP/1.1 200 OK")
+    finally:
+        end.close(1)
+
+
+def test_events_come_one_by_one(http_served: Any) -> None:
+    """Each as soon as the model sent it."""
+    with streaming(http_served) as client:
+        assert [0] == stage.seen
+        stage.events["go 0"].set()
+        assert b'"Y":1.0' in client.recv(1 << 16)
+        assert [0, 1] == stage.seen
+
+
+def test_a_client_that_leaves_a_stream_cancels_it(http_served: Any) -> None:
+    """The model may ask; the thread that waited for it is free."""
+    with streaming(http_served):
+        pass
+
+    assert stage.events["cancelled"].wait(WAIT_S)
+
+
+def test_a_thousand_idle_connections_cost_no_thread(http_served: Any) -> None:
+    """And keep nobody from being served."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 3 * IDLE:
+        pytest.skip("not so many files may be open here")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 3 * IDLE), hard))
+    http_served.server.define("double", DOUBLE, config=CONFIG)
+    http_served.infer("double", [1])
+    before = threading.active_count()
+    try:
+        with contextlib.ExitStack() as opened:
+            for number in range(IDLE):
+                client = opened.enter_context(http_served.connect())
+                if number % 2:
+                    client.sendall(head(10))
+
+            assert 200 == http_served.infer("double", [1])[0]
+            assert before == threading.active_count()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_body_beyond_the_limit_is_refused_before_it_comes(http_served: Any) -> None:
+    """And the connection is closed."""
+    with http_served.connect() as client:
+        client.sendall(head(2**31))
+        found = b"".join(iter(lambda: client.recv(1 << 16), b""))
+
+    assert found.startswith(b"HTTP/1.1 400 Bad Request")
+    assert b'{"error":"the body has 2147483648 bytes, more than 2147483647"}' in found
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"garbage\r\n\r\n", b"GET\r\n\r\n", head(-5), b"\x16\x03\x01\x02\x00\r\n\r\n"],
+    ids=["no request", "no path", "no length", "something else"],
+)
+def test_what_is_no_http_ends_the_connection(http_served: Any, sent: bytes) -> None:
+    """The next one is served."""
+    with http_served.connect() as client:
+        client.sendall(sent)
+        found = b"".join(iter(lambda: client.recv(1 << 16), b""))
+
+    assert found.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+    assert 200 == http_served.ask("/v2")[0]
