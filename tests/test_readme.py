@@ -11,9 +11,16 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = [
     "README.md",
+    "CHANGELOG.md",
     "CONTRIBUTING.md",
     *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("docs/*.md")),
 ]
+
+OTHER_SITES = {
+    "https://github.com/triton-inference-server/server",
+    "https://keepachangelog.com",
+    "https://mybinder.org",
+}
 
 
 def cells():
@@ -49,6 +56,15 @@ def test_links_lead_to_files_of_the_checkout(page):
     assert [] == [
         link for link in links if not (ROOT / page).parent.joinpath(link).is_file()
     ]
+
+
+def test_links_to_other_sites_are_those_we_know():
+    """None is checked here, where there may be no network; a slip is another site."""
+    pages = [*map(ROOT.joinpath, PAGES), *ROOT.glob("notebooks/*.ipynb")]
+    texts = [page.read_text(encoding="utf-8") for page in pages]
+    found = {link for text in texts for link in re.findall(r"\]\((\w+:[^)]*)\)", text)}
+
+    assert OTHER_SITES == found
 
 
 @pytest.mark.parametrize("page", PAGES)
