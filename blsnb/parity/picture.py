@@ -14,6 +14,7 @@ from blsnb.parity.checks import Check
 from blsnb.parity.parity import Case, Parity
 from blsnb.tensors.ref import TensorRef
 from blsnb.views.format import clip, counted, time
+from blsnb.views.shown_figure import new_figure
 from blsnb.views.svg import COLOURS
 
 if TYPE_CHECKING:
@@ -58,13 +59,10 @@ def png(parity: Parity) -> bytes:
 
 def plot(parity: Parity) -> Figure:
     """Draw what differs first; and as many cases as a reader looks at."""
-    # Here, since importing matplotlib takes longer than all else in blsnb.
-    from matplotlib.figure import Figure
-
     cases = sorted(parity.cases, key=lambda case: case.agree)[:_MOST_CASES]
     lines = [line for case in cases for line in _lines(case)]
     height = _TOP + _BOTTOM + _ROW * len(lines)
-    figure = Figure(figsize=(WIDTH / _DPI, height / _DPI), dpi=_DPI)
+    figure = new_figure(figsize=(WIDTH / _DPI, height / _DPI), dpi=_DPI)
     figure.set_facecolor(COLOURS["card"])
     sheet = _Sheet(figure, height)
     sheet.title(parity, len(parity.cases) - len(cases))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING, Any
 
 from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Trace
+from blsnb.views import shown_figure
 from blsnb.views.callgraph import CallGraph, Edge, call_graph
 from blsnb.views.columns import Columns, columns_of
 from blsnb.views.concurrency import merged, steps
@@ -34,16 +34,13 @@ _CONTROLS = {code: "?" for code in range(0x2400, 0x2427)}
 
 def plot(trace: Trace) -> Figure:
     """Draw call graph and timeline of a run."""
-    # Here, since importing matplotlib takes longer than all else in blsnb.
-    from matplotlib.figure import Figure
-
     columns = columns_of(trace)
     graph = call_graph(trace, columns)
     layout = lay_out(graph, WIDTH)
     shown, hidden = visible_rows(list(rows(trace)))
     graph_height, timeline_height = layout.height + 30, _ROW * (len(shown) + 1)
     height = _HEAD + graph_height + timeline_height + _AXIS
-    drawn = Figure(figsize=(WIDTH / _DPI, height / _DPI), dpi=_DPI)
+    drawn = shown_figure.new_figure(figsize=(WIDTH / _DPI, height / _DPI), dpi=_DPI)
     above = drawn.add_axes(
         (0, (timeline_height + _AXIS) / height, 1, graph_height / height)
     )
@@ -63,9 +60,7 @@ def plot(trace: Trace) -> Figure:
 
 def png(trace: Trace) -> bytes:
     """Return the figure as a PNG file."""
-    written = io.BytesIO()
-    plot(trace).savefig(written, format="png")
-    return written.getvalue()
+    return shown_figure.png(plot(trace))
 
 
 def _plain(text: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from blsnb.views.format import visible
+from blsnb.views.shown_figure import new_figure
 from blsnb.views.svg import COLOURS
 
 if TYPE_CHECKING:
@@ -22,10 +23,7 @@ _LATENCIES = (
 
 def plot(title: str, rows: Sequence[Mapping[str, Any]]) -> Figure:
     """Draw the rows of a bench, each with the names of `blsnb.benchmark.Row`."""
-    # Here, since importing matplotlib takes longer than all else in blsnb.
-    from matplotlib.figure import Figure
-
-    drawn = Figure(figsize=(7.2, 2.9), dpi=100, layout="constrained")
+    drawn = new_figure(figsize=(7.2, 2.9), dpi=100, layout="constrained")
     left, right = drawn.subplots(1, 2)
     clients = [row["concurrency"] for row in rows]
     left.plot(clients, [row["throughput"] for row in rows], "o-", color=_INFER)

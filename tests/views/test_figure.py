@@ -2,6 +2,8 @@
 
 import warnings
 
+from IPython.core.formatters import DisplayFormatter
+
 from blsnb.views.figure import plot, png
 
 from .samples import Script, hostile_run, invoice_run
@@ -16,6 +18,15 @@ def test_a_figure_shows_the_graph_and_the_timeline():
     assert {"invoice_pipeline", "embedder", "46 resp"} <= boxes
     assert 11 == len(names)
     assert "crop_recognizer \N{MULTIPLICATION SIGN}12" == names[4]
+
+
+def test_a_figure_is_a_picture_in_a_notebook():
+    """Without pyplot, which would keep it."""
+    figure = plot(invoice_run())
+    shown, _ = DisplayFormatter().format(figure)
+
+    assert shown["image/png"] == png(invoice_run())
+    assert shown["text/plain"].startswith("<Figure size ")
 
 
 def test_hostile_names_are_neither_formulas_nor_warnings():
