@@ -12,6 +12,7 @@ from IPython.display import display
 from blsnb.engine.bystanders import Bystanders
 from blsnb.magics import default
 from blsnb.magics.display import bundle, collapsed
+from blsnb.magics.lookout import Lookout
 from blsnb.magics.underway import Underway
 from blsnb.options import options
 
@@ -77,6 +78,7 @@ class RunDisplay:
         """Runs that no cell has asked for."""
         self._underway: dict[str, Underway] = {}
         self._kept: deque[LiveView] = deque()
+        self._lookout = Lookout(self.look)
 
     def begin_cell(self, *_: Any) -> None:
         """Start to collect: a cell begins to run."""
@@ -155,6 +157,7 @@ class RunDisplay:
 
     def close(self) -> None:
         """Close the widgets."""
+        self._lookout.close()
         while self._kept:
             self._kept.popleft().close()
 
@@ -163,17 +166,33 @@ class RunDisplay:
             # A model's own thread may go on when the answer has left.
             return
         run = self._underway.get(record.id) or self._begun(record, cell)
-        if run is None:
-            return
+        if run is not None and not _is_last(call):
+            self._show(run)
+
+    def _show(self, run: Underway) -> None:
+        """Tell its widget what happened, or make it if it is time to."""
         if run.view is not None:
             run.view.tick()
-        elif self._is_long(run) and not _is_last(call) and run.claim():
+        elif self._is_long(run) and run.claim():
             run.make_view()
+
+    def look(self) -> bool:
+        """Show what goes on without an event, such as responses; whether more may come.
+
+        A run that outlives its cell gets no widget, which would stand in another.
+        """
+        for run in list(self._underway.values()):
+            mine = run.view is not None or run.cell is self._cell
+            if mine and not run.record.ended:
+                self._show(run)
+        return bool(self._underway)
 
     def _begun(self, record: RunRecord, cell: CellRuns) -> Underway | None:
         """Note a run that is underway; None if it has ended meanwhile."""
         run = self._underway.setdefault(record.id, Underway(record, cell))
         if not record.ended:
+            if self._live:
+                self._lookout.wake()
             return run
         # On another thread, which knew nothing of this.
         self._underway.pop(record.id, None)

@@ -239,6 +239,8 @@ def runs(monkeypatch):
     clock = SimpleNamespace(now=0, monotonic_ns=lambda: clock.now)
     monkeypatch.setattr(show, "time", clock)
     display = RunDisplay(live=True)
+    # Its thread would look whenever it likes: tests say when.
+    monkeypatch.setattr(display._lookout, "wake", lambda: None)
     display.begin_cell()
     display.clock = clock
     return display
@@ -320,6 +322,33 @@ def test_at_most_three_runs_are_live_at_once(runs):
         runs.observe(run, run.calls[0])
 
     assert 3 == len(FakeView.made)
+
+
+def test_a_long_run_in_which_nothing_happens_is_shown_all_the_same(runs):
+    """Responses are no events, and a model may think for long."""
+    run = record()
+    runs.observe(run, run.calls[0])
+    for runs.clock.now in (400_000_000, 600_000_000, 700_000_000):
+        assert runs.look()
+
+    assert ["tick"] == FakeView.made[0].asked
+    run.ended = True
+    runs.observe(run, None)
+    assert not runs.look()
+
+
+def test_a_live_run_is_told_of_after_its_cell_and_none_begins_there(runs):
+    """A stream goes on in the background."""
+    seen, unseen = record("1"), record("2", start=500_000_000)
+    for run in (seen, unseen):
+        runs.observe(run, run.calls[0])
+    runs.clock.now = 600_000_000
+    runs.look()
+    runs._cell = None
+    runs.clock.now = 9_000_000_000
+    runs.look()
+
+    assert [["tick"]] == [view.asked for view in FakeView.made]
 
 
 def test_a_live_run_that_outlives_its_cell_is_finished(runs):
