@@ -22,16 +22,37 @@ _ROOMS = tuple(
 )
 
 
-class Interrupt:
-    """Ctrl-C once a model is at work, and the time until the prompt is back.
+class Lived:
+    """Time in which this process was able to run.
 
-    The time is that in which this process was able to run: a busy machine lets all
-    of it stand still for seconds, which says nothing of whoever was interrupted.
+    A busy machine lets all of it stand still for seconds, which says nothing of what
+    is measured.
     """
 
     def __init__(self) -> None:
-        self.lived_s = 0.0
-        self._back = threading.Event()
+        self.seconds = 0.0
+        self._over = threading.Event()
+
+    def count(self) -> None:
+        """Count, on a thread that does nothing else, until it is over."""
+        while not self._over.wait(_TICK_S):
+            self.seconds += _TICK_S
+
+    def end(self) -> None:
+        """End the time."""
+        self._over.set()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it was ended."""
+        return self._over.is_set()
+
+
+class Interrupt:
+    """Ctrl-C once a model is at work, and the time until the prompt is back."""
+
+    def __init__(self) -> None:
+        self._until_back = Lived()
         self._threads: list[threading.Thread] = []
 
     def press(
@@ -48,25 +69,20 @@ class Interrupt:
             What must hold besides; that the main thread is at work for a request, or
             a load, is waited for in any case. Else the test itself might be hit.
         """
-        self._back = back = threading.Event()
+        self._until_back = lived = Lived()
         asleep = stage.events[event]
 
         def wait() -> None:
-            until(lambda: back.is_set() or (asleep.is_set() and _at_work() and when()))
+            until(lambda: lived.is_over or (asleep.is_set() and _at_work() and when()))
             time.sleep(delay_s)
-            if back.is_set():
+            if lived.is_over:
                 return
             os.kill(os.getpid(), signal.SIGINT)
             stage.events["pressed"].set()
-            self._count(back)
+            lived.count()
 
         self._threads.append(threading.Thread(target=wait))
         self._threads[-1].start()
-
-    def _count(self, back: threading.Event) -> None:
-        self.lived_s = 0.0
-        while not back.wait(_TICK_S):
-            self.lived_s += _TICK_S
 
     def expect(
         self,
@@ -78,12 +94,12 @@ class Interrupt:
         self.press(event, when=when)
         with pytest.raises(KeyboardInterrupt):
             call()
-        self._back.set()
-        assert self.lived_s < 1
+        self._until_back.end()
+        assert self._until_back.seconds < 1
 
     def join(self) -> None:
         """Wait for what was pressed."""
-        self._back.set()
+        self._until_back.end()
         for thread in self._threads:
             thread.join()
 

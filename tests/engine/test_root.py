@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+import stage
 
 from blsnb.engine.root import RootRequest, Unwind, interruptible
 from blsnb.engine.waiter import Waiter
@@ -114,10 +115,11 @@ def test_an_interrupt_in_the_users_code_is_raised(root):
     assert isinstance(root.ended, KeyboardInterrupt)
 
 
-def test_an_interrupt_in_the_engine_is_noted(root):
+def test_an_interrupt_in_the_engine_is_noted(root, ctrl_c):
     """A wait of the engine is woken; nothing is torn in the middle."""
     with interruptible(root, folders):
-        threading.Timer(0.01, lambda: signal.pthread_kill(MAIN, signal.SIGINT)).start()
+        stage.events["asleep"].set()
+        ctrl_c.press()
         with pytest.raises(Unwind):
             root.wait(Waiter())
 

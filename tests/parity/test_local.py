@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from interrupts import Lived, until
 
 from blsnb.errors import InputError, TritonServerError
 from blsnb.inference_server import Server
@@ -140,31 +141,39 @@ def test_a_server_that_ends_is_told_with_its_last_lines(ours, pretend):
 def test_a_server_that_never_becomes_ready_is_given_up(ours, pretend):
     """After as long as was given."""
     pretend(NEVER)
-    with pytest.raises(TritonServerError, match=r"not ready after 0\.4 s") as died:
-        ours.compare("sine", {"X": [1.0]}, timeout_s=0.4)
+    # On a busy machine it has said nothing before its time is over.
+    for timeout_s in (0.4, 4, 40):
+        with pytest.raises(TritonServerError, match="not ready after") as died:
+            ours.compare("sine", {"X": [1.0]}, timeout_s=timeout_s)
+        if died.value.log:
+            break
 
+    assert f"not ready after {timeout_s} s" in died.value.message
     assert "starting\n" == died.value.log
 
 
-def test_an_interrupt_gives_the_prompt_back_within_a_second(ours, pretend):
+def test_an_interrupt_gives_the_prompt_back_within_a_second(ours, pretend, tmp_path):
     """The server is killed, not waited for."""
-    pretend(NEVER)
-    interrupted: list[float] = []
+    begun = tmp_path / "begun"
+    pretend(f"touch {begun}; {NEVER}")
+    until_back = Lived()
 
     def interrupt() -> None:
-        interrupted.append(time.monotonic())
+        until(begun.exists)
         os.kill(os.getpid(), signal.SIGINT)
+        until_back.count()
 
-    timer = threading.Timer(0.5, interrupt)
+    thread = threading.Thread(target=interrupt)
 
     def begin(_: float, words: str) -> None:
         if words.startswith("starts"):
-            timer.start()
+            thread.start()
 
     with pytest.raises(KeyboardInterrupt):
         ours.compare("sine", {"X": [1.0]}, progress=begin)
-    assert time.monotonic() - interrupted[0] < 1
-    timer.join()
+    until_back.end()
+    assert until_back.seconds < 1
+    thread.join()
 
 
 def test_a_server_ends_with_the_process_that_started_it(tmp_path, pretend):
@@ -192,7 +201,7 @@ def test_a_server_ends_with_the_process_that_started_it(tmp_path, pretend):
 
     assert -signal.SIGKILL == ended.returncode
     pid = int((tmp_path / "server").read_text())
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
         subprocess.run(["true"])
     assert not Path(f"/proc/{pid}").exists()

@@ -44,7 +44,7 @@ def without_loop(text: str) -> str:
 
 def eventually(is_so: Callable[[], bool]) -> None:
     """Wait until something is so, which another thread is about to do."""
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while not is_so():
         assert time.monotonic() < end
         threading.Event().wait(0.001)

@@ -25,7 +25,7 @@ from blsnb import InferenceError, ModelLoadError, Server
 from .crowd import Member, crowd
 
 CLIENTS = 64
-PATIENCE_S = 60.0
+PATIENCE_S = 240.0
 _MODEL = r"Request for unknown model: '\w+' "
 REFUSED = re.compile(
     r"(in ensemble '\w+', |Model \w+ - Error when running inference: )*"
@@ -271,7 +271,7 @@ def settled(server: Server) -> Iterator[str]:
 
 def eventually(found: Callable[[], list[str]]) -> list[str]:
     """Return what is found, when there is nothing any more or it is time."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while (what := found()) and time.monotonic() < deadline:
         threading.Event().wait(0.01)
     return what

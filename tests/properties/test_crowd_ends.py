@@ -20,7 +20,7 @@ from blsnb.errors import ServerClosedError
 
 from .test_crowd import CLIENTS, Crowd, Wrong, eventually, settled
 
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 TURNS = cell(
     """
     x = x_of(request)

@@ -48,7 +48,7 @@ def asking(model: str, *values: float, id: str = "") -> pb.ModelInferRequest:
 def settled(condition: Callable[[], bool]) -> bool:
     """Wait until something is so."""
     waiting = threading.Event()
-    return any(condition() or waiting.wait(0.002) for _ in range(5000))
+    return any(condition() or waiting.wait(0.002) for _ in range(30_000))
 
 
 def values(reply: pb.ModelInferResponse) -> list[float]:
