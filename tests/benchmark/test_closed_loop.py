@@ -16,7 +16,8 @@ from blsnb.errors import InputError
 
 X = {"X": np.ones(2, np.float32)}
 HOUR_S = 3600
-COUNTS = cell("stage.seen.append(1)\nreturn [reply(x_of(request))]")
+_COUNT = "stage.seen.append(1)\nreturn [reply(x_of(request))]"
+COUNTS = cell(_COUNT)
 STREAM = cell(
     f"""
     sender = request.get_response_sender()
@@ -77,13 +78,25 @@ def test_so_many_clients_ask_at_once(server):
     assert (20, 0) == (measured.rows[0].requests, measured.rows[0].failed)
 
 
-def test_the_time_ends_a_level(server):
+@pytest.fixture
+def clock(monkeypatch):
+    """Time goes on when a test lets it, whatever a busy machine makes of it."""
+
+    def put(hours):
+        elapsed = property(lambda level: HOUR_S * hours())
+        monkeypatch.setattr(closed_loop.Level, "elapsed_s", elapsed)
+
+    return put
+
+
+def test_the_time_ends_a_level(server, clock):
     """Whatever the number of requests."""
     server.define("model", COUNTS, config=CONFIG)
-    measured = bench(server, duration_s=0.05, requests=1_000_000)
+    clock(lambda: len(stage.seen) / 100)
+    measured = bench(server, requests=1_000_000)
 
     [row] = measured.rows
-    assert 0 < row.requests < 1_000_000
+    assert 99 == row.requests
     assert len(stage.seen) == row.requests + 1
 
 
@@ -148,21 +161,18 @@ def test_the_servers_own_level_is_measured(server):
     assert run.trace.spans[0].inputs
 
 
-def test_an_interrupt_ends_it_with_what_was_measured(server):
+def test_an_interrupt_ends_it_with_what_was_measured(server, monkeypatch):
     """The level that was begun has a row, the others have none."""
-    server.define("model", COUNTS, config=CONFIG)
+    waits = "if len(stage.seen) > 40:\n    assert stage.events['pressed'].wait(60)\n"
+    server.define("model", cell(f"{waits}{_COUNT}"), config=CONFIG)
+    monkeypatch.setattr(closed_loop, "GRACE_S", 60)
 
     def press(share: float, words: str) -> None:
-        if words == "2 clients" and len(stage.seen) > 40:
+        if words == "2 clients":
+            stage.events["pressed"].set()
             raise KeyboardInterrupt
 
-    measured = bench(
-        server,
-        concurrency=[1, 2, 4],
-        requests=1_000_000,
-        duration_s=0.3,
-        progress=press,
-    )
+    measured = bench(server, concurrency=[1, 2, 4], requests=30, progress=press)
 
     assert measured.interrupted
     assert [1, 2] == [row.concurrency for row in measured.rows]
@@ -170,19 +180,20 @@ def test_an_interrupt_ends_it_with_what_was_measured(server):
     assert [[1.0, 1.0]] == [server.infer("model", X)["Y"].tolist()]
 
 
-def test_a_model_that_does_not_come_back_is_left(server, monkeypatch):
+def test_a_model_that_does_not_come_back_is_left(server, monkeypatch, clock):
     """Its request does not count; the bench ends, and so do its threads."""
     monkeypatch.setattr(closed_loop, "LEAST_DRAIN_S", 0.05)
     monkeypatch.setattr(closed_loop, "GRACE_S", 0.05)
     server.define("model", SLEEPS, config=CONFIG)
-    measured = bench(server, duration_s=0.05, warm_up_requests=0)
+    clock(lambda: 2 if stage.events["asleep"].is_set() else 0)
+    measured = bench(server, warm_up_requests=0)
 
     [row] = measured.rows
     assert (0, 0, 1) == (row.requests, row.failed, row.unfinished)
     stage.events["end"].set()
 
 
-def test_a_stream_that_does_not_end_is_left(server, monkeypatch):
+def test_a_stream_that_does_not_end_is_left(server, monkeypatch, clock):
     """Who reads it is cancelled, and the model may ask."""
     monkeypatch.setattr(closed_loop, "LEAST_DRAIN_S", 0.05)
     monkeypatch.setattr(closed_loop, "GRACE_S", 0.05)
@@ -195,7 +206,8 @@ def test_a_stream_that_does_not_end_is_left(server, monkeypatch):
         """
     )
     server.define("model", endless, config=DECOUPLED)
-    measured = bench(server, duration_s=0.05, warm_up_requests=0)
+    clock(lambda: 2 if "sender" in stage.values else 0)
+    measured = bench(server, warm_up_requests=0)
 
     [row] = measured.rows
     assert (0, 0, 1) == (row.requests, row.failed, row.unfinished)
@@ -204,13 +216,15 @@ def test_a_stream_that_does_not_end_is_left(server, monkeypatch):
 
 def test_a_model_that_is_unloaded_meanwhile_fails_its_requests(server):
     """They are counted; there are no statistics of it any more."""
-    server.define("model", COUNTS, config=CONFIG)
+    waits = "if len(stage.seen) > 10:\n    assert stage.events['gone'].wait(60)\n"
+    server.define("model", cell(f"{waits}{_COUNT}"), config=CONFIG)
 
     def unload(share: float, words: str) -> None:
-        if share and server.model("model").state == "READY":
+        if share and not stage.events["gone"].is_set():
             server.unload("model")
+            stage.events["gone"].set()
 
-    [row] = bench(server, duration_s=0.4, requests=1_000_000, progress=unload).rows
+    [row] = bench(server, requests=100, progress=unload).rows
 
     assert row.requests
     assert row.failed
