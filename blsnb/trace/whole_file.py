@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -26,8 +26,11 @@ def whole_file(path: Path) -> Iterator[Path]:
         yield partial
         partial.replace(path)
     except OSError as error:
-        if str(partial) != str(error.filename):
+        # A disk that is full names no file.
+        if error.filename is not None and str(partial) != str(error.filename):
             raise
         raise OSError(error.errno, error.strerror, str(path)) from None
     finally:
-        partial.unlink(missing_ok=True)
+        # A disk that nobody may write to refuses this as well.
+        with suppress(OSError):
+            partial.unlink()
