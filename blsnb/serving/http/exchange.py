@@ -40,8 +40,14 @@ class Listener(Protocol):
     pool_of: Callable[[HttpRequest], Workers]
     loop: asyncio.AbstractEventLoop
 
+    def reads(self, exchange: HttpExchange) -> None:
+        """Take note of a request whose body is on its way."""
+
+    def read(self, exchange: HttpExchange) -> None:
+        """Take note that it is there, or will never be."""
+
     def begin(self, exchange: HttpExchange) -> None:
-        """Take note of a request that is on its way."""
+        """Take note of a request that is answered."""
 
     def end(self, exchange: HttpExchange) -> None:
         """Take note of its end."""
@@ -77,6 +83,7 @@ class HttpExchange(HTTPMessageDelegate):
         """Take what comes before the body; refuse one that is too large."""
         assert isinstance(start_line, RequestStartLine)
         self._line, self._headers = start_line, headers
+        self._listener.reads(self)
         length = headers.get("Content-Length", "")
         if length.isdecimal() and len(length) > 9 and int(length[:30]) > MOST_BYTES:
             self._refuse(f"the body has {length} bytes, more than {MOST_BYTES}")
@@ -84,6 +91,7 @@ class HttpExchange(HTTPMessageDelegate):
     def _refuse(self, message: str) -> None:
         """Answer at once; the connection is closed, as nobody reads the body."""
         answer = HttpAnswer(BAD_REQUEST, error_body(message))
+        self._listener.read(self)
         self._write_headers(answer, answer.body, ("Connection", "close"))
         self._connection.finish()
 
@@ -94,9 +102,15 @@ class HttpExchange(HTTPMessageDelegate):
     def on_connection_close(self) -> None:
         """Forget a request that was never complete."""
         self._parts.clear()
+        self._listener.read(self)
+
+    def drop(self) -> None:
+        """Close the connection: the body does not come."""
+        self._connection.close()
 
     def finish(self) -> None:
         """Let the request be answered: it is complete."""
+        self._listener.read(self)
         body, self._parts = b"".join(self._parts), []
         path = path_of(self._line.path)
         self._request = HttpRequest(self._line.method, path, self._headers, body)

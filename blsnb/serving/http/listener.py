@@ -63,6 +63,9 @@ class HttpListener(HTTPServerConnectionDelegate):
         self._socket.setblocking(False)
         self.port: int = self._socket.getsockname()[1]
         self._exchanges: set[HttpExchange] = set()
+        self._reading: set[HttpExchange] = set()
+        """Those whose body is on its way."""
+        self._lingering: set[HttpExchange] = set()
         self._timeout_s = 0.0
         self.loop = asyncio.new_event_loop()
         self._stop = asyncio.Event()
@@ -85,8 +88,16 @@ class HttpListener(HTTPServerConnectionDelegate):
         """Return what takes the next request of a connection."""
         return HttpExchange(self, request_conn)
 
+    def reads(self, exchange: HttpExchange) -> None:
+        """Take note of a request whose body is on its way."""
+        self._reading.add(exchange)
+
+    def read(self, exchange: HttpExchange) -> None:
+        """Take note that it is there, or will never be."""
+        self._reading.discard(exchange)
+
     def begin(self, exchange: HttpExchange) -> None:
-        """Take note of a request that is on its way."""
+        """Take note of a request that is answered."""
         self._exchanges.add(exchange)
         self._quiet.clear()
 
@@ -110,18 +121,31 @@ class HttpListener(HTTPServerConnectionDelegate):
             self,
             max_body_size=MOST_BYTES,
             idle_connection_timeout=_PATIENCE_S,
-            body_timeout=_PATIENCE_S,
         )
         server.add_socket(self._socket)
         self._started.set()
         try:
-            await self._stop.wait()
+            while not self._stop.is_set():
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_PATIENCE_S):
+                        await self._stop.wait()
+                self._drop_stalled()
         finally:
             server.stop()
             await self._drain()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_CLOSE_S):
                     await server.close_all_connections()
+
+    def _drop_stalled(self) -> None:
+        """Drop requests whose bodies were on their way at the last look, too.
+
+        tornado has a timeout for bodies, which costs each request more than all that
+        is done here for it.
+        """
+        for exchange in self._lingering & self._reading:
+            exchange.drop()
+        self._lingering = set(self._reading)
 
     async def _drain(self) -> None:
         """Wait for the requests on their way, but not for ever."""
