@@ -11,11 +11,15 @@ interface RowsMessage {
 
 type Message = RowsMessage | { type: "finished" } | { type: "answer" };
 
+/** A running run is told of four times a second, as long as anything can be told. */
+const SILENT_MS = 5_000;
+
 export class Live {
   readonly store = new Store();
   readonly model: WidgetModel;
   #listeners = new Set<() => void>();
   #resyncing = false;
+  #silence: ReturnType<typeof setTimeout> | undefined;
   #stop: () => void;
   #receive = (message: Message, buffers: ArrayBufferView[] = []): void =>
     this.#received(message, buffers);
@@ -41,6 +45,7 @@ export class Live {
   dispose(): void {
     this.model.off("msg:custom", this.#receive);
     this.#stop();
+    clearTimeout(this.#silence);
     this.#listeners.clear();
   }
 
@@ -62,12 +67,25 @@ export class Live {
       default:
         return;
     }
+    this.#listen();
     this.#tell();
+  }
+
+  /** A kernel that is gone or that cannot get a word in sends nothing: say since when. */
+  #listen(): void {
+    const heard = new Date().toLocaleTimeString();
+    clearTimeout(this.#silence);
+    if (!this.isRunning) return;
+    this.#silence = setTimeout(() => {
+      this.store.header.run.silent = heard;
+      this.#tell();
+    }, SILENT_MS);
   }
 
   /** Its kernel was restarted, or died: nothing comes any more. */
   #lost(): void {
     this.store.header.run.lost = true;
+    clearTimeout(this.#silence);
     this.#tell();
   }
 

@@ -9,6 +9,10 @@ import { Flag, type Histogram, type Stats, type TensorEntry, type TextPreview } 
 
 /** A stream's responses can be many: so many tensors are listed at once. */
 const LISTED = 24;
+/** So long an answer about a running call will do, in milliseconds. */
+const FRESH_MS = 2000;
+/** And so many times as long as the kernel took for it. */
+const SHARE = 10;
 
 type Role = TensorEntry["role"];
 const HEADINGS: [Role, string][] = [
@@ -22,6 +26,8 @@ export class TensorList {
   #opened = new Map<string, boolean>();
   #slices = new Map<string, SliceState>();
   #answers = new Map<number, Answer>();
+  /** Until when an answer about a running call will do. */
+  #fresh = new Map<number, number>();
   /** Questions under way: a busy kernel must not find one for every repaint. */
   #asked = new Map<number, Promise<Answer>>();
   #shown = -1;
@@ -33,6 +39,7 @@ export class TensorList {
   /** Rows have other numbers now. */
   forget(): void {
     this.#answers.clear();
+    this.#fresh.clear();
     this.#asked.clear();
     this.#slices.clear();
   }
@@ -47,9 +54,17 @@ export class TensorList {
     if (known) this.#fill(element, call, known);
     else if (embedded)
       this.#fill(element, call, { tensors: embedded, buffer: this.#session.buffer });
-    if (!known && this.#session.kernel) this.#ask(element, call, Boolean(embedded));
+    if (this.#session.kernel && (!known || this.#isStale(call)))
+      this.#ask(element, call, Boolean(known ?? embedded));
     else if (!known && !embedded) element.append(...this.#nothing());
     return element;
+  }
+
+  /** What a running call has is not all that it will have; but a kernel has other work, too. */
+  #isStale(call: number): boolean {
+    const until = this.#fresh.get(call);
+    if (until === undefined) return false;
+    return performance.now() > until || !this.#session.trace.has(call, Flag.RUNNING);
   }
 
   #nothing(): HTMLElement[] {
@@ -81,10 +96,14 @@ export class TensorList {
     const asked = this.#asked.get(call) ?? kernel?.tensors(call);
     if (!asked) throw new Error("no kernel");
     this.#asked.set(call, asked);
+    const running = trace.has(call, Flag.RUNNING);
+    const began = performance.now();
     try {
       const answer = await asked;
-      // What a running call has is not all that it will have.
-      if (!trace.has(call, Flag.RUNNING)) this.#answers.set(call, answer);
+      const now = performance.now();
+      this.#answers.set(call, answer);
+      this.#fresh.delete(call);
+      if (running) this.#fresh.set(call, now + Math.max(FRESH_MS, SHARE * (now - began)));
       return answer;
     } finally {
       this.#asked.delete(call);

@@ -112,8 +112,10 @@ export class Toolbar {
 }
 
 /** What runs on where nobody hears of it has not ended. */
-function runningWords({ saved, lost }: Run): string {
-  return lost ? "the kernel is gone" : saved ? "still running when saved" : "running";
+function runningWords({ saved, lost, silent }: Run): string {
+  if (lost) return "the kernel is gone";
+  if (silent) return `no news since ${silent}`;
+  return saved ? "still running when saved" : "running";
 }
 
 function figure(number: string, noun: string, kind = ""): HTMLElement {

@@ -121,6 +121,8 @@ export interface Run {
   saved?: boolean;
   /** Whether its kernel went away while it was running. */
   lost?: boolean;
+  /** Since when nothing was heard of it, in words. */
+  silent?: string;
   /** Of all calls, where some are only counted and have no rows. */
   calls?: number;
   errors?: number;

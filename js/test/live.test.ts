@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { mock, test } from "node:test";
 
 import { Kernel, type WidgetModel } from "../src/kernel.ts";
 import { Live } from "../src/live.ts";
 import { call, encode, model } from "./fixture.ts";
+
+mock.timers.enable({ apis: ["setTimeout"] });
 
 type Sent = { type: string; id?: number; have?: number };
 type Listener = (message: unknown, buffers: ArrayBufferView[]) => void;
@@ -175,4 +177,23 @@ test("a kernel that is heard of again was not gone", async () => {
 
   assert.deepEqual((await asked).tensors, []);
   assert.equal(live.isRunning, true);
+});
+
+test("a running run that nothing is heard of says since when, until something is", () => {
+  const widget = new FakeModel();
+  const live = new Live(widget);
+  let changes = 0;
+  live.onChange(() => changes++);
+  widget.receive({ type: "rows", seq: 1, header: part(0).header }, part(0).buffer);
+  mock.timers.tick(4_999);
+  assert.equal(live.store.header.run.silent, undefined);
+  mock.timers.tick(1);
+  assert.ok(live.store.header.run.silent);
+  assert.equal(changes, 2);
+
+  widget.receive({ type: "rows", seq: 2, header: part(1).header }, part(1).buffer);
+  assert.equal(live.store.header.run.silent, undefined);
+  widget.receive({ type: "finished" });
+  mock.timers.tick(60_000);
+  assert.equal(live.store.header.run.silent, undefined);
 });

@@ -1,6 +1,9 @@
 // The Node modules that the tests use, so that no type package is needed.
 declare module "node:test" {
   export function test(name: string, body: () => void | Promise<void>): void;
+  export const mock: {
+    timers: { enable(options: { apis: string[] }): void; tick(milliseconds: number): void };
+  };
 }
 declare module "node:assert/strict" {
   interface Assert {

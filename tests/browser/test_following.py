@@ -65,6 +65,18 @@ class Page:
     def get(self, name):
         return self._page.evaluate("name => model.get(name)", name)
 
+    def answer(self):
+        """Answer the last question: there are no tensors."""
+        call = (
+            """() => receive({type: "answer", id: sent.at(-1).id, tensors: []}, "")"""
+        )
+        self._page.evaluate(call)
+
+    @property
+    def questions(self):
+        """How often it asked for tensors."""
+        return self._page.evaluate("sent.filter(({id}) => id).length")
+
     @property
     def asked(self):
         """What it asked of the kernel, but for tensors."""
@@ -135,6 +147,23 @@ def test_a_selected_call_stays_selected_when_others_give_up_their_rows(live, pag
     expect(view.element).to_contain_text("101 kept one by one")
     expect(view.inspector).to_contain_text("here I am")
     assert 90 == live.get("selected")
+
+
+def test_tensors_of_a_running_call_are_asked_for_again_but_not_at_each_change(page):
+    """The kernel has other work; yet what it sends grows."""
+    page.clock.install()
+    live, view = Page(page), View(page)
+    asked = []
+    for step in range(12):
+        live.send(running(5 + step))
+        page.clock.run_for(50)
+        if live.questions > len(asked):
+            asked.append(step)
+            live.answer()
+        page.clock.run_for(550)
+    expect(view.inspector).to_contain_text("None were recorded.")
+
+    assert [0, 4, 8] == asked
 
 
 def test_a_message_that_is_missing_is_asked_for_once(live, page):

@@ -2458,6 +2458,8 @@ var SliceView = class {
 
 // src/tensors.ts
 var LISTED = 24;
+var FRESH_MS = 2e3;
+var SHARE = 10;
 var HEADINGS = [
   ["input", "Inputs"],
   ["output", "Outputs"]
@@ -2468,6 +2470,8 @@ var TensorList = class {
   #opened = /* @__PURE__ */ new Map();
   #slices = /* @__PURE__ */ new Map();
   #answers = /* @__PURE__ */ new Map();
+  /** Until when an answer about a running call will do. */
+  #fresh = /* @__PURE__ */ new Map();
   /** Questions under way: a busy kernel must not find one for every repaint. */
   #asked = /* @__PURE__ */ new Map();
   #shown = -1;
@@ -2477,6 +2481,7 @@ var TensorList = class {
   /** Rows have other numbers now. */
   forget() {
     this.#answers.clear();
+    this.#fresh.clear();
     this.#asked.clear();
     this.#slices.clear();
   }
@@ -2490,9 +2495,16 @@ var TensorList = class {
     if (known) this.#fill(element, call, known);
     else if (embedded)
       this.#fill(element, call, { tensors: embedded, buffer: this.#session.buffer });
-    if (!known && this.#session.kernel) this.#ask(element, call, Boolean(embedded));
+    if (this.#session.kernel && (!known || this.#isStale(call)))
+      this.#ask(element, call, Boolean(known ?? embedded));
     else if (!known && !embedded) element.append(...this.#nothing());
     return element;
+  }
+  /** What a running call has is not all that it will have; but a kernel has other work, too. */
+  #isStale(call) {
+    const until = this.#fresh.get(call);
+    if (until === void 0) return false;
+    return performance.now() > until || !this.#session.trace.has(call, Flag.RUNNING);
   }
   #nothing() {
     const { saved, state } = this.#session.trace.header.run;
@@ -2517,9 +2529,14 @@ var TensorList = class {
     const asked = this.#asked.get(call) ?? kernel?.tensors(call);
     if (!asked) throw new Error("no kernel");
     this.#asked.set(call, asked);
+    const running = trace.has(call, Flag.RUNNING);
+    const began = performance.now();
     try {
       const answer = await asked;
-      if (!trace.has(call, Flag.RUNNING)) this.#answers.set(call, answer);
+      const now = performance.now();
+      this.#answers.set(call, answer);
+      this.#fresh.delete(call);
+      if (running) this.#fresh.set(call, now + Math.max(FRESH_MS, SHARE * (now - began)));
       return answer;
     } finally {
       this.#asked.delete(call);
@@ -4786,8 +4803,10 @@ var Toolbar = class {
     this.filter.dispatchEvent(new Event("input"));
   }
 };
-function runningWords({ saved, lost }) {
-  return lost ? "the kernel is gone" : saved ? "still running when saved" : "running";
+function runningWords({ saved, lost, silent }) {
+  if (lost) return "the kernel is gone";
+  if (silent) return `no news since ${silent}`;
+  return saved ? "still running when saved" : "running";
 }
 function figure(number, noun, kind = "") {
   return h("span", { class: kind }, h("b", {}, number), ` ${noun}`);
@@ -5199,11 +5218,13 @@ var Kernel = class {
 };
 
 // src/live.ts
+var SILENT_MS = 5e3;
 var Live = class {
   store = new Store();
   model;
   #listeners = /* @__PURE__ */ new Set();
   #resyncing = false;
+  #silence;
   #stop;
   #receive = (message, buffers = []) => this.#received(message, buffers);
   constructor(model) {
@@ -5224,6 +5245,7 @@ var Live = class {
   dispose() {
     this.model.off("msg:custom", this.#receive);
     this.#stop();
+    clearTimeout(this.#silence);
     this.#listeners.clear();
   }
   #received(message, buffers) {
@@ -5243,11 +5265,23 @@ var Live = class {
       default:
         return;
     }
+    this.#listen();
     this.#tell();
+  }
+  /** A kernel that is gone or that cannot get a word in sends nothing: say since when. */
+  #listen() {
+    const heard = (/* @__PURE__ */ new Date()).toLocaleTimeString();
+    clearTimeout(this.#silence);
+    if (!this.isRunning) return;
+    this.#silence = setTimeout(() => {
+      this.store.header.run.silent = heard;
+      this.#tell();
+    }, SILENT_MS);
   }
   /** Its kernel was restarted, or died: nothing comes any more. */
   #lost() {
     this.store.header.run.lost = true;
+    clearTimeout(this.#silence);
     this.#tell();
   }
   #tell() {
