@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from blsnb.trace.changes import CallChange
 from blsnb.trace.comparison import TraceComparison, compare
-from blsnb.trace.spans import Trace
+from blsnb.trace.spans import Span, Trace
 
 if TYPE_CHECKING:
     from blsnb.tensors.difference import TensorDifference
@@ -23,6 +23,8 @@ class Traced(Protocol):
 
 class Comparison:
     """A run beside an earlier one, its baseline.
+
+    In a notebook it shows itself; ``print(comparison)`` says the same in words.
 
     Parameters
     ----------
@@ -42,6 +44,12 @@ class Comparison:
         facts = [versus(self._traces), *counts(self._traces)]
         return f"<Comparison {heading(self._traces.this)}: {', '.join(facts)}>"
 
+    def __str__(self) -> str:
+        """Return the comparison as text: both times of each row, and what differs."""
+        from blsnb.views.compared_tree import compared_tree
+
+        return compared_tree(self._traces)
+
     @property
     def trace(self) -> TraceComparison:
         """The calls of both, as values."""
@@ -51,6 +59,29 @@ class Comparison:
     def changes(self) -> list[CallChange]:
         """What is different about the calls that both runs have, in their order."""
         return [self._traces.changes[row] for row in sorted(self._traces.changes)]
+
+    @property
+    def new(self) -> list[Span]:
+        """The calls that the baseline does not have."""
+        return [self._traces.this.spans[row] for row in self._traces.alignment.new]
+
+    @property
+    def missing(self) -> list[Span]:
+        """The calls of the baseline that were not made again."""
+        before = self._traces.baseline.spans
+        return [before[row] for row in self._traces.alignment.missing]
+
+    @property
+    def not_compared(self) -> dict[str, list[Span]]:
+        """The calls of which not everything could be compared: why, and which.
+
+        Values may not have been kept or recorded, or a call may still run.
+        """
+        spans = self._traces.this.spans
+        return {
+            why: [spans[row] for row in rows]
+            for why, rows in self._traces.unknown.items()
+        }
 
     @property
     def differences(self) -> list[TensorDifference]:

@@ -18,6 +18,13 @@ from blsnb.trace.events import RequestFields
 
 RECORDED = Path(__file__).parent / "trace" / "golden" / "triton_2.51.0.json"
 X = {"X": np.array([1, 2], np.float32)}
+DECOUPLED = f"{CONFIG}\nmodel_transaction_policy {{ decoupled: true }}\n"
+ENDLESS = cell("""
+sender = request.get_response_sender()
+while not request.is_cancelled():
+    sender.send(reply(x_of(request)))
+sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+""")
 
 
 @pytest.fixture
@@ -295,6 +302,44 @@ def test_a_run_is_compared_with_an_earlier_one(run, server):
     [difference] = comparison.differences
     assert (2.0, (1,)) == (difference.largest, difference.index)
     assert run is comparison.baseline
+
+
+def test_a_comparison_names_the_calls_that_are_new_and_missing(run, server):
+    """And prints as text what it shows in a notebook."""
+    server.define("other", TRIPLE, config=CONFIG)
+    server.define("outer", calling("other"), config=CONFIG)
+    comparison = server.infer("outer", X).compare(run)
+
+    assert [1] == [span.index for span in comparison.new]
+    assert [1] == [span.index for span in comparison.missing]
+    assert {} == comparison.not_compared
+    lines = str(comparison).splitlines()
+    assert lines[0].endswith("baseline, 1 changed, 1 new, 1 missing")
+    assert re.fullmatch("    other  .*  new", lines[3])
+    assert re.fullmatch("    double  .*  missing", lines[4])
+
+
+def test_what_a_file_does_not_hold_is_not_compared(run, tmp_path):
+    """And said to be the same by nobody."""
+    with pytest.warns(UserWarning, match="did not fit"):
+        run.save(tmp_path / "run.blsrun", budget_bytes=0)
+    comparison = run.compare(load_run(tmp_path / "run.blsrun"))
+
+    assert repr(comparison).endswith("baseline, no change known, 2 not compared>")
+    assert {"values were not kept": list(run.trace.spans)} == comparison.not_compared
+
+
+def test_a_stream_that_goes_on_is_compared_as_far_as_it_is_known(server):
+    """Its inputs are recorded at its end: until then they are not new."""
+    server.define("many", ENDLESS, config=DECOUPLED)
+    stream = server.stream("many", X)
+    next(stream)
+    running = stream.run
+    early = running.compare(running)
+    stream.cancel()
+
+    assert ["still running"] == list(early.not_compared)
+    assert [] == early.changes
 
 
 def test_a_run_is_compared_with_runs_only(run):
