@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os.path
 import shutil
 import tempfile
@@ -70,7 +71,9 @@ class Undo:
         """Put everything back as it was."""
         for path, kept in reversed(self._moved):
             if kept is None or os.path.lexists(kept):
-                path.unlink(missing_ok=True)
+                # What could not be made cannot be removed either: the rest must be.
+                with contextlib.suppress(OSError):
+                    path.unlink()
             if kept is not None and os.path.lexists(kept):
                 kept.rename(path)
         for folder in reversed(self._made):
@@ -87,7 +90,7 @@ def write(undo: Undo, path: Path, content: FileContent | None) -> None:
     Raises
     ------
     RepositoryError
-        The file to copy is missing.
+        The file to copy is missing, or the disk refuses: it is full, say.
     """
     if isinstance(content, Path):
         if not content.is_file():
@@ -96,7 +99,15 @@ def write(undo: Undo, path: Path, content: FileContent | None) -> None:
             return
     elif content is None and not os.path.lexists(path):
         return
-    undo.move_away(path)
+    try:
+        undo.move_away(path)
+        _fill(path, content)
+    except OSError as error:
+        what = f"{error.filename or path}: {error.strerror or error}"
+        raise RepositoryError(f"{what}; the model is as it was") from error
+
+
+def _fill(path: Path, content: FileContent | None) -> None:
     if isinstance(content, Path):
         shutil.copy2(content, path)
     elif isinstance(content, bytes):

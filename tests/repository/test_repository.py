@@ -103,6 +103,21 @@ def test_a_folder_in_the_place_of_a_file_comes_back(repository):
     assert before == tree(repository.private_root)
 
 
+def test_a_file_that_the_disk_refuses_is_named_and_leaves_nothing(repository):
+    """A name that is too long is refused as a full disk would be."""
+    change(repository, {"1/model.py": "before"})
+    files = {"1/model.py": "after", f"1/{'x' * 300}": "x"}
+    with pytest.raises(RepositoryError, match="x: File name too long; the model is"):
+        change(repository, files)
+    with pytest.raises(RepositoryError, match="too long"):
+        change(repository, files, name="new")
+
+    folder = repository.private("mine").path
+    assert b"before" == (folder / "1" / "model.py").read_bytes()
+    assert ["model.py"] == [path.name for path in (folder / "1").iterdir()]
+    assert "new" not in repository.names()
+
+
 def test_a_failed_new_model_leaves_no_folder(repository):
     """Not even an empty one."""
     with (
