@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from blsnb.engine.failure import describe, notes_of
+from blsnb.engine.hook_names import note_of_names
 from blsnb.engine.inflight import Execution, current_execution
 from blsnb.engine.on_device import OnDevice
 from blsnb.engine.readiness import unready
@@ -44,6 +45,7 @@ def _call(work: Callable[[], Any]) -> Any:
 
 _BOUNDARY = _call.__code__
 _THREAD = "thread"
+_NAMES = "names"
 
 
 class ModelInstance:
@@ -174,6 +176,7 @@ class ModelInstance:
         assert self.module is not None
         self._thread_id = threading.get_ident()
         self.model = self.module.TritonPythonModel()
+        self._owe_note_of_names(type(self.model))
         # Looked up on the object: a constructor may have set it.
         hook = getattr(self.model, "initialize", None)
         ready_hook = getattr(self.model, "is_ready", None)
@@ -186,6 +189,12 @@ class ModelInstance:
             if inspect.iscoroutine(result):
                 # Triton calls it and never awaits it.
                 result.close()
+
+    def _owe_note_of_names(self, kind: type) -> None:
+        note = note_of_names(self.name, kind)
+        if note and _NAMES not in self.noted:
+            self.noted.add(_NAMES)
+            self._owed_notes.append(note)
 
     def _hook(self, work: Callable[[], Any]) -> Any:
         """Call model code outside of ``execute``; every exception is its failure."""
@@ -214,6 +223,8 @@ class ModelInstance:
         __tracebackhide__ = True
         hook = getattr(self.model, "execute", None)
         if hook is None:
+            if self.execution is not None:
+                self._note_owed(self.execution)
             raise ExecuteFailed(
                 f"Python model {self.model_file} does not implement `execute` method."
             )

@@ -52,6 +52,13 @@ def _no_exception(found: re.Match[str], namespace: Mapping[str, Any]) -> str:
     )
 
 
+def _no_execute(found: re.Match[str], namespace: Mapping[str, Any]) -> str:
+    return (
+        "Triton calls execute(self, requests) of the class by this name: a method with "
+        "another one, or one that is indented elsewhere, is not called."
+    )
+
+
 def _no_tensor(found: re.Match[str], namespace: Mapping[str, Any]) -> str:
     return (
         "get_input_tensor_by_name() and get_output_tensor_by_name() return None where "
@@ -69,6 +76,7 @@ _HINTS: tuple[tuple[re.Pattern[str], _Hint], ...] = (
         re.compile(r"raise .*TritonError\([\s\S]*must derive from BaseException"),
         _no_exception,
     ),
+    (re.compile(r"does not implement `execute` method"), _no_execute),
     (re.compile(r"'NoneType' object has no attribute 'as_numpy'"), _no_tensor),
 )
 

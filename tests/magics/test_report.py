@@ -265,6 +265,17 @@ def test_a_cell_without_the_class_says_its_name(notebook):
     assert "define class TritonPythonModel with a method execute" in ran.report
 
 
+def test_a_class_without_execute_says_its_name(notebook):
+    """It loads, as on Triton; the first request is told, in the run's notes as well."""
+    notebook.run(DOUBLE.replace("def execute", "def excute"))
+    ran = notebook.run(infer("double"))
+
+    assert (
+        "Triton calls execute(self, requests) of the class by this name" in ran.report
+    )
+    assert "Nobody calls 'excute' (execute?)" in ran.error.run.notes[0]
+
+
 def test_an_error_that_is_raised_gets_a_note(notebook):
     """TritonError is a value; Python's own words do not say of what."""
     raising = "raise pb_utils.TritonError('no')"
