@@ -15,6 +15,8 @@ const DIM = 0.4;
 export interface RowLook {
   dim: boolean;
   critical: boolean;
+  /** Its call was executed together with the selected one. */
+  mate: boolean;
 }
 
 /** Paints the rows of one trace. */
@@ -31,11 +33,12 @@ export class Bars {
     this.#fold = new FoldBar(trace, this.#brush);
   }
 
-  paint(row: Row, top: number, { dim, critical }: RowLook): void {
+  paint(row: Row, top: number, { dim, critical, mate }: RowLook): void {
     const middle = top + ROW_HEIGHT / 2;
     this.#brush.strength = dim ? DIM : 1;
     if (row.kind === "missing") return paintMissing(this.#trace, row, middle, this.#brush);
     paintBefore(this.#trace, row, middle, this.#brush);
     (row.kind === "call" ? this.#call : this.#fold).paint(row, middle, critical);
+    if (mate) this.#call.frame(row, middle);
   }
 }

@@ -40,6 +40,18 @@ export class CallBar {
     if (end >= plane.left) this.#label(row, middle);
   }
 
+  /** Frame the part of the call that it shares with others: the computation, without the queue. */
+  frame(row: Row, middle: number): void {
+    const [trace, { pen, plane, colours }, [call]] = [this.#trace, this.#brush, row.calls];
+    const waited = trace.phase(call, "pre_us") + trace.phase(call, "queue_us");
+    const start = plane.x(trace.start(call) + (waited || 0));
+    const end = plane.x(trace.end(call) - (trace.phase(call, "post_us") || 0));
+    pen.strokeStyle = colours.fg;
+    pen.lineWidth = 1;
+    const [top, height] = [middle - BAR_HEIGHT / 2 - 1.5, BAR_HEIGHT + 3];
+    pen.strokeRect(Math.round(start) - 0.5, top, Math.max(2, Math.round(end - start)) + 1, height);
+  }
+
   #phases(call: number, middle: number): void {
     const [trace, brush] = [this.#trace, this.#brush];
     const { queue, input, infer, output, fg3 } = brush.colours;

@@ -20,6 +20,7 @@ export function filterOf(text: string, trace: Trace): ((call: number) => boolean
   const { comparison } = trace;
   if (comparison && wanted === "changed") return (call) => comparison.changed.has(call);
   if (comparison && wanted === "new") return (call) => comparison.isNew(call);
+  if (wanted === "batched") return (call) => trace.calls.batch[call] > 1;
   const flag = STATES[wanted];
   if (flag) return (call) => trace.has(call, flag);
   const bound = /^([<>])\s*(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)?$/.exec(wanted);

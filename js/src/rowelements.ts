@@ -5,7 +5,7 @@ import { h, svg } from "./dom.ts";
 import type { Counted } from "./folded.ts";
 import { count, counted, time } from "./format.ts";
 import type { Row, Rows } from "./rows.ts";
-import type { Selection, Session } from "./session.ts";
+import { selectedBatch, type Selection, type Session } from "./session.ts";
 import { Flag } from "./wire.ts";
 
 /** Deeper rows are not indented further: deep recursion must leave room for names. */
@@ -23,6 +23,7 @@ export class RowElements {
   #id: string;
   #rows: Rows | null = null;
   #cursor = "";
+  #batch: ReadonlySet<number> = new Set();
   #shown = new Map<string, Shown>();
 
   constructor(session: Session, id: string) {
@@ -34,6 +35,7 @@ export class RowElements {
   show(visible: readonly Row[], rows: Rows, cursor: string): HTMLElement | undefined {
     this.#rows = rows;
     this.#cursor = cursor;
+    this.#batch = selectedBatch(this.#session.selection, rows.trace);
     const keys = new Set(visible.map((row) => row.key));
     for (const [key, { element }] of this.#shown) {
       if (keys.has(key)) continue;
@@ -63,6 +65,7 @@ export class RowElements {
     element.style.top = `${row.index * ROW_HEIGHT}px`;
     const selected = isSelected(row, this.#session.selection);
     element.classList.toggle("selected", selected);
+    element.classList.toggle("mate", row.kind === "call" && this.#batch.has(row.calls[0]));
     element.classList.toggle("cursor", row.key === this.#cursor);
     element.classList.toggle("dim", this.#session.dims(row, this.#rows?.isOpen(row) ?? false));
     element.setAttribute("aria-selected", String(selected));

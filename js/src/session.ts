@@ -52,6 +52,12 @@ export interface Session {
   command(name: Command): void;
 }
 
+/** The calls that were executed together with the selected one, which is among them; none else. */
+export function selectedBatch(selection: Selection | null, trace: Trace): ReadonlySet<number> {
+  const batch = selection?.kind === "call" ? trace.batch(selection.call) : [];
+  return new Set(batch.length > 1 ? batch : []);
+}
+
 /** The model that is selected, directly or by one of its calls; that of the box that many share. */
 export function selectedModel(selection: Selection | null, trace: Trace): number | null {
   if (!selection || selection.kind === "missing") return null;

@@ -9,7 +9,7 @@ import { Plane } from "./plane.ts";
 import { TimeRange } from "./range.ts";
 import { isSelected, RowElements } from "./rowelements.ts";
 import { Rows, type Row } from "./rows.ts";
-import type { Session } from "./session.ts";
+import { selectedBatch, type Session } from "./session.ts";
 import { Axis, Strip } from "./strip.ts";
 import type { Trace } from "./trace.ts";
 
@@ -173,11 +173,13 @@ export class Timeline {
     pen.rect(plane.left - 1, 0, plane.right, height);
     pen.clip();
     const bars = new Bars(trace, pen, plane, colours);
+    const batch = selectedBatch(this.#session.selection, trace);
     for (const row of visible) {
       const critical = showsCritical && row.calls.some((call) => trace.critical.has(call));
       bars.paint(row, row.index * ROW_HEIGHT - top, {
         dim: this.#session.dims(row, rows.isOpen(row)),
         critical,
+        mate: row.kind === "call" && batch.has(row.calls[0]),
       });
     }
     pen.restore();

@@ -1,5 +1,7 @@
 """Specification of the inspector: texts keep their lines, and lists their order."""
 
+import re
+
 import numpy as np
 import pytest
 from playwright.sync_api import expect
@@ -108,3 +110,21 @@ def test_a_table_with_more_numbers_is_drawn_no_higher_than_it_needs(show, script
     assert 30 < picture.bounding_box()["height"] < 60
     expect(view.inspector.locator(".scale")).to_be_visible()
     expect(view.inspector.locator(".slice")).to_contain_text(f"2 {TIMES} 500 … 99")
+
+
+def test_calls_of_one_batch_are_marked_in_the_timeline(show, script):
+    """Of the call that is selected; and the filter finds all that were batched."""
+    script.model("encoder")
+    for k, (execution, batch) in enumerate([(2, 3), (2, 3), (3, 1), (2, 3)]):
+        call = script.call(script.calls[0], "encoder", 200 + k, 5, 5, 90, 5)
+        call.execution, call.batch = execution, batch
+    view = show(script)
+    view.rows.filter(has_text="encoder#1").click()
+    mates = view.tree.locator(".row.mate")
+    expect(mates).to_have_text(["encoder#1", "encoder#2", "encoder#4"])
+    view.rows.filter(has_text="encoder#3").click()
+    expect(mates).to_have_count(0)
+
+    view.filter.fill("batched")
+    expect(view.rows.filter(has_text="encoder#3")).to_have_class(re.compile("dim"))
+    expect(view.rows.filter(has_text="encoder#4")).not_to_have_class(re.compile("dim"))
