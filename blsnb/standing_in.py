@@ -69,8 +69,16 @@ class StandingIn(Models):
             remote=remote,
         )
         self._refuse_ensemble(name)
-        with self._standins.changing(name, chosen):
-            self._control.bring_up(name, always=True)
+        try:
+            with self._standins.changing(name, chosen):
+                self._control.bring_up(name, always=True)
+        except ModelLoadError as error:
+            if self.repository.directory(name) is None and not error.advice:
+                error.advice = (
+                    f"A stand-in takes inputs and outputs from the configuration of "
+                    f"{name!r}: write it (%%triton_config {name}), or import it."
+                )
+            raise
         return self.model(name)
 
     @contextlib.contextmanager

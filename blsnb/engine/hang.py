@@ -134,5 +134,6 @@ def unanswered(inflight: Inflight, where: str) -> WouldHang:
         "nothing that could still answer it (a response sender, a task, a thread) "
         "holds it.",
         code="UNAVAILABLE",
-        advice="\n".join([*(inflight.call.notes or ()), owed]),
+        # What to do comes first; a note may say which error was lost.
+        advice="\n".join([owed, *(inflight.call.notes or ())]),
     )

@@ -73,9 +73,15 @@ class Flags(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise what is wrong, what was perhaps meant, and what there is."""
         raise UsageError(
-            f"{self.prog}: {message}{self._meant(message)}\n\n"
-            f"{self.format_usage()}\n{self.prog} --help explains all of it."
+            f"{self._magic}: {message}{self._meant(message)}\n\n"
+            f"{self.format_usage()}\n{self._magic} --help explains all of it."
         )
+
+    @property
+    def _magic(self) -> str:
+        """The magic and its subcommand, without what stands behind them."""
+        found = re.match(r"%+\w+( [a-z]+)?", self.prog)
+        return found.group() if found else self.prog
 
     def _meant(self, message: str) -> str:
         """Return the options like those that are none, as a question."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import traceback
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -262,10 +263,18 @@ class OperateMagics(Magics):
 def _value(tensor: str, expression: str, namespace: dict[str, Any]) -> Any:
     """Return the value of an input's expression."""
     try:
-        code = compile(expression, f"<%triton {tensor}=...>", "eval")
-    except SyntaxError as error:
-        raise UsageError(f"{tensor}={expression}: {error.msg}") from error
-    return eval(code, namespace)
+        return eval(compile(expression, f"<%triton {tensor}=...>", "eval"), namespace)
+    except (SyntaxError, NameError) as error:
+        if _raised_below(error):
+            raise
+        told = error.msg if isinstance(error, SyntaxError) else error
+        raise UsageError(f"{tensor}={expression}: {told}") from error
+
+
+def _raised_below(error: BaseException) -> bool:
+    """Whether a function raised it that the expression calls."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return len(frames) > 2
 
 
 def _arguments(

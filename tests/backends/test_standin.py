@@ -349,6 +349,14 @@ def test_it_ends_where_the_model_is_defined(stood):
     ].tolist()
 
 
+def test_one_for_a_model_that_nobody_knows_says_what_it_needs(server):
+    """Not only that there is none."""
+    with pytest.raises(ModelLoadError, match="not found in any") as caught:
+        server.standin("nobody", zeros=True)
+
+    assert "write it (%%triton_config nobody), or import it" in caught.value.advice
+
+
 def test_one_that_cannot_be_made_leaves_what_serves(stood):
     """And what it is."""
     put(stood, 'backend: "vllm"', "silent")

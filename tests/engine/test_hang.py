@@ -129,6 +129,19 @@ def test_a_response_without_the_final_flag_would_hang(server):
     assert doubles(server)
 
 
+def test_what_to_do_about_a_hang_is_said_before_what_was_noted(server):
+    """A stream runs on another thread, which is noted, and is not why it hangs."""
+    source = cell("request.get_response_sender()")
+    policy = "model_transaction_policy { decoupled: true }"
+    server.define("silent", source, config=f"{CONFIG} {policy}")
+    with pytest.raises(WouldHang) as caught:
+        list(server.stream("silent", X))
+
+    first, *more = caught.value.advice.splitlines()
+    assert "TRITONSERVER_RESPONSE_COMPLETE_FINAL" in first
+    assert "ran on another thread" in more[0]
+
+
 def test_a_sender_dropped_by_a_thread_would_hang(server):
     """The wait ends when the last thread that could answer lets the sender go."""
     source = cell(

@@ -93,6 +93,8 @@ def test_the_same_without_a_magic(double):
         ("", "usage: %triton bench NAME INPUT=EXPRESSION"),
         ("X=[1.0]", "usage: %triton bench NAME INPUT=EXPRESSION"),
         ("double X=[1.0] --concurrency one", "'one' is no list of numbers"),
+        ("double X=[1.0] --concurrency x", "Error: %triton bench: argument"),
+        ("double X=[1.0] --concurrency x", "\n%triton bench --help explains"),
         ("double X=[1.0] --concurrency 0", "numbers of clients from 1 to 1024"),
         ("double X=[1.0] --duration 5h", "'5h' is no time such as 5s or 500ms"),
         ("double X=[1.0] --duration 0s", "more than 0"),

@@ -162,9 +162,19 @@ def test_an_expression_that_is_none_is_shown(double, expression):
     assert expression in double.run(f"%triton infer double {expression}").stderr
 
 
-def test_a_failing_expression_is_the_readers_own_error(double):
-    """A name that is not there is a NameError."""
-    assert isinstance(double.run("%triton infer double X=nowhere").error, NameError)
+def test_a_name_that_is_not_there_is_said_with_its_input(double):
+    """In one line: how the magic came to it is of no interest."""
+    ran = double.run("%triton infer double X=nowhere")
+
+    assert "UsageError: X=nowhere: name 'nowhere' is not defined" in ran.stderr
+
+
+def test_a_failing_function_is_the_readers_own_error(double):
+    """It may be long, and has lines of its own."""
+    double.run("def made():\n    return nowhere")
+
+    assert isinstance(double.run("%triton infer double X=made()").error, NameError)
+    assert isinstance(double.run("%triton infer double X=1/0").error, ZeroDivisionError)
 
 
 def test_statistics_are_a_table_or_json(double):
