@@ -107,6 +107,16 @@ class Lab:
         self.start()
         self.wait_until_run()
 
+    def run_again(self, index: int) -> None:
+        """Run one cell once more and wait for it."""
+        cell = f"{_PANEL}.content.widgets[{index}].model"
+        before = self.page.evaluate(f"{cell}.executionCount")
+        self.page.evaluate(_SCROLL, index)
+        self.command("notebook:run-cell")
+        self.page.wait_for_function(
+            f"{cell}.executionCount > {before} && {cell}.executionState !== 'running'"
+        )
+
     def save(self) -> None:
         """Save the notebook."""
         self.command("docmanager:save")

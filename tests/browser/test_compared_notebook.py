@@ -56,8 +56,11 @@ CELLS = [
     f"{ASK.format('after')}\nafter.compare(before)",
     "before.replay(1)",
     "after.compare(before).widget()",
+    "looked_at = before.widget()\nlooked_at",
+    "looked_at.selected >= 0 and before.replay(looked_at.selected)",
+    "before.plot()",
 ]
-COMPARED, REPLAYED, CONNECTED = 6, 7, 8
+COMPARED, REPLAYED, CONNECTED, LOOKED_AT, AGAIN, DRAWN = 6, 7, 8, 9, 10, 11
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +80,7 @@ def test_a_cell_compares_two_runs_and_shows_neither_again(notebook):
     expect(view.element).to_have_count(1)
     toolbar = view.element.get_by_role("toolbar", name="Run")
     expect(toolbar).to_contain_text(re.compile(r"baseline6 changed1 new"))
-    view.row("sharpen").click()
+    view.row("sharpen").first.click()
     expect(view.inspector).to_contain_text("1 of these calls are new.")
 
 
@@ -100,6 +103,26 @@ def test_a_widget_of_a_comparison_asks_the_kernel(notebook):
     expect(view.inspector).to_contain_text("Compared with baseline")
     view.tensor("X").click()
     expect(view.inspector).to_contain_text(re.compile("max3"))
+
+
+def test_what_is_selected_in_a_view_is_replayed(notebook):
+    """A call of a loop, which has no other name there."""
+    view = View(notebook.cell(LOOKED_AT))
+    view.tree.get_by_role("treeitem", name="sharpen #2").click()
+    expect(view.selected_rows).to_have_text("sharpen#2")
+    notebook.run_again(AGAIN)
+    replayed = View(notebook.cell(AGAIN))
+
+    expect(replayed.inspector).to_contain_text(
+        "3 of 3 differ; most by 3 at [2]: 15, was 12"
+    )
+
+
+def test_a_figure_of_a_run_is_a_picture(notebook):
+    """Not the line of text that matplotlib makes of it without pyplot."""
+    picture = notebook.cell(DRAWN).locator(".jp-OutputArea-output img")
+
+    expect(picture).to_have_attribute("src", re.compile("^data:image/png;base64,"))
 
 
 def test_reopened_without_a_kernel_a_comparison_is_interactive(

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import blsnb
+
 from .conftest import NOTEBOOKS
 from .executing import MAY_FAIL, complaint
 from .model_cells import code_cells, file_cells, model_cells
@@ -57,6 +59,17 @@ def test_no_run_is_shown_twice_and_none_is_left_as_a_widget(executed, name):
         ]
         assert [] == widgets
         assert len(set(runs)) == len(runs)
+
+
+@pytest.mark.notebook
+@pytest.mark.parametrize("name", TUTORIALS)
+def test_its_saved_runs_are_whole_where_nobody_has_its_models(executed, name, tmp_path):
+    """They are looked at, compared and saved again in another process."""
+    for path in sorted(executed(name).runs.iterdir()):
+        run = blsnb.load_run(path)
+        assert [] == run.compare(run).changes
+        assert run.save(tmp_path / path.name).read_bytes() == path.read_bytes()
+        assert run.save(tmp_path / f"{path.stem}.html").stat().st_size > 50_000
 
 
 @pytest.mark.parametrize("path", PATHS, ids=TUTORIALS)
