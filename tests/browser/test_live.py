@@ -63,6 +63,13 @@ _OUTPUT = f"""jupyterapp.shell.currentWidget.content.widgets[{CELL}]
 # The notebook's own copy tells of tens of calls, and that they are not all.
 KEPT = f"() => /still executing/.test({_OUTPUT}) && /step .?[1-9]\\d/.test({_OUTPUT})"
 ENDED = f"() => !/still executing/.test({_OUTPUT})"
+# Marked, to be known again.
+RENEWED = f"""(view) => {{
+    const [now, before] = [{_OUTPUT}, view.blsnbText ?? {_OUTPUT}];
+    view.blsnbTimes = (view.blsnbTimes ?? 0) + (now !== before);
+    view.blsnbText = now;
+    return view.blsnbTimes === 2;
+}}"""
 SECONDS = re.compile(r"\D\d{1,2}(\.\d+)? s wall| ms wall")
 TENS_OF_CALLS = re.compile(rf"{TIMES}[1-9]\d")
 
@@ -113,47 +120,29 @@ def test_it_is_shown_while_it_executes_and_then_as_a_document(view, end):
     expect(view.box("walk")).to_have_count(1)
 
 
-def test_the_swap_is_not_seen(view, end, page):
-    """In every frame there is one view, and what stands below it does not move."""
+def test_neither_renewals_nor_the_swap_are_seen(view, end, page):
+    """In every frame there is one view, and what stands below it does not move.
+
+    What a saved notebook keeps is made anew while the run goes on: focus and the
+    place of the rows stay.
+    """
     view.row("step").click()
     view.tree.press("ArrowRight")
     page.wait_for_function(GROWN, arg=view.element.element_handle())
+    view.tree.evaluate("tree => tree.scrollTop = 40")
     page.evaluate(WATCH)
     width = view.element.bounding_box()["width"]
+    page.wait_for_function(RENEWED, arg=view.element.element_handle())
+    assert 40 == view.tree.evaluate("tree => tree.scrollTop")
+    expect(view.tree).to_be_focused()
     end()
-    view.row("walk").click()
+    view.box("walk").click()
     expect(view.tensor("Y")).to_be_visible()
 
     views, tops = zip(*page.evaluate("frames"), strict=True)
     assert {1} == set(views)
     assert max(tops) - min(tops) < 2
     assert width == view.element.bounding_box()["width"]
-
-
-# Marked, to be known again.
-RENEWED = f"""(view) => {{
-    const [now, before] = [{_OUTPUT}, view.blsnbText ?? {_OUTPUT}];
-    view.blsnbTimes = (view.blsnbTimes ?? 0) + (now !== before);
-    view.blsnbText = now;
-    return view.blsnbTimes === 2;
-}}"""
-
-
-def test_what_a_saved_notebook_keeps_is_renewed_unseen(view, page):
-    """The view stays the same, with its focus and where its rows were."""
-    view.row("step").click()
-    view.tree.press("ArrowRight")
-    page.wait_for_function(GROWN, arg=view.element.element_handle())
-    view.tree.evaluate("tree => tree.scrollTop = 40")
-    page.evaluate(WATCH)
-    page.wait_for_function(RENEWED, arg=view.element.element_handle())
-    views, tops = zip(*page.evaluate("frames"), strict=True)
-
-    assert {1} == set(views)
-    assert max(tops) - min(tops) < 2
-    assert 2 == view.element.evaluate("view => view.blsnbTimes")
-    assert 40 == view.tree.evaluate("tree => tree.scrollTop")
-    expect(view.tree).to_be_focused()
 
 
 def test_selection_is_handed_over(view, end):
@@ -259,3 +248,49 @@ def test_saved_while_it_executes_it_is_the_run_so_far(running, saved):
         lab.cell(CELL).get_by_text(re.compile("was still executing"))
     ).to_be_visible()
     assert 0 == View(lab.cell(CELL)).element.count()
+
+
+STREAM = """%%triton_model ticks --decoupled --input X:FP32[1] --output Y:FP32[1]
+import time
+from pathlib import Path
+import triton_python_backend_utils as pb_utils
+
+class TritonPythonModel:
+    def execute(self, requests):
+        sender = requests[0].get_response_sender()
+        x = requests[0].inputs()[0].as_numpy()
+        while not Path("enough").exists():
+            time.sleep(0.05)
+            sender.send(pb_utils.InferenceResponse([pb_utils.Tensor("Y", x)]))
+        sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+"""
+READ = """import threading, time
+import blsnb
+def read():
+    for response in blsnb.stream("ticks", {"X": [1.0]}):
+        pass
+threading.Thread(target=read).start()
+time.sleep(1.5)
+"""
+TENS_OF_RESPONSES = re.compile(r"[1-9]\d responses")
+
+
+def test_a_stream_is_shown_while_its_responses_come(lab):
+    """Also when its cell has ended, and in a page that is loaded anew."""
+    notebook = lab.write("stream.ipynb", "%load_ext blsnb", STREAM, READ)
+    enough = notebook.with_name("enough")
+    enough.unlink(missing_ok=True)
+    lab.open("stream.ipynb")
+    lab.run_all()
+    view = View(lab.cell(2))
+    expect(view.row("ticks")).to_contain_text(TENS_OF_RESPONSES)
+    lab.save()
+    lab.open("stream.ipynb")
+    view = View(lab.cell(2))
+    expect(view.element).to_contain_text(re.compile("running(?! when saved)"))
+    before = view.row("ticks").text_content()
+    expect(view.row("ticks")).not_to_have_text(before)
+    expect(view.element).to_contain_text("running")
+    enough.touch()
+
+    expect(view.element).not_to_contain_text("running")
