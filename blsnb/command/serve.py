@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from blsnb.command.words import Mistake, Parser
+from blsnb.errors import ModelLoadError
 
 if TYPE_CHECKING:
     from blsnb.inference_server import Server
@@ -107,6 +108,10 @@ def _server(given: argparse.Namespace) -> Server:
         )
     except ValueError as error:
         raise Mistake(str(error)) from error
+    except ModelLoadError as error:
+        # In the words of this command.
+        error.advice = error.advice.replace("exit_on_error=False", "--keep-going")
+        raise
 
 
 def _lines(server: Server, endpoints: Endpoints) -> Iterator[str]:

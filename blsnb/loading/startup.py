@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from blsnb.errors import ModelLoadError
 from blsnb.loading.control import ModelControl
@@ -47,10 +47,12 @@ def load_startup_models(
             failed[name] = error
             log(name, "ERROR", f"{error.message}\n{error.reason}", "startup.py", 0)
     if failed and exit_on_error:
-        raise _first(failed, control.mode)
+        raise _first(failed, control.mode, repository)
 
 
-def _first(failed: dict[str, ModelLoadError], mode: ControlMode) -> ModelLoadError:
+def _first(
+    failed: dict[str, ModelLoadError], mode: ControlMode, repository: ModelRepository
+) -> ModelLoadError:
     """Return the error for all of them: Triton tells one, or that there is one."""
     errors = list(failed.values())
     told = [error for error in errors if error.stage != "poll"]
@@ -61,6 +63,24 @@ def _first(failed: dict[str, ModelLoadError], mode: ControlMode) -> ModelLoadErr
         "failed to load all models",
         code="INTERNAL",
         reason="\n".join(reasons),
-        advice="With exit_on_error=False a server starts all the same.",
+        advice=f"{_of_folders(failed, repository)}"
+        "With exit_on_error=False a server starts all the same.",
         stage="poll",
+    )
+
+
+def _of_folders(names: Iterable[str], repository: ModelRepository) -> str:
+    """Return what to say of folders that nobody meant as models: of tests, say."""
+    folders = {name: repository.directory(name) for name in names}
+    others = [
+        repr(name)
+        for name, folder in folders.items()
+        if folder is not None and not (folder.is_configured or folder.versions)
+    ]
+    if not others:
+        return ""
+    return (
+        "Triton takes every folder of a repository for a model, and would not start "
+        f"either: {', '.join(others)} with neither a configuration nor a version can "
+        "be moved elsewhere.\n"
     )

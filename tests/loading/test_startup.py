@@ -70,6 +70,15 @@ def test_a_failure_of_many_has_tritons_text_and_every_reason(models, settings, n
     ]
 
 
+def test_a_folder_that_is_no_model_is_told_as_such(models):
+    """Tests may lie in a repository, and a real server would not start with them."""
+    (models / "tests").mkdir()
+    advice = failure(models, model_control_mode="none").advice
+
+    assert "would not start either: 'tests' with neither a config" in advice
+    assert advice.endswith("\nWith exit_on_error=False a server starts all the same.")
+
+
 @pytest.mark.parametrize(
     "settings",
     [
