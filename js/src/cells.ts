@@ -1,7 +1,6 @@
 /** A small slice as a table of numbers, each on the colour that it would have in the heatmap. */
 
 import { h } from "./dom.ts";
-import { value } from "./format.ts";
 import { pixelsOf } from "./picture.ts";
 import type { GridPreview, ImagePreview } from "./wire.ts";
 
@@ -21,8 +20,10 @@ export function columnsOf(picture: GridPreview | ImagePreview): number {
 
 /** A number of a tensor as short as a cell is wide. */
 export function shortened(text: string): string {
-  if (text.length <= MOST_CHARACTERS || !Number.isFinite(Number(text))) return text;
-  return value(Number(text));
+  const number = Number(text);
+  if (text.length <= MOST_CHARACTERS || !Number.isFinite(number)) return text;
+  const roundings = [5, 4, 3, 2].map((digits) => number.toPrecision(digits));
+  return roundings.find((each) => each.length <= MOST_CHARACTERS) ?? number.toExponential(1);
 }
 
 /** One element per number, in their order. */

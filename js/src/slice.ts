@@ -78,6 +78,7 @@ export class SliceView {
       caption,
       this.#note,
       ...this.#sliders(),
+      ...this.#unreachable(),
     );
     this.#paint();
   }
@@ -114,6 +115,14 @@ export class SliceView {
     return axes.flatMap((size, axis) => (size > 1 ? [this.#slider(size, axis)] : []));
   }
 
+  /** Why the sliders do not move. */
+  #unreachable(): HTMLElement[] {
+    const axes = leadingAxes(this.#source.entry.shape, this.#state.mode);
+    if (this.#source.kernel || !axes.some((size) => size > 1)) return [];
+    const how = "Other slices are in the kernel that ran this: run.widget() can show them.";
+    return [h("p", { class: "hint" }, how)];
+  }
+
   #slider(size: number, axis: number): HTMLElement {
     const place = h("span", {}, `${this.#state.index[axis] ?? 0} / ${size - 1}`);
     const disabled = this.#source.kernel === null;
@@ -129,11 +138,9 @@ export class SliceView {
       setText(place, `${this.#state.index[axis]} / ${size - 1}`);
       this.#show();
     };
-    const title = disabled ? "other slices need the kernel that ran this" : undefined;
     const input = h("input", {
       ...attributes,
       disabled,
-      title,
       oninput,
       "aria-label": `axis ${axis}`,
     });

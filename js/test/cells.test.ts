@@ -24,11 +24,20 @@ test("what has too many columns or no values is drawn", () => {
   assert.equal(columnsOf({ ...grid(8, 8), kind: "image", layout: "HWC" }), 0);
 });
 
+test("no number is longer than a cell is wide", () => {
+  assert.deepEqual(["-0.08056123", "1234.5678", "-1234.5678", "-12345.678"].map(shortened), [
+    "-0.0806",
+    "1234.6",
+    "-1234.6",
+    "-12346",
+  ]);
+});
+
 test("long numbers are rounded, words are not", () => {
   assert.deepEqual(
     ["17", "-0.125", "0.30000000000000004", "-1.2345678e-17", "9007199254740993", "True", "nan", "-inf"].map(
       shortened,
     ),
-    ["17", "-0.125", "0.3000", "-1.23e-17", "9.01e+15", "True", "nan", "-inf"],
+    ["17", "-0.125", "0.30000", "-1.2e-17", "9.0e+15", "True", "nan", "-inf"],
   );
 });

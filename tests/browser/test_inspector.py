@@ -89,7 +89,7 @@ def test_few_values_are_numbers_on_the_colours_of_the_heatmap(show, script):
         "span"
     )
     expect(cells).to_have_text(
-        ["1.0", "2.0", "3.0", "4.0", "5.0", "6.0", "0.1235", "nan"]
+        ["1.0", "2.0", "3.0", "4.0", "5.0", "6.0", "0.12346", "nan"]
     )
 
     expect(cells.nth(6)).to_have_attribute("title", f"[6] {long}")
@@ -128,3 +128,19 @@ def test_calls_of_one_batch_are_marked_in_the_timeline(show, script):
     view.filter.fill("batched")
     expect(view.rows.filter(has_text="encoder#3")).to_have_class(re.compile("dim"))
     expect(view.rows.filter(has_text="encoder#4")).not_to_have_class(re.compile("dim"))
+
+
+def test_where_no_kernel_can_be_asked_it_is_told_how(show, script):
+    """A slider that does not move is no riddle; of one slice nothing is told."""
+    script.calls[0].outputs = (
+        samples.tensor("MANY", "FP32", samples.noise((2, 16, 16))),
+        samples.tensor("ONE", "FP32", samples.noise((1, 16, 16))),
+    )
+    view = show(script)
+
+    expect(view.slider(0)).to_be_disabled()
+    expect(view.inspector).to_contain_text("run.widget() can show them")
+    view.tensor("MANY").click()
+    view.tensor("ONE").click()
+    expect(view.picture("ONE")).to_be_visible()
+    expect(view.inspector).not_to_contain_text("run.widget()")

@@ -2236,8 +2236,10 @@ function columnsOf(picture) {
   return picture.columns <= MOST_COLUMNS ? picture.columns : 0;
 }
 function shortened(text) {
-  if (text.length <= MOST_CHARACTERS || !Number.isFinite(Number(text))) return text;
-  return value(Number(text));
+  const number = Number(text);
+  if (text.length <= MOST_CHARACTERS || !Number.isFinite(number)) return text;
+  const roundings = [5, 4, 3, 2].map((digits) => number.toPrecision(digits));
+  return roundings.find((each) => each.length <= MOST_CHARACTERS) ?? number.toExponential(1);
 }
 function cells(picture, data) {
   const pixels = pixelsOf(picture, data);
@@ -2294,7 +2296,8 @@ var SliceView = class {
       this.#cells,
       caption,
       this.#note,
-      ...this.#sliders()
+      ...this.#sliders(),
+      ...this.#unreachable()
     );
     this.#paint();
   }
@@ -2326,6 +2329,13 @@ var SliceView = class {
     const axes = leadingAxes(this.#source.entry.shape, this.#state.mode);
     return axes.flatMap((size, axis) => size > 1 ? [this.#slider(size, axis)] : []);
   }
+  /** Why the sliders do not move. */
+  #unreachable() {
+    const axes = leadingAxes(this.#source.entry.shape, this.#state.mode);
+    if (this.#source.kernel || !axes.some((size) => size > 1)) return [];
+    const how = "Other slices are in the kernel that ran this: run.widget() can show them.";
+    return [h("p", { class: "hint" }, how)];
+  }
   #slider(size, axis) {
     const place6 = h("span", {}, `${this.#state.index[axis] ?? 0} / ${size - 1}`);
     const disabled = this.#source.kernel === null;
@@ -2341,11 +2351,9 @@ var SliceView = class {
       setText(place6, `${this.#state.index[axis]} / ${size - 1}`);
       this.#show();
     };
-    const title = disabled ? "other slices need the kernel that ran this" : void 0;
     const input = h("input", {
       ...attributes,
       disabled,
-      title,
       oninput,
       "aria-label": `axis ${axis}`
     });
