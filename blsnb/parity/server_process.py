@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from tritonclient.grpc import service_pb2_grpc
 from blsnb.errors import TritonServerError
 from blsnb.parity.environment import TritonEnv
 from blsnb.parity.leftovers import owned, remove_leftovers
+from blsnb.parity.ports import free_ports
 
 READY_S = 60.0
 STOP_S = 10.0
@@ -205,16 +206,3 @@ def die_with_us() -> list[str]:
     """Return the prefix by which a command ends when this process is killed."""
     setpriv = shutil.which("setpriv")
     return [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
-
-
-def free_ports(count: int) -> list[int]:
-    """Return ports that nobody listens on now."""
-    with contextlib.ExitStack() as opened:
-        return list(_bound(opened, count))
-
-
-def _bound(opened: contextlib.ExitStack, count: int) -> Iterator[int]:
-    for _ in range(count):
-        each = opened.enter_context(socket.socket())
-        each.bind(("127.0.0.1", 0))
-        yield each.getsockname()[1]

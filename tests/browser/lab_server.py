@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -13,8 +12,10 @@ import urllib.request
 from pathlib import Path
 from types import TracebackType
 
+from blsnb.parity.ports import free_ports
+
 TOKEN = "browser-tests"
-_START_S = 60.0
+_START_S = 120.0
 _END_S = 20.0
 _NO_NEWS = {"fetchNews": "false", "checkForUpdates": False}
 
@@ -34,7 +35,7 @@ class LabServer:
         self._home = home
         self._settings = home / "settings"
         self._log = home / "server.log"
-        self._port = _free_port()
+        (self._port,) = free_ports(1)
         self._write_settings()
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
@@ -132,16 +133,9 @@ class LabServer:
 
     def _answers(self) -> bool:
         try:
-            with urllib.request.urlopen(self._at(f"/api?token={TOKEN}"), timeout=1):
+            with urllib.request.urlopen(self._at(f"/api?token={TOKEN}"), timeout=10):
                 return True
         except (urllib.error.URLError, TimeoutError, ConnectionError):
             # Refused at once while it starts: do not ask a thousand times.
             time.sleep(0.1)
             return False
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
