@@ -48,7 +48,7 @@ def counted(target: Target, model: str, requests: int) -> dict[str, Any]:
         pause(SETTLES_S)
         return False
 
-    until(settled, 2)
+    until(settled, 20)
     return _plain(found)
 
 

@@ -1,15 +1,17 @@
 """What a model sees of a client that no longer wants the answer."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from .asking import run, script
 from .covering import rows
+from .scripted import WAIT_S, until
 
 SENDER = "sender = request.get_response_sender()\n"
 UNTIL_CANCELLED = """
-deadline = time.monotonic() + 5
+deadline = time.monotonic() + 60
 while not request.is_cancelled() and time.monotonic() < deadline:
     pause(0.01)
 kept["saw"] = [request.is_cancelled(), sender.is_cancelled(), request.is_cancelled()]
@@ -42,7 +44,7 @@ ENDS = {
     "raises": UNTIL_CANCELLED + 'raise ValueError("too late")',
     "async": """
 async def main():
-    for _ in range(500):
+    for _ in range(6000):
         if request.is_cancelled():
             break
         await asyncio.sleep(0.01)
@@ -139,7 +141,16 @@ def test_a_deadline_ends_the_wait_for_a_sender(agree):
     agree(case)
 
 
-BUSY = 'pause(1.2); kept["saw"] = []; '
+HELD = """
+import os
+os.mkdir({held!r})
+for _ in range(3000):
+    if not os.path.exists({held!r}):
+        break
+    pause(0.01)
+kept["saw"] = []
+"""
+"""A model is busy until a folder is removed again, or for half a minute."""
 TOO_LATE = {
     "infer": ("script", 'returned = [answer("too late")]', SAW),
     "stream": ("script", 'returned = [answer("too late")]', SAW),
@@ -148,16 +159,20 @@ TOO_LATE = {
 
 
 @pytest.mark.parametrize("way", TOO_LATE)
-def test_the_client_does_not_wait_for_the_model(agree, way):
+def test_the_client_does_not_wait_for_the_model(agree, tmp_path, way):
     """It is back at its deadline; what it asks next waits for the instance."""
     model, end, after = TOO_LATE[way]
 
     def case(target):
         target.load(model)
         ask = target.infer if way == "infer" else target.stream
+        held = tmp_path / f"held by {target.name} {time.monotonic_ns()}"
+        code = HELD.format(held=str(held)) + end
         start = time.monotonic()
-        late = ask(script(BUSY + end, model, deadline_s=0.3))
-        soon = time.monotonic() - start < 1
+        late = ask(script(code, model, deadline_s=0.3))
+        soon = time.monotonic() - start < 15
+        until(held.exists)
+        held.rmdir()
         return [late, soon, target.stream(script(after, model))]
 
     agree(case)
@@ -202,15 +217,20 @@ sender.send(flags=FINAL)
     agree(case)
 
 
-def test_a_cancelled_request_in_the_queue_is_executed(agree):
+def test_a_cancelled_request_in_the_queue_is_executed(agree, tmp_path):
     """Without a dynamic batcher nothing takes it out of the queue."""
-    busy = 'pause(0.6); kept["saw"] = []; returned = [answer("busy")]'
     queued = 'kept["saw"].append(request.is_cancelled()); returned = [answer("")]'
 
     def case(target):
         target.load("script")
-        requests = [script(busy), script(queued, deadline_s=0.3)]
-        return [target.infer_together(requests)[0], target.infer(script(SAW))]
+        held = tmp_path / f"held by {target.name} {time.monotonic_ns()}"
+        code = f'{HELD.format(held=str(held))}returned = [answer("busy")]'
+        with ThreadPoolExecutor(1) as pool:
+            busy = pool.submit(target.infer, script(code))
+            until(held.exists)
+            target.infer(script(queued, deadline_s=0.3))
+            held.rmdir()
+            return [busy.result(WAIT_S), target.infer(script(SAW))]
 
     agree(case)
 

@@ -221,15 +221,21 @@ def test_an_iterator_as_an_object(agree, code):
 def test_the_call_returns_with_the_first_response(agree):
     """Later ones come while the caller does something else."""
     code = """
-import time
-i = stream('''
+import os, tempfile, time
+held = tempfile.mkdtemp()
+i = stream(f'''
+import os
 def later():
-    pause(0.3)
+    for _ in range(3000):
+        if not os.path.exists({held!r}):
+            break
+        pause(0.01)
     sender.send(answer(str(time.monotonic_ns())), FINAL)
 sender.send(answer("first"))
 threading.Thread(target=later).start()
 ''')
 returned = time.monotonic_ns()
+os.rmdir(held)
 first, last = i
 see(first, int(last.output_tensors()[0].as_numpy()[0]) > returned)
 """
@@ -355,14 +361,22 @@ ASYNC = {
         see(asyncio.run(main()))
         """,
     "wait_for": """
-        import time
+        import os, tempfile, time
         async def main():
+            held = tempfile.mkdtemp()
             begin = time.monotonic()
-            slow = call('pause(0.3); returned = [answer("a")]', "script")
+            slow = call(f'''
+        import os
+        for _ in range(3000):
+            if not os.path.exists({held!r}):
+                break
+            pause(0.01)
+        returned = [answer("a")]''', "script")
             try:
                 await asyncio.wait_for(slow.async_exec(), 0.05)
             except asyncio.TimeoutError:
-                see("timed out", time.monotonic() - begin < 0.25)
+                see("timed out", time.monotonic() - begin < 15)
+            os.rmdir(held)
         asyncio.run(main())
         """,
     "wrong argument": """

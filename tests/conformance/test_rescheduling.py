@@ -408,7 +408,7 @@ def test_sequences_are_numbered_and_every_execution_counts(agree):
     def case(target):
         answers = [numbered(target, show) for _ in "123"]
         answers.append(numbered(target, show, rows=2))
-        deadline = time.monotonic() + 2
+        deadline = time.monotonic() + 60
         # Triton's server counts a little later.
         while (seen := counted(target)) != NINE and time.monotonic() < deadline:
             pass
