@@ -71,9 +71,10 @@ def test_statistics_restart_with_every_load(double):
 
 
 def test_statistics_of_a_stranger(double):
-    """Triton's texts."""
-    with pytest.raises(InferenceError, match="requested model 'nobody' is not avail"):
+    """Triton's texts; and who is none."""
+    with pytest.raises(InferenceError, match="model 'nobody' is not avail") as it:
         double.statistics("nobody")
+    assert "Models that are loaded: double." == it.value.advice
     with pytest.raises(InferenceError, match="requested model version is not availab"):
         double.statistics("double", version=7)
 

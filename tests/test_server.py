@@ -92,6 +92,17 @@ def test_the_configuration_of_a_stranger(server, ask):
     )
 
 
+def test_a_model_that_was_unloaded_is_refused_with_how_to_load_it(double):
+    """The text is Triton's, the rest is ours."""
+    double.unload("double")
+    with pytest.raises(InferenceError, match="'double' has no available") as caught:
+        double.infer("double", X)
+
+    assert "It is not loaded: %triton load double, or server.load('double')." == (
+        caught.value.advice
+    )
+
+
 def test_models_of_a_repository_on_disk(tmp_path):
     """They are read where they are, loaded by name or all at once."""
     for name in ("a", "b"):

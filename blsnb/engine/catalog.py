@@ -140,16 +140,18 @@ class Catalog:
         known = f"Request for unknown model: '{name}'"
         states = self._states.get(name)
         if states is None:
-            names = ", ".join(self.names()) or "none"
-            advice = f"Models that are loaded: {names}."
-            return RequestError(f"{known} is not found", "NOT_FOUND", advice)
+            return RequestError(f"{known} is not found", "NOT_FOUND", self._loaded())
         if version != -1 and version in states:
             text = f"{known} version {version} is not at ready state"
             return RequestError(text, "UNAVAILABLE", self._serving(name))
         if version != -1:
             text = f"{known} version {version} is not found"
             return RequestError(text, "NOT_FOUND", self._serving(name))
-        return RequestError(f"{known} has no available versions", "NOT_FOUND")
+        advice = f"It is not loaded: %triton load {name}, or server.load({name!r})."
+        return RequestError(f"{known} has no available versions", "NOT_FOUND", advice)
+
+    def _loaded(self) -> str:
+        return f"Models that are loaded: {', '.join(self.names()) or 'none'}."
 
     def _serving(self, name: str) -> str:
         numbers = ", ".join(map(str, sorted(self._served.get(name, {})))) or "none"
@@ -216,7 +218,8 @@ class Catalog:
     def _counted(self, name: str, version: int) -> list[Served]:
         served = self.versions(name)
         if not served:
-            raise RequestError(f"requested model '{name}' is not available")
+            text = f"requested model '{name}' is not available"
+            raise RequestError(text, advice=self._loaded())
         if version not in (-1, *served):
             raise RequestError(
                 f"requested model version is not available for model '{name}'"
