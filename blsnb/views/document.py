@@ -48,7 +48,7 @@ _SCRIPT = """
 const id = %(id)s;
 const host = [...document.querySelectorAll(".blsnb-run")]
   .find((each) => each.dataset.run === id && !each.blsnbClaimed);
-const unpack = (text) => {
+const unpack = async (text) => {
   const packed = atob(text);
   const bytes = new Uint8Array(packed.length);
   for (let k = 0; k < bytes.length; k += 1) bytes[k] = packed.charCodeAt(k);
@@ -56,7 +56,7 @@ const unpack = (text) => {
     new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
 };
 const load = async (text) => {
-  const code = await unpack(text).text();
+  const code = await (await unpack(text)).text();
   const url = URL.createObjectURL(new Blob([code], {type: "text/javascript"}));
   try {
     return await import(url);
@@ -88,8 +88,8 @@ if (host && !host.blsnbLive) {
     const live = globalThis[Symbol.for("blsnb")]?.get(id);
     const [code, header, buffer] = await Promise.all([
       live ?? load("%(code)s"),
-      unpack("%(header)s").json(),
-      unpack("%(buffer)s").arrayBuffer(),
+      unpack("%(header)s").then((header) => header.json()),
+      unpack("%(buffer)s").then((buffer) => buffer.arrayBuffer()),
     ]);
     code.mount(host, header, buffer);
   } catch (error) {
