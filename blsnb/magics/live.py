@@ -37,7 +37,6 @@ class LiveView:
     def __init__(self, record: RunRecord) -> None:
         self._record = record
         self._keep_clock = KeepClock()
-        self._token = ["keep"]
         self._kept = Waiter()
         self._kept.wake()
         self._ended = False
@@ -55,27 +54,28 @@ class LiveView:
         return take_trace(self._record)
 
     def tick(self) -> None:
-        """Send what happened, and give it to the notebook, if it is time to."""
+        """Send what happened, if it is time to."""
+        self._view.tick(time.monotonic_ns())
+
+    def look(self) -> None:
+        """Do the same, and give it to the notebook, from time to time.
+
+        Called on a thread of its own: no model waits for a document.
+        """
+        self.tick()
         now_ns = time.monotonic_ns()
-        self._view.tick(now_ns)
         if self._is_kept and self._keep_clock.due(now_ns, now_ns):
             self._keep(now_ns)
 
     def _keep(self, now_ns: int) -> None:
-        # Taking from a list is one step for all threads, and nobody has to wait.
-        try:
-            self._token.pop()
-        except IndexError:
-            return
         self._kept = Waiter()
         try:
             # Read after the waiter is there: whoever ends the run waits for it.
-            if not self._ended and self._keep_clock.due(now_ns, now_ns):
+            if not self._ended:
                 self._handle.update(self._view.document(), raw=True)
                 self._keep_clock.kept(now_ns, now_ns, time.monotonic_ns() - now_ns)
         finally:
             self._kept.wake()
-            self._token.append("keep")
 
     def finish(self) -> None:
         """Put the finished document in the widget's place."""

@@ -166,14 +166,15 @@ class RunDisplay:
             # A model's own thread may go on when the answer has left.
             return
         run = self._underway.get(record.id) or self._begun(record, cell)
-        if run is not None and not _is_last(call):
-            self._show(run)
-
-    def _show(self, run: Underway) -> None:
-        """Tell its widget what happened, or make it if it is time to."""
+        if run is None or _is_last(call):
+            return
         if run.view is not None:
             run.view.tick()
-        elif self._is_long(run) and run.claim():
+        else:
+            self._make_view(run)
+
+    def _make_view(self, run: Underway) -> None:
+        if self._is_long(run) and run.claim():
             run.make_view()
 
     def look(self) -> bool:
@@ -182,9 +183,12 @@ class RunDisplay:
         A run that outlives its cell gets no widget, which would stand in another.
         """
         for run in list(self._underway.values()):
-            mine = run.view is not None or run.cell is self._cell
-            if mine and not run.record.ended:
-                self._show(run)
+            if run.record.ended:
+                continue
+            if run.view is not None:
+                run.view.look()
+            elif run.cell is self._cell:
+                self._make_view(run)
         return bool(self._underway)
 
     def _begun(self, record: RunRecord, cell: CellRuns) -> Underway | None:

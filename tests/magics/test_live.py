@@ -60,29 +60,39 @@ def view(output, clock, trace):
     view.close()
 
 
-def ticks(view, clock, *seconds):
-    """Tell it of events at these times."""
+def looks(view, clock, *seconds):
+    """Let it look at these times."""
     for second in seconds:
         clock.now_ns = round(second * SECOND_NS)
-        view.tick()
+        view.look()
 
 
 def test_it_is_a_document_of_the_run_so_far_which_is_made_anew(view, clock, output):
     """Soon at first, then ever more seldom; each says that it is not all."""
-    ticks(view, clock, 0.5, 0.9)
+    looks(view, clock, 0.5, 0.9)
     assert [True] == output.are_running
-    ticks(view, clock, 1, 2, 3, 4, 5, 6, 7)
+    looks(view, clock, 1, 2, 3, 4, 5, 6, 7)
 
     assert [True] * 4 == output.are_running
     assert all({"text/html", "text/plain"} == set(each) for each in output.shown)
     assert NOTE.replace("'", "&#x27;") in output.shown[-1]["text/html"]
 
 
+def test_a_model_that_tells_of_an_event_does_not_wait_for_a_document(
+    view, clock, output
+):
+    """It is made by who looks from time to time."""
+    clock.now_ns = 60 * SECOND_NS
+    view.tick()
+
+    assert [True] == output.are_running
+
+
 def test_nothing_takes_the_place_of_the_finished_document(view, clock, trace, output):
     """A model's own thread may go on when the answer has left."""
     trace.append(invoice_run())
     view.finish()
-    ticks(view, clock, 60, 120)
+    looks(view, clock, 60, 120)
 
     assert [True, False] == output.are_running
 
@@ -101,7 +111,7 @@ def test_a_document_that_is_being_made_comes_before_the_finished_one(
         update(shown)
 
     output.update = slowly
-    keeps = threading.Thread(target=ticks, args=(view, clock, 2))
+    keeps = threading.Thread(target=looks, args=(view, clock, 2))
     keeps.start()
     making.wait(60)
     ends = threading.Thread(target=view.finish)
@@ -121,7 +131,7 @@ def test_where_a_page_knows_only_what_is_displayed_it_is_the_widget(
     """VS Code makes no model of a widget without a view."""
     monkeypatch.setenv("VSCODE_PID", "1")
     view = live.LiveView(trace)
-    ticks(view, clock, 1, 2, 3)
+    looks(view, clock, 1, 2, 3)
     [shown] = output.shown
 
     assert WIDGET in shown._repr_mimebundle_()[0]

@@ -215,6 +215,9 @@ class FakeView:
     def tick(self):
         self.asked.append("tick")
 
+    def look(self):
+        self.asked.append("look")
+
     def finish(self):
         self.asked.append("finish")
 
@@ -331,7 +334,7 @@ def test_a_long_run_in_which_nothing_happens_is_shown_all_the_same(runs):
     for runs.clock.now in (400_000_000, 600_000_000, 700_000_000):
         assert runs.look()
 
-    assert ["tick"] == FakeView.made[0].asked
+    assert ["look"] == FakeView.made[0].asked
     run.ended = True
     runs.observe(run, None)
     assert not runs.look()
@@ -348,7 +351,7 @@ def test_a_live_run_is_told_of_after_its_cell_and_none_begins_there(runs):
     runs.clock.now = 9_000_000_000
     runs.look()
 
-    assert [["tick"]] == [view.asked for view in FakeView.made]
+    assert [["look"]] == [view.asked for view in FakeView.made]
 
 
 def test_a_live_run_that_outlives_its_cell_is_finished(runs):
