@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Callable
 
 import numpy as np
 
-from blsnb.tensors.preview import Grid, Preview, Text
+from blsnb.tensors.dtypes import BYTES
+from blsnb.tensors.preview import MAX_VALUES, Grid, Preview, Text
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Trace
@@ -25,6 +28,8 @@ from blsnb.views.rows import FOLD_FROM
 BUDGET = 256 << 10
 # Statistics must not make a reader wait who wanted to see the call graph.
 _SEARCHED = 64 << 20
+# Of what previews may take, tensors of few values get one share ahead of others.
+_SHARES = 4
 
 
 def priority(trace: Trace, columns: Columns, selected: int = -1) -> list[int]:
@@ -101,11 +106,23 @@ class _Embedder:
             self.rows[str(row)] = entries
 
     def show(self) -> None:
-        """Embed previews of what was described, as long as they fit."""
+        """Embed previews of what was described, as long as they fit.
+
+        Those of few values come first: they cost little, and no picture that is
+        large is worth all of them.
+        """
+        kept = self._left * (_SHARES - 1) // _SHARES
+        self._show(_has_few_values, kept)
+        self._show(lambda ref: True)
+
+    def _show(self, wanted: Callable[[TensorRef], bool], kept: int = 0) -> None:
         for row, entries in self.rows.items():
             uses = tensors_of(self._trace.spans[int(row)])
             for use, described in zip(uses, entries, strict=True):
-                described.update(self._preview(use.ref))
+                if self._left < kept:
+                    return
+                if wanted(use.ref):
+                    described.update(self._preview(use.ref))
 
     def _summary(self, ref: TensorRef) -> Entry:
         known = self._summaries.get(_value(ref))
@@ -131,6 +148,10 @@ class _Embedder:
                 found[name if found else "preview"] = placed(each, self._buffer)
         self._previews[_value(ref)] = found
         return found
+
+
+def _has_few_values(ref: TensorRef) -> bool:
+    return ref.dtype is not BYTES and math.prod(ref.shape) <= MAX_VALUES
 
 
 _Value = tuple[int, str, tuple[int, ...]]

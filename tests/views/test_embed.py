@@ -64,6 +64,35 @@ def test_when_the_budget_is_spent_statistics_remain():
     assert all(entries[0]["stats"] for entries in found.values())
 
 
+def test_a_few_values_are_kept_however_large_other_tensors_are():
+    """The scores of an answer cost less than the picture that it is about."""
+    script = Script()
+    script.model("m")
+    for k, side in enumerate([300] * 20 + [40] * 20 + [10] * 30):
+        call = script.call(None, "m", k, 0, 0, 1, 0)
+        call.inputs = (tensor("X", "FP32", noise((side, side), k)),)
+    call.outputs = (tensor("SCORES", "FP32", np.arange(40) / 8),)
+    found, buffer = embedded(script.trace())
+    large, scores = found["69"]
+
+    assert large["preview"] is None
+    assert "4.875" == scores["preview"]["values"][-1]
+    assert len(buffer) + len(json.dumps(found)) <= embed.BUDGET * 1.05
+
+
+def test_few_values_of_many_calls_leave_room_for_pictures():
+    """They get their share, and no more."""
+    script = Script()
+    script.model("m")
+    for k in range(600):
+        call = script.call(None, "m", k, 0, 0, 1, 0)
+        call.inputs = (tensor("X", "FP64", noise((8, 6), k)),)
+    script.calls[0].inputs = (tensor("PAGE", "FP32", noise((300, 300))),)
+    found, _ = embedded(script.trace())
+
+    assert found["0"][0]["preview"] is not None
+
+
 def test_without_previews_no_value_is_saved():
     """Statistics only: no slice, no string of any tensor."""
     found, buffer = embedded(invoice_run(), previews=False)
