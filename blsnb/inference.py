@@ -62,10 +62,16 @@ class OutsideRequest:
         __tracebackhide__ = True
         _expect("model_name", self.model_name, str, "a string")
         _expect("inputs", self.inputs, Mapping, "a dict of names and values")
+        for name in self.inputs:
+            _expect("the name of an input", name, str, "a string")
         _expect("request_id", self.request_id, str, "a string")
         _expect("version", self.version, int | None, "a number")
         _expect("client_timeout_s", self.client_timeout_s, _SECONDS, "seconds")
         _expect("correlation_id", self.correlation_id, int | str, "a number or string")
+        for name in ("priority", "timeout_us", "correlation_id"):
+            value = getattr(self, name)
+            if value and not isinstance(value, str) and not 0 < value < 2**64:
+                raise InputError(f"{name} must be a number from 0 on, not {value}")
         if isinstance(self.outputs, str):
             raise InputError(
                 f"outputs must be a list of names, not the string {self.outputs!r}; "

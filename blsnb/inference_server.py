@@ -13,7 +13,7 @@ from blsnb.engine.model_log import ModelLog
 from blsnb.engine.rate_limits import Counts, parse_rate_limit
 from blsnb.engine.reader import Reader
 from blsnb.engine.root import RootRequest
-from blsnb.engine.settings import Settings
+from blsnb.engine.settings import Settings, check_numbers
 from blsnb.inference import Inference, OutsideRequest
 from blsnb.loading.changed_files import ChangedFiles
 from blsnb.loading.control import ModelControl
@@ -129,6 +129,9 @@ class Server(Comparing, Measuring, StandingIn, Placing):
         metrics_config: Mapping[str, bool | str] | None = None,
         exit_timeout_s: float = 30.0,
     ) -> None:
+        check_numbers(keep_runs=keep_runs, trace_budget_bytes=trace_budget_bytes)
+        check_numbers(hang_notice_s=hang_notice_s, exit_timeout_s=exit_timeout_s)
+        check_numbers(cache_bytes=cache_bytes)
         named = _listed(startup_models)
         mode = parse_control_mode(model_control_mode, named)
         release = parse_release(triton_release)

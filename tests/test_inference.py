@@ -11,6 +11,7 @@ import stage
 from cells import CONFIG, DOUBLE, cell, instances
 
 from blsnb import InferenceError, Run, Server
+from blsnb.errors import InputError
 
 X = {"X": np.array([1, 2], np.float32)}
 
@@ -200,3 +201,21 @@ def test_a_deadline_that_is_kept_changes_nothing(double):
     run = double.infer("double", X, client_timeout_s=60)
 
     assert [2, 4] == run["Y"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"inputs": {1: [1.0]}}, "the name of an input must be a string, not int"),
+        ({"priority": -1}, "priority must be a number from 0 on, not -1"),
+        ({"timeout_us": -5}, "timeout_us must be a number from 0 on"),
+        ({"correlation_id": 2**64}, "correlation_id must be a number from 0 on"),
+        ({"outputs": "Y"}, "write outputs=.'Y'."),
+    ],
+)
+def test_what_no_request_can_have_is_refused_at_once(double, given, said):
+    """A client of Triton could not send it either; nothing is recorded."""
+    with pytest.raises(InputError, match=said):
+        double.infer("double", **({"inputs": X} | given))
+
+    assert [] == double.runs

@@ -162,13 +162,17 @@ def test_loading_what_is_not_there(server):
         {"triton_release": "23.01"},
         {"triton_release": "new"},
         {"trace_level": "everything"},
+        {"keep_runs": -1},
+        {"exit_timeout_s": "soon"},
+        {"cache_bytes": None},
+        {"hang_notice_s": float("nan")},
     ],
 )
 def test_an_unknown_setting_is_named(options, private):
     """The error shows it, and no folder is left."""
     (value,) = options.values()
 
-    with pytest.raises(ValueError, match=value):
+    with pytest.raises(ValueError, match=str(value)):
         Server(**options)
     assert [] == list(private.iterdir())
 

@@ -70,7 +70,10 @@ def tree(trace: Trace) -> str:
 def _notes(trace: Trace, calls: Sequence[int]) -> list[str]:
     """Return the first notes of a row's calls, each once, and how many are left."""
     texts = dict.fromkeys(n for call in calls for n in trace.spans[call].notes)
-    shown = [f"* {_short(text, _MOST_NOTE)}" for text in list(texts)[:_MOST_NOTES]]
+    begun = (text[: _MOST_NOTE + 1] for text in texts)
+    lines = ("; ".join(map(str.strip, text.splitlines())) for text in begun)
+    first = itertools.islice(lines, _MOST_NOTES)
+    shown = [f"* {_short(text, _MOST_NOTE)}" for text in first]
     left_out = len(texts) - len(shown)
     return [*shown, f"* … {counted(left_out, 'more note')}"] if left_out else shown
 

@@ -35,7 +35,7 @@ def test_notes_stand_below_the_line_of_their_call():
 
     lines = tree(script.trace()).splitlines()
 
-    assert "    * one" == lines[2][:9]
+    assert "    * one; words" == lines[2]
     assert [
         "      * the same",
         "      * note 0",
