@@ -137,6 +137,10 @@ def _sigterm_as_ctrl_c() -> Iterator[None]:
         told.set()
         signal.raise_signal(signal.SIGINT)
 
+    deaf = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    if deaf:
+        # So a script's shell has it for what it starts with &; SIGTERM needs it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     before = signal.signal(signal.SIGTERM, end)
     try:
         yield
@@ -146,6 +150,8 @@ def _sigterm_as_ctrl_c() -> Iterator[None]:
         raise
     finally:
         signal.signal(signal.SIGTERM, before)
+        if deaf:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextlib.contextmanager

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import socket
+import time
 import warnings
 from collections.abc import Callable, Mapping
 from types import TracebackType
@@ -106,8 +108,10 @@ class Endpoints:
         self._closed = True
         if self._forget is not None:
             self._forget()
+        deadline = time.monotonic() + timeout_s
         for each in self._open.values():
-            each.close(timeout_s)
+            # Together, not one after the other.
+            each.close(max(0.0, deadline - time.monotonic()))
         self._shared.close()
 
     def _close_with_server(self) -> None:
@@ -167,9 +171,21 @@ def check_port(name: str, host: str, port: int) -> None:
             raise OSError(
                 error.errno,
                 f"{name} cannot be served on port {port} of {host}: "
-                f"{(error.strerror or str(error)).lower()}. Choose another port, or 0 "
-                "for one that is free.",
+                f"{(error.strerror or str(error)).lower()}. {_advice(error)}",
             ) from None
+
+
+def _advice(error: OSError) -> str:
+    match error.errno:
+        case errno.EADDRINUSE:
+            return (
+                "Choose another port, or 0 for one that is free; or close what was "
+                "served there before, such as by the same cell."
+            )
+        case errno.EACCES:
+            return "Choose another port, or 0 for one that is free."
+        case _:
+            return "The host must be an address of this machine."
 
 
 def is_loopback(host: str) -> bool:

@@ -92,14 +92,23 @@ def test_models_are_served_until_a_signal_comes(signum, models, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("signum", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
+    ("signum", "status", "deaf"),
+    [
+        (signal.SIGINT, 130, False),
+        (signal.SIGTERM, 143, False),
+        (signal.SIGTERM, 143, True),
+    ],
+    ids=["Ctrl-C", "SIGTERM", "SIGTERM, started by a script with &"],
 )
-def test_a_signal_ends_it_also_while_a_model_loads(signum, status, tmp_path):
+def test_a_signal_ends_it_also_while_a_model_loads(signum, status, deaf, tmp_path):
     """At once, in order, with the status of the signal; nothing is left."""
     write_model(tmp_path / "models", "one", SLOW)
     (tmp_path / "temporary").mkdir()
     with subprocess.Popen(
-        [sys.executable, "-m", "blsnb", "serve", tmp_path / "models", *ANY],
+        [
+            *(["sh", "-c", 'trap "" INT; exec "$@"', "sh"] if deaf else []),
+            *(sys.executable, "-m", "blsnb", "serve", tmp_path / "models", *ANY),
+        ],
         env={**os.environ, "TMPDIR": str(tmp_path / "temporary")},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
