@@ -22,6 +22,7 @@ from conformance.report import (  # noqa: F401 (hooks)
 )
 from dealing import LONG_LIVED, ByServers
 from interrupts import Interrupt
+from mortal import pytest_runtest_protocol  # noqa: F401 (a hook)
 
 from blsnb.inference_server import Server
 

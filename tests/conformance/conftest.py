@@ -68,7 +68,10 @@ def beside() -> Iterator[Callable[[Target], Target]]:
     made: dict[str, Target] = {}
 
     def other(target: Target) -> Target:
-        if target.name not in made:
+        known = made.get(target.name)
+        if isinstance(known, TritonTarget) and not known.lives():
+            known.start_again()
+        if known is None:
             env = installed()
             if target.name == "blsnb":
                 made[target.name] = blsnb_target(CACHE_BYTES, strict=True)
@@ -106,7 +109,11 @@ def served(
     made: dict[str, End] = {}
 
     def end(target: Target) -> End:
-        if target.name not in made:
+        known = made.get(target.name)
+        if known is not None and not known.lives():
+            known.close()
+            known = None
+        if known is None:
             made[target.name] = end_of(target, tmp_path_factory.mktemp("http"))
         return made[target.name]
 

@@ -62,6 +62,7 @@ class End:
     metrics_port: int
     repository: Path
     close: Callable[[], None]
+    lives: Callable[[], bool] = lambda: True
     _there: set[str] = field(default_factory=set)
 
     def ask(self, ask: Ask, port: int = 0) -> list[Any]:
@@ -160,4 +161,10 @@ def _real(repository: Path) -> End:
     assert env is not None
     log = repository.parent / "http.log"
     server = TritonServer(env, repository, log, MORTAL)
-    return End(server.http_port, server.metrics_port, repository, server.close)
+    return End(
+        server.http_port,
+        server.metrics_port,
+        repository,
+        server.close,
+        lambda: server.alive,
+    )

@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import grpc
 import pytest
 from tritonclient.grpc import service_pb2 as pb
 
@@ -21,7 +22,9 @@ from blsnb.trace.spans import Span, Trace
 from .asking import script, texts
 from .covering import rows
 from .over_grpc import message
+from .reference import TRIES
 from .targets import REPOSITORIES, Request, Target
+from .triton_target import CALL_S
 
 TRACED = r"""
 def child(name, *tensors, **how):
@@ -145,11 +148,17 @@ def _real(folder: Path) -> Iterator[tuple[str, Path]]:
     arguments = [f"--trace-config={setting}" for setting in settings]
     env = installed()
     assert env is not None
-    server = TritonServer(env, folder / "repository", folder / "log", arguments)
-    try:
-        _ask(server)
-    finally:
-        server.close()
+    for tries_left in reversed(range(TRIES)):
+        server = TritonServer(env, folder / "repository", folder / "log", arguments)
+        try:
+            _ask(server)
+            break
+        except grpc.RpcError:
+            # It dies at times; its successor writes the files anew.
+            if server.alive or not tries_left:
+                raise
+        finally:
+            server.close()
     for number, name in enumerate(CASES):
         yield name, file.with_name(f"trace.json.{number}")
 
@@ -157,10 +166,10 @@ def _real(folder: Path) -> Iterator[tuple[str, Path]]:
 def _ask(server: TritonServer) -> None:
     for model in WRITTEN:
         load = pb.RepositoryModelLoadRequest(model_name=model)
-        server.stub.RepositoryModelLoad(load, timeout=30)
+        server.stub.RepositoryModelLoad(load, timeout=CALL_S)
     for name in CASES:
         asked = iter([message(_asked(name))])
-        list(server.stub.ModelStreamInfer(asked, timeout=30))
+        list(server.stub.ModelStreamInfer(asked, timeout=CALL_S))
 
 
 def _ours(folder: Path) -> Iterator[tuple[str, Path]]:

@@ -56,6 +56,6 @@ def test_a_server_that_was_stopped_leaves_no_shared_memory(
     prefix = f"{triton.server._memory}*"
     assert list(SHARED_MEMORY.glob(prefix))
 
-    triton._start_again()
+    triton.start_again()
 
     assert [] == list(SHARED_MEMORY.glob(prefix))

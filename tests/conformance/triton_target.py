@@ -68,7 +68,7 @@ class TritonTarget(OverGrpc):
         """
         for _ in range(LIVES):
             if not self.lives():
-                self._start_again()
+                self.start_again()
             try:
                 found = work()
             except Exception:
@@ -79,7 +79,8 @@ class TritonTarget(OverGrpc):
                 return found
         raise ServerDiedError(f"{LIVES} times in a row")
 
-    def _start_again(self) -> None:
+    def start_again(self) -> None:
+        """Put another server in the place of one that has died."""
         self.server.close()
         self._loaded.clear()
         for folder in self.repository.iterdir():

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from conformance.reference import required
-from tritonclient.grpc import service_pb2 as wire
+from mortal_server import Mortal
 
 from blsnb.inference_server import Server
 from blsnb.parity.environment import TritonEnv, installed
@@ -27,19 +27,27 @@ def real() -> TritonEnv:
 
 
 @pytest.fixture(scope="module")
-def address(real: TritonEnv, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def mortal(
+    real: TritonEnv, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Mortal]:
     """A real server that has the models."""
     folder = tmp_path_factory.mktemp("parity")
     models.write(folder / "models")
     arguments = ["--disable-auto-complete-config"]
-    server = TritonServer(real, folder / "models", folder / "log", arguments)
+    mortal = Mortal(
+        lambda: TritonServer(real, folder / "models", folder / "log", arguments),
+        *models.SOURCES,
+    )
     try:
-        for name in models.SOURCES:
-            request = wire.RepositoryModelLoadRequest(model_name=name)
-            server.stub.RepositoryModelLoad(request, timeout=60)
-        yield f"grpc://127.0.0.1:{server.grpc_port}"
+        yield mortal
     finally:
-        server.close()
+        mortal.close()
+
+
+@pytest.fixture
+def address(mortal: Mortal) -> str:
+    """The address of that server."""
+    return mortal.address
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cells import CONFIG, cell
 from conformance.reference import required
-from tritonclient.grpc import service_pb2 as wire
+from mortal_server import Mortal
 
 from blsnb.errors import InferenceError, ModelLoadError
 from blsnb.parity.environment import installed
@@ -71,7 +71,7 @@ pytestmark = pytest.mark.triton_server
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def mortal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mortal]:
     """A real server with three models, one of which is not loaded."""
     env = installed()
     if env is None:
@@ -82,14 +82,18 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     write(folder / "leaf", LEAF, 'backend: "python"')
     write(folder / "many", MANY, f'backend: "python" {DECOUPLED}')
     write(folder / "idle", IDLE, 'backend: "python"')
-    server = TritonServer(env, folder, tmp_path_factory.mktemp("log") / "log")
+    log = tmp_path_factory.mktemp("log") / "log"
+    mortal = Mortal(lambda: TritonServer(env, folder, log), "leaf", "many")
     try:
-        for name in ("leaf", "many"):
-            request = wire.RepositoryModelLoadRequest(model_name=name)
-            server.stub.RepositoryModelLoad(request, timeout=60)
-        yield f"grpc://127.0.0.1:{server.grpc_port}"
+        yield mortal
     finally:
-        server.close()
+        mortal.close()
+
+
+@pytest.fixture
+def address(mortal: Mortal) -> str:
+    """The address of that server."""
+    return mortal.address
 
 
 def write(folder: Path, source: str, config: str) -> None:
