@@ -52,28 +52,33 @@ class Alignment:
 
 def align(this: Trace, baseline: Trace) -> Alignment:
     """Find each call's counterpart in the baseline."""
-    there = _counterparts(baseline, this)
-    missing = tuple(row for row, at in enumerate(there) if at == NEW)
-    return Alignment(this, baseline, tuple(_counterparts(this, baseline)), missing)
-
-
-def _counterparts(this: Trace, other: Trace) -> list[int]:
-    found = [NEW] * len(this.spans)
+    found, back = [NEW] * len(this.spans), [NEW] * len(baseline.spans)
     waiting = [(-1, -1)]
     while waiting:
         caller, beside = waiting.pop()
-        theirs = other.calls_by(beside)
-        for name, (rows, _) in this.calls_by(caller).items():
-            there = theirs.get(name, _NONE)
-            # Of a model that was called more or less often, the first ones pair up.
-            for number, row in rows.items():
-                found[row] = there.rows.get(number, COUNTED)
-                if found[row] >= 0:
-                    waiting.append((row, found[row]))
-                elif number >= there.total:
-                    found[row] = NEW
-    for span in this.spans:
-        # Of a call that is only counted nobody knows what it called.
+        here, there = this.calls_by(caller), baseline.calls_by(beside)
+        # Of a model that was called more or less often, the first ones pair up.
+        for name in dict.fromkeys([*here, *there]):
+            mine, theirs = here.get(name, _NONE), there.get(name, _NONE)
+            _pair(mine, theirs, found)
+            _pair(theirs, mine, back)
+            paired = mine.rows.keys() & theirs.rows.keys()
+            waiting += [(mine.rows[each], theirs.rows[each]) for each in paired]
+    _inherit(this, found)
+    _inherit(baseline, back)
+    missing = tuple(row for row, at in enumerate(back) if at == NEW)
+    return Alignment(this, baseline, tuple(found), missing)
+
+
+def _pair(mine: Numbered, theirs: Numbered, found: list[int]) -> None:
+    """Note the counterparts of calls of one model by one caller."""
+    for number, row in mine.rows.items():
+        unpaired = COUNTED if number < theirs.total else NEW
+        found[row] = theirs.rows.get(number, unpaired)
+
+
+def _inherit(trace: Trace, found: list[int]) -> None:
+    """Note that of a call that is only counted nobody knows what it called."""
+    for span in trace.spans:
         if span.parent >= 0 and found[span.parent] == COUNTED:
             found[span.index] = COUNTED
-    return found

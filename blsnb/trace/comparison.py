@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from blsnb.trace.alignment import Alignment, align
 from blsnb.trace.changes import CallChange, change_of
@@ -19,6 +20,14 @@ class TraceComparison:
     """By row; calls of which nothing is known to differ are not there."""
     unknown: Mapping[str, tuple[int, ...]]
     """Rows of calls that both have and that were not compared, or not whole: why."""
+
+    @cached_property
+    def shown(self) -> TraceComparison:
+        """The comparison itself; of very long traces the part that a page can hold."""
+        this, baseline = self.this.shown, self.baseline.shown
+        if this is self.this and baseline is self.baseline:
+            return self
+        return compare(this, baseline)
 
     @property
     def this(self) -> Trace:

@@ -58,6 +58,8 @@ def numbered(rows: Sequence[int], gaps: Mapping[int, int]) -> Numbered:
     gaps
         How many are only counted behind so many of them.
     """
+    if not gaps:
+        return Numbered(dict(enumerate(rows)), len(rows))
     number = gaps.get(0, 0)
     found = {}
     for place, row in enumerate(rows, 1):

@@ -14,13 +14,14 @@ _FAILED = 10
 """One part in so many of the room is for failed calls, wherever they happened."""
 
 
-def shortened(trace: Trace, most: int = MOST) -> Trace:
+def shortened(trace: Trace, most: int | None = None) -> Trace:
     """Return a trace with at most about so many calls one by one.
 
     The same calls stay as in a long run that is recorded: the first and the last
     ones, failed ones while there is room, the slowest one of each model and caller,
     what has not ended, and whoever called what stays.
     """
+    most = MOST if most is None else most
     if len(trace.spans) <= most:
         return trace
     rows = _staying(trace, most)

@@ -150,11 +150,13 @@ class Trace:
             Its row; -1 for requests from outside.
         """
         rows = self.roots if caller < 0 else self.children[caller]
+        gaps = self._gaps_by.get(caller, {})
+        if not rows and not gaps:
+            return {}
         groups: dict[Name, list[int]] = {}
         for row in rows:
             name = name_of(self.models[self.spans[row].model])
             groups.setdefault(name, []).append(row)
-        gaps = self._gaps_by.get(caller, {})
         names = dict.fromkeys([*groups, *gaps])
         return {
             name: numbered(groups.get(name, ()), gaps.get(name, {})) for name in names
@@ -187,12 +189,12 @@ class Trace:
         """Rows of the requests from outside."""
         return tuple(span.index for span in self.spans if span.parent < 0)
 
-    @property
+    @cached_property
     def start_ns(self) -> int:
         """Start of the first call; 0 for an empty trace."""
         return min((span.request_start_ns for span in self.spans), default=0)
 
-    @property
+    @cached_property
     def end_ns(self) -> int:
         """End of the last call, or the time the trace was taken if one still runs."""
         if any(span.running for span in self.spans):
@@ -214,7 +216,7 @@ class Trace:
         """Number of calls, whether kept or only counted."""
         return len(self.spans) + self.folded_count
 
-    @property
+    @cached_property
     def error_count(self) -> int:
         """Number of failed calls."""
         kept = sum(bool(span.flags & CallFlag.ERROR) for span in self.spans)

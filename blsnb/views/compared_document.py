@@ -54,6 +54,7 @@ def compared_html(
     code
         The view's JavaScript; the one that blsnb brings if None.
     """
+    comparison = comparison.shown
     this = comparison.this
     notes = folded_note(this)
     header, buffer = compared_wire.assemble(comparison, notes=notes, height=height)
@@ -66,6 +67,7 @@ def compared_html(
 
 def compared_still(comparison: TraceComparison) -> str:
     """Return what readers without scripts see: picture, table and text."""
+    comparison = comparison.shown
     this = comparison.this
     columns = columns_of(this)
     facts = [heading(this), *summary(this, columns), versus(comparison)]

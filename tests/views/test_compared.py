@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from blsnb.trace import shortened as shortening
 from blsnb.trace.alignment import COUNTED
 from blsnb.trace.changes import UNRECORDED
 from blsnb.trace.comparison import compare
@@ -178,6 +179,21 @@ def test_a_page_knows_which_calls_the_baseline_only_counts():
 
     assert COUNTED in wire.decode(header, bytes(buffer))["baseline"].tolist()
     assert 0 == header["columns"]["missing"][2] == back["columns"]["missing"][2]
+
+
+def test_of_very_long_runs_a_page_holds_a_part(monkeypatch):
+    """Of both the same as of one alone; nothing seems new or missing for that."""
+    run = dataclasses.replace(batch_run(300))
+    whole = len(compared_document.compared_html(compare(run, run)))
+    monkeypatch.setattr(shortening, "MOST", 40)
+    # A trace works out only once what is shown of it.
+    run = dataclasses.replace(run)
+    shown = compare(run, run).shown
+
+    assert shown.this is run.shown
+    assert 100 > len(shown.this.spans)
+    assert () == shown.alignment.new == shown.alignment.missing
+    assert whole > len(compared_document.compared_html(compare(run, run)))
 
 
 def test_rows_that_were_not_compared_are_sent_in_stretches():
