@@ -1,10 +1,12 @@
-"""Take the gallery's pictures from runs of the tutorials: ``make gallery``.
+"""Take the gallery's pictures, and the README's, from runs: ``make gallery``.
 
 Each picture has a file's name; ``python -m docs.gallery.take NAME …`` takes some.
+What cannot be taken is told at the end, and its old picture stays.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 import tempfile
@@ -14,7 +16,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from PIL import Image
-from playwright.sync_api import Browser, Locator, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    Error,
+    Locator,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
 
 from tests.browser import chromium
 from tests.browser.lab import Lab
@@ -23,9 +32,11 @@ from tests.browser.view import View
 
 HERE = Path(__file__).parent
 NOTEBOOKS = HERE.parents[1] / "notebooks"
-SIZE = {"width": 1280, "height": 860}
+README = HERE.parent / "images"
+SIZE: ViewportSize = {"width": 1280, "height": 860}
 MOST_BYTES = 250_000
 _RUN_MS = 180_000
+_PATIENCE_MS = 60_000
 _DONE = """() => jupyterapp.shell.currentWidget.content.widgets
     .filter((cell) => cell.model.type === "code")
     .every((cell) => cell.model.executionCount !== null
@@ -45,6 +56,10 @@ class Picture(NamedTuple):
     theme: str = "Light"
     more: str = ""
     """A cell that is added at the end, which the picture is about."""
+    alone: bool = False
+    """Whether it is of the view without the notebook."""
+    folder: Path = HERE
+    """Where the picture is kept."""
 
 
 def _heatmap(view: View) -> None:
@@ -88,7 +103,17 @@ def _failure(view: View) -> None:
     view.tree.press("n")
 
 
+def _portrait(view: View) -> None:
+    view.row("face_cascade").click()
+    if view.tensor("IMAGE").get_attribute("aria-expanded") != "true":
+        view.tensor("IMAGE").click()
+    _down_to(view, "Inputs")
+
+
 PICTURES = {
+    "first-run": Picture(
+        "01_first_pipeline", "hopper", _portrait, alone=True, folder=README
+    ),
     "light": Picture("05_reading_a_page", "run", _heatmap),
     "dark": Picture("01_first_pipeline", "hopper", _critical, "Dark"),
     "compare": Picture("07_router", "second", _changed),
@@ -100,9 +125,23 @@ PAGES = {"narrow": "light", "static": "light"}
 """The output of another picture's cell, in a page that has nothing else."""
 
 
-def main(names: list[str]) -> None:
-    """Take the pictures that are named, or all."""
-    wanted = set(names or [*PICTURES, *PAGES])
+def main(names: list[str]) -> int:
+    """Take the pictures that are named, or all; return how many could not be."""
+    known = [*PICTURES, *PAGES]
+    unknown = sorted(set(names) - set(known))
+    if unknown:
+        print(f"no picture {', '.join(unknown)}: there are {', '.join(known)}")
+        return len(unknown)
+    failed = _taken(set(names or known))
+    for name, error in failed.items():
+        print(f"{name} was not taken: {error}")
+    return len(failed)
+
+
+def _taken(wanted: set[str]) -> dict[str, Exception]:
+    """Take pictures, and return why some of them could not be taken."""
+    expect.set_options(timeout=_PATIENCE_MS)
+    failed: dict[str, Exception] = {}
     with (
         tempfile.TemporaryDirectory() as home,
         LabServer(Path(home)) as server,
@@ -115,14 +154,21 @@ def main(names: list[str]) -> None:
             below = {page for page, of in PAGES.items() if of == name} & wanted
             if name in wanted or below:
                 print(name, *below, flush=True)
-                html = _in_notebook(browser, server, name, picture)
-                for page in below:
-                    _alone(browser, page, html, Path(home, "page.html"))
+                try:
+                    kept = picture.folder / f"{name}.png" if name in wanted else None
+                    html = _in_notebook(browser, server, picture, kept)
+                    for page in below:
+                        _alone(browser, page, html, Path(home, "page.html"))
+                except (Error, AssertionError, LookupError, ValueError) as error:
+                    failed[name] = error
         browser.close()
+    return failed
 
 
-def _in_notebook(browser: Browser, server: LabServer, name: str, what: Picture) -> str:
-    """Run a tutorial, take its picture, and return the HTML of its output."""
+def _in_notebook(
+    browser: Browser, server: LabServer, what: Picture, kept: Path | None
+) -> str:
+    """Run a tutorial, keep its picture if asked to, and return its output as HTML."""
     with _opened(browser, server, what) as lab:
         index = lab.cell_index(what.cell) if what.cell else lab.cell_count - 1
         cell = lab.cell(index)
@@ -131,8 +177,9 @@ def _in_notebook(browser: Browser, server: LabServer, name: str, what: Picture) 
         what.look(view)
         _scroll_to(cell)
         lab.page.mouse.move(0, 0)
-        lab.page.screenshot(path=HERE / f"{name}.png")
-        _shrink(HERE / f"{name}.png")
+        shown = view.element.locator(".view") if what.alone else lab.page
+        if kept:
+            _keep(shown.screenshot(), kept)
         lab.save()
         file = server.notebooks / f"{what.notebook}.ipynb"
         cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
@@ -142,6 +189,7 @@ def _in_notebook(browser: Browser, server: LabServer, name: str, what: Picture) 
 @contextmanager
 def _opened(browser: Browser, server: LabServer, what: Picture) -> Iterator[Lab]:
     page = browser.new_page(viewport=SIZE)
+    page.set_default_timeout(_PATIENCE_MS)
     lab = Lab(page, server)
     notebook = json.loads((NOTEBOOKS / f"{what.notebook}.ipynb").read_text("utf-8"))
     if what.more:
@@ -151,10 +199,12 @@ def _opened(browser: Browser, server: LabServer, what: Picture) -> Iterator[Lab]
     lab.open(f"{what.notebook}.ipynb")
     lab.theme(what.theme)
     lab.start()
-    page.wait_for_function(_DONE, timeout=_RUN_MS)
-    yield lab
-    lab.shut_down_kernel()
-    page.close()
+    try:
+        page.wait_for_function(_DONE, timeout=_RUN_MS)
+        yield lab
+    finally:
+        lab.shut_down_kernel()
+        page.close()
 
 
 def _scroll_to(cell: Locator) -> None:
@@ -194,19 +244,20 @@ def _alone(browser: Browser, name: str, html: str, file: Path) -> None:
         page.mouse.move(0, 0)
     else:
         page.get_by_text("Models", exact=True).click()
-    page.screenshot(path=HERE / f"{name}.png", full_page=True)
-    _shrink(HERE / f"{name}.png")
+    _keep(page.screenshot(full_page=True), HERE / f"{name}.png")
     context.close()
 
 
-def _shrink(file: Path) -> None:
-    """Pack a picture as small as it goes without another colour."""
-    with Image.open(file) as picture:
-        picture.convert("RGB").save(file, optimize=True)
-    size = file.stat().st_size
+def _keep(png: bytes, file: Path) -> None:
+    """Write a picture, packed as small as it goes without another colour."""
+    packed = io.BytesIO()
+    with Image.open(io.BytesIO(png)) as picture:
+        picture.convert("RGB").save(packed, "PNG", optimize=True)
+    size = packed.tell()
     if size > MOST_BYTES:
         raise ValueError(f"{file.name} has {size:,} bytes, more than {MOST_BYTES:,}")
+    file.write_bytes(packed.getvalue())
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))
