@@ -31,6 +31,14 @@ export function chipsOf(trace: Trace, call: number): Chip[] {
   ];
 }
 
+/** Its states in a line, and when a stream's first response came. */
+export function inShort(trace: Trace, call: number): string {
+  const [first] = trace.has(call, Flag.DECOUPLED) ? trace.responses(call) : [];
+  const states = statesOf(trace, call).map(([text]) => text);
+  if (first !== undefined) states.push(`the first after ${time(first)}`);
+  return states.join(" · ");
+}
+
 function placeOf({ header, calls }: Trace, call: number): Chip[] {
   const { kind, version, backend, device } = header.models[calls.model[call]];
   if (kind === "span") return [["span"]];

@@ -32,6 +32,8 @@ export type Hover = { call: number } | { models: readonly number[] };
 export interface Tip {
   title: string;
   phases: PhaseSums;
+  /** What kind of call it is, in a line. */
+  facts?: string;
   error?: string;
 }
 

@@ -1,6 +1,7 @@
 /** The timeline: a tree of rows as virtual elements, their bars on one canvas beside them. */
 
 import { Bars, ROW_HEIGHT } from "./bars.ts";
+import { inShort } from "./chips.ts";
 import { total } from "./comparison.ts";
 import { context, h } from "./dom.ts";
 import { count, time } from "./format.ts";
@@ -280,10 +281,8 @@ export class Timeline {
     this.#session.hover({ call });
     const among = row.kind === "call" ? "" : ` · 1 of ${count(row.calls.length)}`;
     const title = `${trace.name(call)}${among}  ${time(trace.duration[call])}`;
-    this.#session.tip(
-      { title, phases: trace.phases([call]), error: trace.header.errors[call] },
-      event,
-    );
+    const [phases, error] = [trace.phases([call]), trace.header.errors[call]];
+    this.#session.tip({ title, phases, facts: inShort(trace, call), error }, event);
   }
 
   #hoverMissing({ missing }: Row, event: PointerEvent): void {

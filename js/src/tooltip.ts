@@ -40,14 +40,16 @@ export class Tooltip {
   }
 }
 
-function content({ title, phases, error }: Tip): HTMLElement[] {
+function content({ title, phases, facts, error }: Tip): HTMLElement[] {
   const whole = Object.values(phases).reduce((sum, us) => sum + us, 0);
   const rows = PHASES.filter(([part]) => phases[part] > 0).flatMap(([part, text]) => [
     h("span", {}, h("i", { class: `swatch ${part} back-${part}` }), text),
     h("span", {}, time(phases[part])),
     h("span", { class: "share" }, percent(phases[part], whole)),
   ]);
-  const parts = [h("b", {}, title), h("div", { class: "shares" }, rows)];
+  const parts = [h("b", {}, title)];
+  if (facts) parts.push(h("div", { class: "share" }, facts));
+  parts.push(h("div", { class: "shares" }, rows));
   if (error) parts.push(h("div", { class: "failed" }, error.slice(0, ERROR_LENGTH)));
   return parts;
 }

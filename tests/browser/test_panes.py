@@ -127,6 +127,9 @@ def test_a_pointer_over_a_bar_tells_its_phases_and_dims_other_boxes(view, page):
     expect(view.box("invoice_pipeline")).not_to_have_class(re.compile("dim"))
     page.mouse.move(*over(view, 4, 0.25))
     expect(tip).to_contain_text("crop_recognizer · 1 of 12")
+    expect(tip).to_contain_text("async")
+    page.mouse.move(*over(view, 7, 0.8))
+    expect(tip).to_contain_text("46 responses · the first after 2.44 ms")
     page.mouse.move(5, 5)
 
     expect(tip).to_be_hidden()

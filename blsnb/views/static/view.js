@@ -2120,6 +2120,12 @@ function chipsOf(trace, call) {
     ...statesOf(trace, call)
   ];
 }
+function inShort(trace, call) {
+  const [first] = trace.has(call, Flag.DECOUPLED) ? trace.responses(call) : [];
+  const states = statesOf(trace, call).map(([text]) => text);
+  if (first !== void 0) states.push(`the first after ${time(first)}`);
+  return states.join(" · ");
+}
 function placeOf({ header, calls }, call) {
   const { kind, version, backend, device } = header.models[calls.model[call]];
   if (kind === "span") return [["span"]];
@@ -4657,10 +4663,8 @@ var Timeline = class {
     this.#session.hover({ call });
     const among = row4.kind === "call" ? "" : ` · 1 of ${count(row4.calls.length)}`;
     const title = `${trace.name(call)}${among}  ${time(trace.duration[call])}`;
-    this.#session.tip(
-      { title, phases: trace.phases([call]), error: trace.header.errors[call] },
-      event
-    );
+    const [phases, error] = [trace.phases([call]), trace.header.errors[call]];
+    this.#session.tip({ title, phases, facts: inShort(trace, call), error }, event);
   }
   #hoverMissing({ missing }, event) {
     const { comparison } = this.#session.trace;
@@ -4892,14 +4896,16 @@ var Tooltip = class {
     this.element.style.translate = `${Math.max(MARGIN3, x)}px ${Math.max(MARGIN3, y)}px`;
   }
 };
-function content({ title, phases, error }) {
+function content({ title, phases, facts, error }) {
   const whole = Object.values(phases).reduce((sum, us) => sum + us, 0);
   const rows = PHASES3.filter(([part]) => phases[part] > 0).flatMap(([part, text]) => [
     h("span", {}, h("i", { class: `swatch ${part} back-${part}` }), text),
     h("span", {}, time(phases[part])),
     h("span", { class: "share" }, percent(phases[part], whole))
   ]);
-  const parts = [h("b", {}, title), h("div", { class: "shares" }, rows)];
+  const parts = [h("b", {}, title)];
+  if (facts) parts.push(h("div", { class: "share" }, facts));
+  parts.push(h("div", { class: "shares" }, rows));
   if (error) parts.push(h("div", { class: "failed" }, error.slice(0, ERROR_LENGTH)));
   return parts;
 }
