@@ -6,11 +6,13 @@ import itertools
 from collections.abc import Iterator
 
 from blsnb.trace.comparison import TraceComparison
+from blsnb.trace.spans import Trace
 from blsnb.views.columns import columns_of
 from blsnb.views.compared_facts import counts, told, versus
 from blsnb.views.compared_rows import ComparedRow, compared_rows
+from blsnb.views.folded import OnlyCounted
 from blsnb.views.format import TIMES, counted, time, visible
-from blsnb.views.rows import distinct_names
+from blsnb.views.rows import Row, distinct_names
 from blsnb.views.snapshot import heading, summary
 
 _MOST_LINES = 200
@@ -29,14 +31,32 @@ def compared_tree(comparison: TraceComparison) -> str:
     return "\n".join([f"{visible(heading(this))}: {', '.join(facts)}", *shown])
 
 
+class _Side:
+    """What is told of one of the two runs."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.columns = columns_of(trace)
+        self._names = distinct_names(trace)
+        self._counted = OnlyCounted(trace)
+
+    def words(self, row: Row) -> str:
+        """Return the model, how often it was called, and how long that took."""
+        gone = self._counted.beside(row.calls) if row.folded else None
+        calls = len(row.calls) + (gone.calls if gone else 0)
+        took_us = self.columns.took_us(row.calls)
+        took_us += gone.duration_ns / 1000 if gone else 0
+        times = f" {TIMES}{calls:,}" if calls > 1 else ""
+        kept = f"  {len(row.calls):,} kept" if gone else ""
+        return f"{visible(self._names[row.model])}{times}  {time(took_us)}{kept}"
+
+
 class _Lines:
     """The lines of one comparison."""
 
     def __init__(self, comparison: TraceComparison) -> None:
         self._comparison = comparison
-        self._this = columns_of(comparison.this), distinct_names(comparison.this)
-        before = comparison.baseline
-        self._before = columns_of(before), distinct_names(before)
+        self._this = _Side(comparison.this)
+        self._before = _Side(comparison.baseline)
         unknown = comparison.unknown
         self._unknown_rows = {why: frozenset(rows) for why, rows in unknown.items()}
 
@@ -45,12 +65,9 @@ class _Lines:
             yield from self._row(compared)
 
     def _row(self, compared: ComparedRow) -> Iterator[str]:
-        row = compared.row
-        columns, names = self._before if compared.missing else self._this
-        indent = "  " * (row.depth + 1)
-        times = f" {TIMES}{len(row.calls):,}" if len(row.calls) > 1 else ""
-        took = columns.took_us(row.calls)
-        words = f"{indent}{visible(names[row.model])}{times}  {time(took)}"
+        side = self._before if compared.missing else self._this
+        indent = "  " * (compared.depth + 1)
+        words = f"{indent}{side.words(compared.row)}"
         yield f"{words}  {self._beside(compared)}".rstrip()
         if compared.missing:
             return
@@ -59,7 +76,7 @@ class _Lines:
     def _beside(self, compared: ComparedRow) -> str:
         if compared.missing:
             return "missing"
-        delta = compared.delta(self._this[0], self._before[0])
+        delta = compared.delta(self._this.columns, self._before.columns)
         if delta is not None:
             return delta.words
         return "new" if compared.is_new else ""

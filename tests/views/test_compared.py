@@ -167,6 +167,9 @@ def test_calls_that_the_baseline_only_counts_are_not_new():
     assert routers.rstrip().endswith("ms")
     assert "missing" not in back
     assert "new" not in back
+    [routers] = [line for line in back.splitlines() if line.startswith("    router")]
+    assert f"router {TIMES}16  " in routers
+    assert routers.endswith(" kept")
     for name, own in own_times(compare(whole, folded)).items():
         assert own is not None, whole.models[name]
 
