@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import ipaddress
 import socket
 import time
 import warnings
@@ -12,6 +11,7 @@ from types import TracebackType
 from typing import Protocol
 
 from blsnb.inference_server import Server
+from blsnb.serving.core.address import is_loopback
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.grpc.fork_notices import without_fork_notices
 
@@ -186,16 +186,6 @@ def _advice(error: OSError) -> str:
             return "Choose another port, or 0 for one that is free."
         case _:
             return "The host must be an address of this machine."
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def serve(

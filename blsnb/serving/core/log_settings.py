@@ -9,6 +9,7 @@ from blsnb.engine.model_log import ModelLog
 from blsnb.engine.validation import RequestError
 
 FORMATS = ("default", "ISO8601")
+SWITCHES = ("log_info", "log_warning", "log_error")
 _INT_MAX = 2**31 - 1
 _UNSIGNED = 2**32
 
@@ -31,11 +32,7 @@ class LogSettings:
     """
 
     log: ModelLog
-    _on: dict[str, bool] = field(
-        default_factory=lambda: dict.fromkeys(
-            ("log_info", "log_warning", "log_error"), True
-        )
-    )
+    _on: dict[str, bool] = field(default_factory=lambda: dict.fromkeys(SWITCHES, True))
     _format: str = FORMATS[0]
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

@@ -13,13 +13,18 @@ from blsnb.errors import InferenceError, WouldHang
 from blsnb.inference_server import Server
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.serving.core.class_labels import ClassLabels
+from blsnb.serving.core.parameters import check_correlation_id
 from blsnb.serving.core.responses import Responses
 from blsnb.serving.core.wire import WireInput, WireRequest, WireResponse
 from blsnb.tensors.dtypes import BY_DATATYPE, DType
 from blsnb.tensors.ref import TensorRef
 
+STOPPING = (
+    "Server is stopping, scheduler for model has stopped accepting new inference "
+    "requests"
+)
+"""What Triton says of a request that comes too late."""
 _START, _END = 1, 2
-_LONGEST_ID = 128
 _NO_DATATYPE = DType("TYPE_INVALID", "<invalid>", 0, None, 0)
 
 
@@ -182,17 +187,8 @@ def message_of(request: WireRequest) -> RequestMessage:
     ------
     RequestError
         Its correlation id is too long.
-
-    References
-    ----------
-    core: src/infer_request.h, SequenceId
     """
-    found = request.correlation_id
-    if isinstance(found, str) and len(found.encode()) > _LONGEST_ID:
-        raise RequestError(
-            f"string correlation ID cannot be longer than {_LONGEST_ID} characters",
-            "UNSUPPORTED",
-        )
+    check_correlation_id(request.correlation_id)
     message = RequestMessage(
         request.model_name,
         tuple(map(_ref, request.inputs)),

@@ -7,6 +7,7 @@ from tritonclient.grpc import service_pb2_grpc
 
 from blsnb.engine.workers import Workers
 from blsnb.inference_server import Server
+from blsnb.serving.core.address import address_of
 from blsnb.serving.core.limits import most_connections
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.grpc.gate import Gate, health_handler
@@ -79,17 +80,16 @@ class GrpcEndpoint:
     @property
     def address(self) -> str:
         """Of the port, as tritonclient takes it: ``"127.0.0.1:8001"``."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{host}:{self.port}"
+        return address_of(self.host, self.port)
 
     def _bound(self, host: str, port: int) -> int:
-        name = f"[{host}]" if ":" in host else host
+        address = address_of(host, port)
         try:
-            bound = int(self._grpc.add_insecure_port(f"{name}:{port}"))
+            bound = int(self._grpc.add_insecure_port(address))
         except RuntimeError:
             bound = 0
         if not bound:
-            raise OSError(f"gRPC cannot listen on {name}:{port}")
+            raise OSError(f"gRPC cannot listen on {address}")
         return bound
 
     def close(self, timeout_s: float) -> None:

@@ -15,11 +15,13 @@ from blsnb.serving.core.metadata import (
     server_is_ready,
     server_metadata,
 )
+from blsnb.serving.core.repository import (
+    FILE,
+    UNLOAD_DEPENDENTS,
+    index_rows,
+    refuse_name,
+)
 from blsnb.serving.grpc.requests import version_of
-
-_FILE = "file:"
-_DEPENDENTS = "unload_dependents"
-_READY = "READY"
 
 
 class GrpcModels:
@@ -79,22 +81,21 @@ class GrpcModels:
 
     def repository_index(self, asked: Any) -> Any:
         """Return a row for each version of each model."""
-        _refuse_name(asked)
+        refuse_name(asked.repository_name)
         response = wire.RepositoryIndexResponse()
-        for row in self._server.index():
-            if not asked.ready or row.get("state") == _READY:
-                response.models.add(**row)
+        for row in index_rows(self._server, ready=asked.ready):
+            response.models.add(**row)
         return response
 
     def load(self, asked: Any) -> Any:
         """Load a model, with what takes the place of its configuration or files."""
-        _refuse_name(asked)
+        refuse_name(asked.repository_name)
         files = {}
         config = None
         for name, given in asked.parameters.items():
             if name == "config":
                 config = _load_parameter(name, given, "string_param")
-            elif name.startswith(_FILE):
+            elif name.startswith(FILE):
                 files[name] = _load_parameter(name, given, "bytes_param")
             else:
                 raise RequestError(f"unrecognized load parameter '{name}'.")
@@ -103,25 +104,18 @@ class GrpcModels:
 
     def unload(self, asked: Any) -> Any:
         """Let a model serve no more; parameters that are unknown change nothing."""
-        _refuse_name(asked)
+        refuse_name(asked.repository_name)
         dependents = False
-        given = asked.parameters.get(_DEPENDENTS)
+        given = asked.parameters.get(UNLOAD_DEPENDENTS)
         if given is not None:
             if given.WhichOneof("parameter_choice") != "bool_param":
                 raise RequestError(
-                    f"invalid value type for '{_DEPENDENTS}' parameter, expected "
+                    f"invalid value type for '{UNLOAD_DEPENDENTS}' parameter, expected "
                     "bool_param."
                 )
             dependents = given.bool_param
         self._server.unload(asked.model_name, unload_dependents=dependents)
         return wire.RepositoryModelUnloadResponse()
-
-
-def _refuse_name(asked: Any) -> None:
-    if asked.repository_name:
-        raise RequestError(
-            "'repository_name' specification is not supported", "UNSUPPORTED"
-        )
 
 
 def _load_parameter(name: str, given: Any, kind: str) -> Any:

@@ -2,43 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from blsnb.engine.validation import RequestError
+from blsnb.serving.core.parameters import RESERVED, RequestParameters, until_nul
 
 _UNSIGNED = 2**64
-_RESERVED = "triton_"
 _EMPTY_FINAL = "triton_enable_empty_final_response"
 _CUSTOM = ("bool_param", "int64_param", "string_param", "double_param")
 
 
-def until_nul(text: str) -> str:
-    """Return a text as far as a C string goes, as Triton hands it on."""
-    return text.partition("\0")[0]
-
-
 @dataclass(slots=True)
-class RequestParameters:
+class GrpcParameters(RequestParameters):
     """What the parameters of a request say.
 
     Parameters
     ----------
-    correlation_id
-        The ``sequence_id``.
     empty_final
         Whether the client wants to be sent a final flag that comes alone.
-    custom
-        What the model sees.
     """
 
-    correlation_id: int | str = 0
-    sequence_start: bool = False
-    sequence_end: bool = False
-    priority: int = 0
-    timeout_us: int = 0
     empty_final: bool = False
-    custom: dict[str, bool | int | float | str] = field(default_factory=dict)
 
     def take(self, name: str, given: Any) -> None:
         """Take a parameter.
@@ -63,7 +48,7 @@ class RequestParameters:
                 self.custom[until_nul(name)] = _custom(name, given)
 
 
-def parameters_of(given: Any) -> RequestParameters:
+def parameters_of(given: Any) -> GrpcParameters:
     """Return what a request's parameters say.
 
     Raises
@@ -75,7 +60,7 @@ def parameters_of(given: Any) -> RequestParameters:
     ----------
     server: src/grpc/infer_handler.h, SetInferenceRequestMetadata
     """
-    found = RequestParameters()
+    found = GrpcParameters()
     for name, value in given.items():
         found.take(name, value)
     return found
@@ -111,9 +96,9 @@ def _priority(given: Any) -> int:
 
 
 def _custom(name: str, given: Any) -> Any:
-    if name.startswith(_RESERVED):
+    if name.startswith(RESERVED):
         raise RequestError(
-            f"parameter keys starting with '{_RESERVED}' are reserved for Triton "
+            f"parameter keys starting with '{RESERVED}' are reserved for Triton "
             "usage. Only the following keys starting with 'triton_' are allowed: "
             f"{_EMPTY_FINAL}"
         )

@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 from blsnb.engine.validation import RequestError
 from blsnb.serving.core.metadata import parse_version
+from blsnb.serving.core.parameters import named_twice, until_nul
 from blsnb.serving.core.shared_memory import SharedMemory
 from blsnb.serving.core.wire import WireInput, WireOutput, WireRequest
 from blsnb.serving.grpc.contents import contents_bytes
-from blsnb.serving.grpc.parameters import parameters_of, until_nul
+from blsnb.serving.grpc.parameters import parameters_of
 
 _CLASSES = "classification"
 _REGION = "shared_memory_region"
@@ -69,18 +70,12 @@ def request_of(asked: Any, version: int, memory: SharedMemory) -> GrpcRequest:
     """
     parameters = parameters_of(asked.parameters)
     _refuse_twice(asked)
-    request = WireRequest(
+    request = parameters.request(
         until_nul(asked.model_name),
         version,
         until_nul(asked.id),
         _inputs(asked, memory),
         tuple(_output(each, memory) for each in asked.outputs),
-        parameters.custom,
-        parameters.correlation_id,
-        parameters.sequence_start,
-        parameters.sequence_end,
-        parameters.priority,
-        parameters.timeout_us,
     )
     return GrpcRequest(request, parameters.empty_final)
 
@@ -90,10 +85,7 @@ def _refuse_twice(asked: Any) -> None:
     seen: set[str] = set()
     for tensor in asked.inputs:
         if tensor.name in seen:
-            raise RequestError(
-                f"[request id: {asked.id or '<id_unknown>'}] input '{tensor.name}' "
-                "already exists in request"
-            )
+            raise named_twice(asked.id, tensor.name)
         seen.add(tensor.name)
 
 

@@ -10,14 +10,11 @@ from tritonclient.grpc import service_pb2 as wire
 
 from blsnb.engine.validation import RequestError
 from blsnb.errors import InferenceError, ModelLoadError, ServerClosedError
+from blsnb.serving.core.requests import STOPPING
 from blsnb.serving.core.wire import WireResponse
 
 _log = logging.getLogger("blsnb.serving")
 _FINAL = "triton_final_response"
-_STOPPING = (
-    "Server is stopping, scheduler for model has stopped accepting new inference "
-    "requests"
-)
 _STATUSES = {
     "INVALID_ARG": grpc.StatusCode.INVALID_ARGUMENT,
     "NOT_FOUND": grpc.StatusCode.NOT_FOUND,
@@ -38,7 +35,7 @@ def status_of(error: Exception) -> tuple[grpc.StatusCode, str]:
     server: src/grpc/grpc_utils.cc, GrpcStatusUtil::Create
     """
     if isinstance(error, ServerClosedError):
-        return grpc.StatusCode.UNAVAILABLE, _STOPPING
+        return grpc.StatusCode.UNAVAILABLE, STOPPING
     if isinstance(error, RequestError | InferenceError | ModelLoadError):
         status = _STATUSES.get(error.code, grpc.StatusCode.INTERNAL)
         return status, error.message

@@ -10,14 +10,14 @@ from typing import Any
 import grpc
 from tritonclient.grpc import service_pb2_grpc
 
-from blsnb.engine.root import RootRequest
 from blsnb.engine.validation import RequestError
 from blsnb.engine.workers import Workers
 from blsnb.inference_server import Server
+from blsnb.serving.core.hangup import Hangup
+from blsnb.serving.core.parameters import until_nul
 from blsnb.serving.core.requests import Requests
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.grpc.models import GrpcModels
-from blsnb.serving.grpc.parameters import until_nul
 from blsnb.serving.grpc.requests import GrpcRequest, request_of, version_of
 from blsnb.serving.grpc.responses import reply_of, status_of
 from blsnb.serving.grpc.settings import GrpcLogSettings, GrpcMemory, GrpcTraceSettings
@@ -74,14 +74,16 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
 
     def ModelInfer(self, asked: Any, context: Any) -> Any:
         """Run a request; the client's leaving cancels it."""
-        life = _Life()
-        if not context.add_callback(life.leave):
-            life.leave()
+        hangup = Hangup()
+        if not context.add_callback(hangup.happen):
+            hangup.happen()
         with _aborting(context):
             (request, _), decoupled = self._parsed(asked)
             if decoupled:
                 raise RequestError(_DECOUPLED, "UNSUPPORTED")
-            return reply_of(self._requests.infer(request, life.begin))
+            return reply_of(
+                self._requests.infer(request, lambda root: hangup.add(root.cancel))
+            )
 
     def ModelStreamInfer(self, messages: Iterator[Any], context: Any) -> Iterator[Any]:
         """Run all requests of a stream; the client's leaving cancels them."""
@@ -113,25 +115,6 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
         name = until_nul(asked.model_name)
         decoupled = self._requests.served(name, version).decoupled
         return request_of(asked, version, self._memory), decoupled
-
-
-class _Life:
-    """The life of one call: a client may leave at any time."""
-
-    def __init__(self) -> None:
-        self._root: RootRequest | None = None
-        self._left = False
-
-    def begin(self, root: RootRequest) -> None:
-        self._root = root
-        if self._left:
-            root.cancel()
-
-    def leave(self) -> None:
-        self._left = True
-        if self._root is not None:
-            # Says nothing of a call that has ended.
-            self._root.cancel()
 
 
 @contextlib.contextmanager

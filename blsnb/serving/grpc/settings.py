@@ -9,7 +9,7 @@ from tritonclient.grpc import service_pb2 as wire
 
 from blsnb.engine.catalog import Catalog
 from blsnb.engine.validation import RequestError
-from blsnb.serving.core.log_settings import FORMATS, LogSettings
+from blsnb.serving.core.log_settings import FORMATS, SWITCHES, LogSettings
 from blsnb.serving.core.shared_memory import SharedMemory
 from blsnb.serving.core.trace_settings import (
     CLEARED,
@@ -26,7 +26,6 @@ _FIELDS = {
     "trace_count": "count",
     "log_frequency": "log_frequency",
 }
-_SWITCHES = ("log_info", "log_warning", "log_error")
 
 
 class GrpcMemory:
@@ -145,7 +144,7 @@ class GrpcLogSettings:
         given = asked.settings
         if "log_file" in given:
             self._settings.refuse_file()
-        for name in _SWITCHES:
+        for name in SWITCHES:
             if name in given:
                 on = _value(given[name], name, "bool_param", "boolean")
                 self._settings.switch(name, on)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from blsnb.pb_utils.json_text import bytes_of
+from blsnb.serving.core.hangup import Hangup
 from blsnb.serving.http.document import Json
 
 JSON = "application/json"
@@ -20,29 +21,6 @@ _STATUSES = {
     "UNSUPPORTED": 501,
 }
 """Of Triton's codes; of all others `BAD_REQUEST`."""
-
-
-class Hangup:
-    """What is to be done when a client hangs up before it has its answer.
-
-    Used from the thread of the connection and from those of the requests.
-    """
-
-    def __init__(self) -> None:
-        self._then: list[Callable[[], None]] = []
-        self.happened = False
-
-    def add(self, then: Callable[[], None]) -> None:
-        """Let something be done then; at once if it has happened."""
-        self._then.append(then)
-        if self.happened:
-            then()
-
-    def happen(self) -> None:
-        """Do all of it; some perhaps twice, which does no harm."""
-        self.happened = True
-        for then in list(self._then):
-            then()
 
 
 @dataclass(frozen=True, slots=True)

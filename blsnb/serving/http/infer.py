@@ -112,19 +112,7 @@ class HttpInfer:
         tail = memoryview(body)[header_length:]
         inputs = HttpInputs(name, request_id, self._memory, tail).read(document)
         outputs.read(document, self._memory)
-        wire = WireRequest(
-            name,
-            version,
-            request_id,
-            inputs,
-            tuple(outputs.wanted),
-            found.custom,
-            found.correlation_id,
-            found.sequence_start,
-            found.sequence_end,
-            found.priority,
-            found.timeout_us,
-        )
+        wire = found.request(name, version, request_id, inputs, tuple(outputs.wanted))
         return wire, outputs
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from blsnb.engine.validation import RequestError
+from blsnb.serving.core.parameters import named_twice
 from blsnb.serving.core.shared_memory import SharedMemory, Window
 from blsnb.serving.core.wire import WireInput
 from blsnb.serving.http import tensors, values
@@ -38,7 +39,7 @@ class HttpInputs:
         self, model_name: str, request_id: str, memory: SharedMemory, tail: memoryview
     ) -> None:
         self._model_name = model_name
-        self._request_id = request_id or "<id_unknown>"
+        self._request_id = request_id
         self._memory = memory
         self._tail = tail
 
@@ -66,10 +67,7 @@ class HttpInputs:
             name, datatype = (_named(each, "name"), _named(each, "datatype"))
             shape = _shape(each)
             if name in names:
-                raise RequestError(
-                    f"[request id: {self._request_id}] input '{name}' already exists "
-                    "in request"
-                )
+                raise named_twice(self._request_id, name)
             names.add(name)
             data = self._data(name, datatype, shape, each)
             yield WireInput(name, datatype, shape, data)

@@ -14,6 +14,7 @@ from tornado.httputil import HTTPConnection, HTTPServerConnectionDelegate
 from tornado.iostream import IOStream
 
 from blsnb.engine.workers import Workers
+from blsnb.serving.core.address import address_of
 from blsnb.serving.core.limits import most_connections
 from blsnb.serving.http.answer import HttpAnswer, HttpRequest
 from blsnb.serving.http.exchange import MOST_BYTES, HttpExchange
@@ -79,8 +80,7 @@ class HttpListener(HTTPServerConnectionDelegate):
     @property
     def address(self) -> str:
         """Host and port, as a client takes them."""
-        host = f"[{self._host}]" if ":" in self._host else self._host
-        return f"{host}:{self.port}"
+        return address_of(self._host, self.port)
 
     def start_request(
         self, server_conn: object, request_conn: HTTPConnection

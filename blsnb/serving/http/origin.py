@@ -6,6 +6,8 @@ import ipaddress
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from blsnb.serving.core.address import is_loopback
+
 REFUSAL = (
     "a web page from elsewhere may not use this server: whoever loads a model runs "
     "code in it"
@@ -28,17 +30,7 @@ def is_foreign(headers: Mapping[str, str]) -> bool:
     except ValueError:
         return True
     same = bool(host) and parts.netloc == headers.get("Host", "")
-    return not (is_own(host) or (same and _is_address(host)))
-
-
-def is_own(host: str) -> bool:
-    """Whether a name or an address is always this machine."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return not (is_loopback(host) or (same and _is_address(host)))
 
 
 def _is_address(host: str) -> bool:

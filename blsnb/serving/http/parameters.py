@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from blsnb.engine.validation import RequestError
+from blsnb.serving.core.parameters import (
+    RESERVED,
+    Parameter,
+    RequestParameters,
+    check_correlation_id,
+    until_nul,
+)
 from blsnb.serving.http import values
 from blsnb.serving.http.document import Json
 
-_RESERVED = "triton_"
-_LONGEST_ID = 128
 _KNOWN = frozenset(
     (
         "sequence_id",
@@ -21,27 +26,17 @@ _KNOWN = frozenset(
     )
 )
 
-Parameter = bool | int | float | str
-
 
 @dataclass(slots=True)
-class HttpParameters:
+class HttpParameters(RequestParameters):
     """What the parameters of a request say.
 
     Parameters
     ----------
-    custom
-        Those that go to the model.
     binary
         Whether outputs that are not named are sent as bytes.
     """
 
-    custom: dict[str, Parameter] = field(default_factory=dict)
-    correlation_id: int | str = 0
-    sequence_start: bool = False
-    sequence_end: bool = False
-    priority: int = 0
-    timeout_us: int = 0
     binary: bool = False
 
     def take(self, key: str, given: dict[str, Json]) -> None:
@@ -52,9 +47,9 @@ class HttpParameters:
         RequestError
             Its value is of another type, or its name is reserved.
         """
-        key = values.until_nul(key)
+        key = until_nul(key)
         name = values.clean(key)
-        if name.startswith(_RESERVED):
+        if name.startswith(RESERVED):
             raise RequestError(
                 "parameter keys starting with 'triton_' are reserved for Triton usage "
                 "and should not be specified."
@@ -144,12 +139,5 @@ def parameters_of(document: Json) -> HttpParameters:
             given = values.members(document["parameters"])
         for name in given:
             found.take(name, given)
-    if (
-        isinstance(found.correlation_id, str)
-        and len(found.correlation_id.encode("utf-8", "surrogateescape")) > _LONGEST_ID
-    ):
-        raise RequestError(
-            f"string correlation ID cannot be longer than {_LONGEST_ID} characters",
-            "UNSUPPORTED",
-        )
+    check_correlation_id(found.correlation_id)
     return found

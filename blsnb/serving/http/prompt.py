@@ -7,10 +7,11 @@ import math
 from blsnb.engine.served import Served
 from blsnb.engine.validation import RequestError
 from blsnb.model.config import TensorSpec
+from blsnb.serving.core.parameters import Parameter, named_twice, until_nul
 from blsnb.serving.core.wire import WireInput, WireRequest
 from blsnb.serving.http import tensors, values
 from blsnb.serving.http.document import Json, Members
-from blsnb.serving.http.parameters import Parameter, custom, identity
+from blsnb.serving.http.parameters import custom, identity
 from blsnb.tensors.dtypes import Shape
 
 _NESTED = "parameters"
@@ -50,14 +51,14 @@ def read_prompt(served: Served, version: int, document: Json) -> WireRequest:
 def _names(members: dict[str, Json]) -> list[str]:
     """Return names as they are read: one that is there twice counts twice."""
     names = members.names if isinstance(members, Members) else members
-    return list(map(values.until_nul, names))
+    return list(map(until_nul, names))
 
 
 class _Prompt:
     """Sorts the members of an object into inputs and parameters."""
 
     def __init__(self, served: Served, request_id: str) -> None:
-        self._request_id = request_id or "<id_unknown>"
+        self._request_id = request_id
         self._specs = {spec.name: spec for spec in served.config.inputs}
         self._batch = (-1,) if served.config.max_batch_size > 0 else ()
         self.inputs: dict[str, WireInput] = {}
@@ -86,10 +87,7 @@ class _Prompt:
             )
         found = self._input(spec, given[name])
         if name in self.inputs:
-            raise RequestError(
-                f"[request id: {self._request_id}] input '{name}' already exists in "
-                "request"
-            )
+            raise named_twice(self._request_id, name)
         self.inputs[name] = found
 
     def _input(self, spec: TensorSpec, value: Json) -> WireInput:

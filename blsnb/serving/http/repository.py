@@ -8,6 +8,12 @@ import re
 from blsnb.engine.validation import RequestError
 from blsnb.errors import ModelLoadError, RepositoryError
 from blsnb.inference_server import Server
+from blsnb.serving.core.repository import (
+    FILE,
+    UNLOAD_DEPENDENTS,
+    index_rows,
+    refuse_name,
+)
 from blsnb.serving.http import values
 from blsnb.serving.http.answer import (
     HttpAnswer,
@@ -18,7 +24,6 @@ from blsnb.serving.http.answer import (
 )
 from blsnb.serving.http.document import Json, parse
 
-_FILE = "file:"
 _OTHERS = re.compile(rb"[^A-Za-z0-9+/]")
 _GROUP = 4
 
@@ -37,10 +42,7 @@ def index(server: Server, request: HttpRequest) -> HttpAnswer:
     document = parse(request.body) if request.body else {}
     if values.has(document, "ready"):
         ready = values.as_boolean(document["ready"])
-    rows = server.index()
-    if ready:
-        rows = [row for row in rows if row.get("state") == "READY"]
-    return json_answer(rows)
+    return json_answer(index_rows(server, ready=ready))
 
 
 def control(
@@ -55,10 +57,7 @@ def control(
     """
     if request.method != "POST":
         return not_allowed()
-    if repository:
-        raise RequestError(
-            "'repository_name' specification is not supported", "UNSUPPORTED"
-        )
+    refuse_name(repository)
     try:
         if action == "load":
             _load(server, model, request.body)
@@ -83,7 +82,7 @@ def _load(server: Server, model: str, body: bytes) -> None:
         text = values.as_text(value)
         if name == "config":
             config = text
-        elif name.startswith(_FILE):
+        elif name.startswith(FILE):
             files[name] = decoded(text)
         else:
             raise RequestError(
@@ -98,7 +97,7 @@ def _unloads_dependents(body: bytes) -> bool:
         document: Json = parse(body)
     except RequestError:
         return False
-    found = values.find(values.find(document, "parameters"), "unload_dependents")
+    found = values.find(values.find(document, "parameters"), UNLOAD_DEPENDENTS)
     return found is True
 
 

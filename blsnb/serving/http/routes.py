@@ -9,7 +9,7 @@ from blsnb.engine.validation import RequestError
 from blsnb.errors import BlsnbError, InferenceError, ServerClosedError
 from blsnb.inference_server import Server
 from blsnb.serving.core.metadata import model_is_ready
-from blsnb.serving.core.requests import Requests
+from blsnb.serving.core.requests import STOPPING, Requests
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.core.trace_settings import unknown_model
 from blsnb.serving.http import memory, origin, repository, settings
@@ -40,10 +40,7 @@ _MEMORY = re.compile(
 )
 _METRICS = re.compile(r"/metrics/?")
 METRICS_TYPE = "text/plain; charset=utf-8"
-_STOPPING = (
-    "[request id: <id_unknown>] Server is stopping, scheduler for model has stopped "
-    "accepting new inference requests"
-)
+_STOPPING = f"[request id: <id_unknown>] {STOPPING}"
 _log = logging.getLogger("blsnb.serving")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blsnb.serving.core.log_settings import LogSettings
+from blsnb.serving.core.log_settings import SWITCHES, LogSettings
 from blsnb.serving.core.trace_settings import (
     CLEARED,
     PARSERS,
@@ -22,7 +22,6 @@ from blsnb.serving.http.answer import (
 from blsnb.serving.http.document import Json, parse
 
 _VERBS = ("GET", "POST")
-_SWITCHES = ("log_info", "log_warning", "log_error")
 
 
 def trace(settings: TraceSettings, request: HttpRequest, model: str) -> HttpAnswer:
@@ -99,7 +98,7 @@ def logging(settings: LogSettings, request: HttpRequest) -> HttpAnswer:
 def _set(settings: LogSettings, document: Json) -> None:
     if values.find(document, "log_file") is not None:
         settings.refuse_file()
-    for name in _SWITCHES:
+    for name in SWITCHES:
         on = values.find(document, name)
         if on is not None:
             settings.switch(name, values.as_boolean(on))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 
 from blsnb.engine.validation import RequestError
+from blsnb.serving.core.parameters import until_nul
 from blsnb.serving.http.document import Json
 
 _SIGNED = range(-(2**63), 2**63)
@@ -34,11 +35,6 @@ def as_string(value: Json) -> str:
         It is none; so of all functions here.
     """
     return clean(until_nul(as_text(value)))
-
-
-def until_nul(text: str) -> str:
-    """Return a text as far as a C string goes."""
-    return text.partition("\0")[0]
 
 
 def clean(text: str) -> str:
