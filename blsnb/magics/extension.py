@@ -11,6 +11,7 @@ from blsnb.magics import (
     completion,
     display,
     first_line,
+    misplaced,
     reloads,
     report,
     show,
@@ -41,6 +42,7 @@ def load_ipython_extension(shell: Any) -> None:
         undo.callback(_register_magics(shell, operate))
         undo.callback(operate.close)
         undo.callback(first_line.register(shell))
+        undo.callback(misplaced.register(shell))
         undo.callback(completion.register(shell))
         undo.callback(display.register(shell, runs.shown))
         undo.callback(report.register(reports))
