@@ -6,6 +6,9 @@ import { count, counted, time } from "./format.ts";
 import type { Trace } from "./trace.ts";
 import { Flag } from "./wire.ts";
 
+/** Of a longer run the page has a part, and other rows than `run.replay(row)` means. */
+const MOST_RECORDED = 20_000;
+
 /** One without a text is left out. */
 export type Chip = [text: string, kind?: string];
 
@@ -26,6 +29,7 @@ export function chipsOf(trace: Trace, call: number): Chip[] {
     [time(trace.duration[call])],
     ...placeOf(trace, call),
     [header.instances[calls.instance[call]] ?? ""],
+    [trace.n < MOST_RECORDED ? `row ${call}` : ""],
     [request ? `request ${request}` : ""],
     ...statesOf(trace, call),
   ];

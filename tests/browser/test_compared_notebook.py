@@ -109,6 +109,7 @@ def test_what_is_selected_in_a_view_is_replayed(notebook):
     """A call of a loop, which has no other name there."""
     view = View(notebook.cell(LOOKED_AT))
     view.tree.get_by_role("treeitem", name="sharpen #2").click()
+    expect(view.inspector.get_by_text("row 2", exact=True)).to_be_visible()
     expect(view.selected_rows).to_have_text("sharpen#2")
     notebook.run_again(AGAIN)
     replayed = View(notebook.cell(AGAIN))
