@@ -221,7 +221,10 @@ PATHS = st.lists(FOLDERS, min_size=1, max_size=3).map("/".join)
 
 @settings(
     max_examples=40,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[
+        HealthCheck.function_scoped_fixture,
+        HealthCheck.too_slow,
+    ],
 )
 @given(
     models=st.dictionaries(

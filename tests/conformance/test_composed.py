@@ -149,7 +149,8 @@ END = {"sequence_end": True}
 
 def test_a_step_may_want_a_sequence(agree, cast):
     """It gets that of the ensemble's request, and refuses what is in none."""
-    sequences = model(IO, "sequence_batching { }")
+    idle = "max_sequence_idle_microseconds: 60000000"
+    sequences = model(IO, f"sequence_batching {{ {idle} }}")
 
     def case(target):
         models = {

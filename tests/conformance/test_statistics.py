@@ -199,9 +199,9 @@ def test_sequences_are_counted(agree, scene):
     """Without the requests that only fill slots; the batch's size has those too."""
 
     def case(target):
-        with scene(
-            target, "counted_slots", "sequence_batching { direct { } }", size=3
-        ) as s:
+        slots = "direct { } max_sequence_idle_microseconds: 60000000"
+        more = f"sequence_batching {{ {slots} }}"
+        with scene(target, "counted_slots", more, size=3) as s:
             for flags in FLAGS:
                 for number in (1, 2, 3):
                     s.ask(f"{number} {len(s.futures)}", sequence_id=number, **flags)

@@ -16,7 +16,10 @@ from .clients import FAN_OUT, SUMS, batching, x
 ANY_LENGTH = batching().replace("dims: [ 1 ]", "dims: [ -1 ]")
 WAITING = batching("max_queue_delay_microseconds: 5000000")
 ALONE = batching(size=1).split("dynamic")[0]
-DIRECT = batching(size=2).split("dynamic")[0] + "sequence_batching { direct { } }"
+IDLE = "max_sequence_idle_microseconds: 60000000"
+DIRECT = batching(size=2).split("dynamic")[0] + (
+    f"sequence_batching {{ direct {{ }} {IDLE} }}"
+)
 
 
 def test_calls_of_one_execute_are_batch_mates(server):

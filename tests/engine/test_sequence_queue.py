@@ -44,13 +44,14 @@ AGAIN = cell(
 
 
 def sequences(settings: str = "direct { }", size: int = 2, count: int = 1) -> str:
-    """Return a configuration with a sequence batcher."""
+    """Return a configuration with a sequence batcher, for a machine that may stall."""
+    idle = "" if "idle" in settings else "max_sequence_idle_microseconds: 60000000"
     return f"""
 max_batch_size: {size}
 input {{ name: "X" data_type: TYPE_FP32 dims: [ 1 ] }}
 output {{ name: "Y" data_type: TYPE_FP32 dims: [ 1 ] }}
 instance_group {{ kind: KIND_CPU count: {count} }}
-sequence_batching {{ {settings} }}
+sequence_batching {{ {settings} {idle} }}
 """
 
 

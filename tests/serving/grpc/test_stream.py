@@ -162,7 +162,9 @@ def test_requests_of_a_sequence_enter_in_order(
     self.seen.append(float(x_of(request)[0]))
     return [reply(np.array([self.seen == sorted(self.seen)], np.float32))]
     """
-    config = f"{CONFIG}\nsequence_batching {{ }}\n"
+    # On a busy machine a second may pass between two of them.
+    idle = "max_sequence_idle_microseconds: 60000000"
+    config = f"{CONFIG}\nsequence_batching {{ {idle} }}\n"
     server.define("ordered", cell(lines, methods=methods), config=config)
     asked = [asking("ordered", n) for n in range(100)]
     for number, each in enumerate(asked):
