@@ -19,6 +19,7 @@ import stage
 import tritonclient.grpc
 import tritonclient.http
 from cells import CONFIG, DOUBLE, cell
+from tritonclient.utils import InferenceServerException
 
 from blsnb.errors import ServerClosedError
 from blsnb.inference_server import Server
@@ -64,6 +65,24 @@ def test_both_protocols_ask_the_same_models(served: Endpoints, server: Server) -
         text = page.read().decode()
     assert [[2, 4], [2, 4]] == answers
     assert 'nv_inference_count{model="double",version="1"} 2' in text
+
+
+def test_a_model_that_says_it_is_not_ready_has_no_trace_settings(
+    served: Endpoints, server: Server
+) -> None:
+    """Over either protocol, in the same words."""
+    not_ready = "\ndef is_ready(self):\n    return False\n\n"
+    source = cell("return [reply(x_of(request))]", methods=not_ready)
+    server.define("unready", source, config=CONFIG)
+    said = []
+    for module in (tritonclient.http, tritonclient.grpc):
+        name = "HTTP" if module is tritonclient.http else "gRPC"
+        with module.InferenceServerClient(served.addresses[name]) as client:
+            with pytest.raises(InferenceServerException) as failed:
+                client.get_trace_settings("unready")
+            said.append(failed.value.message())
+
+    assert ["Request for unknown model : unready"] * 2 == said
 
 
 def test_the_snippet_works(served: Endpoints) -> None:

@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from blsnb.engine.catalog import Catalog
 from blsnb.engine.validation import RequestError
+from blsnb.serving.core.metadata import model_is_ready
 
 LEVELS = ("TIMESTAMPS", "TENSORS")
 OFF = "OFF"
@@ -184,10 +186,21 @@ def refuse_file() -> None:
     )
 
 
-def unknown_model(name: str) -> RequestError:
-    """Return the refusal of a setting for a model that does not serve."""
-    # The blank before the colon is Triton's.
-    return RequestError(f"Request for unknown model : {name}")
+def check_model(catalog: Catalog, name: str) -> None:
+    """Refuse the setting of a model that is not ready to serve.
+
+    Raises
+    ------
+    RequestError
+        It is not, or there is none.
+
+    References
+    ----------
+    server: src/http_server.cc, HandleTrace; src/grpc/grpc_server.cc, RegisterTrace
+    """
+    if not model_is_ready(catalog, name):
+        # The blank before the colon is Triton's.
+        raise RequestError(f"Request for unknown model : {name}")
 
 
 def parse_levels(given: Sequence[str]) -> tuple[str, ...] | None:

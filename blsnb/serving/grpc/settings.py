@@ -16,9 +16,9 @@ from blsnb.serving.core.trace_settings import (
     PARSERS,
     TraceChange,
     TraceSettings,
+    check_model,
     parse_levels,
     refuse_file,
-    unknown_model,
 )
 
 _FIELDS = {
@@ -92,8 +92,8 @@ class GrpcTraceSettings:
     def update(self, asked: Any) -> Any:
         """Change what is given, and return what is in force."""
         model = asked.model_name
-        if model and not self._catalog.versions(model):
-            raise unknown_model(model)
+        if model:
+            check_model(self._catalog, model)
         found = self._settings.update(_change(asked.settings), model)
         response = wire.TraceSettingResponse()
         for name, values in found.rows().items():

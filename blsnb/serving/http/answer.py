@@ -34,7 +34,8 @@ class HttpRequest:
     headers
         By name, whatever its case.
     hangup
-        To be told what is to be cancelled when the client hangs up.
+        To be told what is to be cancelled when the client leaves a stream that has
+        begun, or the port is closed.
     """
 
     method: str

@@ -8,10 +8,9 @@ import re
 from blsnb.engine.validation import RequestError
 from blsnb.errors import BlsnbError, InferenceError, ServerClosedError
 from blsnb.inference_server import Server
-from blsnb.serving.core.metadata import model_is_ready
 from blsnb.serving.core.requests import STOPPING, Requests
 from blsnb.serving.core.shared_state import SharedState
-from blsnb.serving.core.trace_settings import unknown_model
+from blsnb.serving.core.trace_settings import check_model
 from blsnb.serving.http import memory, origin, repository, settings
 from blsnb.serving.http.answer import (
     FORBIDDEN,
@@ -134,10 +133,8 @@ class HttpRoutes:
                 return self._models.metadata(request, name, version)
 
     def _trace_of(self, request: HttpRequest, name: str) -> HttpAnswer:
-        if request.method in ("GET", "POST") and not model_is_ready(
-            self._server.catalog, name
-        ):
-            raise unknown_model(name)
+        if request.method in ("GET", "POST"):
+            check_model(self._server.catalog, name)
         return settings.trace(self._shared.trace_settings, request, name)
 
 
