@@ -66,7 +66,7 @@ class OutsideRequest:
             _expect("the name of an input", name, str, "a string")
         _expect("request_id", self.request_id, str, "a string")
         _expect("version", self.version, int | None, "a number")
-        _expect("client_timeout_s", self.client_timeout_s, _SECONDS, "seconds")
+        self._check_deadline()
         _expect("correlation_id", self.correlation_id, int | str, "a number or string")
         for name in ("priority", "timeout_us", "correlation_id"):
             value = getattr(self, name)
@@ -80,6 +80,13 @@ class OutsideRequest:
         for name, value in (self.parameters or {}).items():
             wanted = "a bool, a number or a string"
             _expect(f"parameter {name!r}", value, bool | int | float | str, wanted)
+
+    def _check_deadline(self) -> None:
+        __tracebackhide__ = True
+        seconds = self.client_timeout_s
+        _expect("client_timeout_s", seconds, _SECONDS, "seconds")
+        if seconds is not None and math.isnan(seconds):
+            raise InputError("client_timeout_s must be seconds, not nan")
 
     def message(self, config: ModelConfig | None) -> RequestMessage:
         """Return the request with its inputs frozen.
@@ -133,7 +140,9 @@ class RecordedRequest(OutsideRequest):
     recorded: RequestMessage | None = None
 
     def check(self) -> None:
-        """Let it pass: it was made before."""
+        """Let it pass: it was made before. How long to wait for it now is new."""
+        __tracebackhide__ = True
+        self._check_deadline()
 
     def message(self, config: ModelConfig | None) -> RequestMessage:
         """Return the request as it was.

@@ -106,6 +106,12 @@ def request_of(trace: Trace, span: Span) -> RequestMessage:
         raise TraceError(f"{name} is a span that a user opened, and no request")
     if span.running:
         raise TraceError(f"{name} has not ended: its inputs are recorded at its end")
+    # An answer without inputs is one to a request that had none.
+    if not span.has_tensors and not span.error:
+        raise TraceError(
+            f"{name} cannot be replayed: its inputs were not recorded; at "
+            "trace_level='tensors' they are"
+        )
     gone = [ref.name for ref in span.inputs if ref.evicted]
     if gone:
         raise TraceError(f"{name} cannot be replayed: {_gone(trace, gone)}")

@@ -8,7 +8,7 @@ import stage
 from cells import CONFIG, DOUBLE, TRIPLE, calling, cell
 
 from blsnb import InferenceError, Run, Server, load_run
-from blsnb.errors import ServerClosedError, TraceError
+from blsnb.errors import InputError, ServerClosedError, TraceError
 from blsnb.imported_run import load_trace
 from blsnb.tensors.difference import Change
 
@@ -222,6 +222,32 @@ def test_inputs_that_were_never_recorded_are_told():
 
         with pytest.raises(TraceError, match="trace_level='tensors'"):
             run.replay(0)
+
+
+def test_inputs_that_were_never_recorded_are_not_taken_for_none():
+    """Where all of them are optional, a request without any would be another one."""
+    optional = CONFIG.replace('name: "X"', 'name: "X" optional: true')
+    with Server(trace_level="timestamps") as server:
+        server.define("double", DOUBLE, config=optional)
+        run = server.infer("double", X)
+        with pytest.raises(TraceError, match=r"call 0 \(double\) cannot be replayed"):
+            run.replay(0)
+
+
+def test_a_request_without_inputs_is_replayed(server):
+    """It had none, and its answer says so."""
+    optional = CONFIG.replace('name: "X"', 'name: "X" optional: true')
+    body = "return [reply(np.ones(1, np.float32))]"
+    server.define("one", cell(body), config=optional)
+
+    assert [] == server.infer("one", {}).replay(0).changes
+
+
+@pytest.mark.parametrize("seconds", ["1", float("nan")])
+def test_a_deadline_is_a_number(seconds, run):
+    """As of any request."""
+    with pytest.raises(InputError, match="client_timeout_s must be seconds, not"):
+        run.replay(0, client_timeout_s=seconds)
 
 
 @pytest.mark.parametrize("row", [2, -1])

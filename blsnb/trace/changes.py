@@ -54,7 +54,7 @@ def change_of(alignment: Alignment, row: int, baseline: int) -> CallChange:
     this, before = alignment.this.spans[row], alignment.baseline.spans[baseline]
     if this.running or before.running:
         return CallChange(row, baseline, (), None, unknown=RUNNING)
-    known = _has_tensors(this) and _has_tensors(before)
+    known = this.has_tensors and before.has_tensors
     compared = list(_tensors(this, before)) if known else []
     gone = sum(change.difference.change == "unknown" for change in compared)
     # A span that a user opened has none; a call that was refused may have none.
@@ -78,12 +78,6 @@ def _errors(this: Span, baseline: Span) -> Iterator[tuple[str, str]]:
     before = {response.number: response.error for response in baseline.responses}
     for response in this.responses:
         yield response.error, before.get(response.number, response.error)
-
-
-def _has_tensors(span: Span) -> bool:
-    return bool(span.inputs or span.outputs) or any(
-        response.outputs for response in span.responses
-    )
 
 
 def _tensors(this: Span, baseline: Span) -> Iterator[TensorChange]:

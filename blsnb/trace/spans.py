@@ -99,6 +99,12 @@ class Span:
         """Whether the call had not ended when the trace was taken."""
         return bool(self.flags & CallFlag.RUNNING)
 
+    @property
+    def has_tensors(self) -> bool:
+        """Whether any tensor of it is recorded, with its value or without."""
+        sent = (response.outputs for response in self.responses)
+        return bool(self.inputs or self.outputs) or any(sent)
+
 
 @dataclass(frozen=True)
 class Trace:
