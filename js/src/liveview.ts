@@ -4,13 +4,10 @@ import { Frame } from "./frame.ts";
 import { Kernel, type WidgetModel } from "./kernel.ts";
 import type { Live } from "./live.ts";
 import { Moving } from "./moving.ts";
-import { everyFrame } from "./repaint.ts";
+import { everyFrame, MANY_CALLS } from "./repaint.ts";
 import type { Selection } from "./session.ts";
 import type { ViewState } from "./viewstate.ts";
 import type { Store } from "./wire.ts";
-
-/** Above this many calls a live view is drawn twice a second. */
-const MANY_CALLS = 20_000;
 
 export class LiveView {
   #live: Live;

@@ -1,5 +1,7 @@
 /** When to paint what changes often. */
 
+/** Above so many calls a live view is drawn twice a second. */
+export const MANY_CALLS = 20_000;
 const SLOW_MS = 500;
 
 /** Many messages, one repaint per animation frame; slower when asked to. */

@@ -3,6 +3,7 @@
 import { h, setText } from "./dom.ts";
 import { count, time } from "./format.ts";
 import { phaseLegend } from "./phaselegend.ts";
+import { MANY_CALLS } from "./repaint.ts";
 import type { Trace } from "./trace.ts";
 import type { Run } from "./wire.ts";
 
@@ -96,6 +97,8 @@ export class Toolbar {
     facts.push(...compared(trace));
     if (shown === "running" || shown === "cancelled")
       facts.push(h("span", { class: shown }, words));
+    if (words === "running" && trace.n > MANY_CALLS)
+      facts.push(h("span", { class: "slow" }, "drawn twice a second"));
     if (run.file) facts.push(h("span", { class: "file" }, `from ${run.file}`));
     this.#facts.replaceChildren(...facts);
     this.element.classList.toggle("compared", trace.comparison !== null);

@@ -2481,7 +2481,6 @@ var SliceView = class {
 var LISTED = 24;
 var FRESH_MS = 2e3;
 var SHARE = 10;
-var EMPTY = "It has no elements.";
 var HEADINGS = [
   ["input", "Inputs"],
   ["output", "Outputs"]
@@ -2610,7 +2609,7 @@ var TensorList = class {
   /** Unless something was opened by hand, what came out: the first output with something to show. */
   #openAtFirst(all) {
     if (this.#opened.size > 0) return void 0;
-    const shows = ({ preview, stats }) => stats ? stats.count > 0 : preview !== null && !isEmptyText(preview);
+    const shows = ({ preview, stats }) => stats ? stats.count > 0 : preview !== null;
     return all.find((entry) => entry.role === "output" && shows(entry)) ?? all.find(shows);
   }
   #head(entry, open, key) {
@@ -2634,10 +2633,9 @@ var TensorList = class {
   #detail(call, entry, position, answer) {
     const { stats, histogram: histogram2, preview } = entry;
     const parts = [];
-    if (stats?.count) parts.push(statistics(stats));
+    if (stats) parts.push(statistics(stats));
     if (histogram2) parts.push(...distribution(histogram2, "values"));
-    if (preview && isEmptyText(preview)) parts.push(h("p", { class: "hint" }, EMPTY));
-    else if (preview?.kind === "text") parts.push(...texts(preview));
+    if (preview?.kind === "text") parts.push(...texts(preview));
     else if (preview) {
       const key = `${call}/${position}`;
       const source = {
@@ -2659,7 +2657,7 @@ var TensorList = class {
     const { file } = this.#session.trace.header.run;
     if (evicted && file) return `${file} does not hold its values.`;
     if (evicted) return "Its values were not kept: the trace budget was spent.";
-    if (byte_size === 0) return EMPTY;
+    if (byte_size === 0) return "It has no elements.";
     return this.#session.kernel ? "Nothing to preview." : "Its values are not embedded in this document.";
   }
 };
@@ -2709,9 +2707,6 @@ function distribution({ low, high, counts }, what, show = value) {
     h("span", {}, show(high))
   );
   return [h("div", {}, picture), bounds];
-}
-function isEmptyText(preview) {
-  return preview.kind === "text" && preview.strings.length === 0;
 }
 function texts({ strings, count: all }) {
   const lines = strings.map(
@@ -4758,6 +4753,31 @@ var Timeline = class {
   }
 };
 
+// src/repaint.ts
+var MANY_CALLS = 2e4;
+var SLOW_MS = 500;
+function everyFrame(draw3, slow) {
+  let frame = 0;
+  let timer;
+  let last = -Infinity;
+  const paint = () => {
+    frame = 0;
+    last = performance.now();
+    draw3();
+  };
+  const ask = () => {
+    const wait = slow() ? SLOW_MS - (performance.now() - last) : 0;
+    clearTimeout(timer);
+    if (wait > 0) timer = setTimeout(ask, wait);
+    else frame ||= requestAnimationFrame(paint);
+  };
+  const cancel = () => {
+    clearTimeout(timer);
+    cancelAnimationFrame(frame);
+  };
+  return { ask, cancel };
+}
+
 // src/toolbar.ts
 var Toolbar = class {
   element;
@@ -4832,6 +4852,8 @@ var Toolbar = class {
     facts.push(...compared(trace));
     if (shown === "running" || shown === "cancelled")
       facts.push(h("span", { class: shown }, words2));
+    if (words2 === "running" && trace.n > MANY_CALLS)
+      facts.push(h("span", { class: "slow" }, "drawn twice a second"));
     if (run.file) facts.push(h("span", { class: "file" }, `from ${run.file}`));
     this.#facts.replaceChildren(...facts);
     this.element.classList.toggle("compared", trace.comparison !== null);
@@ -5376,32 +5398,7 @@ var Moving = class {
   }
 };
 
-// src/repaint.ts
-var SLOW_MS = 500;
-function everyFrame(draw3, slow) {
-  let frame = 0;
-  let timer;
-  let last = -Infinity;
-  const paint = () => {
-    frame = 0;
-    last = performance.now();
-    draw3();
-  };
-  const ask = () => {
-    const wait = slow() ? SLOW_MS - (performance.now() - last) : 0;
-    clearTimeout(timer);
-    if (wait > 0) timer = setTimeout(ask, wait);
-    else frame ||= requestAnimationFrame(paint);
-  };
-  const cancel = () => {
-    clearTimeout(timer);
-    cancelAnimationFrame(frame);
-  };
-  return { ask, cancel };
-}
-
 // src/liveview.ts
-var MANY_CALLS = 2e4;
 var LiveView = class {
   #live;
   #model;
