@@ -1,6 +1,6 @@
 /** Times of a row's calls, worked out once per row: every frame shows them. Pure. */
 
-import { total as totalIn } from "./comparison.ts";
+import { total as totalTime } from "./comparison.ts";
 import type { Steps } from "./concurrency.ts";
 import type { Interval } from "./plane.ts";
 import type { Row } from "./rows.ts";
@@ -16,7 +16,7 @@ export interface Before {
 /** What all calls of a row took, also those that are only counted. */
 export const totalOf = oncePerRow((trace, row): number => {
   const counted = row.kind === "fold" ? trace.folded.beside(row.calls) : null;
-  return totalIn(trace, row.calls) + (counted?.us ?? 0);
+  return totalTime(trace, row.calls) + (counted?.us ?? 0);
 });
 
 /** How many of a row's calls ran at once. */
@@ -33,7 +33,7 @@ export const beforeOf = oncePerRow((trace, row): Before => {
   if (!comparison) return { times: [], total: 0 };
   const { baseline } = comparison;
   const calls = row.kind === "missing" ? row.missing : comparison.beforeAll(row.calls);
-  return { times: baseline.merged(calls), total: totalIn(baseline, calls) };
+  return { times: baseline.merged(calls), total: totalTime(baseline, calls) };
 });
 
 /** Rows are made anew for every trace. */
