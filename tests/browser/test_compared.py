@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 from views import samples
 
 from blsnb.trace.comparison import compare
+from blsnb.trace.shortened import shortened
 from blsnb.views import compared_document
 from blsnb.views.delta import MINUS
 
@@ -74,6 +75,30 @@ def test_the_inspector_shows_both_times_and_what_differs(show):
         "← SCORE_MAP1 of 76,800 differ; most by 0.25 at [0, 1, 45, 60]: "
         "0.463924, was 0.713924"
     )
+
+
+def test_what_could_not_be_compared_is_told(show):
+    """Above, and why below: nobody takes it for the same."""
+    view = show()
+    toolbar = view.element.get_by_role("toolbar", name="Run")
+    view.row("layout_model").click()
+
+    expect(toolbar).to_contain_text("1 missing2 not compared")
+    expect(view.inspector).to_contain_text("Not compared: values were not kept.")
+
+
+def test_calls_that_the_baseline_only_counts_are_not_new(show):
+    """It was too long to keep all of them, and says so."""
+    whole = samples.batch_run(300)
+    view = show(compare(whole, shortened(whole, 40)))
+    toolbar = view.element.get_by_role("toolbar", name="Run")
+    view.row("router").first.click()
+
+    expect(toolbar).not_to_contain_text(re.compile(r"\bnew\b|missing"))
+    expect(view.inspector).to_contain_text(
+        re.compile(r"\d+ of these calls are only counted in the baseline")
+    )
+    expect(view.tree.get_by_text("new", exact=True)).to_have_count(0)
 
 
 def test_a_missing_call_is_selected_and_told(show):
