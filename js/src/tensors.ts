@@ -5,7 +5,14 @@ import { bytes, count, percent, shape, value } from "./format.ts";
 import type { Answer } from "./kernel.ts";
 import type { Session } from "./session.ts";
 import { BUSY_AFTER_MS, SliceView, type SliceState } from "./slice.ts";
-import { Flag, type Histogram, type Stats, type TensorEntry, type TextPreview } from "./wire.ts";
+import {
+  Flag,
+  type Histogram,
+  type Preview,
+  type Stats,
+  type TensorEntry,
+  type TextPreview,
+} from "./wire.ts";
 
 /** A stream's responses can be many: so many tensors are listed at once. */
 const LISTED = 24;
@@ -13,6 +20,8 @@ const LISTED = 24;
 const FRESH_MS = 2000;
 /** And so many times as long as the kernel took for it. */
 const SHARE = 10;
+
+const EMPTY = "It has no elements.";
 
 type Role = TensorEntry["role"];
 const HEADINGS: [Role, string][] = [
@@ -168,7 +177,7 @@ export class TensorList {
   #openAtFirst(all: TensorEntry[]): TensorEntry | undefined {
     if (this.#opened.size > 0) return undefined;
     const shows = ({ preview, stats }: TensorEntry): boolean =>
-      stats ? stats.count > 0 : preview !== null;
+      stats ? stats.count > 0 : preview !== null && !isEmptyText(preview);
     return all.find((entry) => entry.role === "output" && shows(entry)) ?? all.find(shows);
   }
 
@@ -194,9 +203,10 @@ export class TensorList {
   #detail(call: number, entry: TensorEntry, position: number, answer: Answer): HTMLElement {
     const { stats, histogram, preview } = entry;
     const parts: HTMLElement[] = [];
-    if (stats) parts.push(statistics(stats));
+    if (stats?.count) parts.push(statistics(stats));
     if (histogram) parts.push(...distribution(histogram, "values"));
-    if (preview?.kind === "text") parts.push(...texts(preview));
+    if (preview && isEmptyText(preview)) parts.push(h("p", { class: "hint" }, EMPTY));
+    else if (preview?.kind === "text") parts.push(...texts(preview));
     else if (preview) {
       const key = `${call}/${position}`;
       const source = {
@@ -219,7 +229,7 @@ export class TensorList {
     const { file } = this.#session.trace.header.run;
     if (evicted && file) return `${file} does not hold its values.`;
     if (evicted) return "Its values were not kept: the trace budget was spent.";
-    if (byte_size === 0) return "It has no elements.";
+    if (byte_size === 0) return EMPTY;
     return this.#session.kernel
       ? "Nothing to preview."
       : "Its values are not embedded in this document.";
@@ -280,6 +290,10 @@ export function distribution(
     h("span", {}, show(high)),
   );
   return [h("div", {}, picture), bounds];
+}
+
+function isEmptyText(preview: Preview): boolean {
+  return preview.kind === "text" && preview.strings.length === 0;
 }
 
 function texts({ strings, count: all }: TextPreview): HTMLElement[] {

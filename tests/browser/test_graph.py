@@ -132,6 +132,8 @@ def test_from_afar_names_grow_and_all_else_goes(show):
         caller = script.call(caller, f"stage_{k}", 30 * k, 5, 5, 200 * (14 - k), 5)
     view = show(script)
     box = view.box("stage_3")
+    # From left to right they are larger than from top to bottom.
+    assert box.bounding_box()["y"] == view.box("stage_13").bounding_box()["y"]
 
     expect(box.locator(".second").first).to_be_hidden()
     name = box.locator(".name")

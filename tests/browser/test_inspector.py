@@ -144,3 +144,20 @@ def test_where_no_kernel_can_be_asked_it_is_told_how(show, script):
     view.tensor("ONE").click()
     expect(view.picture("ONE")).to_be_visible()
     expect(view.inspector).not_to_contain_text("run.widget()")
+
+
+def test_a_tensor_without_elements_says_so_and_is_not_opened_first(show, script):
+    """Neither strings nor numbers: then what went in is open."""
+    script.calls[0].inputs = (samples.tensor("PAGE", "FP32", [1, 2, 3]),)
+    script.calls[0].outputs = (
+        samples.strings("LINES"),
+        samples.tensor("BOXES", "FP32", np.zeros((0, 4))),
+    )
+    view = show(script)
+    expect(view.tensor("PAGE")).to_have_attribute("aria-expanded", "true")
+    view.tensor("PAGE").click()
+    view.tensor("LINES").click()
+    view.tensor("BOXES").click()
+
+    details = view.inspector.locator(".detail")
+    expect(details).to_have_text(["It has no elements.", "It has no elements."])

@@ -105,6 +105,18 @@ def test_c_and_the_button_show_the_critical_path(view):
     expect(button).to_have_attribute("aria-pressed", "false")
 
 
+def test_a_click_on_the_triangle_folds_and_selects_nothing(view):
+    """What is looked at stays while others are put away."""
+    rerank = view.row("rerank")
+    rerank.locator(".triangle").click()
+    expect(rerank).to_have_attribute("aria-expanded", "false")
+    expect(view.rows).to_have_count(10)
+    rerank.locator(".triangle").click()
+    expect(view.rows).to_have_count(11)
+
+    expect(view.selected_rows).to_have_text([re.compile("^invoice_pipeline")])
+
+
 def test_escape_clears_filter_and_selection(view):
     """Nothing is paler than anything else."""
     view.filter.fill("gpu:1")

@@ -2481,6 +2481,7 @@ var SliceView = class {
 var LISTED = 24;
 var FRESH_MS = 2e3;
 var SHARE = 10;
+var EMPTY = "It has no elements.";
 var HEADINGS = [
   ["input", "Inputs"],
   ["output", "Outputs"]
@@ -2609,7 +2610,7 @@ var TensorList = class {
   /** Unless something was opened by hand, what came out: the first output with something to show. */
   #openAtFirst(all) {
     if (this.#opened.size > 0) return void 0;
-    const shows = ({ preview, stats }) => stats ? stats.count > 0 : preview !== null;
+    const shows = ({ preview, stats }) => stats ? stats.count > 0 : preview !== null && !isEmptyText(preview);
     return all.find((entry) => entry.role === "output" && shows(entry)) ?? all.find(shows);
   }
   #head(entry, open, key) {
@@ -2633,9 +2634,10 @@ var TensorList = class {
   #detail(call, entry, position, answer) {
     const { stats, histogram: histogram2, preview } = entry;
     const parts = [];
-    if (stats) parts.push(statistics(stats));
+    if (stats?.count) parts.push(statistics(stats));
     if (histogram2) parts.push(...distribution(histogram2, "values"));
-    if (preview?.kind === "text") parts.push(...texts(preview));
+    if (preview && isEmptyText(preview)) parts.push(h("p", { class: "hint" }, EMPTY));
+    else if (preview?.kind === "text") parts.push(...texts(preview));
     else if (preview) {
       const key = `${call}/${position}`;
       const source = {
@@ -2657,7 +2659,7 @@ var TensorList = class {
     const { file } = this.#session.trace.header.run;
     if (evicted && file) return `${file} does not hold its values.`;
     if (evicted) return "Its values were not kept: the trace budget was spent.";
-    if (byte_size === 0) return "It has no elements.";
+    if (byte_size === 0) return EMPTY;
     return this.#session.kernel ? "Nothing to preview." : "Its values are not embedded in this document.";
   }
 };
@@ -2707,6 +2709,9 @@ function distribution({ low, high, counts }, what, show = value) {
     h("span", {}, show(high))
   );
   return [h("div", {}, picture), bounds];
+}
+function isEmptyText(preview) {
+  return preview.kind === "text" && preview.strings.length === 0;
 }
 function texts({ strings, count: all }) {
   const lines = strings.map(
