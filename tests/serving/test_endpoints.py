@@ -131,6 +131,39 @@ def test_grpc_itself_shares_no_port(served: Endpoints, server: Server) -> None:
         GrpcEndpoint(server, SharedState(server), "127.0.0.1", served.ports["gRPC"])
 
 
+@pytest.mark.skipif(not socket.has_ipv6, reason="this machine has no IPv6")
+def test_an_address_may_be_of_ipv6(server: Server) -> None:
+    """It is told in brackets, as clients take it."""
+    server.define("double", DOUBLE, config=CONFIG)
+    with serve(server, **FREE, host="::1") as endpoints:
+        over_http = tritonclient.http.InferenceServerClient(endpoints.addresses["HTTP"])
+        over_grpc = tritonclient.grpc.InferenceServerClient(endpoints.addresses["gRPC"])
+        with over_http, over_grpc:
+            assert over_http.is_model_ready("double")
+            assert over_grpc.is_model_ready("double")
+        with urllib.request.urlopen(endpoints.addresses["metrics"]) as page:
+            assert 200 == page.status
+
+
+def test_several_servers_are_served_side_by_side(
+    served: Endpoints, server: Server
+) -> None:
+    """Each has its own models; the end of one leaves the other."""
+    with Server() as second:
+        second.define("other", DOUBLE, config=CONFIG)
+        other = serve(second, **FREE)
+        first = tritonclient.grpc.InferenceServerClient(served.addresses["gRPC"])
+        last = tritonclient.grpc.InferenceServerClient(other.addresses["gRPC"])
+        with first, last:
+            ready = [
+                (c.is_model_ready("other"), c.is_server_ready()) for c in (first, last)
+            ]
+            assert [(False, True), (True, True)] == ready
+            second.close()
+            assert other.closed
+            assert first.is_server_ready()
+
+
 def test_a_number_that_is_no_port_is_refused(server: Server) -> None:
     """Before anything is opened."""
     with pytest.raises(ValueError, match="70000 is no port for gRPC"):

@@ -133,6 +133,16 @@ def is_dropped(client: socket.socket) -> bool:
         return True
 
 
+def test_a_head_that_is_too_long_ends_the_connection(http_served: Any) -> None:
+    """Nothing is answered, as on Triton; who comes next is served."""
+    with http_served.connect() as client:
+        with contextlib.suppress(ConnectionError):
+            client.sendall(b"GET /v2 HTTP/1.1\r\nA: " + b"x" * (1 << 20))
+        assert is_dropped(client)
+
+    assert 200 == http_served.ask("/v2")[0]
+
+
 def test_there_is_an_end_to_connections(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
