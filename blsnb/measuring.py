@@ -73,7 +73,7 @@ class Measuring(Models):
         """Return what shows this server live, the same until it is closed.
 
         As the value of a cell it is a widget, as ``str()`` a table. Rates are those
-        of the last five seconds; p50 and p95 are those of the latest requests of
+        of the last five seconds; p50 to p99 are those of the latest requests of
         each model that succeeded, 512 at most and none from before the last minute.
         """
         from blsnb.dashboard.monitor import Monitor

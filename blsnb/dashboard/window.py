@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from blsnb.engine.readings import Reading, VersionReading
@@ -16,6 +17,10 @@ LATENCY_NS = 60_000_000_000
 """Requests that ended longer ago count in no percentile."""
 _MOST_POINTS = 120
 _Key = tuple[str, int]
+_COUNTERS = tuple(
+    attrgetter(name)
+    for name in ("succeeded", "failed", "inferences", "executions", "queued_ns")
+)
 
 
 class Window:
@@ -54,10 +59,24 @@ class Window:
 
 
 class _Ended(NamedTuple):
-    """How many requests ended each second, and how many failed, in some time."""
+    """What ended in some time.
+
+    Parameters
+    ----------
+    per_second
+        Requests each second.
+    failed
+        How many of them failed.
+    batch
+        Inferences of each execution on average; NaN if there was none.
+    queued_us
+        How long a request waited in the queue on average; NaN if there was none.
+    """
 
     per_second: float
     failed: int
+    batch: float
+    queued_us: float
 
 
 def _ended(before: Reading, now: Reading) -> dict[_Key, _Ended]:
@@ -77,12 +96,24 @@ def _ended(before: Reading, now: Reading) -> dict[_Key, _Ended]:
 def _since(
     before: VersionReading | None, now: VersionReading, seconds: float
 ) -> _Ended:
-    succeeded, failed = now.succeeded, now.failed
+    counts = [counter(now) for counter in _COUNTERS]
     # With fewer than before it was loaded anew, and counts from 0.
-    if before and before.succeeded <= succeeded and before.failed <= failed:
-        succeeded -= before.succeeded
-        failed -= before.failed
-    return _Ended((succeeded + failed) / seconds, failed)
+    if before and before.succeeded <= now.succeeded and before.failed <= now.failed:
+        counts = [
+            count - counter(before)
+            for count, counter in zip(counts, _COUNTERS, strict=True)
+        ]
+    succeeded, failed, inferences, executions, queued_ns = counts
+    return _Ended(
+        (succeeded + failed) / seconds,
+        failed,
+        _mean(inferences, executions),
+        _mean(queued_ns / 1e3, succeeded),
+    )
+
+
+def _mean(total: float, count: int) -> float:
+    return total / count if count > 0 else math.nan
 
 
 def _total(ended: dict[_Key, _Ended]) -> float:
@@ -105,6 +136,9 @@ def _row(version: VersionReading, now_ns: int, ended: _Ended | None) -> ModelRow
         version.succeeded + version.failed,
         version.failed,
         0 if ended is None else ended.failed,
+        _percentile_us(took, 99),
+        math.nan if ended is None else ended.queued_us,
+        math.nan if ended is None else ended.batch,
     )
 
 

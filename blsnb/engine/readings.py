@@ -20,7 +20,11 @@ class VersionReading(NamedTuple):
     waiting
         Requests that wait to be executed.
     succeeded, failed
-        Requests in all; they restart at 0 with every load.
+        Requests in all; they restart at 0 with every load, as do the next three.
+    inferences, executions
+        How many inferences were made, in how many executions.
+    queued_ns
+        How long the requests waited in the queue, together.
     latest
         When each of the latest requests that succeeded ended, and how long it took,
         in nanoseconds.
@@ -35,6 +39,9 @@ class VersionReading(NamedTuple):
     waiting: int = 0
     succeeded: int = 0
     failed: int = 0
+    inferences: int = 0
+    executions: int = 0
+    queued_ns: int = 0
     latest: tuple[tuple[int, int], ...] = ()
 
 
@@ -82,5 +89,6 @@ def _version(
         *served.instance_counts,
         served.waiting_count,
         *served.statistics.totals(),
+        *served.statistics.work(),
         served.statistics.watch(),
     )

@@ -240,6 +240,11 @@ class ModelStatistics:
         succeeded = self._successes().count + self._hits
         return succeeded, self._failures.count + self.rejections.total()
 
+    def work(self) -> tuple[int, int, int]:
+        """Return the inferences, the executions, and the nanoseconds in the queue."""
+        executions = sum(sums.count for sums in tuple(self._batches.values()))
+        return self._inference_count, executions, self._queue_ns
+
     def watch(self) -> tuple[tuple[int, int], ...]:
         """Return the latest requests that succeeded: end and nanoseconds of each.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import weakref
 from typing import TYPE_CHECKING
 
@@ -52,4 +53,4 @@ def _leave(handle: DisplayHandle, last: Overview) -> None:
     """Leave a table in the place of the widget, which a saved notebook has not."""
     from blsnb.views.monitor_view import still
 
-    handle.update(still(last), raw=True)
+    handle.update(still(last, time.localtime()), raw=True)

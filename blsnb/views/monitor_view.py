@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -79,7 +80,7 @@ class MonitorView(anywidget.AnyWidget):
 
         In a page that has this widget the live view takes the table's place.
         """
-        shown = still(self._overview)
+        shown = still(self._overview, time.localtime())
         script = _SCRIPT % self.monitor_id
         shown["text/html"] = f"<div>{shown['text/html']}</div>{script}"
         return shown
@@ -100,6 +101,17 @@ class MonitorView(anywidget.AnyWidget):
                 self._watched()
 
 
-def still(overview: Overview) -> dict[str, str]:
-    """Return a server as it was, for readers without scripts and without a kernel."""
-    return {"text/html": overview.html(), "text/plain": str(overview)}
+def still(overview: Overview, when: time.struct_time | None = None) -> dict[str, str]:
+    """Return a server as it was, for readers without scripts and without a kernel.
+
+    Parameters
+    ----------
+    when
+        When it was so; None if that need not be said.
+    """
+    shown = {"text/html": overview.html(), "text/plain": str(overview)}
+    if when is not None:
+        words = f"As it was on {time.strftime('%Y-%m-%d at %H:%M:%S', when)}."
+        shown["text/html"] += f"<p>{words}</p>"
+        shown["text/plain"] += f"\n{words}"
+    return shown

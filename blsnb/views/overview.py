@@ -19,9 +19,12 @@ HEAD = (
     "state",
     "busy",
     "queue",
+    "wait",
+    "batch",
     "requests/s",
     "p50",
     "p95",
+    "p99",
     "requests",
     "failed",
 )
@@ -39,12 +42,15 @@ class ModelRow(NamedTuple):
         Requests in its queue.
     per_second
         Requests that ended, of late; NaN as long as that is not known.
-    p50_us, p95_us
+    p50_us, p95_us, p99_us
         How long the latest requests took; NaN if there are none.
     requests, failed
         Since it was loaded.
     failed_lately
         How many of these failed of late.
+    queued_us, batch
+        Of late and on average: how long a request waited in the queue, and how many
+        inferences were executed at once; NaN if there were none.
     """
 
     name: str
@@ -60,6 +66,9 @@ class ModelRow(NamedTuple):
     requests: int = 0
     failed: int = 0
     failed_lately: int = 0
+    p99_us: float = math.nan
+    queued_us: float = math.nan
+    batch: float = math.nan
 
 
 class Overview(NamedTuple):
@@ -142,9 +151,12 @@ def _line(row: ModelRow) -> tuple[str, ...]:
         f"{row.state}: {reason}" if reason else row.state,
         f"{row.busy} of {row.instances}" if row.instances else _DASH,
         f"{row.waiting:,}",
+        _time(row.queued_us),
+        _rate(row.batch),
         _rate(row.per_second),
         _time(row.p50_us),
         _time(row.p95_us),
+        _time(row.p99_us),
         f"{row.requests:,}",
         f"{row.failed:,}",
     )

@@ -25,15 +25,18 @@ const COLUMNS: readonly [Key, string, string][] = [
   ["state", "state", "as in the repository index"],
   ["busy", "busy", "instances that execute, of all"],
   ["waiting", "queue", "requests that wait to be executed"],
+  ["queued_us", "wait", "mean time in the queue, in the last 5 seconds"],
+  ["batch", "batch", "mean size of a batch, in the last 5 seconds: inferences by executions"],
   ["per_second", "requests/s", "that ended, in the last 5 seconds"],
   ["p50_us", "p50", "median of the latest requests: 512 at most, of the last minute"],
   ["p95_us", "p95", "95 of 100 of the latest requests took no longer"],
+  ["p99_us", "p99", "99 of 100 of the latest requests took no longer"],
   ["requests", "requests", "since the model was loaded"],
   ["failed", "failed", "since the model was loaded"],
 ];
 const NOTE =
-  "Rates: the last 5 s, BLS calls included. p50, p95: the latest requests of each model " +
-  "that succeeded, 512 at most, of the last minute.";
+  "Rates, wait, batch: the last 5 s, BLS calls included. p50 to p99: the latest requests of each " +
+  "model that succeeded, 512 at most, of the last minute.";
 
 export class Dashboard {
   /** The shadow host. */
@@ -97,7 +100,8 @@ export class Dashboard {
     this.#figure("in flight", count(overview.in_flight));
     this.#figure("requests/s", rate(overview.per_second));
     this.#figure("waiting", count(overview.waiting));
-    this.#figure("failed", count(overview.failed), overview.failed > 0);
+    const fails = overview.rows.some((row) => row.failed_lately > 0);
+    this.#figure("failed", count(overview.failed), fails);
     this.#drawLine(overview.history);
     this.#drawRows(overview.rows);
   }
@@ -213,6 +217,9 @@ class Row {
     this.#share.style.width = `${(100 * (row.per_second ?? 0)) / most}%`;
     this.#set("p50_us", time(row.p50_us ?? NaN));
     this.#set("p95_us", time(row.p95_us ?? NaN));
+    this.#set("p99_us", time(row.p99_us ?? NaN));
+    this.#set("queued_us", time(row.queued_us ?? NaN));
+    this.#set("batch", rate(row.batch));
     this.#set("requests", count(row.requests));
     this.#set("failed", row.failed_lately ? `▲ ${count(row.failed)}` : count(row.failed));
     this.#numbers.get("failed")?.classList.toggle("failing", row.failed > 0);

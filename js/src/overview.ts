@@ -14,6 +14,9 @@ export interface ModelRow {
   per_second: number | null;
   p50_us: number | null;
   p95_us: number | null;
+  p99_us: number | null;
+  queued_us: number | null;
+  batch: number | null;
   requests: number;
   failed: number;
   failed_lately: number;

@@ -5,7 +5,7 @@ import { clicked, line, ordered, rate, type ModelRow } from "../src/overview.ts"
 
 function row(name: string, per_second: number | null, version = 1): ModelRow {
   const counts = { busy: 0, instances: 1, waiting: 0, requests: 0, failed: 0, failed_lately: 0 };
-  return { name, version, state: "READY", reason: "", per_second, p50_us: null, p95_us: null, ...counts };
+  return { name, version, state: "READY", reason: "", per_second, p50_us: null, p95_us: null, p99_us: null, queued_us: null, batch: null, ...counts };
 }
 
 const names = (rows: ModelRow[]): string[] => rows.map((each) => `${each.name} ${each.version}`);

@@ -272,6 +272,17 @@ def test_it_says_that_it_is_watched_and_leaves_nothing_behind(board, page):
     assert [] == page.evaluate("Object.keys(heard)")
 
 
+def test_failures_of_long_ago_do_not_alarm(board, page):
+    """Those of the last seconds do."""
+    failed = board.element.locator(".figure").filter(has_text="failed")
+    expect(failed).to_have_class(re.compile("failing"))
+    calm = [each._replace(failed_lately=0) for each in ODD.rows]
+    page.evaluate("each => show(each)", ODD._replace(rows=calm).wire())
+
+    expect(failed).not_to_have_class(re.compile("failing"))
+    expect(failed).to_contain_text("9")
+
+
 def test_a_row_that_stays_is_the_same_element(board, page):
     """What its reader has selected stays selected; a new row comes where it belongs."""
     row = board.row("double").element_handle()

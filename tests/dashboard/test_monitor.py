@@ -80,7 +80,9 @@ def test_a_monitor_shows_models_requests_and_errors(server):
         double.failed,
     )
     assert (1, 1) == (failing.failed, failing.failed_lately)
-    assert 0 < double.p50_us <= double.p95_us
+    assert 0 < double.p50_us <= double.p95_us <= double.p99_us
+    assert 1 == double.batch
+    assert 0 < double.queued_us < double.p99_us
     assert not failing.p50_us > 0
     assert "double" in str(monitor)
 

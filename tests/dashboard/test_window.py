@@ -84,13 +84,27 @@ def test_a_model_that_came_later_has_a_rate_at_once(window):
     assert 3 == overview.per_second
 
 
+def test_batches_and_waits_are_means_of_the_last_five_seconds(window):
+    """As Triton's counters give them: inferences by executions, waits by requests."""
+    before = version(succeeded=9, inferences=9, executions=9, queued_ns=9 * S)
+    window.add(reading(0, before))
+    now = version(succeeded=15, inferences=21, executions=12, queued_ns=9 * S + 3 * MS)
+    [row] = window.add(reading(2, now)).rows
+
+    assert (4, 500) == (row.batch, row.queued_us)
+    [row] = window.add(reading(20, now)).rows
+    [row] = window.add(reading(22, now)).rows
+    assert math.isnan(row.batch)
+    assert math.isnan(row.queued_us)
+
+
 def test_percentiles_are_those_of_requests_of_the_last_minute(window):
     """The smallest time that so many do not exceed."""
     latest = tuple((90 * S, n * MS) for n in range(1, 101))
     old = tuple((20 * S, 10 * S) for _ in range(100))
     [row] = window.add(reading(100, version(latest=old + latest))).rows
 
-    assert (50_000, 95_000) == (row.p50_us, row.p95_us)
+    assert (50_000, 95_000, 99_000) == (row.p50_us, row.p95_us, row.p99_us)
 
 
 def test_without_recent_requests_there_is_no_percentile(window):

@@ -68,3 +68,11 @@ def test_without_a_kernel_or_scripts_it_is_a_table(view):
     assert "<table>" in data["text/html"]
     assert data["text/plain"].startswith("2 in flight, 3.5 requests/s")
     assert "application/vnd.jupyter.widget-view+json" in data
+
+
+def test_what_a_notebook_keeps_says_when_it_was_so(view):
+    """Whoever opens it later reads no number as that of now."""
+    shown = view.document()
+
+    assert "<p>As it was on 20" in shown["text/html"]
+    assert "\nAs it was on 20" in shown["text/plain"]

@@ -6,7 +6,22 @@ import math
 from blsnb.views.overview import HEAD, ModelRow, Overview
 
 BUSY = ModelRow(
-    "double", 1, "READY", "", 1, 2, 3, 1234.5, 98.04, 2400.0, 56789, 2, failed_lately=1
+    "double",
+    1,
+    "READY",
+    "",
+    1,
+    2,
+    3,
+    1234.5,
+    98.04,
+    2400.0,
+    56789,
+    2,
+    failed_lately=1,
+    p99_us=4800.0,
+    queued_us=12.5,
+    batch=3.25,
 )
 GONE = ModelRow("gone", 2, "UNAVAILABLE", "unloaded\nand more")
 HOSTILE = ModelRow("<script>x</script>\u202e", 1, "READY", "<b>&\ud800")
@@ -23,8 +38,11 @@ def test_a_table_of_text_has_a_line_for_each_version():
 
     assert "4 in flight, 1,234 requests/s, 3 waiting, 2 failed" == caption
     assert list(HEAD) == head.split()
-    assert "double 1 READY 1 of 2 3 1,234 98.0 µs 2.40 ms 56,789 2" == words(busy)
-    assert "gone 2 UNAVAILABLE: unloaded - 0 - - - 0 0" == words(gone)
+    assert (
+        "double 1 READY 1 of 2 3 12.5 µs 3.25 1,234 98.0 µs 2.40 ms 4.80 ms 56,789 2"
+        == words(busy)
+    )
+    assert "gone 2 UNAVAILABLE: unloaded - 0 - - - - - - 0 0" == words(gone)
 
 
 def test_a_server_without_models_is_a_head():
