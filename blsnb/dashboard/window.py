@@ -107,7 +107,8 @@ def _since(
     return _Ended(
         (succeeded + failed) / seconds,
         failed,
-        _mean(inferences, executions),
+        # What fails is executed, and is no inference: there is no batch of none.
+        _mean(inferences, executions if inferences else 0),
         _mean(queued_ns / 1e3, succeeded),
     )
 

@@ -96,6 +96,8 @@ def test_batches_and_waits_are_means_of_the_last_five_seconds(window):
     [row] = window.add(reading(22, now)).rows
     assert math.isnan(row.batch)
     assert math.isnan(row.queued_us)
+    [row] = window.add(reading(23, now._replace(failed=2, executions=14))).rows
+    assert math.isnan(row.batch)
 
 
 def test_percentiles_are_those_of_requests_of_the_last_minute(window):
