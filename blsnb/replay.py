@@ -100,9 +100,26 @@ def request_of(trace: Trace, span: Span) -> RequestMessage:
     TraceError
         It was no request, it has not ended, or an input's value is not there.
     """
+    _refuse(trace, span)
+    fields = span.request_fields
+    return RequestMessage(
+        trace.models[span.model].name,
+        span.inputs,
+        span.requested_outputs,
+        fields.version,
+        span.request_id,
+        fields.correlation_id,
+        fields.flags,
+        fields.timeout_us,
+        fields.priority,
+        dict(fields.parameters),
+    )
+
+
+def _refuse(trace: Trace, span: Span) -> None:
+    """Say why a call cannot be made again, if it cannot."""
     name = _name(trace, span, span.index)
-    model = trace.models[span.model]
-    if model.kind != "model":
+    if trace.models[span.model].kind == "span":
         raise TraceError(f"{name} is a span that a user opened, and no request")
     if span.running:
         raise TraceError(f"{name} has not ended: its inputs are recorded at its end")
@@ -115,19 +132,6 @@ def request_of(trace: Trace, span: Span) -> RequestMessage:
     gone = [ref.name for ref in span.inputs if ref.evicted]
     if gone:
         raise TraceError(f"{name} cannot be replayed: {_gone(trace, gone)}")
-    fields = span.request_fields
-    return RequestMessage(
-        model.name,
-        span.inputs,
-        span.requested_outputs,
-        fields.version,
-        span.request_id,
-        fields.correlation_id,
-        fields.flags,
-        fields.timeout_us,
-        fields.priority,
-        dict(fields.parameters),
-    )
 
 
 def _name(trace: Trace, span: Span, row: int) -> str:

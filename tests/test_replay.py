@@ -193,6 +193,22 @@ def test_errors_of_a_stream_stand_where_they_were_sent(server):
     assert [] == replayed.changes
 
 
+def test_a_call_that_a_stand_in_answered_is_replayed_on_the_model(server):
+    """Where the real one has come meanwhile."""
+    config = f'backend: "tensorrt"\n{CONFIG}'
+    server.change("leaf", {"config.pbtxt": config, "1/model": "x"})
+    server.standin("leaf", zeros=True)
+    server.define("outer", calling("leaf"), config=CONFIG)
+    run = server.infer("outer", X)
+    server.change("leaf", {"1/model": None})
+    server.define("leaf", DOUBLE, config=CONFIG)
+    replayed = run.replay("leaf")
+
+    assert [2, 4] == replayed.this["Y"].tolist()
+    assert 4 == replayed.differences[0].largest
+    assert (0, 1) == server.infer("outer", X).compare(run).trace.alignment.baseline_of
+
+
 def test_a_value_that_is_gone_cannot_be_replayed():
     """It says which, and how a run keeps them."""
     with Server(trace_budget_bytes=20) as server:

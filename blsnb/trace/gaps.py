@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from blsnb.trace.events import Call, ModelInfo
 
-Name = tuple[str, str]
-"""A model's kind and name: versions come and go with edits."""
+Name = tuple[bool, str]
+"""Whether it is a user's span, and its name: versions and stand-ins come and go."""
 _Place = tuple[Call | None, Name]
 
 
@@ -37,7 +37,7 @@ class Numbered(NamedTuple):
 
 def name_of(model: ModelInfo) -> Name:
     """Return by what calls of a model are told apart from those of another."""
-    return model.kind, model.name
+    return model.kind == "span", model.name
 
 
 def first_of_name(models: Iterable[ModelInfo]) -> dict[Name, int]:

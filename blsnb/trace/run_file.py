@@ -137,17 +137,7 @@ def _written(
     trace = run.trace
     responses = [_write_response(each, values) for each in run.responses]
     calls = write_spans(trace.spans, order, values)
-    ends = (model for each in trace.folded for model in (each.caller, each.model))
-    models = list(dict.fromkeys([*trace.models, *filter(None, ends)]))
-    place = {model: number for number, model in enumerate(models)}
-    folded = [
-        [
-            -1 if each.caller is None else place[each.caller],
-            place[each.model],
-            *each[2:],
-        ]
-        for each in trace.folded
-    ]
+    models = _models(trace)
     return {
         "format": FORMAT,
         "written_by": f"blsnb {metadata.version('blsnb')}",
@@ -159,13 +149,27 @@ def _written(
         "models": list(map(_write_model, models)),
         "called_models": len(trace.models),
         "calls": calls,
-        "folded": folded,
+        "folded": _write_folded(trace.folded, models),
         "gaps": [list(gap) for gap in trace.gaps],
         "responses": responses,
         "remarks": list(trace.remarks),
         "tensors": values.described(),
         "values": [len(value) for value in values.values],
     }
+
+
+def _models(trace: Trace) -> list[ModelInfo]:
+    """Return the models of the calls, and those of calls that are only counted."""
+    ends = (model for each in trace.folded for model in (each.caller, each.model))
+    return list(dict.fromkeys([*trace.models, *filter(None, ends)]))
+
+
+def _write_folded(
+    folded: Sequence[FoldedCalls], models: Sequence[ModelInfo]
+) -> list[list[Any]]:
+    place: dict[ModelInfo | None, int] = {None: -1}
+    place |= {model: number for number, model in enumerate(models)}
+    return [[place[each.caller], place[each.model], *each[2:]] for each in folded]
 
 
 def _write_model(model: ModelInfo) -> list[Any]:

@@ -10,6 +10,7 @@ from blsnb.trace.comparison import TraceComparison
 from blsnb.trace.spans import Trace
 from blsnb.views.columns import Columns
 from blsnb.views.delta import Delta
+from blsnb.views.folded import OnlyCounted
 from blsnb.views.rows import FOLD_FROM, Row, level
 
 
@@ -71,6 +72,7 @@ class _Rows:
         self._baseline_of = comparison.alignment.baseline_of
         self._missing = frozenset(comparison.alignment.missing)
         self._fold_from = fold_from
+        self._counted = OnlyCounted(self._this)
 
     def top(self) -> list[ComparedRow]:
         return self._level(self._this.roots, self._baseline.roots, 0, self._fold_from)
@@ -98,17 +100,10 @@ class _Rows:
         beside = [(call, self._baseline_of[call]) for call in row.calls]
         baseline = tuple(at for _, at in beside if at >= 0)
         counted = tuple(call for call, at in beside if at == COUNTED)
-        partial = row.folded and (bool(counted) or self._more(self._this, row.calls[0]))
+        partial = row.folded and (
+            bool(counted) or self._counted.more_like(row.calls[0])
+        )
         return ComparedRow(row, baseline, False, counted, partial)
-
-    @staticmethod
-    def _more(trace: Trace, call: int) -> bool:
-        """Whether calls of that model by that one's caller are only counted."""
-        span = trace.spans[call]
-        above = None if span.parent < 0 else trace.spans[span.parent].model
-        caller = None if above is None else trace.models[above]
-        pair = caller, trace.models[span.model]
-        return any((each.caller, each.model) == pair for each in trace.folded)
 
     def _start_ns(self, row: ComparedRow) -> int:
         trace = self._baseline if row.missing else self._this

@@ -56,6 +56,10 @@ class OnlyCounted:
         pair = _pair(self._trace, calls[0])
         return self._counted.get(pair) if self._kept[pair] == len(calls) else None
 
+    def more_like(self, call: int) -> bool:
+        """Whether there are any of the same model and caller as one that is kept."""
+        return bool(self._counted) and _pair(self._trace, call) in self._counted
+
     def stretch(self, calls: Sequence[int]) -> tuple[float, float] | None:
         """Return when those ran that are only counted, in microseconds; or None."""
         beside = self.beside(calls)

@@ -66,11 +66,13 @@ def test_a_shorter_loop_misses_its_last_calls_a_longer_one_has_new_ones():
 
 
 def test_a_new_version_is_the_same_model():
-    """An edit may have made it; a user's span of that name is another thing."""
+    """So is what stood in for it; a user's span of that name is another thing."""
     before = run((-1, "outer"), (0, "a"))
     after = run((-1, model("outer", 2)), (0, model("a", 3)))
 
     assert (0, 1) == align(after, before).baseline_of
+    stood_in = run((-1, "outer"), (0, model("a", kind="stand-in")))
+    assert (0, 1) == align(after, stood_in).baseline_of
     spanned = run((-1, "outer"), (0, model("a", kind="span")))
     assert (0, -1) == align(spanned, before).baseline_of
 
