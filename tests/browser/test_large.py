@@ -1,0 +1,65 @@
+"""Specification of very many calls: what is done about it is told in the view."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+from views import samples
+
+from blsnb.trace.events import CallFlag
+from blsnb.trace.spans import trace_of
+from blsnb.views import document
+
+from .axe import violations
+from .test_following import Page as Live
+from .view import View
+
+pytestmark = pytest.mark.browser
+
+
+def loop(calls, running=False):
+    """One caller that asks a model again and again, and may not be done yet."""
+    script = samples.Script()
+    script.model("outer")
+    script.model("inner")
+    outer = script.call(None, "outer", 0, 5, 5, 20 * calls, 5)
+    if running:
+        outer.flags |= int(CallFlag.RUNNING)
+        outer.request_end_ns = outer.compute_end_ns = outer.compute_output_start_ns = 0
+    for number in range(calls - 1):
+        script.call(outer, "inner", 20 + 20 * number, 1, 1, 9, 1)
+    return trace_of("many", script.calls, samples.BASE_NS + 20_000 * calls + 10**6)
+
+
+def test_a_live_view_of_many_calls_says_that_it_is_drawn_seldom(page):
+    """Twice a second above 20,000 calls; one call less is drawn as it comes."""
+    live = Live(page)
+    facts = View(page).element.get_by_role("toolbar", name="Run")
+    live.send(loop(20_000, running=True))
+    expect(facts).to_contain_text("20,000 calls2 modelsrunning")
+    expect(facts).not_to_contain_text("twice a second")
+    live.send(loop(20_001, running=True))
+    expect(facts).to_contain_text("20,001 calls2 modelsrunningdrawn twice a second")
+    live.send(loop(20_001))
+
+    expect(facts).not_to_contain_text("twice a second")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_a_hundred_thousand_calls_are_folded_and_say_so(page, axe, tmp_path):
+    """In the line above, in each row, in the inspector, and in the picture's text."""
+    html = document.page(samples.batch_run(100_000))
+    file = tmp_path / "run.html"
+    file.write_text(html, encoding="utf-8")
+    assert 2_000_000 > len(html)
+    assert "kept one by one" in html[: html.index("src=")]
+    page.goto(file.as_uri())
+    view = View(page)
+
+    expect(view.element).to_contain_text(re.compile(r"100,000 calls.*kept one by one"))
+    expect(view.inspector).to_contain_text("folded from 100,000 calls")
+    expect(view.row("encoder")).to_contain_text("kept")
+    view.row("router").click()
+    expect(view.inspector).to_contain_text("are only counted")
+    assert [] == violations(page, axe)
