@@ -140,7 +140,9 @@ class Catalog:
         known = f"Request for unknown model: '{name}'"
         states = self._states.get(name)
         if states is None:
-            return RequestError(f"{known} is not found", "NOT_FOUND", self._loaded())
+            return RequestError(
+                f"{known} is not found", "NOT_FOUND", self.advice_on_names()
+            )
         if version != -1 and version in states:
             text = f"{known} version {version} is not at ready state"
             return RequestError(text, "UNAVAILABLE", self._serving(name))
@@ -150,7 +152,8 @@ class Catalog:
         advice = f"It is not loaded: %triton load {name}, or server.load({name!r})."
         return RequestError(f"{known} has no available versions", "NOT_FOUND", advice)
 
-    def _loaded(self) -> str:
+    def advice_on_names(self) -> str:
+        """Return which models there are, for who asked for another one."""
         return f"Models that are loaded: {', '.join(self.names()) or 'none'}."
 
     def _serving(self, name: str) -> str:
@@ -219,7 +222,7 @@ class Catalog:
         served = self.versions(name)
         if not served:
             text = f"requested model '{name}' is not available"
-            raise RequestError(text, advice=self._loaded())
+            raise RequestError(text, advice=self.advice_on_names())
         if version not in (-1, *served):
             raise RequestError(
                 f"requested model version is not available for model '{name}'"

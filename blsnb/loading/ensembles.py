@@ -147,7 +147,9 @@ class Ensembles:
         self._read(config, configs)
         reason = find_faults(configs, list(configs)).get(config.name)
         if reason is not None:
-            raise ModelConfigError(reason, stage="dependency")
+            missing = any(name not in configs for name in composing_models(config))
+            advice = self._catalog.advice_on_names() if missing else ""
+            raise ModelConfigError(reason, stage="dependency", advice=advice)
 
     def _read(self, config: ModelConfig, configs: dict[str, ModelConfig]) -> None:
         """Read the configurations of an ensemble's models, and of theirs."""

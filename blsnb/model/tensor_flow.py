@@ -102,7 +102,8 @@ class TensorFlow:
             if name not in known:
                 self._refuse(
                     f"ensemble tensor {step.input_map[name]} is mapping to "
-                    f"non-existing input {name} in model {step.model_name}"
+                    f"non-existing input {name} in model {step.model_name}",
+                    f"Its inputs are: {', '.join(sorted(known))}.",
                 )
         for tensor in config.inputs:
             if tensor.name in step.input_map:
@@ -119,7 +120,8 @@ class TensorFlow:
             if name not in known:
                 self._refuse(
                     f"ensemble tensor {step.output_map[name]} is mapped from "
-                    f"non-existing output {name} in model {step.model_name}"
+                    f"non-existing output {name} in model {step.model_name}",
+                    f"Its outputs are: {', '.join(sorted(known))}.",
                 )
         sibling = _Sibling()
         for name in sorted(step.output_map):
@@ -193,8 +195,8 @@ class TensorFlow:
         node.visited = True
         return last_label
 
-    def _refuse(self, reason: str) -> NoReturn:
-        _refuse(f"in ensemble {self._ensemble}, {reason}")
+    def _refuse(self, reason: str, advice: str = "") -> NoReturn:
+        _refuse(f"in ensemble {self._ensemble}, {reason}", advice)
 
 
 def _node(model: str, tensor: TensorSpec, dims: Shape, max_batch_size: int) -> _Node:
@@ -211,5 +213,5 @@ def _text(shape: Shape) -> str:
     return f"[{','.join(map(str, shape))}]"
 
 
-def _refuse(reason: str) -> NoReturn:
-    raise ModelConfigError(reason, stage="dependency")
+def _refuse(reason: str, advice: str = "") -> NoReturn:
+    raise ModelConfigError(reason, stage="dependency", advice=advice)

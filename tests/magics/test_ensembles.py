@@ -73,8 +73,26 @@ def test_an_ensemble_that_does_not_fit_is_an_error_of_its_cell(models):
         "Q in model double"
     )
     assert expected in ran.report
+    assert "Its outputs are: Y." in ran.report
     assert "chain version 1 READY" in ran.texts[-1]
     assert default.server().infer("chain", {"EX": np.ones(1, np.float32)})
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ('"double"', '"dobule"', "Models that are loaded: double, triple."),
+        ('key: "X" value: "EX"', 'key: "x" value: "EX"', "Its inputs are: X."),
+    ],
+)
+def test_a_slip_in_an_ensemble_is_answered_with_what_there_is(
+    models, right, wrong, said
+):
+    """Below Triton's words, which name only what is not there."""
+    ran = models.run(CHAIN.replace(right, wrong))
+
+    assert isinstance(ran.error, ModelLoadError)
+    assert said in ran.report
 
 
 def test_a_model_that_takes_its_ensemble_down_says_so(models):
