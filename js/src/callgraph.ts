@@ -19,9 +19,8 @@ import { modelGraph, OTHERS, type ModelGraph, type ModelNode } from "./modelgrap
 import { phaseLegend } from "./phaselegend.ts";
 import type { Selection, Session } from "./session.ts";
 import type { Trace } from "./trace.ts";
+import { Viewport } from "./viewport.ts";
 
-/** Below this scale secondary text goes and names grow. */
-const FAR = 0.62;
 const [LEAST_HEIGHT, MOST_HEIGHT] = [150, 300];
 const MARGIN = 44;
 const ORIGIN = { x: 0, y: 0 };
@@ -38,7 +37,7 @@ export interface GraphMarks {
 export class CallGraph {
   readonly element: HTMLElement;
   #session: Session;
-  #svg: SVGSVGElement;
+  #viewport: Viewport;
   #edges = svg("g");
   #nodes = svg("g");
   #content = svg("g", {}, this.#edges, this.#nodes);
@@ -46,31 +45,17 @@ export class CallGraph {
   #graph: ModelGraph = { nodes: [], edges: [] };
   #layout: Layout | null = null;
   #edgeElements: SVGGElement[] = [];
-  #view = { scale: 1, x: 0, y: 0 };
   #shape = "";
 
   constructor(session: Session, id: string) {
     this.#session = session;
-    const arrow = svg("path", { d: "M0 1 L7 4 L0 7z", fill: "context-stroke" });
-    const size = {
-      viewBox: "0 0 8 8",
-      refX: 7,
-      refY: 4,
-      markerWidth: 7,
-      markerHeight: 7,
-      orient: "auto",
-    };
-    const marker = svg("marker", { id: `${id}-arrow`, ...size }, arrow);
     const label = "Call graph. Arrow keys move between models, Enter selects.";
-    this.#svg = svg(
-      "svg",
-      { role: "group", "aria-label": label },
-      svg("defs", {}, marker),
-      this.#content,
-    );
-    this.#svg.style.setProperty("--arrow", `url(#${id}-arrow)`);
-    this.element = h("div", { class: "callgraph" }, this.#svg, legend(), this.#buttons());
-    this.#listen();
+    this.#viewport = new Viewport(this.#content, label, () => this.fit());
+    const { svg: picture, buttons } = this.#viewport;
+    picture.prepend(svg("defs", {}, arrowMarker(`${id}-arrow`)));
+    picture.style.setProperty("--arrow", `url(#${id}-arrow)`);
+    picture.addEventListener("keydown", (event) => this.#key(event));
+    this.element = h("div", { class: "callgraph" }, picture, legend(), buttons);
   }
 
   /** Draw the models of a trace; returns the height that shows the graph well. */
@@ -109,12 +94,7 @@ export class CallGraph {
   /** Show the whole graph in a pane of this height. */
   fit(height = this.element.clientHeight): void {
     const width = this.#paneWidth();
-    if (!this.#layout || width === 0) return;
-    const { width: across, height: along } = this.#layout;
-    const scale = Math.max(0.2, Math.min(1, (width - 32) / across, (height - 38) / along));
-    const top = Math.max(8, (height - 24 - along * scale) / 2);
-    this.#view = { scale, x: (width - across * scale) / 2, y: top };
-    this.#apply();
+    if (this.#layout && width > 0) this.#viewport.fit(this.#layout, { width, height });
   }
 
   dispose(): void {
@@ -204,13 +184,6 @@ export class CallGraph {
     to.focus();
   }
 
-  #listen(): void {
-    this.#svg.addEventListener("keydown", (event) => this.#key(event));
-    this.#svg.addEventListener("dblclick", () => this.fit());
-    this.#svg.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
-    this.#svg.addEventListener("pointerdown", (event) => this.#drag(event));
-  }
-
   #key(event: KeyboardEvent): void {
     const box = [...this.#boxes.values()].find(({ element }) => element === event.target);
     if (!box || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -232,62 +205,18 @@ export class CallGraph {
     }
     if (nearest) this.#roam(nearest.box.element);
   }
+}
 
-  /** The plain wheel belongs to the page. */
-  #wheel(event: WheelEvent): void {
-    if (!event.ctrlKey && !event.metaKey) return;
-    event.preventDefault();
-    const { left, top } = this.#svg.getBoundingClientRect();
-    this.#zoom(Math.exp(-event.deltaY * 0.002), event.clientX - left, event.clientY - top);
-  }
-
-  #drag(start: PointerEvent): void {
-    if ((start.target as Element).closest("[role=button]")) return;
-    const { x, y } = this.#view;
-    this.#svg.setPointerCapture(start.pointerId);
-    const move = (event: PointerEvent): void => {
-      this.#view = {
-        ...this.#view,
-        x: x + event.clientX - start.clientX,
-        y: y + event.clientY - start.clientY,
-      };
-      this.#apply();
-    };
-    const end = (): void => this.#svg.removeEventListener("pointermove", move);
-    this.#svg.addEventListener("pointermove", move);
-    this.#svg.addEventListener("pointerup", end, { once: true });
-    this.#svg.addEventListener("pointercancel", end, { once: true });
-  }
-
-  #zoom(factor: number, x = this.element.clientWidth / 2, y = this.element.clientHeight / 2): void {
-    const scale = Math.min(3, Math.max(0.2, this.#view.scale * factor));
-    const ratio = scale / this.#view.scale;
-    this.#view = { scale, x: x - (x - this.#view.x) * ratio, y: y - (y - this.#view.y) * ratio };
-    this.#apply();
-  }
-
-  #apply(): void {
-    const { scale, x, y } = this.#view;
-    this.#svg.classList.toggle("far", scale < FAR);
-    this.#svg.style.setProperty("--scale", String(scale));
-    this.#content.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
-  }
-
-  #buttons(): HTMLElement {
-    const button = (text: string, title: string, onclick: () => void): HTMLElement =>
-      h(
-        "button",
-        { class: "quiet", type: "button", title, "aria-label": `${text} ${title}`, onclick },
-        text,
-      );
-    return h(
-      "div",
-      { class: "zoom" },
-      button("−", "zoom the graph out", () => this.#zoom(0.8)),
-      button("+", "zoom the graph in", () => this.#zoom(1.25)),
-      button("fit", "the graph into its pane", () => this.fit()),
-    );
-  }
+function arrowMarker(id: string): SVGMarkerElement {
+  const size = {
+    viewBox: "0 0 8 8",
+    refX: 7,
+    refY: 4,
+    markerWidth: 7,
+    markerHeight: 7,
+    orient: "auto",
+  };
+  return svg("marker", { id, ...size }, svg("path", { d: "M0 1 L7 4 L0 7z", fill: "context-stroke" }));
 }
 
 function legend(): HTMLElement {

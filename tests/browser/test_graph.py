@@ -141,3 +141,32 @@ def test_from_afar_names_grow_and_all_else_goes(show):
     inside, frame = name.bounding_box(), box.locator(".frame").bounding_box()
     assert inside["x"] >= frame["x"]
     assert inside["x"] + inside["width"] <= frame["x"] + frame["width"]
+
+
+def test_the_graph_is_zoomed_dragged_and_fitted_again(show, page):
+    """The plain wheel belongs to the page here, too."""
+    script = pipeline("reader")
+    script.call(script.calls[0], "reader", 100, 5, 5, 50, 5)
+    view = show(script)
+    box = view.box("reader")
+    before = box.bounding_box()
+    page.mouse.move(before["x"] - 60, before["y"] + 10)
+    page.mouse.wheel(0, 50)
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -200)
+    page.keyboard.up("Control")
+    larger = box.bounding_box()
+    assert larger["width"] == pytest.approx(before["width"] * 1.49, rel=0.05)
+    page.mouse.down()
+    page.mouse.move(before["x"] - 100, before["y"] + 30)
+    page.mouse.up()
+    moved = box.bounding_box()
+    assert (larger["x"] - 40, larger["y"] + 20) == (
+        pytest.approx(moved["x"], abs=1.5),
+        pytest.approx(moved["y"], abs=1.5),
+    )
+    view.element.get_by_role("button", name="zoom the graph out").click()
+    assert box.bounding_box()["width"] < moved["width"]
+    view.element.get_by_role("button", name="the graph into its pane").click()
+
+    assert before == pytest.approx(box.bounding_box(), abs=1.5)

@@ -1435,15 +1435,87 @@ function phaseLegend() {
   );
 }
 
-// src/callgraph.ts
+// src/viewport.ts
 var FAR = 0.62;
+var [SMALLEST, LARGEST] = [0.2, 3];
+var [BESIDE, ABOVE, LEGEND] = [32, 38, 24];
+var LEAST_TOP = 8;
+var Viewport = class {
+  svg;
+  buttons;
+  #content;
+  #scale = 1;
+  #at = { x: 0, y: 0 };
+  /** `fit` shows the whole graph, whose size it knows. */
+  constructor(content2, label2, fit) {
+    this.#content = content2;
+    this.svg = svg("svg", { role: "group", "aria-label": label2 }, content2);
+    this.buttons = this.#newButtons(fit);
+    this.svg.addEventListener("dblclick", fit);
+    this.svg.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
+    this.svg.addEventListener("pointerdown", (event) => this.#drag(event));
+  }
+  /** Show all of a graph in a pane. */
+  fit(graph, pane) {
+    const [across, along2] = [(pane.width - BESIDE) / graph.width, (pane.height - ABOVE) / graph.height];
+    const scale = Math.max(SMALLEST, Math.min(1, across, along2));
+    const top = Math.max(LEAST_TOP, (pane.height - LEGEND - graph.height * scale) / 2);
+    this.#show(scale, (pane.width - graph.width * scale) / 2, top);
+  }
+  /** The plain wheel belongs to the page. */
+  #wheel(event) {
+    if (!event.ctrlKey && !event.metaKey) return;
+    event.preventDefault();
+    const { left, top } = this.svg.getBoundingClientRect();
+    this.#zoom(Math.exp(-event.deltaY * 2e-3), event.clientX - left, event.clientY - top);
+  }
+  #drag(start) {
+    if (start.target.closest("[role=button]")) return;
+    const { x, y } = this.#at;
+    this.svg.setPointerCapture(start.pointerId);
+    const move = (event) => this.#show(this.#scale, x + event.clientX - start.clientX, y + event.clientY - start.clientY);
+    const end = () => this.svg.removeEventListener("pointermove", move);
+    this.svg.addEventListener("pointermove", move);
+    this.svg.addEventListener("pointerup", end, { once: true });
+    this.svg.addEventListener("pointercancel", end, { once: true });
+  }
+  /** What is at a place of the pane stays there. */
+  #zoom(factor, x = this.svg.clientWidth / 2, y = this.svg.clientHeight / 2) {
+    const scale = Math.min(LARGEST, Math.max(SMALLEST, this.#scale * factor));
+    const ratio = scale / this.#scale;
+    this.#show(scale, x - (x - this.#at.x) * ratio, y - (y - this.#at.y) * ratio);
+  }
+  #show(scale, x, y) {
+    this.#scale = scale;
+    this.#at = { x, y };
+    this.svg.classList.toggle("far", scale < FAR);
+    this.svg.style.setProperty("--scale", String(scale));
+    this.#content.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
+  }
+  #newButtons(fit) {
+    const button = (text, title, onclick) => h(
+      "button",
+      { class: "quiet", type: "button", title, "aria-label": `${text} ${title}`, onclick },
+      text
+    );
+    return h(
+      "div",
+      { class: "zoom" },
+      button("−", "zoom the graph out", () => this.#zoom(0.8)),
+      button("+", "zoom the graph in", () => this.#zoom(1.25)),
+      button("fit", "the graph into its pane", fit)
+    );
+  }
+};
+
+// src/callgraph.ts
 var [LEAST_HEIGHT, MOST_HEIGHT] = [150, 300];
 var MARGIN2 = 44;
 var ORIGIN = { x: 0, y: 0 };
 var CallGraph = class {
   element;
   #session;
-  #svg;
+  #viewport;
   #edges = svg("g");
   #nodes = svg("g");
   #content = svg("g", {}, this.#edges, this.#nodes);
@@ -1451,30 +1523,16 @@ var CallGraph = class {
   #graph = { nodes: [], edges: [] };
   #layout = null;
   #edgeElements = [];
-  #view = { scale: 1, x: 0, y: 0 };
   #shape = "";
   constructor(session, id) {
     this.#session = session;
-    const arrow = svg("path", { d: "M0 1 L7 4 L0 7z", fill: "context-stroke" });
-    const size = {
-      viewBox: "0 0 8 8",
-      refX: 7,
-      refY: 4,
-      markerWidth: 7,
-      markerHeight: 7,
-      orient: "auto"
-    };
-    const marker = svg("marker", { id: `${id}-arrow`, ...size }, arrow);
     const label2 = "Call graph. Arrow keys move between models, Enter selects.";
-    this.#svg = svg(
-      "svg",
-      { role: "group", "aria-label": label2 },
-      svg("defs", {}, marker),
-      this.#content
-    );
-    this.#svg.style.setProperty("--arrow", `url(#${id}-arrow)`);
-    this.element = h("div", { class: "callgraph" }, this.#svg, legend(), this.#buttons());
-    this.#listen();
+    this.#viewport = new Viewport(this.#content, label2, () => this.fit());
+    const { svg: picture, buttons } = this.#viewport;
+    picture.prepend(svg("defs", {}, arrowMarker(`${id}-arrow`)));
+    picture.style.setProperty("--arrow", `url(#${id}-arrow)`);
+    picture.addEventListener("keydown", (event) => this.#key(event));
+    this.element = h("div", { class: "callgraph" }, picture, legend(), buttons);
   }
   /** Draw the models of a trace; returns the height that shows the graph well. */
   draw(trace) {
@@ -1508,12 +1566,7 @@ var CallGraph = class {
   /** Show the whole graph in a pane of this height. */
   fit(height = this.element.clientHeight) {
     const width = this.#paneWidth();
-    if (!this.#layout || width === 0) return;
-    const { width: across, height: along2 } = this.#layout;
-    const scale = Math.max(0.2, Math.min(1, (width - 32) / across, (height - 38) / along2));
-    const top = Math.max(8, (height - 24 - along2 * scale) / 2);
-    this.#view = { scale, x: (width - across * scale) / 2, y: top };
-    this.#apply();
+    if (this.#layout && width > 0) this.#viewport.fit(this.#layout, { width, height });
   }
   dispose() {
     this.element.remove();
@@ -1590,12 +1643,6 @@ var CallGraph = class {
       element.setAttribute("tabindex", element === to ? "0" : "-1");
     to.focus();
   }
-  #listen() {
-    this.#svg.addEventListener("keydown", (event) => this.#key(event));
-    this.#svg.addEventListener("dblclick", () => this.fit());
-    this.#svg.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
-    this.#svg.addEventListener("pointerdown", (event) => this.#drag(event));
-  }
   #key(event) {
     const box = [...this.#boxes.values()].find(({ element }) => element === event.target);
     if (!box || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -1616,57 +1663,18 @@ var CallGraph = class {
     }
     if (nearest) this.#roam(nearest.box.element);
   }
-  /** The plain wheel belongs to the page. */
-  #wheel(event) {
-    if (!event.ctrlKey && !event.metaKey) return;
-    event.preventDefault();
-    const { left, top } = this.#svg.getBoundingClientRect();
-    this.#zoom(Math.exp(-event.deltaY * 2e-3), event.clientX - left, event.clientY - top);
-  }
-  #drag(start) {
-    if (start.target.closest("[role=button]")) return;
-    const { x, y } = this.#view;
-    this.#svg.setPointerCapture(start.pointerId);
-    const move = (event) => {
-      this.#view = {
-        ...this.#view,
-        x: x + event.clientX - start.clientX,
-        y: y + event.clientY - start.clientY
-      };
-      this.#apply();
-    };
-    const end = () => this.#svg.removeEventListener("pointermove", move);
-    this.#svg.addEventListener("pointermove", move);
-    this.#svg.addEventListener("pointerup", end, { once: true });
-    this.#svg.addEventListener("pointercancel", end, { once: true });
-  }
-  #zoom(factor, x = this.element.clientWidth / 2, y = this.element.clientHeight / 2) {
-    const scale = Math.min(3, Math.max(0.2, this.#view.scale * factor));
-    const ratio = scale / this.#view.scale;
-    this.#view = { scale, x: x - (x - this.#view.x) * ratio, y: y - (y - this.#view.y) * ratio };
-    this.#apply();
-  }
-  #apply() {
-    const { scale, x, y } = this.#view;
-    this.#svg.classList.toggle("far", scale < FAR);
-    this.#svg.style.setProperty("--scale", String(scale));
-    this.#content.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
-  }
-  #buttons() {
-    const button = (text, title, onclick) => h(
-      "button",
-      { class: "quiet", type: "button", title, "aria-label": `${text} ${title}`, onclick },
-      text
-    );
-    return h(
-      "div",
-      { class: "zoom" },
-      button("−", "zoom the graph out", () => this.#zoom(0.8)),
-      button("+", "zoom the graph in", () => this.#zoom(1.25)),
-      button("fit", "the graph into its pane", () => this.fit())
-    );
-  }
 };
+function arrowMarker(id) {
+  const size = {
+    viewBox: "0 0 8 8",
+    refX: 7,
+    refY: 4,
+    markerWidth: 7,
+    markerHeight: 7,
+    orient: "auto"
+  };
+  return svg("marker", { id, ...size }, svg("path", { d: "M0 1 L7 4 L0 7z", fill: "context-stroke" }));
+}
 function legend() {
   const entry = (kind) => h("span", {}, h("i", { class: kind }), kind);
   return h(
@@ -4908,7 +4916,7 @@ var PHASES3 = [
   ["between", "between steps"],
   ["output", "output"]
 ];
-var [BESIDE, MARGIN3] = [14, 8];
+var [BESIDE2, MARGIN3] = [14, 8];
 var ERROR_LENGTH = 160;
 var Tooltip = class {
   element = h("div", { class: "tip", role: "tooltip" });
@@ -4924,8 +4932,8 @@ var Tooltip = class {
     this.element.hidden = false;
     const box = frame.getBoundingClientRect();
     const { offsetWidth, offsetHeight } = this.element;
-    const x = Math.min(clientX - box.left + BESIDE, box.width - offsetWidth - MARGIN3);
-    const [below, above] = [clientY - box.top + BESIDE, clientY - box.top - offsetHeight - MARGIN3];
+    const x = Math.min(clientX - box.left + BESIDE2, box.width - offsetWidth - MARGIN3);
+    const [below, above] = [clientY - box.top + BESIDE2, clientY - box.top - offsetHeight - MARGIN3];
     const y = below + offsetHeight < box.height ? below : above;
     this.element.style.translate = `${Math.max(MARGIN3, x)}px ${Math.max(MARGIN3, y)}px`;
   }
