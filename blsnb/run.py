@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from blsnb.replay import Asked
 
 
+_EARLY = "It was saved while it was still running."
+
+
 def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
@@ -202,6 +205,8 @@ class Run:
         if not trace.title:
             # Nothing was recorded: what was asked is known all the same.
             trace = replace(trace, title=self.model_name)
+        if trace.running and _EARLY not in trace.remarks:
+            trace = replace(trace, remarks=(*trace.remarks, _EARLY))
         order = embed.priority(trace, columns_of(trace))
         responses = tuple(response.saved() for response in self.responses)
         budget = run_file.BUDGET_BYTES if budget_bytes is None else budget_bytes

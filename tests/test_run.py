@@ -329,15 +329,18 @@ def test_what_a_file_does_not_hold_is_not_compared(run, tmp_path):
     assert {"values were not kept": list(run.trace.spans)} == comparison.not_compared
 
 
-def test_a_stream_that_goes_on_is_compared_as_far_as_it_is_known(server):
+def test_a_stream_that_goes_on_is_compared_as_far_as_it_is_known(server, tmp_path):
     """Its inputs are recorded at its end: until then they are not new."""
     server.define("many", ENDLESS, config=DECOUPLED)
     stream = server.stream("many", X)
     next(stream)
     running = stream.run
     early = running.compare(running)
+    loaded = load_run(running.save(tmp_path / "early.blsrun"))
+    again = load_run(loaded.save(tmp_path / "again.blsrun"))
     stream.cancel()
 
+    assert ("It was saved while it was still running.",) == again.trace.remarks
     assert ["still running"] == list(early.not_compared)
     assert [] == early.changes
 

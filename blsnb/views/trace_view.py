@@ -99,7 +99,9 @@ class TraceView(anywidget.AnyWidget):
         return running.mimebundle(self._trace(), height=self.height)
 
     def _compared(self, trace: Trace) -> TraceComparison | None:
-        return None if self.baseline is None else compare(trace, self.baseline.trace)
+        if self.baseline is None:
+            return None
+        return compare(trace, self.baseline.trace.shown)
 
     @traitlets.validate("baseline")
     def _check_baseline(self, proposal: Message) -> Any:
