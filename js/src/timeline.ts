@@ -14,7 +14,8 @@ import { selectedBatch, type Session } from "./session.ts";
 import { Axis, Strip } from "./strip.ts";
 import type { Trace } from "./trace.ts";
 
-const NAMES_WIDTH = 232;
+/** Names get a share of a wide view, and never most of a narrow one. */
+const NAMES = { least: 232, most: 340, share: 0.24, mostShare: 0.38 };
 /** Room for a duration behind the last bar. */
 const LABEL_ROOM = 82;
 /** And for how much it differs from the baseline's. */
@@ -142,7 +143,8 @@ export class Timeline {
 
   #plane(): Plane {
     const width = this.#tree.clientWidth;
-    const left = Math.round(Math.min(NAMES_WIDTH, 0.38 * width));
+    const names = Math.min(NAMES.most, Math.max(NAMES.least, NAMES.share * width));
+    const left = Math.round(Math.min(names, NAMES.mostShare * width));
     this.element.style.setProperty("--names", `${left}px`);
     const room = this.#session.trace.comparison && width > 480 ? COMPARED_ROOM : LABEL_ROOM;
     return new Plane(this.range, left, Math.max(50, width - left - room), width);

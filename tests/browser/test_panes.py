@@ -277,3 +277,23 @@ def test_what_is_typed_into_the_filter_is_no_command(view, page):
     button = view.element.get_by_role("button", name="critical path")
     expect(button).to_have_attribute("aria-pressed", "false")
     expect(view.subject).to_have_text("invoice_pipeline")
+
+
+def test_a_wide_view_has_room_for_long_names(page, tmp_path):
+    """What is short beside them is whole in a narrower one, too."""
+    script = samples.Script()
+    script.model("preprocess_scanned_documents_v2")
+    call = script.call(None, "preprocess_scanned_documents_v2", 0, 5, 5, 900, 5)
+    call.notes = ["It waited."]
+    file = tmp_path / "run.html"
+    file.write_text(document.page(script.trace()), encoding="utf-8")
+    page.set_viewport_size({"width": 1600, "height": 800})
+    page.goto(file.as_uri())
+    row = View(page).rows.first
+    cut = "each => each.scrollWidth > each.clientWidth"
+    assert not row.locator(".name").evaluate(cut)
+    page.set_viewport_size({"width": 1000, "height": 800})
+    expect(row.locator(".names")).to_have_css("width", "232px")
+
+    assert row.locator(".name").evaluate(cut)
+    assert not row.locator(".badge").evaluate(cut)
