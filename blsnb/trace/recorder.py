@@ -90,8 +90,8 @@ class RunRecord:
         """Those that are kept one by one, in the order in which they started."""
         self.folded = FoldedCounts()
         """The others."""
-        self.gaps = Gaps()
-        """Where the others were."""
+        self.gaps: Gaps | None = None
+        """Where the others were; None as long as there are none."""
         self.fold_at = sys.maxsize
         """With how many calls it is time to fold some."""
         self.held: deque[Call] = deque()
@@ -337,6 +337,7 @@ def _fold(run: RunRecord, room: int) -> None:
     leaving = fold(run.calls, room)
     gone = set(leaving)
     run.folded.add(leaving)
+    run.gaps = run.gaps or Gaps()
     run.gaps.open(before, gone)
     for _ in range(len(run.held)):
         call = run.held.popleft()

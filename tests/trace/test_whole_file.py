@@ -2,50 +2,33 @@
 
 from __future__ import annotations
 
-import errno
-import os
-
 import pytest
 
 from blsnb.trace.whole_file import whole_file
 
 
-def fill(path):
-    """Write half a file, and no more."""
-    with whole_file(path) as new:
-        new.write_text("half")
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+def test_two_writers_of_one_file_are_not_in_each_others_way(tmp_path):
+    """Threads of one process, too: the last one's file stands there in the end."""
+    path = tmp_path / "run.html"
+    with whole_file(path) as first:
+        first.write_text("first")
+        with whole_file(path) as second:
+            second.write_text("second")
+            assert first.read_text() == "first"
+        assert path.read_text() == "second"
+
+    assert path.read_text() == "first"
+    assert [path] == list(tmp_path.iterdir())
 
 
-def test_a_disk_that_is_full_is_told_with_the_file(tmp_path):
-    """The system names none; what stood there does so still."""
-    path = tmp_path / "x.html"
-    path.write_text("before")
-    with pytest.raises(OSError, match="No space left") as caught:
-        fill(path)
+def test_an_error_of_whoever_writes_is_theirs(tmp_path):
+    """It names what it named, and nothing is left behind."""
+    path = tmp_path / "run.html"
+    path.write_text("what was there")
+    with pytest.raises(FileNotFoundError) as error, whole_file(path) as partial:
+        partial.write_text("half")
+        (tmp_path / "other").read_text()
 
-    assert str(path) == caught.value.filename
-    assert ["before"] == [left.read_text() for left in tmp_path.iterdir()]
-
-
-def test_a_disk_that_is_read_only_is_told_with_the_file(tmp_path, monkeypatch):
-    """By the name that it was to have, though nothing can be tidied there either."""
-
-    def refuse(path, *_):
-        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
-
-    monkeypatch.setattr("pathlib.Path.open", refuse)
-    monkeypatch.setattr("pathlib.Path.unlink", refuse)
-    path = tmp_path / "x.html"
-    with pytest.raises(OSError, match="Read-only") as caught, whole_file(path) as new:
-        new.open("w")
-
-    assert str(path) == caught.value.filename
-
-
-def test_another_file_that_is_missing_keeps_its_name(tmp_path):
-    """What is written may come from elsewhere."""
-    with pytest.raises(FileNotFoundError) as caught, whole_file(tmp_path / "x"):
-        (tmp_path / "y").read_text()
-
-    assert str(tmp_path / "y") == caught.value.filename
+    assert str(tmp_path / "other") == error.value.filename
+    assert "what was there" == path.read_text()
+    assert [path] == list(tmp_path.iterdir())
