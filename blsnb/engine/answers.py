@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from blsnb.engine.failure import notes_of
@@ -90,12 +91,20 @@ def take_results(results: Any, inflights: list[Inflight], instance_name: str) ->
         return
     if results is None:
         return
-    problem = _problem(results, inflights)
+    problem = _problem(results, len(inflights))
+    pairs: Sequence[tuple[Any, Inflight]] = ()
+    if not problem and len(inflights) == 1:
+        pairs = ((results[0], inflights[0]),)
+    elif not problem:
+        pairs = tuple(zip(results, inflights, strict=True))
+    for result, inflight in pairs:
+        right = result is None or isinstance(result, InferenceResponse)
+        if not right or inflight.release_flags == RESCHEDULE:
+            problem = problem or _problem_of(result, inflight)
     if problem:
         fail_all(inflights, failed(instance_name, problem))
         return
-    for place, inflight in enumerate(inflights):
-        result = results[place]
+    for result, inflight in pairs:
         if result is None or inflight.final:
             continue
         inflight.release_flags = RELEASE_ALL
@@ -105,8 +114,7 @@ def take_results(results: Any, inflights: list[Inflight], instance_name: str) ->
         inflight.finish(responses.send(result, inflight.requested))
 
 
-def _problem(results: Any, inflights: list[Inflight]) -> str:
-    count = len(inflights)
+def _problem(results: Any, count: int) -> str:
     if not isinstance(results, list):
         return f"Expected a list in the execute return, found type '{type(results)}'."
     if len(results) != count:
@@ -115,18 +123,21 @@ def _problem(results: Any, inflights: list[Inflight]) -> str:
             f"InferenceRequest objects. InferenceRequest(s) size is:{count}, and "
             f"InferenceResponse(s) size is:{len(results)}\n"
         )
-    for place, result in enumerate(results):
-        if result is None:
-            continue
-        if inflights[place].release_flags == RESCHEDULE:
-            # The misspelling is Triton's.
-            return (
-                "Expected a None object in the execute function return list for "
-                f"reschduled request, found type '{type(result)}'."
-            )
-        if not isinstance(result, InferenceResponse):
-            return (
-                "Expected an 'InferenceResponse' object in the execute function "
-                f"return list, found type '{type(result)}'."
-            )
+    return ""
+
+
+def _problem_of(result: Any, inflight: Inflight) -> str:
+    if result is None:
+        return ""
+    if inflight.release_flags == RESCHEDULE:
+        # The misspelling is Triton's.
+        return (
+            "Expected a None object in the execute function return list for "
+            f"reschduled request, found type '{type(result)}'."
+        )
+    if not isinstance(result, InferenceResponse):
+        return (
+            "Expected an 'InferenceResponse' object in the execute function "
+            f"return list, found type '{type(result)}'."
+        )
     return ""

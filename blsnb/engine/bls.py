@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import sys
-import threading
 import time
 import types
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, Protocol
 
 from blsnb.engine.caller import Caller
 from blsnb.engine.failure import is_ours
 from blsnb.engine.inflight import Execution, Inflight, call_in, current_execution
 from blsnb.engine.root import RootRequest, Unwind
+from blsnb.engine.source_lines import SourceLines
 from blsnb.engine.streaming import Readable, Single
 from blsnb.engine.validation import RequestError
 from blsnb.errors import InferenceError, ModelLoadError
@@ -124,6 +125,7 @@ class InstanceBackend:
         self._control = control
         self._instance = instance
         self._log = log
+        self._lines = SourceLines(instance.model_file)
         self._noted_root: RootRequest | None = None
         self.runtime: Runtime = router.placements.runtime
         """What takes memory of a device, for as long as the instance lives."""
@@ -177,15 +179,15 @@ class InstanceBackend:
         """Find out for whom a request is made."""
         execution = self.current_execution()
         mark = message.trace
-        line = _line_in(self._instance.model_file, _BELOW_CALLER)
+        line = self._lines.innermost(_BELOW_CALLER)
         named = mark if isinstance(mark, Inflight) and not mark.final else None
         if execution is not None:
-            own = execution.thread_id == threading.get_ident()
+            own = execution.thread_id == get_ident()
             parent = named or execution.inflight
             if mark is None and parent.root is not self._noted_root:
                 self._note_untraced(parent, message.model_name, line)
-            if own:
-                execution.root.check()
+            if own and execution.root.ended is not None:
+                raise Unwind
             waits = execution if own else None
             if parent.root.ended is not None and parent.root is not execution.root:
                 # Of several clients this one left; the batch goes on.
@@ -238,7 +240,8 @@ class InstanceBackend:
         try:
             if message.parameters and not fits(message.parameters):
                 raise RequestError(UNSUPPORTED)
-            return self.as_released(self._router.route(message, caller))
+            response = self._router.route(message, caller)
+            return response if response.error is None else self.as_released(response)
         except RequestError as error:
             return self._refusal(message, error)
         except Unwind:
@@ -264,14 +267,14 @@ class InstanceBackend:
             return
         if execution.watched is None:
             execution.watched = []
-        line = _line_in(self._instance.model_file, 2)
+        line = self._lines.innermost(2)
         execution.watched.append((response, model_name, line))
 
     def log(self, level: str, text: str) -> None:
         """Write a line of the model's log, and of the call that it belongs to."""
         execution = self.current_execution()
         if execution is not None:
-            if execution.thread_id == threading.get_ident():
+            if execution.thread_id == get_ident():
                 execution.root.check()
             _keep_line(execution.call, level, text)
         if level != "PRINT":
@@ -286,7 +289,7 @@ class InstanceBackend:
         """Load a model, or load it anew, as part of what this instance does."""
         execution = self.current_execution()
         root = self._instance.load_root
-        if execution is not None and execution.thread_id == threading.get_ident():
+        if execution is not None and execution.thread_id == get_ident():
             root = execution.root
         try:
             self._control.load(name, config or None, files, root=root)
@@ -331,7 +334,7 @@ class BlsResponses:
     def get(self, number: int) -> ResponseMessage | None:
         """Return a response, waiting for it; None if there are not so many."""
         execution = self._backend.current_execution()
-        own = execution is not None and execution.thread_id == threading.get_ident()
+        own = execution is not None and execution.thread_id == get_ident()
         if own and execution is not None and isinstance(self._responses, Inflight):
             execution.blocked_on = self._responses
         try:
@@ -364,25 +367,6 @@ def _keep_line(call: Call, level: str, text: str) -> None:
         level, text = "INFO", f"only the first {_MOST_LINES} lines are kept\n"
     if len(call.logs) <= _MOST_LINES:
         call.logs.append(LogLine(time.monotonic_ns(), level, text))
-
-
-def _line_in(filename: str, depth: int) -> int:
-    """Line of the innermost frame that runs a file; 0 if none does.
-
-    Parameters
-    ----------
-    depth
-        So many frames from here outwards are ours: none of them is made an object.
-    """
-    try:
-        frame: types.FrameType | None = sys._getframe(depth)
-    except ValueError:
-        return 0
-    while frame is not None:
-        if frame.f_code.co_filename == filename:
-            return frame.f_lineno
-        frame = frame.f_back
-    return 0
 
 
 def _user_frame() -> tuple[str, int]:

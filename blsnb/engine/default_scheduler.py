@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from typing import NoReturn, Protocol, TypeAlias
+from typing import NoReturn, Protocol
 
 from blsnb.engine import hang
 from blsnb.engine.deadlock import lacks_resources
-from blsnb.engine.executor import Executor, Held
+from blsnb.engine.executor import Executor
 from blsnb.engine.inflight import Inflight
 from blsnb.engine.instance import ModelInstance
 from blsnb.engine.pool import Deadlock, InstancePool
 from blsnb.engine.root import Unwind
 from blsnb.pb_utils.message import ResponseMessage
 
-Executed: TypeAlias = tuple[ModelInstance, Held]
-"""A request that was executed: by whom, and what the model holds of it."""
+
+class Rejected(Exception):
+    """A request has its scheduler's error for an answer: it was never executed."""
+
+    def __init__(self, response: ResponseMessage) -> None:
+        super().__init__(response.error)
+        self.response = response
 
 
 class Scheduler(Protocol):
     """Decides when, where and with which others a request is executed."""
 
-    def run(self, inflight: Inflight, certain: bool) -> Executed | ResponseMessage:
-        """Have a request executed, waiting until it was; or say why it never was.
+    def run(self, inflight: Inflight, certain: bool) -> ModelInstance:
+        """Have a request executed, waiting until it was; return by whom.
 
         Parameters
         ----------
@@ -30,6 +35,8 @@ class Scheduler(Protocol):
 
         Raises
         ------
+        Rejected
+            It never was.
         RequestError
             The scheduler refuses the request.
         HookFailed
@@ -58,12 +65,15 @@ class DefaultScheduler:
         self._pool = pool
         self._executor = executor
 
-    def run(self, inflight: Inflight, certain: bool) -> Executed:
+    def run(self, inflight: Inflight, certain: bool) -> ModelInstance:
         """Have a request executed as soon as an instance is free."""
         __tracebackhide__ = True
-        instance = take(self._pool, inflight, certain)
-        (request,) = self._executor.execute(instance, [inflight])
-        return instance, request
+        try:
+            instance = self._pool.take(inflight, certain)
+        except Deadlock as deadlock:
+            refuse_deadlock(self._pool, inflight, deadlock)
+        self._executor.execute(instance, [inflight])
+        return instance
 
     @property
     def waiting_count(self) -> int:
@@ -76,14 +86,6 @@ class DefaultScheduler:
     def retire(self) -> None:
         """Finalize the instances, each when it is free."""
         self._pool.retire()
-
-
-def take(pool: InstancePool, inflight: Inflight, certain: bool) -> ModelInstance:
-    """Return a free instance; end the request if there will never be one."""
-    try:
-        return pool.take(inflight, certain)
-    except Deadlock as deadlock:
-        refuse_deadlock(pool, inflight, deadlock)
 
 
 def refuse_deadlock(

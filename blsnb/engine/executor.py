@@ -6,6 +6,7 @@ import functools
 import itertools
 import time
 import weakref
+from typing import Any
 
 from blsnb.engine import hang
 from blsnb.engine.answers import fail_all, fail_without_inputs, failed, take_results
@@ -18,7 +19,12 @@ from blsnb.engine.reshape import Reshapes
 from blsnb.engine.root import RootRequest, Unwind
 from blsnb.engine.threads import Abandoned
 from blsnb.model.config import ModelConfig
-from blsnb.pb_utils.request import InferenceRequest, receive_request, release_flags
+from blsnb.pb_utils.request import (
+    RELEASE_ALL,
+    InferenceRequest,
+    receive_request,
+    release_flags,
+)
 
 _now = time.monotonic_ns
 _execution_numbers = itertools.count(1)
@@ -26,9 +32,6 @@ number_execution = functools.partial(next, _execution_numbers)
 """Returns the number of an execution to come."""
 _ZERO_COPY = "BLSNB_ZERO_COPY"
 _TRUE = ("1", "true", "yes", "on")
-
-Held = weakref.ref[InferenceRequest]
-"""A weak hold on the request object that a model has."""
 
 
 class Executor:
@@ -67,7 +70,7 @@ class Executor:
         inflights: list[Inflight],
         root: RootRequest | None = None,
         number: int = 0,
-    ) -> list[Held]:
+    ) -> None:
         """Run ``execute`` for a batch, and answer it; give the instance back.
 
         Parameters
@@ -97,10 +100,16 @@ class Executor:
             self._leave(execution)
             raise
         end = _now()
+        is_open = False
         for inflight in inflights:
             inflight.call.compute_end_ns = end
-        self._leave(execution)
-        return list(map(weakref.ref, requests))
+            inflight.execution = None
+            is_open = is_open or not inflight.final
+        if is_open:
+            for inflight, request in zip(inflights, requests, strict=True):
+                inflight.held = weakref.ref(request)
+        instance.execution = None
+        self._pool.give_back(instance)
 
     def _begin(self, execution: Execution) -> list[InferenceRequest]:
         """Make the requests as the model sees them, and note who executes them."""
@@ -110,8 +119,9 @@ class Executor:
         leader = None
         total = asked = 0
         for inflight in inflights:
-            inputs = inflight.message.inputs
-            size = inputs[0].shape[0] if self._batching and inputs else 1
+            size = 1
+            if self._batching and inflight.message.inputs:
+                size = inflight.message.inputs[0].shape[0]
             total += size
             if not inflight.filler:
                 leader = leader or inflight
@@ -167,19 +177,35 @@ class Executor:
             if self._placement is not None:
                 self._placement.explain(inflights)
             return
-        _computed(inflights)
+        self._take(results, execution, requests)
+        if execution.watched is not None:
+            # Now, since who passes an error on has looked at it.
+            execution.note_unasked()
+
+    def _take(
+        self, results: Any, execution: Execution, requests: list[InferenceRequest]
+    ) -> None:
+        """Answer requests with what ``execute`` returned."""
+        inflights = execution.inflights
         if execution.root.ended is not None:
+            _computed(inflights)
             raise Unwind
+        now = _now()
+        released = True
         for place, inflight in enumerate(inflights):
-            inflight.release_flags = release_flags(requests[place])
-        take_results(results, inflights, instance.name)
-        # Now, since who passes an error on has looked at it.
-        execution.note_unasked()
-        if not self._iterative:
-            for inflight in inflights:
-                if inflight.again:
-                    inflight.drop(hang.RESCHEDULED)
-                    instance.backend.log("ERROR", hang.not_released(inflight))
+            inflight.call.compute_output_start_ns = now
+            inflight.release_flags = flags = release_flags(requests[place])
+            released = released and flags == RELEASE_ALL
+        take_results(results, inflights, execution.instance.name)
+        if not (released or self._iterative):
+            self._drop(execution)
+
+    def _drop(self, execution: Execution) -> None:
+        """Let no request come back: nothing is configured that would bring it."""
+        for inflight in execution.inflights:
+            if inflight.again:
+                inflight.drop(hang.RESCHEDULED)
+                execution.instance.backend.log("ERROR", hang.not_released(inflight))
 
     def _leave(self, execution: Execution) -> None:
         execution.instance.execution = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from blsnb.engine.root import RootRequest
 from blsnb.engine.turns import Turn
 from blsnb.engine.waiter import Waiter
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
-from blsnb.pb_utils.request import RELEASE_ALL, RESCHEDULE
+from blsnb.pb_utils.request import RELEASE_ALL, RESCHEDULE, InferenceRequest
 from blsnb.pb_utils.response import InferenceResponse, is_unasked
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import Call
@@ -38,6 +39,7 @@ class Inflight:
         "extra",
         "failed",
         "final",
+        "held",
         "message",
         "release_flags",
         "requested",
@@ -77,6 +79,8 @@ class Inflight:
         """Whose free instance it waits for."""
         self.response: ResponseMessage | None = None
         self.final = False
+        self.held: weakref.ref[InferenceRequest] | None = None
+        """The model's request object, where it is still open after ``execute``."""
         self.failed = False
         """Whether ``execute`` failed; an error that a model returns does not count."""
         self.waiter: Waiter | None = None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from blsnb.engine.validation import fits, signature_of
+from collections.abc import Sequence
+
+from blsnb.engine.validation import REMEMBERED, fits
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.message import ResponseMessage
 from blsnb.tensors.ref import TensorRef
-
-_REMEMBERED = 512
 
 
 class OutputNotes:
@@ -29,8 +29,11 @@ class OutputNotes:
             for spec in config.outputs
         }
         self._right: set[tuple[object, ...]] = set()
+        self._last: tuple[object, ...] = (self,)
 
-    def of(self, response: ResponseMessage, requested: tuple[str, ...]) -> list[str]:
+    def of(
+        self, response: ResponseMessage, requested: tuple[str, ...]
+    ) -> Sequence[str]:
         """Return a note for each output that is missing, unknown or not as configured.
 
         Parameters
@@ -38,15 +41,26 @@ class OutputNotes:
         requested
             Names of the outputs that were asked for.
         """
+        signature: tuple[object, ...] = requested
+        for ref in response.outputs:
+            signature += (ref.name, ref.dtype, ref.shape)
+        # To hash it costs more than to compare it.
+        right = signature == self._last or signature in self._right
+        if right and not response.dropped:
+            self._last = signature
+            return ()
+        notes = self._found(response, requested)
+        if not notes and len(self._right) < REMEMBERED:
+            self._right.add(signature)
+        return notes
+
+    def _found(
+        self, response: ResponseMessage, requested: tuple[str, ...]
+    ) -> list[str]:
         outputs = response.outputs
-        signature = (requested, *map(signature_of, outputs))
-        if signature in self._right and not response.dropped:
-            return []
         notes = self._unknown(response.dropped) + self._missing(outputs, requested)
         for ref in outputs:
             notes += self._contradictions(ref)
-        if not notes and len(self._right) < _REMEMBERED:
-            self._right.add(signature)
         return notes
 
     def _unknown(self, dropped: tuple[str, ...]) -> list[str]:

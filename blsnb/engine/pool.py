@@ -165,8 +165,9 @@ class InstancePool:
                 place = None
         if place is None:
             place = self._wait(inflight, certain)
-        inflight.root.arrive()
-        return self.fill(place)
+        if inflight.root.on_arrival is not None:
+            inflight.root.arrive()
+        return self._fill(place) if type(place) is Vacancy else place
 
     def _wait(self, inflight: Inflight, certain: bool) -> Place:
         mine = Waiting()
@@ -212,7 +213,8 @@ class InstancePool:
         if self._left and self._is_settled(instance):
             return
         self._free.append(instance)
-        self._offered()
+        if self._queue or self._parting or self.on_free is not None:
+            self._offered()
 
     def _offered(self) -> None:
         """Let others know that something is free."""

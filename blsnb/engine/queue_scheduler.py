@@ -10,9 +10,10 @@ from typing import Any, NamedTuple, Protocol
 
 from blsnb.engine import hang
 from blsnb.engine.alarm import Alarm
-from blsnb.engine.default_scheduler import Executed, refuse_deadlock
+from blsnb.engine.default_scheduler import Rejected, refuse_deadlock
 from blsnb.engine.executor import Executor
 from blsnb.engine.inflight import Inflight
+from blsnb.engine.instance import ModelInstance
 from blsnb.engine.pool import Deadlock, InstancePool, Retired
 from blsnb.engine.root import RootRequest
 from blsnb.engine.turns import Turns
@@ -41,7 +42,7 @@ class Seat:
         """Executes the batch of which it is the first."""
         self.left = False
         """Whether its caller has gone, and nobody waits here."""
-        self.executed: Executed | ResponseMessage | None = None
+        self.executed: ModelInstance | ResponseMessage | None = None
         self.failure: BaseException | None = None
         """Why the batch was not executed."""
 
@@ -153,11 +154,13 @@ class QueueScheduler:
         pool.on_free = self._look
         pool.guard = self._lock
 
-    def run(self, inflight: Inflight, certain: bool) -> Executed | ResponseMessage:
+    def run(self, inflight: Inflight, certain: bool) -> ModelInstance:
         """Have a request executed with others, waiting until it was.
 
         Raises
         ------
+        Rejected
+            It left the queue with an error.
         RequestError
             The queue does not take it.
         """
@@ -180,6 +183,8 @@ class QueueScheduler:
                 lead()
             if seat.failure is not None:
                 raise seat.failure
+        if isinstance(seat.executed, ResponseMessage):
+            raise Rejected(seat.executed)
         return seat.executed
 
     def _wait(self, seat: Seat, certain: bool) -> None:
@@ -252,17 +257,14 @@ class QueueScheduler:
         failure: BaseException | None = None
         try:
             instance = self._pool.fill(start.place)
-            requests = self._executor.execute(
-                instance, start.inflights, root, start.number
-            )
+            self._executor.execute(instance, start.inflights, root, start.number)
         except BaseException as error:
             failure = error
             if root is None:
                 raise
         else:
-            held = dict(zip(map(id, start.inflights), requests, strict=True))
             for seat in start.seats:
-                seat.executed = (instance, held[id(seat.inflight)])
+                seat.executed = instance
         finally:
             self._finish(start, failure)
 

@@ -216,7 +216,10 @@ class Routes:
         parent = None if caller.parent is None else caller.parent.call
         call = self._recorder.open(caller.root.record, served.info, parent)
         call.request_start_ns = _now()
-        _fill_request(call, message)
+        call.request_id = message.request_id
+        call.requested_outputs = message.requested_outputs
+        if not message.plain:
+            call.request_fields = _fields_of(message)
         call.flags = caller.flags
         call.line = caller.line
         return call
@@ -234,7 +237,8 @@ class Routes:
         if steps is not None:
             steps.begin(inflight)
         try:
-            response = served.run(inflight, certain=caller.blocks)
+            blocks = execution is not None or steps is not None
+            response = served.run(inflight, blocks)
         except Retired:
             self._recorder.drop(root.record, call)
             raise
@@ -296,18 +300,15 @@ def _decoupled(message: RequestMessage, caller: Caller) -> RequestError:
     )
 
 
-def _fill_request(call: Call, message: RequestMessage) -> None:
-    call.request_id = message.request_id
-    call.requested_outputs = message.requested_outputs
-    if not message.plain:
-        call.request_fields = RequestFields(
-            message.model_version,
-            message.correlation_id,
-            message.flags,
-            message.timeout_us,
-            message.priority,
-            tuple(message.parameters.items()),
-        )
+def _fields_of(message: RequestMessage) -> RequestFields:
+    return RequestFields(
+        message.model_version,
+        message.correlation_id,
+        message.flags,
+        message.timeout_us,
+        message.priority,
+        tuple(message.parameters.items()),
+    )
 
 
 def _fill_refusal(
@@ -316,7 +317,9 @@ def _fill_refusal(
     call.request_end_ns = _now()
     # What a scheduler refuses began before.
     call.request_start_ns = call.request_start_ns or call.request_end_ns
-    _fill_request(call, message)
+    call.request_id = message.request_id
+    call.requested_outputs = message.requested_outputs
+    call.request_fields = _fields_of(message)
     call.line = caller.line
     call.flags = caller.flags | CallFlag.ERROR
     call.error = error.message

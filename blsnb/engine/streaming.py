@@ -167,20 +167,20 @@ class StreamInflight(Inflight):
         """Return how many responses were sent, and whether the final flag was."""
         return self._count, self.final
 
-    def executed(self, request: weakref.ref[Any], where: str) -> None:
+    def executed(self, where: str) -> None:
         """Note that ``execute`` has returned.
+
+        When nothing holds the model's request object any more, nobody can send what
+        is still owed.
 
         Parameters
         ----------
-        request
-            The model's request object: when nothing holds it any more, nobody can
-            send what is still owed.
         where
             Where ``execute`` stands, for a reader.
         """
         self._executed = True
         if not self.final:
-            held = request()
+            held = self.held and self.held()
             if held is None:
                 self._dropped(where)
             else:

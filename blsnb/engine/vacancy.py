@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, final
 
 from blsnb.engine.waiter import Waiter
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from blsnb.engine.instance import ModelInstance
 
 
+@final
 class Vacancy:
     """The place of an instance that still runs for a request which has ended."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import NamedTuple
 
 from blsnb.model.config import ModelConfig, TensorSpec
@@ -12,8 +11,8 @@ from blsnb.pb_utils.message import RequestMessage
 from blsnb.tensors.dtypes import BY_DATATYPE, BYTES, Shape
 from blsnb.tensors.ref import TensorRef
 
-_REMEMBERED = 512
-signature_of = operator.attrgetter("name", "dtype.triton_dtype", "shape")
+REMEMBERED = 512
+"""So many signatures of requests or responses of a model."""
 _LENGTH_BYTES = 4
 _NO_INPUTS = (
     "The model's configuration has no inputs at all: give --input and --output to "
@@ -75,6 +74,7 @@ class RequestValidator:
         self._outputs = frozenset(spec.name for spec in config.outputs)
         self._optional = sum(spec.optional for spec in config.inputs)
         self._right: set[tuple[object, ...]] = set()
+        self._last: tuple[object, ...] = (self,)
 
     def check(self, message: RequestMessage) -> None:
         """Refuse what Triton refuses, in its order and words.
@@ -87,13 +87,22 @@ class RequestValidator:
         if message.raw:
             self._check(message)
             return
-        signature = (message.requested_outputs, *map(signature_of, message.inputs))
-        if signature in self._right:
-            return
-        self._check(message)
-        if len(self._right) >= _REMEMBERED:
-            self._right.clear()
-        self._right.add(signature)
+        signature: tuple[object, ...] = message.requested_outputs
+        for ref in message.inputs:
+            signature += (ref.name, ref.dtype, ref.shape)
+        # To hash it costs more than to compare it.
+        if signature != self._last:
+            self._check_new(message, signature)
+
+    def _check_new(
+        self, message: RequestMessage, signature: tuple[object, ...]
+    ) -> None:
+        if signature not in self._right:
+            self._check(message)
+            if len(self._right) >= REMEMBERED:
+                self._right.clear()
+            self._right.add(signature)
+        self._last = signature
 
     def _check(self, message: RequestMessage) -> None:
         request = f"[request id: {message.request_id or '<id_unknown>'}] "

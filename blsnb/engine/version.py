@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from blsnb.engine import hang
 from blsnb.engine.answers import failed
-from blsnb.engine.executor import Executor, Held
+from blsnb.engine.default_scheduler import Rejected
+from blsnb.engine.executor import Executor
 from blsnb.engine.inflight import Inflight
 from blsnb.engine.instance import HookFailed, ModelInstance
 from blsnb.engine.outputs import OutputNotes
@@ -106,27 +107,25 @@ class ServedVersion(Served):
 
     def _run(self, inflight: Inflight, certain: bool) -> ResponseMessage:
         __tracebackhide__ = True
+        inflight.call.queue_start_ns = _now()
         try:
-            return self._executed(inflight, certain)
+            instance = self._scheduler.run(inflight, certain)
+            if not inflight.final:
+                self._wait_for_sender(inflight, instance.execute_place)
+            if inflight.turn is not None:
+                inflight.turn.wait(inflight.root)
+            return self._answered(inflight)
+        except Rejected as rejected:
+            return self._reject(inflight, rejected.response)
+        except HookFailed as failure:
+            # A fresh instance should have taken over from one left behind.
+            return self._refuse(inflight, failure)
         finally:
             if inflight.turn is not None:
                 inflight.turn.end()
 
-    def _executed(self, inflight: Inflight, certain: bool) -> ResponseMessage:
-        __tracebackhide__ = True
-        inflight.call.queue_start_ns = _now()
-        try:
-            executed = self._scheduler.run(inflight, certain)
-        except HookFailed as failure:
-            # A fresh instance should have taken over from one left behind.
-            return self._refuse(inflight, failure)
-        if isinstance(executed, ResponseMessage):
-            return self._reject(inflight, executed)
-        if not inflight.final:
-            instance, request = executed
-            self._wait_for_sender(inflight, request, instance.execute_place)
-        if inflight.turn is not None:
-            inflight.turn.wait(inflight.root)
+    def _answered(self, inflight: Inflight) -> ResponseMessage:
+        """Return the response of a request, and count it."""
         response = inflight.response
         assert response is not None
         if self._placement is not None:
@@ -151,21 +150,17 @@ class ServedVersion(Served):
         inflight.call.queue_start_ns = _now()
         inflight.placement = self._placement
         try:
-            executed = self._scheduler.run(inflight, certain)
+            instance = self._scheduler.run(inflight, certain)
+        except Rejected as rejected:
+            inflight.abandon(self._reject(inflight, rejected.response))
         except HookFailed as failure:
             inflight.abandon(self._refuse(inflight, failure))
         except Unwind:
             return
         else:
-            if isinstance(executed, ResponseMessage):
-                inflight.abandon(self._reject(inflight, executed))
-                return
-            instance, request = executed
-            inflight.executed(request, instance.execute_place)
+            inflight.executed(instance.execute_place)
 
-    def execute_on(
-        self, instance: ModelInstance, inflights: list[Inflight]
-    ) -> list[Held]:
+    def execute_on(self, instance: ModelInstance, inflights: list[Inflight]) -> None:
         """Let a free instance execute requests that pass no scheduler.
 
         Raises
@@ -175,17 +170,12 @@ class ServedVersion(Served):
         """
         __tracebackhide__ = True
         self.pool.claim(self.pool.instances.index(instance))
-        return self._executor.execute(instance, inflights)
+        self._executor.execute(instance, inflights)
 
     def wait_for_all(
-        self, inflight: Inflight, request: Held, where: str
+        self, inflight: Inflight, instance: ModelInstance
     ) -> list[ResponseMessage]:
         """Return all responses to such a request, and count it.
-
-        Parameters
-        ----------
-        where
-            Where ``execute`` stands, for a reader.
 
         Raises
         ------
@@ -194,12 +184,12 @@ class ServedVersion(Served):
         """
         responses: list[ResponseMessage] = []
         if isinstance(inflight, StreamInflight):
-            inflight.executed(request, where)
+            inflight.executed(instance.execute_place)
             while (response := inflight.get(len(responses))) is not None:
                 responses.append(response)
         else:
             if not inflight.final:
-                self._wait_for_sender(inflight, request, where)
+                self._wait_for_sender(inflight, instance.execute_place)
             responses += [inflight.response] if inflight.response else []
         self.ended(inflight)
         return responses
@@ -208,7 +198,12 @@ class ServedVersion(Served):
         """Count a request whose final response was sent."""
         inflight.call.request_end_ns = _now()
         if inflight.call.compute_start_ns:
-            inflight.count_in(self.statistics)
+            self.statistics.add(
+                inflight.call,
+                inflight.batch_size,
+                inflight.failed,
+                inflight.execution_size,
+            )
 
     def _reject(self, inflight: Inflight, response: ResponseMessage) -> ResponseMessage:
         """Count a request that its scheduler answered with an error."""
@@ -222,10 +217,10 @@ class ServedVersion(Served):
         text = failed(self.info.name, failure.text)
         return ResponseMessage(error=text, cause=failure.cause)
 
-    def _wait_for_sender(self, inflight: Inflight, request: Held, where: str) -> None:
+    def _wait_for_sender(self, inflight: Inflight, where: str) -> None:
         """Wait for an answer that something of the model still owes."""
         waiter = inflight.expect_later()
-        held = request()
+        held = inflight.held and inflight.held()
         watch = None
         if held is not None:
             watch = weakref.ref(held, lambda _: self._dropped(inflight, where))

@@ -132,18 +132,16 @@ class WarmUp:
         self, instance: ModelInstance, inflights: list[Inflight]
     ) -> list[ResponseMessage]:
         """Run one round; return all responses, in the order of the requests."""
-        requests = self._version.execute_on(instance, inflights)
+        self._version.execute_on(instance, inflights)
         responses = []
-        for inflight, request in zip(inflights, requests, strict=True):
+        for inflight in inflights:
             if inflight.again:
                 # Here it cannot, though it is configured.
                 inflight.drop(hang.RESCHEDULED)
                 instance.backend.log("ERROR", hang.not_released(inflight))
             if not inflight.final:
                 inflight.note(_NEVER_READY)
-            answers = self._version.wait_for_all(
-                inflight, request, instance.execute_place
-            )
+            answers = self._version.wait_for_all(inflight, instance)
             self._close(inflight, answers)
             responses += answers
         return responses

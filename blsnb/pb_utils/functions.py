@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from blsnb.pb_utils.compiled_type import CompiledType
+from blsnb.pb_utils.request import InferenceRequest
+from blsnb.pb_utils.tensor import Tensor
 from blsnb.tensors import byte_strings
 from blsnb.tensors.dtypes import BF16, BYTES, DTYPES
 
@@ -24,6 +27,10 @@ _NUMPY_BY_CODE: dict[int, type] = {
 
 def get_input_tensor_by_name(inference_request: Any, name: str) -> Any:
     """Return the request's first input of that name, or None."""
+    is_request = isinstance(inference_request, InferenceRequest)
+    if is_request and type(type(inference_request)) is CompiledType:
+        # No subclass of a model's, whose methods may be others.
+        return _first_named(inference_request._inputs, name)
     return _first_named(inference_request.inputs(), name)
 
 
@@ -116,7 +123,8 @@ def deserialize_bytes_tensor(encoded_tensor: Any) -> np.ndarray[Any, Any]:
 
 def _first_named(tensors: Any, name: str) -> Any:
     for tensor in tensors:
-        if tensor.name() == name:
+        its_name = tensor._name if type(tensor) is Tensor else tensor.name()
+        if its_name == name:
             return tensor
     return None
 

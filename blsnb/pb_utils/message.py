@@ -31,6 +31,7 @@ class RequestMessage:
         "model_name",
         "model_version",
         "parameters",
+        "plain",
         "priority",
         "raw",
         "request_id",
@@ -63,24 +64,32 @@ class RequestMessage:
         self.flags = flags
         self.timeout_us = timeout_us
         self.priority = priority
-        self.parameters: Parameters = parameters or {}
+        self.parameters: Parameters = {} if parameters is None else parameters
         self.raw = False
         """Whether the inputs' bytes came from outside, unchecked."""
         self.trace = trace
         """What ``InferenceTrace`` holds: the engine's own mark of the caller."""
         self.memory = memory
         """Where the outputs are wanted, such as ``"cpu"``; None for where they are."""
+        self.plain = model_version == -1 and not (
+            parameters or flags or correlation_id or timeout_us or priority
+        )
+        """Whether it is sure to say nothing but its model, inputs, outputs and id."""
 
-    @property
-    def plain(self) -> bool:
-        """Whether it says nothing but its model, inputs, outputs and id."""
-        return not (
-            self.parameters
-            or self.flags
-            or self.correlation_id
-            or self.timeout_us
-            or self.priority
-            or self.model_version != -1
+    def passed_on(
+        self, inputs: tuple[TensorRef, ...], requested: tuple[str, ...]
+    ) -> RequestMessage:
+        """Return what a receiver sends that sends the same request itself."""
+        return RequestMessage(
+            self.model_name,
+            inputs,
+            requested,
+            self.model_version,
+            self.request_id,
+            self.correlation_id,
+            self.flags,
+            self.timeout_us,
+            parameters=self.parameters,
         )
 
     def in_sequence(self, correlation_id: int | str, flags: int) -> RequestMessage:
@@ -88,6 +97,7 @@ class RequestMessage:
         again = copy.copy(self)
         again.correlation_id = correlation_id
         again.flags = flags
+        again.plain = False
         return again
 
 

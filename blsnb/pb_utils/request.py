@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import operator
 import weakref
 from collections.abc import Callable, Sequence
 from types import NoneType
@@ -53,6 +54,9 @@ def _method(name: str, result: str, *parameters: str) -> str:
     return f"{name}({', '.join((_SELF, *parameters))}) -> {result}"
 
 
+_new = object.__new__
+_ELEMENTS = (Tensor, NoneType)
+_NAMES = (str, bytes)
 ANY_MEMORY = PreferredMemory(MemoryType(1))
 _CONSTRUCTOR = (
     "c_python_backend_utils.InferenceRequest(request_id: str = '', "
@@ -103,21 +107,15 @@ class InferenceRequest(Compiled):
     """
 
     __slots__ = (
-        "_correlation_id",
-        "_flags",
         "_inputs",
-        "_memory",
-        "_model_name",
-        "_model_version",
-        "_parameters",
+        "_message",
         "_release_flags",
         "_reply",
-        "_request_id",
         "_requested",
         "_sender",
-        "_timeout",
-        "_trace",
     )
+    _message: RequestMessage
+    """All that it says; its inputs are there once it was sent."""
     _backend: Backend = Outside()
     _classes: Classes = classes_of(NEWEST)
 
@@ -140,33 +138,33 @@ class InferenceRequest(Compiled):
             raise Mismatch
         expect(preferred_memory, PreferredMemory)
         expect(trace, InferenceTrace)
-        self._request_id = string(request_id)
-        self._model_name = string(model_name)
-        self._model_version = integer(model_version, INT64)
-        self._flags = integer(flags, UINT32)
-        self._timeout = integer(timeout, UINT64)
-        self._inputs: list[Tensor] = list_of(inputs, (Tensor, NoneType))
-        requested = list_of(requested_output_names, (str, bytes))
-        self._trace = trace._mark
+        request_id, model_name = string(request_id), string(model_name)
+        model_version = integer(model_version, INT64)
+        flags, timeout = integer(flags, UINT32), integer(timeout, UINT64)
+        self._inputs: list[Tensor] = list_of(inputs, _ELEMENTS)
+        requested = list_of(requested_output_names, _NAMES)
         wanted = preferred_memory
-        self._memory = None if wanted is ANY_MEMORY else place_of(wanted)
+        memory = None if wanted is ANY_MEMORY else place_of(wanted)
         self._requested = tuple(dict.fromkeys(map(string, requested)))
-        self._correlation_id = _correlation_id(correlation_id)
-        self._parameters = checked(parameters)
-        self._check_elements(requested)
+        self._message = RequestMessage(
+            model_name,
+            (),
+            self._requested,
+            model_version,
+            request_id,
+            _correlation_id(correlation_id),
+            flags,
+            timeout,
+            0,
+            checked(parameters),
+            trace._mark,
+            memory,
+        )
+        if None in self._inputs or not all(requested):
+            raise _empty_element(self._message, None in self._inputs)
         self._reply: Reply | None = None
         self._release_flags = RELEASE_ALL
         self._sender: weakref.ref[InferenceResponseSender] | None = None
-
-    def _check_elements(self, requested: list[Any]) -> None:
-        whose = (
-            f"for request with id '{self._request_id}' and model name "
-            f"'{self._model_name}' should not be empty."
-        )
-        if None in self._inputs:
-            raise TritonModelException(f"Input tensor {whose}")
-        if any(not name for name in requested):
-            raise TritonModelException(f"Requested output name {whose}")
 
     @compiled(_method("inputs", "List[triton::backend::python::PbTensor]"))
     def inputs(self) -> list[Tensor]:
@@ -176,32 +174,37 @@ class InferenceRequest(Compiled):
     @compiled(_method("request_id", "str"))
     def request_id(self) -> str:
         """Return the identifier; empty if there is none."""
-        return self._request_id
+        return self._message.request_id
 
     @compiled(_method("correlation_id", "object"))
     def correlation_id(self) -> int | str:
         """Return the sequence's identifier; 0 if there is none."""
-        return self._correlation_id
+        return self._message.correlation_id
 
     @compiled(_method("flags", "int"))
     def flags(self) -> int:
         """Return the sequence flags."""
-        return self._flags
+        return self._message.flags
 
     @compiled(_method("set_flags", "None", "arg0: int"))
     def set_flags(self, flags: int, /) -> None:
         """Set the sequence flags."""
-        self._flags = integer(flags, UINT32)
+        message = self._message
+        # What was sent stays as it was.
+        self._message = message.in_sequence(
+            message.correlation_id, integer(flags, UINT32)
+        )
 
     @compiled(_method("timeout", "int"))
     def timeout(self) -> int:
         """Return the timeout in microseconds, as the caller gave it."""
-        return self._timeout
+        return self._message.timeout_us
 
     @compiled(_method("parameters", "str"))
     def parameters(self) -> str:
         """Return the parameters as JSON text."""
-        return as_text(self._parameters, received=self._reply is not None)
+        received = self._reply is not None
+        return as_text(self._message.parameters, received)
 
     @compiled(_method("requested_output_names", "Set[str]"))
     def requested_output_names(self) -> set[str]:
@@ -211,9 +214,11 @@ class InferenceRequest(Compiled):
     @compiled(_method("trace", "c_python_backend_utils.InferenceTrace"))
     def trace(self) -> InferenceTrace:
         """Return the request's mark, for the BLS requests that serve it."""
-        return mark(self._trace if self._reply is None else self._reply.trace())
+        if self._reply is None:
+            return mark(self._message.trace)
+        return mark(self._reply.trace())
 
-    @compiled(_method("exec", "object", "decoupled: bool = False"))
+    @compiled(_method("exec", "object", "decoupled: bool = False"), often_bare=True)
     def exec(self, decoupled: bool = False) -> InferenceResponse | ResponseIterator:
         """Run this request on its model and wait for the answer.
 
@@ -236,8 +241,8 @@ class InferenceRequest(Compiled):
         python_backend: src/infer_request.cc, InferRequest::Exec
         """
         if decoupled is not False and truth(decoupled):
-            return self._iterate(self._backend.exec_decoupled(self._message()))
-        return self._receive(self._backend.exec(self._message()))
+            return self._iterate(self._backend.exec_decoupled(self._sent()))
+        return self._receive(self._backend.exec(self._sent()))
 
     @compiled(_method("async_exec", "object", "decoupled: bool = False"))
     def async_exec(
@@ -256,35 +261,31 @@ class InferenceRequest(Compiled):
         """
         many = decoupled is not False and truth(decoupled)
         answer: Callable[[Any], Any] = self._iterate if many else self._receive
-        return self._backend.async_exec(self._message(), answer, many)
+        return self._backend.async_exec(self._sent(), answer, many)
 
     def _receive(self, message: ResponseMessage) -> InferenceResponse:
-        return _received(
-            self._classes.response, self._backend, self._model_name, message
-        )
+        response = receive_response(self._classes.response, message)
+        if message.error is not None:
+            self._backend.watch(response, self._message.model_name)
+        return response
 
     def _iterate(self, responses: Responses) -> ResponseIterator:
         # The iterator does not hold the request.
         receive = functools.partial(
-            _received, self._classes.response, self._backend, self._model_name
+            _received, self._classes.response, self._backend, self._message.model_name
         )
         return over(self._classes.iterator, receive, responses)
 
-    def _message(self) -> RequestMessage:
-        return RequestMessage(
-            self._model_name,
-            tuple(map(transmit, self._inputs)),
-            self._requested,
-            self._model_version,
-            self._request_id,
-            self._correlation_id,
-            self._flags,
-            self._timeout,
-            0,
-            self._parameters,
-            self._trace,
-            self._memory,
-        )
+    def _sent(self) -> RequestMessage:
+        """Return what is sent: the same each time, as its tensors are."""
+        refs: tuple[TensorRef, ...] = ()
+        for tensor in self._inputs:
+            refs += (transmit(tensor),)
+        message = self._message
+        if self._reply is not None:
+            return message.passed_on(refs, self._requested)
+        message.inputs = refs
+        return message
 
     @compiled(_method("get_response_sender", "triton::backend::python::ResponseSender"))
     def get_response_sender(self) -> InferenceResponseSender:
@@ -306,6 +307,14 @@ class InferenceRequest(Compiled):
     def set_release_flags(self, flags: int, /) -> None:
         """Set what becomes of the request when ``execute`` returns."""
         self._release_flags = integer(flags, UINT32)
+
+
+def _empty_element(message: RequestMessage, is_input: bool) -> TritonModelException:
+    what = "Input tensor" if is_input else "Requested output name"
+    return TritonModelException(
+        f"{what} for request with id '{message.request_id}' and model name "
+        f"'{message.model_name}' should not be empty."
+    )
 
 
 def _received(
@@ -352,17 +361,13 @@ def receive_request(
     zero_copy
         Let the inputs' ``as_numpy`` give read-only views, not copies.
     """
-    request: InferenceRequest = object.__new__(kind)
-    request._request_id = message.request_id
-    request._correlation_id = message.correlation_id
-    request._inputs = list(map(receive_view if zero_copy else receive, inputs))
+    request: InferenceRequest = _new(kind)
+    request._message = message
+    make = receive_view if zero_copy else receive
+    request._inputs = tensors = []
+    for ref in inputs:
+        tensors.append(make(ref))
     request._requested = requested
-    request._model_name = message.model_name
-    request._model_version = message.model_version
-    request._flags = message.flags
-    request._timeout = message.timeout_us
-    request._parameters = message.parameters
-    request._trace = request._memory = None
     request._reply = reply
     request._release_flags = RELEASE_ALL
     request._sender = None
@@ -371,9 +376,8 @@ def receive_request(
 
 def message_of(request: InferenceRequest) -> RequestMessage:
     """Return a received request as a plain value."""
-    return request._message()
+    return request._sent()
 
 
-def release_flags(request: InferenceRequest) -> int:
-    """Return what a model said is to become of a request."""
-    return request._release_flags
+release_flags: Callable[[InferenceRequest], int] = operator.attrgetter("_release_flags")
+"""Returns what a model said is to become of a request."""

@@ -13,6 +13,7 @@ from blsnb.pb_utils.parameters import UNSUPPORTED, as_text, checked, fits
 from blsnb.pb_utils.signature import compiled, expect, list_of
 from blsnb.pb_utils.tensor import Tensor, receive, transmit_some
 
+_new = object.__new__
 _ELEMENTS = (Tensor, NoneType)
 _EMPTY_TENSOR = "Output tensor for inference response should not be empty."
 
@@ -129,8 +130,10 @@ def receive_response(
     kind
         The class of the imitated release.
     """
-    response: InferenceResponse = object.__new__(kind)
-    response._tensors = list(map(receive, message.outputs))
+    response: InferenceResponse = _new(kind)
+    response._tensors = tensors = []
+    for ref in message.outputs:
+        tensors.append(receive(ref))
     response._error = None
     response._parameters = message.parameters
     response._received = True

@@ -18,6 +18,7 @@ from blsnb.tensors.dtypes import BF16, BY_NUMPY, BYTES, DType, Shape, of_array
 from blsnb.tensors.memory import HOST, Memory, device_number
 from blsnb.tensors.ref import TensorRef, freeze
 
+_new = object.__new__
 _EMPTY_NAME = "Tensor name cannot be an empty string."
 _NO_DLPACK = (
     "Provided tensor is not supported. Tensor must be a DLPack capsule         "
@@ -80,7 +81,8 @@ class Tensor(Compiled):
     def __init__(self, name: str, array: np.ndarray[Any, Any], /) -> None:
         if type(name) is not str:
             name = string(name)
-        if not isinstance(array, np.ndarray):
+        plain = type(array) is np.ndarray
+        if not (plain or isinstance(array, np.ndarray)):
             raise Mismatch
         if not name:
             raise TritonModelException(_EMPTY_NAME)
@@ -90,7 +92,7 @@ class Tensor(Compiled):
         self._name = name
         self._dtype = dtype
         self._ref = freeze(name, array, dtype) if dtype is BYTES else None
-        if type(array) is not np.ndarray and isinstance(array, np.ma.MaskedArray):
+        if not plain and isinstance(array, np.ma.MaskedArray):
             # Its flags are a copy's, which the compiled class cannot read.
             raise AttributeError(
                 "'numpy.ndarray' object has no attribute 'c_contiguous'"
@@ -303,11 +305,14 @@ def transmit(tensor: Tensor) -> TensorRef:
         source: Any = tensor._source
         if tensor._array is None and not isinstance(source, np.ndarray):
             return _transmit_memory(tensor, source)
-        data = source.tobytes() if source.nbytes < LARGE else frozen(source)
-        ref = TensorRef(
-            tensor._name, tensor._dtype, tensor._shape, data, "cpu", len(data)
-        )
-        tensor._ref = ref
+        size = source.nbytes
+        tensor._ref = ref = _new(TensorRef)
+        ref.name = tensor._name
+        ref.dtype = tensor._dtype
+        ref.shape = tensor._shape
+        ref.data = source.tobytes() if size < LARGE else frozen(source)
+        ref.device = HOST
+        ref.byte_size = size
     return ref
 
 
@@ -326,17 +331,18 @@ def transmit_some(
     tensors: list[Tensor], names: tuple[str, ...]
 ) -> tuple[list[Tensor], tuple[TensorRef, ...]]:
     """Return the tensors of these names, in their order, and their frozen values."""
-    kept, refs = [], []
+    kept: list[Tensor] = []
+    refs: tuple[TensorRef, ...] = ()
     for tensor in tensors:
         if tensor._name in names:
             kept.append(tensor)
-            refs.append(transmit(tensor))
-    return kept, tuple(refs)
+            refs += (transmit(tensor),)
+    return kept, refs
 
 
 def receive(ref: TensorRef) -> Tensor:
     """Return the tensor that a receiver of a frozen value holds."""
-    tensor: Tensor = object.__new__(Tensor)
+    tensor: Tensor = _new(Tensor)
     tensor._name = ref.name
     tensor._dtype = ref.dtype
     tensor._shape = ref.shape

@@ -124,6 +124,28 @@ def test_the_mark_of_an_old_request_is_forgotten(server):
     assert [2, 2] == [len(run.trace.spans) for run in runs]
 
 
+def test_what_a_receiver_sets_is_its_own(server):
+    """Its flags; and what was sent before stays as it was when they are set anew."""
+    body = """
+    first = ask("marking", request)
+    answers = [first.exec()]
+    kept = first.flags()
+    first.set_flags(2)
+    answers.append(first.exec())
+    stage.seen.append((kept, first.flags(), request.flags()))
+    return [reply(answer_of(answers[1]))]
+    """
+    marking = "request.set_flags(1); stage.seen.append(request.flags())"
+    server.define(
+        "marking", cell(f"{marking}; return [reply(x_of(request))]"), config=CONFIG
+    )
+    server.define("outer", cell(body), config=CONFIG)
+    run = server.infer("outer", X)
+
+    assert [1, 1, (0, 2, 0)] == stage.seen
+    assert [0, 0, 2] == [span.request_fields.flags for span in run.trace.spans]
+
+
 def test_values_cross_and_buffers_do_not(server):
     """What a callee writes into its input reaches neither caller nor trace."""
     inner = cell(

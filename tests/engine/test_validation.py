@@ -122,7 +122,7 @@ def test_batches_are_checked(arrays, text):
 def test_what_was_right_once_does_not_excuse_what_is_wrong():
     """Only like requests pass unchecked."""
     validator = RequestValidator(normalise(parse_pbtxt(PLAIN), model_name="m"))
-    validator.check(message(("A", floats(4))))
+    b = ("B", np.zeros((1, 2), np.float32))
 
     for wrong in (
         message(("A", floats(3))),
@@ -130,5 +130,7 @@ def test_what_was_right_once_does_not_excuse_what_is_wrong():
         message(("A", floats(4)), requested_outputs=("Q",)),
         message(),
     ):
-        with pytest.raises(RequestError):
-            validator.check(wrong)
+        for right in (message(("A", floats(4))), message(("A", floats(4)), b)):
+            validator.check(right)
+            with pytest.raises(RequestError):
+                validator.check(wrong)

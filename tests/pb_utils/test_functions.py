@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from blsnb.pb_utils import functions as pb_utils
+from blsnb.pb_utils.request import InferenceRequest
+from blsnb.pb_utils.tensor import Tensor
 
 
 class Named:
@@ -55,6 +57,26 @@ def test_tensors_are_found_by_name(find: Any) -> None:
 
     assert first is find(Carrier(Named("A"), first, second), "X")
     assert find(Carrier(), "X") is None
+
+
+def test_a_subclass_of_a_model_s_is_asked_by_its_own_methods() -> None:
+    """What it does not override is read where it lies, which must not show."""
+
+    class Renamed(Tensor):
+        def name(self) -> str:
+            return "another"
+
+    class Replaced(InferenceRequest):
+        def inputs(self) -> list[Tensor]:
+            return [renamed]
+
+    array = np.zeros(1, np.float32)
+    renamed, plain = Renamed("X", array), Tensor("X", array)
+    fields: Any = {"model_name": "m", "requested_output_names": []}
+    ask = pb_utils.get_input_tensor_by_name
+
+    assert plain is ask(InferenceRequest(inputs=[renamed, plain], **fields), "X")
+    assert renamed is ask(Replaced(inputs=[plain], **fields), "another")
 
 
 def test_configurations_are_found_by_name() -> None:

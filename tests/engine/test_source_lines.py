@@ -1,0 +1,50 @@
+"""The line that makes a call is found again each time, though it is remembered."""
+
+import textwrap
+
+from blsnb.engine.source_lines import SourceLines
+
+SOURCE = """
+def one(ask):
+    first = ask()
+    second = ask()
+    return first, second
+
+
+def other(ask):
+    return ask()
+
+
+def deep(ask):
+    return elsewhere(ask)
+"""
+
+
+def functions(lines, depth=1):
+    """Return the functions of a file, and what they ask for their line."""
+    namespace = {"elsewhere": lambda ask: ask()}
+    exec(compile(textwrap.dedent(SOURCE), "a file.py", "exec"), namespace)
+    return namespace, lambda: lines.innermost(depth)
+
+
+def test_each_place_has_its_line_however_functions_take_turns():
+    """What is remembered of one is not said of another."""
+    file, ask = functions(SourceLines("a file.py"))
+    asked = [(file["one"](ask), file["other"](ask)) for _ in range(3)]
+
+    assert [((3, 4), 9)] * 3 == asked
+
+
+def test_frames_of_other_files_are_passed():
+    """A call through a library is made where the file calls that."""
+    file, ask = functions(SourceLines("a file.py"))
+
+    assert [13, 13] == [file["deep"](ask), file["deep"](ask)]
+
+
+def test_what_no_frame_of_the_file_asks_has_no_line():
+    """Such as a thread that a library started, or a place deeper than all frames."""
+    file, ask = functions(SourceLines("another file.py"))
+    _, too_deep = functions(SourceLines("a file.py"), 10_000)
+
+    assert (0, 0) == (file["other"](ask), too_deep())
