@@ -11,7 +11,7 @@ class Options:
     """Settings that a user may change at any time.
 
     Settings of the default server count when it starts, which is at the first
-    use of it.
+    use of it; one that is changed later counts for the next one, with a warning.
     """
 
     show: bool = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,8 @@ class _Default:
 
     def __init__(self) -> None:
         self.server: Server | None = None
+        self.seen: dict[str, Any] = {}
+        """The options as the server was made with them, or was told of since."""
         self.observers: dict[Observer, Callable[[], None]] = {}
 
 
@@ -53,10 +56,31 @@ def server() -> Server:
 
         made = Server(**{name: getattr(options, name) for name in _SETTINGS})
         _default.server = made
+        _default.seen = dict(vars(options))
         atexit.register(close_default)
         for observer in _default.observers:
             _default.observers[observer] = made.recorder.observe(observer)
+    elif _default.seen != vars(options):
+        _tell_late_settings()
     return _default.server
+
+
+def _tell_late_settings() -> None:
+    """Warn, once, of settings that were changed after the server was made."""
+    seen, _default.seen = _default.seen, dict(vars(options))
+    late = [name for name in _SETTINGS if seen[name] != getattr(options, name)]
+    if late:
+        named = " and ".join(f"blsnb.options.{name}" for name in late)
+        warnings.warn(
+            f"{named} changed after the default server had started, and counts for "
+            "the next one: blsnb.server().close() ends this one, with its models",
+            stacklevel=3,
+        )
+
+
+def note_settings() -> None:
+    """Note that the default server follows the options as they are now."""
+    _default.seen = dict(vars(options))
 
 
 def started() -> Server | None:

@@ -38,11 +38,13 @@ def _use(name: str) -> None:
     before = options.runtime
     started = default.started()
     options.runtime = name
+    default.note_settings()
     try:
         server = default.server()
         failed = {} if started is None else server.use_runtime(name)
     except ValueError as error:
         options.runtime = before
+        default.note_settings()
         raise UsageError(str(error)) from None
     for model, failure in failed.items():
         if failure is not None:

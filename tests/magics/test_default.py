@@ -91,6 +91,19 @@ def test_the_options_are_its_settings():
     assert (1, 3) == (server.log.verbose, server.recorder.keep_runs)
 
 
+@pytest.mark.usefixtures("_settings")
+def test_a_setting_that_comes_too_late_is_told_once(server):
+    """It would change nothing, without a word; what is shown may change any time."""
+    options.show = not options.show
+    assert server is default.server()
+    options.keep_runs = 3
+    with pytest.warns(UserWarning, match=r"options\.keep_runs changed after the defa"):
+        default.server()
+    assert server is default.server()
+    server.close()
+    assert 3 == default.server().recorder.keep_runs
+
+
 def test_closing_makes_room_for_a_new_one():
     """The old one is closed, its folder is gone, the new one is empty."""
     old = default.server()
