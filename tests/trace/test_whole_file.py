@@ -25,9 +25,14 @@ def test_an_error_of_whoever_writes_is_theirs(tmp_path):
     """It names what it named, and nothing is left behind."""
     path = tmp_path / "run.html"
     path.write_text("what was there")
-    with pytest.raises(FileNotFoundError) as error, whole_file(path) as partial:
-        partial.write_text("half")
-        (tmp_path / "other").read_text()
+
+    def write() -> None:
+        with whole_file(path) as partial:
+            partial.write_text("half")
+            (tmp_path / "other").read_text()
+
+    with pytest.raises(FileNotFoundError) as error:
+        write()
 
     assert str(tmp_path / "other") == error.value.filename
     assert "what was there" == path.read_text()
