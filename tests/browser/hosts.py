@@ -34,6 +34,7 @@ _ACTIVATE = """([html, activate]) => {
         } else inert.replaceWith(script);
     }
 }"""
+_STYLE = "border:0;width:100%;height:1000px"
 _KEYS = "<script>heard = []; onkeydown = (event) => heard.push(event.key);</script>"
 
 
@@ -77,15 +78,13 @@ def colab(theme: str) -> Host:
     )
 
 
-NO_ORIGIN = Host(sandbox="allow-scripts")
-"""A frame that belongs to nobody: no storage, no cookies, no origin."""
 _SHUT = "default-src 'none'; base-uri 'none'; form-action 'none'; "
 INLINE_ONLY = Host(
     sandbox="allow-scripts",
     policy=f"{_SHUT}script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data:",
 )
-"""Only what stands in the page may run, and nothing is fetched, not from itself."""
+"""A frame that belongs to nobody, in which only what stands in the page may run."""
 BLOB_ONLY = Host(
     policy=f"{_SHUT}script-src 'unsafe-inline' blob:; img-src data:",
 )
@@ -114,22 +113,26 @@ def add(frame: Frame, host: Host, html: str) -> None:
 
 
 def _around(host: Host) -> str:
-    address = f"{_TOP}/blank" if host.written else f"{_FRAME}/"
-    sandbox = f'sandbox="{host.sandbox}"' if host.sandbox else ""
-    style = "border:0;width:100%;height:1000px"
-    frame = f'<iframe {sandbox} style="{style}" src="{address}"></iframe>'
-    script = '<script src="/write.js"></script>' if host.written else ""
-    return f"<!doctype html><title>host</title>{frame}{script}"
+    frame = f'<iframe sandbox="{host.sandbox}" style="{_STYLE}" src="{_FRAME}/">'
+    if not host.sandbox:
+        frame = f'<iframe style="{_STYLE}" src="{_FRAME}/">'
+    script = '<script src="/write.js"></script>'
+    within = script if host.written else f"{frame}</iframe>"
+    return f"<!doctype html><title>host</title><body>{within}"
 
 
 def _writing(host: Host) -> str:
-    return f"""document.querySelector("iframe").onload = (event) => {{
-        event.target.onload = null;
-        const inner = event.target.contentDocument;
-        inner.open();
-        inner.write({json.dumps(_within(host))});
-        inner.close();
-    }};"""
+    return f"""const frame = document.createElement("iframe");
+    frame.sandbox = {json.dumps(host.sandbox)};
+    frame.style = {json.dumps(_STYLE)};
+    frame.src = "/blank";
+    frame.onload = () => {{
+        frame.onload = null;
+        frame.contentDocument.open();
+        frame.contentDocument.write({json.dumps(_within(host))});
+        frame.contentDocument.close();
+    }};
+    document.body.append(frame);"""
 
 
 def _within(host: Host) -> str:

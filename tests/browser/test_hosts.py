@@ -17,7 +17,6 @@ DOCUMENT = document.html(samples.invoice_run())
 RUNNING = {
     "VS Code": hosts.vscode("vscode-light"),
     "Colab": hosts.colab("light"),
-    "no origin": hosts.NO_ORIGIN,
 }
 SHUT = {"inline only": hosts.INLINE_ONLY, "no styles": hosts.BLOB_ONLY}
 KINDS = {
