@@ -9,8 +9,8 @@ from playwright.sync_api import ConsoleMessage, Error, Page
 _OURS = ("blsnb", "anywidget", "blob:", "data:")
 # ipywidgets' manager raises it in any notebook that is opened without a kernel.
 _NO_KERNEL = re.compile(r"reading 'kernel'.*@jupyter-widgets/jupyterlab-manager", re.S)
-# Any debugger does, when a kernel ends early.
-_DEBUGGER = "restore the debugger state"
+# JupyterLab raises them, or any debugger does, when a kernel ends early.
+_ENDED_EARLY = re.compile("restore the debugger state|Canceled future for")
 # JupyterLab measures how long its extensions take, on a machine with other work.
 _SLOW = re.compile(r"^warning: Plugin \S+ .* took [\d.]+ms to activate")
 # Where Notebook 7's own code is: it raises errors while it starts.
@@ -42,7 +42,7 @@ class Console:
             self._complain(f"uncaught: {where}")
 
     def _complain(self, words: str) -> None:
-        theirs = _NOTEBOOK7 in words or _DEBUGGER in words
+        theirs = _NOTEBOOK7 in words or _ENDED_EARLY.search(words) is not None
         if not _SLOW.match(words) and (_is_ours(words) or not theirs):
             self.complaints.append(words)
 

@@ -1,0 +1,136 @@
+"""Specification of live views where a stop, a death or a scroll comes between."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from .test_live import (
+    CELL,
+    ENDED,
+    INFER,
+    KEPT,
+    STEP,
+    TENS_OF_CALLS,
+    WALK,
+)
+from .view import View
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(180)]
+
+STROLL = WALK.replace("triton_model walk", "triton_model stroll")
+BOTH = """import threading
+import blsnb
+x = [[[1.0]]]
+threads = [threading.Thread(target=blsnb.infer, args=(name, {"X": x}))
+           for name in ("walk", "stroll")]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+MORTAL = STEP.replace("    def execute", "    count = 0\n\n    def execute").replace(
+    "        x = ",
+    "        import os\n        self.count += 1\n"
+    "        if self.count == 40: os._exit(1)\n        x = ",
+)
+LONG = ["\n".join(f"# Line {line}\n" for line in range(60))] * 3
+SCROLL_TO = """index => jupyterapp.shell.currentWidget.content
+    .scrollToItem(index, "start")"""
+IS_OUT = """() => document.querySelector(".blsnb-run")
+    .getBoundingClientRect().bottom < 0"""
+
+
+@pytest.fixture
+def opened(lab):
+    """Open a notebook with these cells and start to run them."""
+    files = []
+
+    def open_(*cells):
+        notebook = lab.write("endings.ipynb", "%load_ext blsnb", *cells)
+        files.append(notebook.with_name("enough"))
+        files[0].unlink(missing_ok=True)
+        lab.open("endings.ipynb")
+        lab.start()
+        return files[0]
+
+    yield open_
+    for file in files:
+        file.touch()
+
+
+def test_the_stop_button_leaves_what_had_happened(opened, lab):
+    """The run was cancelled; its error says so, and the view stays."""
+    opened(STEP, WALK, INFER)
+    view = View(lab.cell(CELL))
+    expect(view.row("step")).to_contain_text(TENS_OF_CALLS)
+    lab.command("notebook:interrupt-kernel")
+
+    expect(view.element).to_contain_text("cancelled")
+    expect(lab.cell(CELL)).to_contain_text("KeyboardInterrupt")
+    lab.page.wait_for_function(ENDED)
+    expect(view.row("step")).to_contain_text(TENS_OF_CALLS)
+    expect(view.inspector).to_contain_text("interrupted")
+
+
+def test_a_kernel_that_dies_is_said_to_be_gone(opened, lab):
+    """What it had told stays."""
+    opened(MORTAL, WALK, INFER)
+    view = View(lab.cell(CELL))
+    expect(view.row("step")).to_contain_text(TENS_OF_CALLS)
+
+    expect(view.element).to_contain_text("the kernel is gone")
+    expect(view.row("step")).to_contain_text(TENS_OF_CALLS)
+
+
+def test_runs_of_worker_threads_are_live_at_once(opened, lab):
+    """The main thread is blocked meanwhile; each ends as its own document."""
+    enough = opened(STEP, WALK, STROLL, BOTH)
+    cell = lab.cell(4)
+    views = cell.locator(".blsnb-view")
+    expect(views).to_have_count(2)
+    for view in views.all():
+        expect(view.get_by_role("tree")).to_contain_text(TENS_OF_CALLS)
+    enough.touch()
+    lab.wait_until_run()
+
+    for view in views.all():
+        expect(view).not_to_contain_text("running")
+    for model in ("walk", "stroll"):
+        expect(View(cell).box(model)).to_have_count(1)
+
+
+def test_an_output_beside_the_notebook_is_live_too(opened, lab):
+    """Each of the two goes on where it is when the output is made anew."""
+    enough = opened(STEP, WALK, INFER)
+    view = View(lab.cell(CELL))
+    expect(view.row("step")).to_contain_text(TENS_OF_CALLS)
+    lab.command("notebook:create-output-view")
+    views = lab.page.locator(".blsnb-view")
+    expect(views).to_have_count(2)
+    for each in views.all():
+        expect(each.get_by_role("tree")).to_contain_text(TENS_OF_CALLS)
+        expect(each).to_contain_text("running")
+    enough.touch()
+
+    for each in views.all():
+        expect(each).not_to_contain_text("running")
+    expect(views).to_have_count(2)
+
+
+def test_a_run_that_ends_out_of_sight_is_whole_when_it_is_seen_again(opened, lab):
+    """JupyterLab neither lays out nor paints cells that are scrolled away."""
+    enough = opened(STEP, WALK, INFER, *LONG)
+    view = View(lab.cell(CELL))
+    expect(view.row("step")).to_contain_text(TENS_OF_CALLS)
+    view.row("step").click()
+    lab.page.evaluate(SCROLL_TO, CELL + 3)
+    lab.page.wait_for_function(IS_OUT)
+    lab.page.wait_for_function(KEPT)
+    enough.touch()
+    lab.wait_until_run()
+    lab.page.wait_for_function(ENDED)
+    view = View(lab.cell(CELL))
+
+    expect(view.element).to_have_count(1)
+    expect(view.element).not_to_contain_text("running")
+    expect(view.row("step")).to_contain_text(re.compile(TENS_OF_CALLS))
+    expect(view.subject).to_have_text("step")
