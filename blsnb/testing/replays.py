@@ -87,6 +87,8 @@ def _told(
     if change.not_compared:
         outputs = counted(change.not_compared, "output")
         yield f"{outputs} not compared: the recorded run does not hold every value"
+    elif change.unknown:
+        yield f"not compared: {change.unknown}"
 
 
 def _told_outputs(change: CallChange, tolerance: Tolerance) -> Iterator[str]:

@@ -197,6 +197,16 @@ def test_a_run_need_not_be_in_a_file(server):
     assert f"run {run.id}: call 0 (outer)" in replayed(server, run)
 
 
+def test_a_server_that_records_no_tensors_replays_nothing_with_success(recorded):
+    """There is nothing to compare."""
+    with TestedServer(trace_level="timestamps") as server:
+        server.define("inner", DOUBLE, config=CONFIG)
+        server.define("outer", calling("inner"), config=CONFIG)
+
+        said = replayed(server, recorded)
+    assert "not compared: tensors were not recorded" in said
+
+
 def test_values_that_were_not_recorded_are_no_success(server, tmp_path):
     """What cannot be compared does not pass; without inputs nothing can be asked."""
     server.define(
