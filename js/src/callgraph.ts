@@ -10,19 +10,20 @@ import {
   type Box,
 } from "./boxes.ts";
 import { h, svg } from "./dom.ts";
-import { edgeElement, edgeLabel } from "./edges.ts";
+import { edgeElement, edgeLabel, kindOf } from "./edges.ts";
 import { counted } from "./format.ts";
 import { labelArea, labelPlaces } from "./labels.ts";
 import { layered, type Layout } from "./layout.ts";
 import { hasLoops, LOOP_ROOM, loopLabel, withRoom } from "./loops.ts";
-import { modelGraph, OTHERS, type ModelGraph, type ModelNode } from "./modelgraph.ts";
+import { modelGraph, OTHERS, type ModelEdge, type ModelGraph, type ModelNode } from "./modelgraph.ts";
 import { phaseLegend } from "./phaselegend.ts";
 import type { Selection, Session } from "./session.ts";
 import type { Trace } from "./trace.ts";
 import { Viewport } from "./viewport.ts";
 
 const [LEAST_HEIGHT, MOST_HEIGHT] = [150, 300];
-const MARGIN = 44;
+/** Above and below the graph, without the legend. */
+const MARGIN = 29;
 const ORIGIN = { x: 0, y: 0 };
 
 /** What the graph emphasises. */
@@ -38,6 +39,7 @@ export class CallGraph {
   readonly element: HTMLElement;
   #session: Session;
   #viewport: Viewport;
+  #legend = h("div", { class: "edges", "aria-hidden": "true" });
   #edges = svg("g");
   #nodes = svg("g");
   #content = svg("g", {}, this.#edges, this.#nodes);
@@ -55,7 +57,7 @@ export class CallGraph {
     picture.prepend(svg("defs", {}, arrowMarker(`${id}-arrow`)));
     picture.style.setProperty("--arrow", `url(#${id}-arrow)`);
     picture.addEventListener("keydown", (event) => this.#key(event));
-    this.element = h("div", { class: "callgraph" }, picture, legend(), buttons);
+    this.element = h("div", { class: "callgraph" }, picture, this.#legend, buttons);
   }
 
   /** Draw the models of a trace; returns the height that shows the graph well. */
@@ -66,8 +68,9 @@ export class CallGraph {
     this.#layout = chooseLayout(this.#graph, width, paneWidth, fit);
     this.#drawEdges(this.#layout, width);
     this.#drawBoxes(this.#layout, width);
-    const wanted = Math.round(this.#layout.height * fit(this.#layout) + MARGIN);
-    const shape = `${[...this.#boxes.keys()]} ${paneWidth}`;
+    const legendHeight = this.#legend.offsetHeight;
+    const wanted = Math.round(this.#layout.height * fit(this.#layout) + MARGIN + legendHeight);
+    const shape = `${[...this.#boxes.keys()]} ${paneWidth} ${legendHeight}`;
     if (shape !== this.#shape) this.fit(Math.min(MOST_HEIGHT, Math.max(LEAST_HEIGHT, wanted)));
     this.#shape = shape;
     return Math.min(MOST_HEIGHT, Math.max(LEAST_HEIGHT, wanted));
@@ -94,7 +97,9 @@ export class CallGraph {
   /** Show the whole graph in a pane of this height. */
   fit(height = this.element.clientHeight): void {
     const width = this.#paneWidth();
-    if (this.#layout && width > 0) this.#viewport.fit(this.#layout, { width, height });
+    const legendHeight = this.#legend.offsetHeight;
+    if (this.#layout && width > 0)
+      this.#viewport.fit(this.#layout, { width, height }, legendHeight);
   }
 
   dispose(): void {
@@ -127,6 +132,7 @@ export class CallGraph {
       edgeElement(edge, layout.routes[k], layout.direction, callers[k], places[k]),
     );
     this.#edges.replaceChildren(...this.#edgeElements);
+    this.#legend.replaceChildren(...legend(edges));
   }
 
   #drawBoxes(layout: Layout, width: number): void {
@@ -219,16 +225,12 @@ function arrowMarker(id: string): SVGMarkerElement {
   return svg("marker", { id, ...size }, svg("path", { d: "M0 1 L7 4 L0 7z", fill: "context-stroke" }));
 }
 
-function legend(): HTMLElement {
-  const entry = (kind: string): HTMLElement => h("span", {}, h("i", { class: kind }), kind);
-  return h(
-    "div",
-    { class: "edges", "aria-hidden": "true" },
-    entry("call"),
-    entry("async"),
-    entry("stream"),
-    h("span", { class: "legend" }, phaseLegend()),
-  );
+/** The kinds of edges that there are. */
+function legend(edges: readonly ModelEdge[]): HTMLElement[] {
+  const present = new Set<string>(edges.map(kindOf));
+  const kinds = ["call", "async", "stream"].filter((kind) => present.has(kind));
+  const entries = kinds.map((kind) => h("span", {}, h("i", { class: kind }), kind));
+  return [...entries, h("span", { class: "legend" }, phaseLegend())];
 }
 
 /** Top-down like the timeline, unless left-to-right fits clearly better. */

@@ -21,7 +21,7 @@ export function edgeElement(
   const recursive = route.points.length === 0;
   const d = recursive ? loop(caller) : curve(route, direction);
   const at = recursive ? loopLabel(caller) : place;
-  const kind = edge.streams ? "stream" : edge.async ? "async" : "";
+  const kind = kindOf(edge);
   const failing = edge.errors / edge.count > ERROR_SHARE ? "failing" : "";
   const label = edgeLabel(edge);
   const [width, height] = [labelWidth(label), LABEL_HEIGHT];
@@ -33,6 +33,12 @@ export function edgeElement(
     label && svg("rect", back),
     label && svg("text", { x: at.x, y: at.y + 3.5, "text-anchor": "middle" }, label),
   );
+}
+
+/** What an edge's line tells: its class, and its word in the legend. */
+export function kindOf({ streams, async }: ModelEdge): "call" | "async" | "stream" {
+  if (streams) return "stream";
+  return async ? "async" : "call";
 }
 
 /** What an edge says: how many calls, of a stream how many responses. */

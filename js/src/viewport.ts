@@ -5,9 +5,8 @@ import { h, svg } from "./dom.ts";
 /** Below this scale secondary text goes and names grow. */
 const FAR = 0.62;
 const [SMALLEST, LARGEST] = [0.2, 3];
-/** Room around the whole graph; below it is the legend. */
-const [BESIDE, ABOVE, LEGEND] = [32, 38, 24];
-const LEAST_TOP = 8;
+/** Room around the whole graph, and above the legend below it. */
+const [BESIDE, LEAST_TOP, ABOVE_LEGEND] = [32, 8, 9];
 
 interface Size {
   width: number;
@@ -31,11 +30,12 @@ export class Viewport {
     this.svg.addEventListener("pointerdown", (event) => this.#drag(event));
   }
 
-  /** Show all of a graph in a pane. */
-  fit(graph: Size, pane: Size): void {
-    const [across, along] = [(pane.width - BESIDE) / graph.width, (pane.height - ABOVE) / graph.height];
-    const scale = Math.max(SMALLEST, Math.min(1, across, along));
-    const top = Math.max(LEAST_TOP, (pane.height - LEGEND - graph.height * scale) / 2);
+  /** Show all of a graph in a pane, clear of the legend, so high, at its lower edge. */
+  fit(graph: Size, pane: Size, legend: number): void {
+    const height = pane.height - ABOVE_LEGEND - legend;
+    const across = (pane.width - BESIDE) / graph.width;
+    const scale = Math.max(SMALLEST, Math.min(1, across, (height - LEAST_TOP - 6) / graph.height));
+    const top = Math.max(LEAST_TOP, (height - graph.height * scale) / 2);
     this.#show(scale, (pane.width - graph.width * scale) / 2, top);
   }
 

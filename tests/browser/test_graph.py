@@ -60,6 +60,8 @@ def test_edges_tell_calls_async_calls_and_streams_apart(show):
 
     expect(edge_labels(view)).to_have_text([f"{TIMES}12", "46 resp"])
     assert ["none", "5px, 3px", "1.5px, 3px"] == view.graph.evaluate(DASHES)
+    legend = view.element.locator(".edges > span:not(.legend)")
+    expect(legend).to_have_text(["call", "async", "stream"])
 
 
 def test_few_failures_among_many_do_not_paint_the_graph(show):
@@ -170,3 +172,21 @@ def test_the_graph_is_zoomed_dragged_and_fitted_again(show, page):
     view.element.get_by_role("button", name="the graph into its pane").click()
 
     assert before == pytest.approx(box.bounding_box(), abs=1.5)
+
+
+def test_the_legend_tells_what_there_is_and_leaves_room_for_the_buttons(show, page):
+    """In a narrow pane the phases are explained there, too."""
+    script = pipeline("later")
+    for k in range(2):
+        script.call(script.calls[0], "later", 100 + k, 5, 5, 40, 5, CallFlag.ASYNC)
+    view = show(script)
+    legend = view.element.locator(".edges")
+    expect(legend).to_have_text("async", use_inner_text=True)
+    page.set_viewport_size({"width": 720, "height": 800})
+    expect(legend).to_contain_text("output", use_inner_text=True)
+
+    words = legend.get_by_text("output").bounding_box()
+    buttons = view.element.locator(".zoom").bounding_box()
+    assert words["x"] + words["width"] <= buttons["x"]
+    box = view.box("later").bounding_box()
+    assert box["y"] + box["height"] <= legend.bounding_box()["y"]
