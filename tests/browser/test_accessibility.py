@@ -65,3 +65,48 @@ def test_ten_thousand_calls_break_none_either(page, axe, tmp_path, theme):
     found["streams"] = violations(page, axe)
 
     assert {state: [] for state in found} == found
+
+
+_FOCUSED = """() => {
+    let at = document.activeElement;
+    while (at.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+    if (at === document.body) return null;
+    const frame = at.querySelector(":scope > .frame");
+    const { outlineStyle, outlineWidth } = getComputedStyle(at);
+    const ring = frame ? getComputedStyle(frame).strokeWidth
+        : outlineStyle === "none" ? "none" : outlineWidth;
+    const name = at.getAttribute("aria-label") ?? at.title ?? at.textContent;
+    const words = (name || at.textContent).trim();
+    return [words, ring];
+}"""
+
+
+def test_tab_reaches_all_there_is_and_says_where_it_is(page, tmp_path):
+    """Controls, graph, timeline, inspector and its tensors, borders; then it leaves."""
+    file = tmp_path / "run.html"
+    file.write_text(document.page(samples.invoice_run()), encoding="utf-8")
+    page.goto(file.as_uri())
+    View(page).rows.first.wait_for()
+    seen = []
+    page.keyboard.press("Tab")
+    while (stop := page.evaluate(_FOCUSED)) and len(seen) < 40:
+        seen.append(stop)
+        page.keyboard.press("Tab")
+    words = [stop[0] for stop in seen]
+    wanted = [
+        "Critical path",
+        "Filter calls",
+        "invoice_pipeline",
+        "Timeline of calls",
+        "Inspector",
+        "IMAGE",
+        "PROMPT",
+        "RESULT",
+        "Width of the inspector",
+        "Height of the call graph",
+    ]
+    found = [next(n for n, each in enumerate(words) if text in each) for text in wanted]
+
+    assert sorted(found) == found
+    assert len(seen) < 40
+    assert [stop for stop in seen if stop[1] not in ("2px", "3px")] == []
