@@ -27,7 +27,8 @@ def whole_file(path: Path) -> Iterator[Path]:
         partial.replace(path)
     except OSError as error:
         # A disk that is full names no file.
-        if error.filename is not None and str(partial) != str(error.filename):
+        named = error.filename or partial
+        if error.errno is None or str(named) != str(partial):
             raise
         raise OSError(error.errno, error.strerror, str(path)) from None
     finally:
