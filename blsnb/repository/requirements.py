@@ -34,7 +34,8 @@ def requirements_text(models: Iterable[Path]) -> str:
         for module, files in imported_modules(folder).items():
             names = users.setdefault(module, set())
             names.update(f"{folder.name}/{file.as_posix()}" for file in files)
-    providers = metadata.packages_distributions()
+    # It looks at every package that is installed.
+    providers = metadata.packages_distributions() if users else {}
     pins: set[str] = set()
     unknown: dict[str, set[str]] = {}
     for module, using in users.items():
