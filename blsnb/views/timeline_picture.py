@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Trace
 from blsnb.views import svg
@@ -204,13 +206,24 @@ class Timeline:
         if not rows:
             return []
         columns = self._columns
+        ran = list(zip(columns.start_us[rows], columns.end_us[rows], strict=True))
+        ran += self._only_counted_below(rows)
+        start, end = np.array(ran, np.float64).T
         spans: list[tuple[float, float]] = []
-        for step in steps(columns.start_us[rows], columns.end_us[rows]):
+        for step in steps(start, end):
             if spans and step.start <= spans[-1][1]:
                 spans[-1] = spans[-1][0], step.end
             else:
                 spans.append((step.start, step.end))
         return spans
+
+    def _only_counted_below(self, rows: list[int]) -> list[tuple[float, float]]:
+        """Return when calls ran that are only counted beside those of one caller."""
+        by_model: dict[int, list[int]] = {}
+        for row in rows:
+            by_model.setdefault(self._trace.spans[row].model, []).append(row)
+        found = map(self._counted.stretch, by_model.values())
+        return [ran for ran in found if ran]
 
     def _notches(self, call: int, middle: float) -> str:
         span = self._trace.spans[call]

@@ -163,6 +163,19 @@ def test_picture_figure_and_tree_count_all_calls_of_a_row():
     assert ["outer", f"inner {TIMES}1,000"] == labels
 
 
+def test_a_caller_s_own_time_is_not_that_of_calls_that_are_only_counted():
+    """Solid is what it spent itself: after the last of its thousand calls."""
+
+    def own(trace):
+        picture = snapshot(trace)
+        solid = r'<path d="M([\d.]+) [\d.]+h([\d.]+)v12h-[\d.]+z" fill="#1b4f93"/>'
+        return re.search(solid, picture).groups()
+
+    less, whole = own(folded(the_loop(), 100)), own(the_loop().trace(60_000))
+    assert float(less[0]) > 700
+    assert pytest.approx(float(whole[1]), abs=2) == float(less[1])
+
+
 def test_failures_are_marked_wherever_they_are():
     """So many that they hide one another are thinned, from the first to the last."""
     script = the_loop()
