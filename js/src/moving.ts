@@ -1,10 +1,11 @@
 /** An element that is moved in the page: what it would forget out of the page is put back. */
 
-/** Focus, and how far what is inside was scrolled. */
+/** Focus, how far what is inside was scrolled, and what is being dragged. */
 export class Moving {
   #element: HTMLElement;
   #root: ShadowRoot;
   #focused: HTMLElement | null = null;
+  #dragged: { element: Element; pointer: number } | null = null;
   #scrolled = new Map<Element, [top: number, left: number]>();
 
   constructor(element: HTMLElement, root: ShadowRoot) {
@@ -23,10 +24,26 @@ export class Moving {
     listen("scroll", (target) =>
       this.#scrolled.set(target, [target.scrollTop, target.scrollLeft]),
     );
+    root.addEventListener("gotpointercapture", (event) => {
+      const { target, pointerId } = event as PointerEvent;
+      this.#dragged = { element: target as Element, pointer: pointerId };
+    });
+    for (const end of ["pointerup", "pointercancel"])
+      root.addEventListener(end, () => (this.#dragged = null), { capture: true });
   }
 
   #look(): void {
     if (this.#element.isConnected) this.#focused = this.#root.activeElement as HTMLElement | null;
+  }
+
+  #dragOn(): void {
+    if (!this.#dragged?.element.isConnected) return;
+    try {
+      this.#dragged.element.setPointerCapture(this.#dragged.pointer);
+    } catch {
+      // The button was let go meanwhile.
+      this.#dragged = null;
+    }
   }
 
   /** Put it in the place of all that is in another element. */
@@ -40,5 +57,6 @@ export class Moving {
         this.#scrolled.set(element, [top, left]);
       }
     focused?.focus({ preventScroll: true });
+    this.#dragOn();
   }
 }

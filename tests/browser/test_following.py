@@ -43,14 +43,25 @@ RENDER = """async (text) => {
 }"""
 
 
+# Its output is made anew, as a notebook does.
+RENEW = """() => {
+    const [[id, known]] = globalThis[Symbol.for("blsnb")];
+    const host = document.createElement("div");
+    host.dataset.run = id;
+    document.body.replaceChildren(host);
+    known.mount(host);
+}"""
+
+
 class Page:
     """A view without a kernel: the test sends what a kernel would."""
 
-    def __init__(self, page) -> None:
+    def __init__(self, page, rendered=True) -> None:
         self._page = page
         self._seq = 0
         page.set_content("<!doctype html><title>live</title>")
-        page.evaluate(RENDER, document.CODE.read_text("utf-8"))
+        code = RENDER if rendered else RENDER.replace("code.render(", "void (")
+        page.evaluate(code, document.CODE.read_text("utf-8"))
 
     def send(self, trace, kind="snapshot", rows=None, skipped=0):
         self._seq += 1 + skipped
@@ -58,6 +69,9 @@ class Page:
         message = {"type": kind, "seq": self._seq, "header": header}
         call = "([message, text]) => receive(message, text)"
         self._page.evaluate(call, [message, base64.b64encode(buffer).decode()])
+
+    def renew(self):
+        self._page.evaluate(RENEW)
 
     def set(self, name, value):
         self._page.evaluate("([name, value]) => model.set(name, value)", [name, value])
@@ -164,6 +178,33 @@ def test_tensors_of_a_running_call_are_asked_for_again_but_not_at_each_change(pa
     expect(view.inspector).to_contain_text("None were recorded.")
 
     assert [0, 4, 8] == asked
+
+
+def test_a_drag_goes_on_in_an_output_that_is_made_anew(page):
+    """And ends when the button is let go."""
+    live, view = Page(page, rendered=False), View(page)
+    live.send(running(5))
+    live.renew()
+    strip = view.element.locator("canvas.strip").bounding_box()
+    seen = []
+    page.mouse.move(strip["x"] + 400, strip["y"] + 10)
+    page.mouse.down()
+    for x in (450, 500, 550):
+        # Over another pane, which hears nothing of it.
+        page.mouse.move(strip["x"] + x, strip["y"] - 60)
+        expect(view.tree).not_to_have_attribute(
+            "aria-description", seen[-1] if seen else "shows the whole run"
+        )
+        seen.append(view.tree.get_attribute("aria-description"))
+        live.renew()
+    page.mouse.up()
+    page.mouse.move(strip["x"] + 600, strip["y"] + 10)
+    view.tree.press("c")
+    button = view.element.get_by_role("button", name="critical path")
+    expect(button).to_have_attribute("aria-pressed", "true")
+
+    assert 3 == len(set(seen))
+    expect(view.tree).to_have_attribute("aria-description", seen[-1])
 
 
 def test_a_message_that_is_missing_is_asked_for_once(live, page):

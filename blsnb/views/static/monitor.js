@@ -81,6 +81,7 @@ var Moving = class {
   #element;
   #root;
   #focused = null;
+  #dragged = null;
   #scrolled = /* @__PURE__ */ new Map();
   constructor(element, root) {
     this.#element = element;
@@ -96,9 +97,23 @@ var Moving = class {
       "scroll",
       (target) => this.#scrolled.set(target, [target.scrollTop, target.scrollLeft])
     );
+    root.addEventListener("gotpointercapture", (event) => {
+      const { target, pointerId } = event;
+      this.#dragged = { element: target, pointer: pointerId };
+    });
+    for (const end of ["pointerup", "pointercancel"])
+      root.addEventListener(end, () => this.#dragged = null, { capture: true });
   }
   #look() {
     if (this.#element.isConnected) this.#focused = this.#root.activeElement;
+  }
+  #dragOn() {
+    if (!this.#dragged?.element.isConnected) return;
+    try {
+      this.#dragged.element.setPointerCapture(this.#dragged.pointer);
+    } catch {
+      this.#dragged = null;
+    }
   }
   /** Put it in the place of all that is in another element. */
   into(host) {
@@ -111,6 +126,7 @@ var Moving = class {
         this.#scrolled.set(element, [top, left]);
       }
     focused?.focus({ preventScroll: true });
+    this.#dragOn();
   }
 };
 
