@@ -26,8 +26,6 @@ export interface Row {
 
 /** So many calls of one model from one caller become one row. */
 export const FOLD_FROM = 4;
-/** So few rows are seen without scrolling, however low the view. */
-const FEW_ROWS = 10;
 
 export class Rows {
   readonly trace: Trace;
@@ -85,7 +83,7 @@ export class Rows {
     return this.list.find((row) => row.key === key);
   }
 
-  /** Unfold level by level while the view is not full; single calls of folds where rows are few. */
+  /** Unfold level by level while the view is not full; single calls of folds stay hidden. */
   openDefault(atMost: number): void {
     this.open.clear();
     const waiting = [...this.#top];
@@ -99,17 +97,6 @@ export class Rows {
       waiting.push(...children);
     }
     this.rebuild();
-    this.#openSmallFolds();
-  }
-
-  /** What is folded to save room need not be while there is room for every call of it. */
-  #openSmallFolds(): void {
-    for (const row of this.list.filter((each) => this.#isPlainFold(each))) {
-      if (this.list.length + row.calls.length > FEW_ROWS) continue;
-      // Below another fold it is a sum, to which single calls add nothing.
-      const sum = row.parent?.kind === "fold" || this.trace.folded.beside(row.calls);
-      if (!sum) this.toggle(row, true);
-    }
   }
 
   /** Unfold the path to a call and return its row. */

@@ -43,17 +43,6 @@ test("repeated calls of one model from one caller fold, fewer do not", () => {
   ]);
 });
 
-test("a fold is unfolded from the start where all rows together are few", () => {
-  const counts = [6, 8, 9].map((size) => {
-    const calls = Array.from({ length: size }, (_, k) => call(0, 1, 20 * k));
-    const rows = new Rows(traceOf([call(-1, 0, 0, { compute_infer_us: 900 }), ...calls]));
-    rows.openDefault(24);
-    return rows.list.length;
-  });
-
-  assert.deepEqual(counts, [8, 10, 2]);
-});
-
 test("every call can be reached by unfolding", () => {
   for (const sample of [invoice(), sweep(400)]) {
     const rows = new Rows(sampleTrace(sample));
