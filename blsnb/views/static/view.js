@@ -4111,7 +4111,6 @@ function isSelected(row4, selection) {
 
 // src/rows.ts
 var FOLD_FROM = 4;
-var FEW_ROWS = 10;
 var Rows = class {
   trace;
   /** Keys of the rows whose children are shown; kept when the trace grows. */
@@ -4160,7 +4159,7 @@ var Rows = class {
   find(key) {
     return this.list.find((row4) => row4.key === key);
   }
-  /** Unfold level by level while the view is not full; single calls of folds where rows are few. */
+  /** Unfold level by level while the view is not full; single calls of folds stay hidden. */
   openDefault(atMost) {
     this.open.clear();
     const waiting = [...this.#top];
@@ -4174,15 +4173,6 @@ var Rows = class {
       waiting.push(...children);
     }
     this.rebuild();
-    this.#openSmallFolds();
-  }
-  /** What is folded to save room need not be while there is room for every call of it. */
-  #openSmallFolds() {
-    for (const row4 of this.list.filter((each) => this.#isPlainFold(each))) {
-      if (this.list.length + row4.calls.length > FEW_ROWS) continue;
-      const sum = row4.parent?.kind === "fold" || this.trace.folded.beside(row4.calls);
-      if (!sum) this.toggle(row4, true);
-    }
   }
   /** Unfold the path to a call and return its row. */
   reveal(call) {
