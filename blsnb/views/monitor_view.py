@@ -15,9 +15,11 @@ from blsnb.views.overview import Overview
 
 CODE = Path(__file__).parent / "static" / "monitor.js"
 
-# The page may come to know of the widget later than of its output.
-_SCRIPT = """<script>{
-  const host = document.currentScript.previousElementSibling;
+# The page may come to know of the widget later than of its output. VS Code runs a
+# copy of the script, behind the one that it leaves inert.
+SCRIPT = """<script>{
+  const before = document.currentScript.previousElementSibling;
+  const host = before.matches("script") ? before.previousElementSibling : before;
   const mount = () => {
     const found = globalThis[Symbol.for("blsnb-monitors")]?.get("%s");
     found?.(host);
@@ -81,7 +83,7 @@ class MonitorView(anywidget.AnyWidget):
         In a page that has this widget the live view takes the table's place.
         """
         shown = still(self._overview, time.localtime())
-        script = _SCRIPT % self.monitor_id
+        script = SCRIPT % self.monitor_id
         shown["text/html"] = f"<div>{shown['text/html']}</div>{script}"
         return shown
 

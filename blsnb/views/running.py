@@ -22,7 +22,7 @@ NOTE = (
 # is neither picture nor document, or a reader would see one after the other.
 _PATIENCE_MS = 600
 _AT_ONCE = """{
-  const host = document.currentScript.previousElementSibling;
+  const host = %(host)s;
   const place = () => {
     const known = globalThis[Symbol.for("blsnb")]?.get(host.dataset.run);
     if (!known) return false;
@@ -65,6 +65,6 @@ def _html(trace: Trace, height: int) -> str:
         f"<div>{document.still(trace)}{said}</div>",
         header,
         buffer,
-        at_once=_AT_ONCE % {"patience": _PATIENCE_MS},
+        at_once=_AT_ONCE % {"host": document.HOST, "patience": _PATIENCE_MS},
         first=_FIRST % {"patience": _PATIENCE_MS},
     )

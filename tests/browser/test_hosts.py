@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 from views import samples
 
-from blsnb.views import document
+from blsnb.views import document, monitor_view, running
 
 from . import hosts
 from .view import View
@@ -87,6 +87,23 @@ def test_where_scripts_are_copied_a_document_takes_its_live_view_s_place_at_once
 
     expect(frame.locator(".blsnb-run")).to_have_count(2)
     assert [1, 1] == frame.evaluate("asked")
+
+
+def test_what_was_saved_while_it_ran_is_shown_where_scripts_are_copied(page):
+    """A run that has not ended as what had happened; a monitor where its table was."""
+    host = hosts.vscode("vscode-light")
+    run = running.mimebundle(samples.running_run())["text/html"]
+    frame = hosts.show(page, host, run)
+    view = View(frame.locator("body"))
+    expect(view.element).to_contain_text("still running when saved")
+    frame.evaluate(
+        """globalThis[Symbol.for("blsnb-monitors")] = {
+            get: () => (host) => { host.textContent = "live"; },
+        }"""
+    )
+    hosts.add(frame, host, f"<div>table</div>{monitor_view.SCRIPT % 'one'}")
+
+    expect(frame.locator(".output > div").last).to_have_text("live")
 
 
 @pytest.mark.parametrize("host", SHUT.values(), ids=SHUT)
