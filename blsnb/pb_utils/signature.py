@@ -87,7 +87,7 @@ def _bare(function: F, signature: str) -> F:
             return function(this)
         except (Mismatch, TypeError, AttributeError) as error:
             given = () if this is MISSING else (this, *args)
-            if not _refuses(error, function, given, kwargs):
+            if given and not _refuses(error, function, given, kwargs):
                 raise
         raise incompatible(signature, given, kwargs)
 
