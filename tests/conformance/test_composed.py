@@ -12,7 +12,7 @@ from model.ensembles import DECOUPLED, IO, ensemble, ins, model, outs, step
 from .asking import tensor
 from .composed import ADD, BATCHES, DOUBLE, Cast, Written
 from .covering import rows
-from .scripted import WAIT_S, pause, until
+from .scripted import WAIT_S, until
 
 CHAIN = ensemble(step("plus", made="Y=M"), step("double", "X=M"))
 PLAIN = {"plus": Written(ADD), "double": Written(DOUBLE)}
