@@ -185,6 +185,8 @@ def test_the_legend_tells_what_there_is_and_leaves_room_for_the_buttons(show, pa
     page.set_viewport_size({"width": 720, "height": 800})
     expect(legend).to_contain_text("output", use_inner_text=True)
 
+    # The graph is laid out anew once the page has told its width.
+    page.evaluate("new Promise((r) => requestAnimationFrame(() => setTimeout(r)))")
     words = legend.get_by_text("output").bounding_box()
     buttons = view.element.locator(".zoom").bounding_box()
     assert words["x"] + words["width"] <= buttons["x"]

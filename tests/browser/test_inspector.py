@@ -119,6 +119,7 @@ def test_calls_of_one_batch_are_marked_in_the_timeline(show, script):
         call = script.call(script.calls[0], "encoder", 200 + k, 5, 5, 90, 5)
         call.execution, call.batch = execution, batch
     view = show(script)
+    view.row("encoder").locator(".triangle").click()
     view.rows.filter(has_text="encoder#1").click()
     mates = view.tree.locator(".row.mate")
     expect(mates).to_have_text(["encoder#1", "encoder#2", "encoder#4"])
