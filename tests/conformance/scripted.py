@@ -189,7 +189,8 @@ class Scene:
 
     def _arrived(self) -> int:
         """How many requests were seen: they wait, were executed, or refused."""
-        executed = set(self.executed())
+        # Those that nobody asked are batched with them: they have no id.
+        executed = set(self.executed()) & set(self.futures)
         refused = {
             id
             for id, future in self.futures.items()
