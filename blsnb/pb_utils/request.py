@@ -58,6 +58,7 @@ _new = object.__new__
 _ELEMENTS = (Tensor, NoneType)
 _NAMES = (str, bytes)
 ANY_MEMORY = PreferredMemory(MemoryType(1))
+_UNSET, _NEWEST, _NO_ID = 0, -1, ""
 _CONSTRUCTOR = (
     "c_python_backend_utils.InferenceRequest(request_id: str = '', "
     "correlation_id: object = 0, inputs: List[triton::backend::python::PbTensor], "
@@ -134,17 +135,27 @@ class InferenceRequest(Compiled):
         trace: InferenceTrace = NO_TRACE,
         parameters: dict[str, bool | int | str] | None = None,
     ) -> None:
-        if correlation_id is None:
-            raise Mismatch
-        expect(preferred_memory, PreferredMemory)
         expect(trace, InferenceTrace)
-        request_id, model_name = string(request_id), string(model_name)
-        model_version = integer(model_version, INT64)
-        flags, timeout = integer(flags, UINT32), integer(timeout, UINT64)
+        model_name = string(model_name)
+        # What a call leaves as it is by default needs no check.
+        usual = (
+            flags is _UNSET
+            and timeout is _UNSET
+            and correlation_id is _UNSET
+            and model_version is _NEWEST
+            and request_id is _NO_ID
+            and preferred_memory is ANY_MEMORY
+            and parameters is None
+        )
+        if not usual:
+            if correlation_id is None:
+                raise Mismatch
+            expect(preferred_memory, PreferredMemory)
+            request_id = string(request_id)
+            model_version = integer(model_version, INT64)
+            flags, timeout = integer(flags, UINT32), integer(timeout, UINT64)
         self._inputs: list[Tensor] = list_of(inputs, _ELEMENTS)
         requested = list_of(requested_output_names, _NAMES)
-        wanted = preferred_memory
-        memory = None if wanted is ANY_MEMORY else place_of(wanted)
         self._requested = tuple(dict.fromkeys(map(string, requested)))
         self._message = RequestMessage(
             model_name,
@@ -152,13 +163,13 @@ class InferenceRequest(Compiled):
             self._requested,
             model_version,
             request_id,
-            _correlation_id(correlation_id),
+            correlation_id if usual else _correlation_id(correlation_id),
             flags,
             timeout,
             0,
-            checked(parameters),
+            None if usual else checked(parameters),
             trace._mark,
-            memory,
+            None if usual else _place(preferred_memory),
         )
         if None in self._inputs or not all(requested):
             raise _empty_element(self._message, None in self._inputs)
@@ -328,6 +339,10 @@ def _received(
     if message.error is not None:
         backend.watch(response, model_name)
     return response
+
+
+def _place(wanted: PreferredMemory) -> str | None:
+    return None if wanted is ANY_MEMORY else place_of(wanted)
 
 
 def _correlation_id(value: Any) -> int | str:
