@@ -108,6 +108,8 @@ def test_a_widget_of_a_comparison_asks_the_kernel(notebook):
 def test_what_is_selected_in_a_view_is_replayed(notebook):
     """A call of a loop, which has no other name there."""
     view = View(notebook.cell(LOOKED_AT))
+    view.row("sharpen").click()
+    view.tree.press("ArrowRight")
     view.tree.get_by_role("treeitem", name="sharpen #2").click()
     expect(view.inspector.get_by_text("row 2", exact=True)).to_be_visible()
     expect(view.selected_rows).to_have_text("sharpen#2")

@@ -35,7 +35,8 @@ BODY = json.dumps(
     }
 ).encode()
 INFER = b"/v2/models/add/infer"
-READY = b"GET /v2/health/ready HTTP/1.1\r\nHost: x\r\n\r\n"
+LIVE = b"GET /v2/health/live HTTP/1.1\r\nHost: x\r\n\r\n"
+"""Asks what no model of the server has a say in."""
 
 
 def post(
@@ -98,7 +99,7 @@ class Line:
 
     def then(self) -> Any:
         """Return what becomes of another request."""
-        self.send(READY)
+        self.send(LIVE)
         return self.answer()
 
 
@@ -182,7 +183,7 @@ def test_clients_of_another_version_are_answered(
 
 @pytest.mark.parametrize(
     "sent",
-    [READY.replace(b"GET", b"get"), READY.replace(b"\r\n", b"\n")],
+    [LIVE.replace(b"GET", b"get"), LIVE.replace(b"\r\n", b"\n")],
     ids=["a verb in small letters", "half ends of lines"],
 )
 def test_what_is_nearly_http(agree: Agree, served: Served, sent: bytes) -> None:
@@ -221,10 +222,10 @@ BROKEN: dict[str, bytes] = {
     "a length below zero": post(length=-1),
     "a length that is none": post().replace(b"Length: ", b"Length: x"),
     "a length with a sign": post().replace(b"Length: ", b"Length: +"),
-    "a header without a colon": READY.replace(b"Host: x", b"Host"),
-    "a header without a name": READY.replace(b"Host", b""),
-    "a header in two lines": READY.replace(b"x\r\n", b"x\r\n y\r\n"),
-    "a blank in the path": READY.replace(b"/ready", b"/ ready"),
+    "a header without a colon": LIVE.replace(b"Host: x", b"Host"),
+    "a header without a name": LIVE.replace(b"Host", b""),
+    "a header in two lines": LIVE.replace(b"x\r\n", b"x\r\n y\r\n"),
+    "a blank in the path": LIVE.replace(b"/live", b"/ live"),
     "a chunk without a size": chunks(BODY).replace(b"\r\n\r\n", b"\r\n\r\nzz", 1),
     "a chunk that is too long": chunks(BODY).replace(b"\r\n0\r\n", b"XX0\r\n"),
     "a chunk with more than a size": chunks(BODY).replace(b"\r\n{", b";a=b\r\n{"),
@@ -273,10 +274,10 @@ def test_requests_that_are_sent_ahead(agree: Agree, served: Served) -> None:
 
     def case(target: Target) -> Any:
         with Line(served(target).have("add")) as line:
-            line.send(READY + post())
+            line.send(LIVE + post())
             first = line.answer()
             # The real server comes to the second when something more is sent.
-            line.send(READY)
+            line.send(LIVE)
             return [first, line.answer()]
 
     agree(case)
