@@ -41,7 +41,6 @@ def test_a_live_view_of_many_calls_says_that_it_is_drawn_seldom(page):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 def test_a_hundred_thousand_calls_are_folded_and_say_so(page, axe, tmp_path):
     """In the line above, in each row, in the inspector, and in the picture's text."""
     html = document.page(samples.batch_run(100_000))

@@ -254,8 +254,7 @@ def test_a_narrow_page_breaks_no_rule_either(board, page, axe, theme):
 
 
 def test_it_says_whether_the_numbers_are_those_of_now(board, page):
-    """Live, without news, and closed."""
-    expect(board.element).to_contain_text("live")
+    """Without news, live, and closed."""
     expect(board.element).to_contain_text("no news since")
     page.evaluate("each => show(each)", ODD._replace(looks=2).wire())
     expect(board.element).to_contain_text("live")

@@ -452,16 +452,17 @@ def test_a_run_that_ends_a_moment_after_its_cell_is_shown(runs, monkeypatch):
     assert [("1",)] == shown
 
 
-def test_a_cell_does_not_wait_for_a_run_that_goes_on(runs):
+def test_a_cell_does_not_wait_for_a_run_that_goes_on(runs, monkeypatch):
     """A stream in the background has no end to wait for; and no later cell waits."""
     run = record()
     runs.observe(run, run.calls[0])
     runs.end_cell()
     runs.begin_cell()
+    monkeypatch.setattr(show, "_ENDING_NS", 60_000_000_000)
     start = time.monotonic()
     runs.end_cell()
 
-    assert time.monotonic() - start < 0.2
+    assert time.monotonic() - start < 30
 
 
 def test_widgets_of_ended_runs_are_kept_for_their_documents(runs):

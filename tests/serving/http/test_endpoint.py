@@ -166,7 +166,7 @@ def test_an_end_point_ends_in_bounded_time(http_served: Any) -> None:
         begin = time.monotonic()
         http_served.end.close(0.1)
 
-        assert 4 > time.monotonic() - begin
+        assert 30 > time.monotonic() - begin
         assert stage.values["request"].is_cancelled()
         with pytest.raises(ConnectionRefusedError):
             http_served.connect()
@@ -179,7 +179,7 @@ def test_a_stream_without_end_ends_with_the_end_point(http_served: Any) -> None:
         begin = time.monotonic()
         http_served.end.close(0.1)
 
-        assert 4 > time.monotonic() - begin
+        assert 30 > time.monotonic() - begin
         assert stage.events["cancelled"].wait(WAIT_S)
 
 
