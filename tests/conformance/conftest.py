@@ -180,7 +180,7 @@ def agree(
         else:
             assert known == seen
         if target.name == "blsnb":
-            live = reference.server is not None
+            live = reference.is_live(module, key)
             ledger.note(covered, f"{module}.{key}", live, deviation)
 
     return check

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from blsnb.parity.server_process import ServerDiedError
+
 from .targets import Answer, Failure, Target
 
 if TYPE_CHECKING:
@@ -86,12 +88,15 @@ class Reference:
     server: TritonTarget | None
     golden: Golden
     _said: dict[tuple[str, str], Any] = field(default_factory=dict)
+    _died: set[tuple[str, str]] = field(default_factory=set)
+    """Cases of which it died."""
 
     def live(self, module: str, key: str, case: Case) -> Any:
         """Ask the real server, once for each case; again if it says else than before.
 
         Some cases depend on its clock, which a busy machine upsets. What it says
-        three times is what it says.
+        three times is what it says. If it dies of a case each time, what it said
+        before counts.
         """
         if (module, key) not in self._said:
             self._said[module, key] = self._asked(module, key, case)
@@ -104,6 +109,11 @@ class Reference:
         for tries_left in reversed(range(TRIES)):
             try:
                 said = server.surviving(lambda: plain(case(server)))
+            except ServerDiedError:
+                if recording():
+                    raise
+                self._died.add((module, key))
+                return self.recorded(module, key)
             except Exception:
                 if not tries_left:
                     raise
@@ -116,6 +126,10 @@ class Reference:
         """Whether the record says else; that of another Python may."""
         known = self.golden.read(module)["answers"]
         return not recording() and said != known.get(key, said)
+
+    def is_live(self, module: str, key: str) -> bool:
+        """Whether what a case is held against was said just now."""
+        return self.server is not None and (module, key) not in self._died
 
     def recorded(self, module: str, key: str) -> Any:
         """Return what it said before; a case without a record is a failure."""

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from blsnb.parity.server_process import ServerDiedError
+
 from .reference import RECORD, TRIES, Golden, Reference
 
 
@@ -47,6 +49,18 @@ def test_what_it_says_every_time_is_what_it_says(reference: Reference) -> None:
 
     assert "new" == reference.live("module", "known", case_of(answers))
     assert [] == list(answers)
+
+
+def test_of_a_server_that_dies_each_time_the_record_counts(
+    reference: Reference,
+) -> None:
+    """It is not asked again, and nobody says that it answered."""
+    answers = iter([ServerDiedError("often"), "never"])
+
+    assert "right" == reference.live("module", "known", case_of(answers))
+    assert not reference.is_live("module", "known")
+    assert reference.is_live("module", "another")
+    assert ["never"] == list(answers)
 
 
 def test_an_error_that_stays_is_told(reference: Reference) -> None:

@@ -11,6 +11,8 @@ from typing import Any
 
 import grpc
 
+from blsnb.parity.server_process import ServerDiedError
+
 from .elsewhere import Elsewhere, elsewhere
 from .targets import Failure, Target
 
@@ -143,6 +145,11 @@ def loaded(
     ----------
     apart
         Whether one after another, since a server may die of each.
+
+    Raises
+    ------
+    ServerDiedError
+        It died too often.
     """
     answers: dict[str, Any] = {}
     for life in range(LIVES):
@@ -155,7 +162,9 @@ def loaded(
             each.put(place / "models" / name)
         with elsewhere(target, place) as server:
             answers |= _loaded(server, place / "models", left, apart)
-    return {name: answers.get(name, "the server died") for name in models}
+    if dead := models.keys() - answers:
+        raise ServerDiedError(f"{LIVES} times; it has not told of {sorted(dead)}")
+    return {name: answers[name] for name in models}
 
 
 def _loaded(
