@@ -171,7 +171,10 @@ class Catalog:
         Refusal
             The version is no number; the text is Triton's.
         """
-        number = _parse_version(version)
+        return self.is_model_ready(name, _parse_version(version))
+
+    def is_model_ready(self, name: str, number: int = -1) -> bool:
+        """Whether a model, or a version of it, can serve; an unknown one cannot."""
         try:
             served = self.find(name, number)
         except RequestError:

@@ -264,6 +264,7 @@ class TritonPythonModel:
             sender.send(pb_utils.InferenceResponse([pb_utils.Tensor("Y", x)]))
         sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
 """
+# The cell lasts until there is a live view; the stream outlives it.
 READ = """import threading, time
 import blsnb
 def read():

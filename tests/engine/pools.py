@@ -109,6 +109,7 @@ def given_up(pool: Any, *meanwhile: Callable[[], object]) -> Any:
             action()
         raise Unwind
 
+    # The moment between its waking and its leaving, which no event marks.
     late.root.wait = leave  # type: ignore[method-assign]
     with pytest.raises(Unwind):
         pool.take(late, certain=False)

@@ -100,15 +100,6 @@ def server_is_ready(catalog: Catalog) -> bool:
     )
 
 
-def model_is_ready(catalog: Catalog, name: str, version: int = -1) -> bool:
-    """Whether a model, or a version of it, can serve; an unknown one cannot."""
-    try:
-        served = catalog.find(name, version)
-    except RequestError:
-        return False
-    return not served.says_ready or not served.unready()
-
-
 def model_metadata(catalog: Catalog, name: str, version: int = -1) -> dict[str, Any]:
     """Return a model's name, versions, platform, inputs and outputs.
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from blsnb.engine.catalog import Catalog
 from blsnb.engine.validation import RequestError
-from blsnb.serving.core.metadata import model_is_ready
 
 LEVELS = ("TIMESTAMPS", "TENSORS")
 OFF = "OFF"
@@ -198,7 +197,7 @@ def check_model(catalog: Catalog, name: str) -> None:
     ----------
     server: src/http_server.cc, HandleTrace; src/grpc/grpc_server.cc, RegisterTrace
     """
-    if not model_is_ready(catalog, name):
+    if not catalog.is_model_ready(name):
         # The blank before the colon is Triton's.
         raise RequestError(f"Request for unknown model : {name}")
 

@@ -10,7 +10,6 @@ from tritonclient.grpc import service_pb2 as wire
 from blsnb.engine.validation import RequestError
 from blsnb.inference_server import Server
 from blsnb.serving.core.metadata import (
-    model_is_ready,
     model_metadata,
     server_is_ready,
     server_metadata,
@@ -53,7 +52,7 @@ class GrpcModels:
     def model_ready(self, asked: Any) -> Any:
         """Say whether a model serves; an unknown one does not."""
         version = version_of(asked.version)
-        ready = model_is_ready(self._catalog, asked.name, version)
+        ready = self._catalog.is_model_ready(asked.name, version)
         return wire.ModelReadyResponse(ready=ready)
 
     def model_metadata(self, asked: Any) -> Any:

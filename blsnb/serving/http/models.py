@@ -52,7 +52,7 @@ class HttpModels:
             number = metadata.parse_version(version)
         except RequestError as error:
             return error_answer(error.message, error.code, PLAIN)
-        if metadata.model_is_ready(self._server.catalog, name, number):
+        if self._server.catalog.is_model_ready(name, number):
             return HttpAnswer(content_type=PLAIN)
         return error_answer("Model version not ready", content_type=PLAIN)
 
