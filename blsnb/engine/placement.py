@@ -186,7 +186,7 @@ def _told(call: Call, seed: int) -> list[str]:
     moved = [] if call.device is None else call.device.copies
     return [
         f"Hostile placement (seed {seed}) had moved {copy.tensor!r} of call "
-        f"{call.index}, {call.model.name}, from {copy.source} to {copy.target}. Triton "
+        f"{call.id}, {call.model.name}, from {copy.source} to {copy.target}. Triton "
         "may have it there, too: ask is_cpu(), take a tensor on a device by DLPack, or "
         "say where you want it."
         for copy in moved

@@ -133,7 +133,7 @@ class Call:
         "error_code",
         "execution",
         "flags",
-        "index",
+        "id",
         "inputs",
         "instance",
         "line",
@@ -151,10 +151,11 @@ class Call:
         "responses",
     )
 
-    def __init__(self, model: ModelInfo, parent: Call | None, index: int) -> None:
+    def __init__(self, model: ModelInfo, parent: Call | None, id: int) -> None:
         self.model = model
         self.parent = parent
-        self.index = index
+        self.id = id
+        """Number of the call in its run, in order of start; never reassigned."""
         self.instance = ""
         self.request_id = ""
         self.request_fields = PLAIN
@@ -190,4 +191,4 @@ class Call:
         self.notes: list[str] | None = None
 
     def __repr__(self) -> str:
-        return f"<Call {self.index} {self.model.name}>"
+        return f"<Call {self.id} {self.model.name}>"

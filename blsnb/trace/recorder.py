@@ -67,6 +67,7 @@ class RunRecord:
     """The calls of one request from outside and of all that it caused."""
 
     __slots__ = (
+        "call_ids",
         "calls",
         "ended",
         "fold_at",
@@ -90,6 +91,8 @@ class RunRecord:
         """Of a run that is not kept, and that no observer is told of; else None."""
         self.of_client = False
         """Whether a network client asked: its answer is shown to nobody else."""
+        self.call_ids = itertools.count()
+        """Source of the ids of its calls."""
         self.calls: list[Call] = []
         """Those that are kept one by one, in the order in which they started."""
         self.folded = FoldedCounts()
@@ -197,10 +200,10 @@ class Recorder:
 
     def open(self, run: RunRecord, model: ModelInfo, parent: Call | None) -> Call:
         """Start the record of a call."""
-        call = Call(model, parent, len(run.calls))
+        call = Call(model, parent, next(run.call_ids))
         if self.level if run.level is None else run.level:
             run.calls.append(call)
-            if call.index >= run.fold_at:
+            if len(run.calls) > run.fold_at:
                 self._fold(run)
             if self._observers:
                 self._notify(run, call)

@@ -266,4 +266,4 @@ def read_spans(value: Any, models: int, tensors: Tensors) -> tuple[Span, ...]:
         dict(zip(read, facts, strict=True))
         for facts in zip(*read.values(), strict=True)
     )
-    return tuple(Span(index=row, **facts) for row, facts in enumerate(named))
+    return tuple(Span(index=row, id=row, **facts) for row, facts in enumerate(named))

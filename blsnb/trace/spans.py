@@ -31,7 +31,9 @@ class Span:
     """
 
     index: int
-    """Its row: the order in which requests started."""
+    """Position in ``Trace.spans``."""
+    id: int
+    """Number of the call in its run, in order of start; the same in every trace."""
     parent: int
     """The row of the caller; -1 for a request from outside."""
     model: int
@@ -73,7 +75,7 @@ class Span:
 
     def __repr__(self) -> str:
         place = f"on {self.instance}" if self.instance else f"of model {self.model}"
-        return f"<Span {self.index} {place}: {self.duration_ns / 1e6:.3g} ms>"
+        return f"<Span {self.id} {place}: {self.duration_ns / 1e6:.3g} ms>"
 
     @property
     def events(self) -> tuple[tuple[Activity, int], ...]:
@@ -282,6 +284,7 @@ def _span(
     work = call.device
     return Span(
         index=row,
+        id=call.id,
         parent=-1 if call.parent is None else rows.get(id(call.parent), -1),
         model=number[call.model],
         instance=call.instance,

@@ -54,7 +54,7 @@ def test_the_first_and_the_last_calls_stay():
     calls[10].request_end_ns += 500
     left = fold(calls, 8)
 
-    assert [0, 1, 2, 3, 10, 16, 17, 18, 19] == [call.index for call in calls]
+    assert [0, 1, 2, 3, 10, 16, 17, 18, 19] == [call.id for call in calls]
     assert 11 == len(left)
 
 
@@ -65,8 +65,8 @@ def test_failed_calls_stay_while_there_is_room():
         calls[number].error = "boom"
     fold(calls, 20)
 
-    assert {50, 60} <= {call.index for call in calls}
-    assert not {30, 40} & {call.index for call in calls}
+    assert {50, 60} <= {call.id for call in calls}
+    assert not {30, 40} & {call.id for call in calls}
 
 
 def test_what_has_not_ended_stays_and_so_does_its_caller():
@@ -77,9 +77,7 @@ def test_what_has_not_ended_stays_and_so_does_its_caller():
     calls[25].ended = False
     fold(calls, 4)
 
-    assert [0, 1, 20, 25, 48, 49, 50] == [
-        call.index for call in calls if call.index != 47
-    ]
+    assert [0, 1, 20, 25, 48, 49, 50] == [call.id for call in calls if call.id != 47]
 
 
 TREES = st.lists(
@@ -105,8 +103,8 @@ def test_whatever_is_folded_nothing_gets_lost(tree, rooms):
     gone = [call for call in before if call not in calls]
     assert len(gone) == sum(each.calls for each in folded)
     assert sum(bool(c.error) for c in gone) == sum(each.errors for each in folded)
-    assert sum(c.index for c in gone) == sum(each.duration_ns for each in folded)
-    assert sorted(calls, key=lambda call: call.index) == calls
+    assert sum(c.id for c in gone) == sum(each.duration_ns for each in folded)
+    assert sorted(calls, key=lambda call: call.id) == calls
     assert all(call.parent is None or call.parent in calls for call in calls)
     assert all(call.ended for call in gone)
 

@@ -149,6 +149,7 @@ def runs(draw: st.DrawFn) -> SavedRun:
     spans = [
         Span(
             index=row,
+            id=row,
             parent=draw(st.integers(-1, row - 1)),
             **{name: draw(how) for name, how in fields.items()},
         )
@@ -203,7 +204,7 @@ def test_every_field_of_a_span_is_kept():
     """A new one must not be forgotten."""
     fields = [field.name for field in dataclasses.fields(Span)]
 
-    assert fields == ["index", *FIELDS]
+    assert fields == ["index", "id", *FIELDS]
 
 
 @pytest.mark.parametrize("trace", [invoice_run(), hostile_run()], ids=["page", "bad"])

@@ -20,7 +20,7 @@ _TIMES = (
 
 def a_call(model: ModelInfo, parent: Call | None, start_ns: int, end_ns: int) -> Call:
     """A call that reached its start and, unless 0, its end."""
-    call = Call(model, parent, 0)
+    call = Call(model, parent, 0 if parent is None else parent.id + 1)
     call.request_start_ns = start_ns
     call.request_end_ns = end_ns
     return call

@@ -53,7 +53,7 @@ class Script:
             call.request_end_ns,
         ) = (BASE_NS + round(us * 1000) for us in times)
         call.instance, call.flags, call.line = f"{model}_0_0", int(flags), line
-        call.execution = call.index + 1
+        call.execution = call.id + 1
         call.batch = 1
         self.calls.append(call)
         return call
