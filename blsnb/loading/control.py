@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -218,6 +219,13 @@ class ModelControl:
         with self._loads.lock.hold(taken.directory.name):
             self._load(taken, root)
             self.ensembles.renew(taken.directory.name, root)
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Let no other thread load or unload a model meanwhile.
+
+        Whoever changes folders holds this: no load reads one between two states.
+        """
+        return self._loads.lock.hold("")
 
     def files(self, name: str) -> Files:
         """Return the files that a model was loaded from; none if it does not serve."""

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from blsnb.errors import RepositoryError
+from blsnb.files import swap
 from blsnb.repository import copying, manifest
 from blsnb.repository.export import Export, exportable
 from blsnb.repository.manifest import MANIFEST
@@ -254,18 +255,19 @@ def test_a_full_disk_leaves_the_texts_as_they_were(
 
 
 def test_a_folder_that_cannot_be_swapped_stays(repository, target, monkeypatch):
-    """Between the two steps of putting a model in its place."""
+    """Where the system cannot exchange folders, between the two steps."""
     export(repository, target)
     before = tree(target)
     put(repository, "a", {"1/model.py": "newer"})
     rename = Path.rename
 
     def failing(self, to):
-        if self.name == "new":
+        if to == target / "a" and self.name != "a":
             raise PermissionError(errno.EACCES, "no", str(to))
         return rename(self, to)
 
     monkeypatch.setattr(Path, "rename", failing)
+    monkeypatch.setattr(swap, "_renameat2", lambda: None)
     with pytest.raises(RepositoryError, match=r"ended early: .*no.* As before: a, b"):
         export(repository, target)
 

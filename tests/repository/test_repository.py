@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from blsnb.errors import RepositoryError
+from blsnb.files import swap
 from blsnb.repository.repository import ModelRepository
 
 
@@ -263,13 +264,17 @@ def test_close_removes_the_private_folder(tmp_path):
 
 
 def test_an_interrupt_between_two_steps_loses_nothing(repository, monkeypatch):
-    """Ctrl-C may come after a file was noted and before it was moved."""
+    """Where the system cannot exchange folders, too."""
     change(repository, {"1/a.py": "a"})
     before = tree(repository.private_root)
+    rename = Path.rename
 
     def interrupted(self, target):
-        raise KeyboardInterrupt
+        rename(self, target)
+        if target.parent.name.endswith(swap.OLD):
+            raise KeyboardInterrupt
 
+    monkeypatch.setattr(swap, "_renameat2", lambda: None)
     monkeypatch.setattr(Path, "rename", interrupted)
     with pytest.raises(KeyboardInterrupt):
         change(repository, {"1/a.py": "b"})
