@@ -14,9 +14,8 @@ from blsnb.errors import ModelConfigError, RepositoryError
 from blsnb.files.owned import locked, matching, remove, unique
 from blsnb.files.swap import OLD, Swap, put_back
 from blsnb.repository.directory import ModelDirectory
-from blsnb.repository.manifest import digest_of
+from blsnb.repository.manifest import LEFT_OUT, digest_of
 
-_LEFT_OUT = frozenset({"__pycache__"})
 _DIGITS = 12
 _PROBE = "-probe"
 
@@ -152,7 +151,7 @@ def _collect(
     if real in above:
         raise RepositoryError(f"{folder} is a link to a folder that it lies in")
     for entry in sorted(folder.iterdir()):
-        if entry.name in _LEFT_OUT:
+        if entry.name in LEFT_OUT:
             continue
         if not entry.is_dir() and not entry.is_file():
             raise RepositoryError(f"{entry} is no file, and no link to one")

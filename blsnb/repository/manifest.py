@@ -13,6 +13,8 @@ from typing import Any
 
 from blsnb.files.whole import whole_file
 
+LEFT_OUT = frozenset({"__pycache__"})
+"""Folders that belong to one interpreter."""
 MANIFEST = ".blsnb-export.json"
 _BLOCK = 1 << 20
 
@@ -120,8 +122,12 @@ def digest_of(file: Path) -> str:
 
 
 def files_below(folder: Path) -> Iterable[Path]:
-    """Yield the files of a folder, and links; none is followed."""
+    """Yield the files of a folder, and links; none is followed.
+
+    What a server that runs the models compiled there is left out.
+    """
     for root, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name not in LEFT_OUT]
         inner = Path(root)
         links = [name for name in folders if (inner / name).is_symlink()]
         yield from (inner / name for name in (*names, *links))

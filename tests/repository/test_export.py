@@ -167,6 +167,18 @@ def test_a_foreign_file_is_not_overwritten(repository, target, path, before):
     assert models(repository.private_root) == models(target)
 
 
+def test_what_triton_compiled_there_is_in_nobodys_way(repository, target):
+    """A model that was served from the folder is exported again."""
+    export(repository, target)
+    compiled = target / "a" / "1" / "__pycache__"
+    compiled.mkdir()
+    (compiled / "model.cpython-311.pyc").write_bytes(b"x")
+    put(repository, "a", {"1/model.py": "new"})
+
+    export(repository, target)
+    assert models(repository.private_root) == models(target)
+
+
 def test_a_file_that_says_the_same_is_in_nobodys_way(repository, target):
     """Also without a manifest."""
     export(repository, target, "b")
