@@ -82,11 +82,6 @@ def test_a_first_definition_serves_or_there_is_no_model(server, interrupt, rooms
     lines = lines_of(lambda: define(server, NEW), rooms)
 
     for number in range(1, lines + 1, step):
-        server.unload("m")
-        define(server, OLD)
-        server.unload("m")
-        with server.repository.changing("m", {"1/model.py": None}):
-            pass
         name = f"m{number}"
         fault = LineFault(number, rooms, interrupt)
         with contextlib.suppress(KeyboardInterrupt):

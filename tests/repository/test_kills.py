@@ -21,13 +21,14 @@ with repository.changing("m", {"1/model.py": "x"}):
 """
 
 
+@pytest.mark.timeout(1500)
 @pytest.mark.parametrize(
     ("how", "step"),
     [
         ("exchange", 211),
         (killed_exports.TWO_STEPS, 237),
-        pytest.param("exchange", 1, marks=pytest.mark.slow),
-        pytest.param(killed_exports.TWO_STEPS, 1, marks=pytest.mark.slow),
+        pytest.param("exchange", 3, marks=pytest.mark.slow),
+        pytest.param(killed_exports.TWO_STEPS, 3, marks=pytest.mark.slow),
     ],
 )
 def test_a_killed_export_leaves_whole_models(tmp_path, how, step):
