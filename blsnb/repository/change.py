@@ -75,7 +75,15 @@ class Change:
     def _settle(self, keep: bool) -> None:
         if not keep:
             self._swap.undo()
+        self._follow()
         self._swap.discard()
+
+    def _follow(self) -> None:
+        """Keep the working directory: a model may have chosen its own folder."""
+        with contextlib.suppress(OSError):
+            here = Path.cwd()
+            if here.is_relative_to(self._staged):
+                os.chdir(self._place / here.relative_to(self._staged))
 
     def _apply(self) -> None:
         try:
@@ -91,7 +99,7 @@ class Change:
             new = {p: c for p, c in self._files.items() if _is_new(self._place, p, c)}
             if not new:
                 return False
-            if len(new) == 1 and self._stage_file(*new.popitem()):
+            if len(new) == 1 and self._stage_file(*next(iter(new.items()))):
                 return True
         self._stage_folder()
         return True
@@ -99,7 +107,10 @@ class Change:
     def _stage_file(self, relative: str, content: FileContent | None) -> bool:
         """Write a file anew that can be exchanged by itself."""
         path = inside(self._place, relative)
-        if content is None or not path.parent.is_dir() or path.is_dir():
+        is_file = path.parent.is_dir() and not path.is_dir()
+        # Without a version the change may need a folder, too.
+        versions = ModelDirectory(self._place).versions
+        if content is None or not is_file or not versions:
             return False
         self._swap = Swap(self._staged, path)
         _fill(self._staged, content)

@@ -154,8 +154,8 @@ def test_a_load_never_meets_half_a_definition(server):
             '"Y"', f'"Y{number % 2}"'
         )
         config = CONFIG.replace('"Y"', f'"Y{number % 2}"')
-        beside = 'open(__file__.replace("model.py", "number")).read()'
-        source = f"assert {number} == int({beside})\n{outputs}"
+        beside = 'pathlib.Path(__file__).with_name("number").read_text()'
+        source = f"import pathlib\nassert {number} == int({beside})\n{outputs}"
         files = {"number": str(number)}
         server.define("model", source, config=config, files=files)
 

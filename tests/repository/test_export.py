@@ -12,6 +12,7 @@ import pytest
 
 from blsnb.errors import RepositoryError
 from blsnb.files import swap
+from blsnb.files.owned import locked
 from blsnb.repository import copying, manifest
 from blsnb.repository.export import Export, exportable
 from blsnb.repository.manifest import MANIFEST
@@ -458,3 +459,63 @@ def test_the_manifest_says_what_was_written(repository, target):
         "b/config.pbtxt",
     } == set(json.loads(text)["files"])
     assert str(repository.private_root) not in text
+
+
+def leftover(folder, target, name, *suffix):
+    """Make what an export left that was killed, with a model in it."""
+    path = folder / f"{copying._prefix(target)}{'0' * 16}{''.join(suffix)}" / name
+    (path / "1").mkdir(parents=True)
+    (path / "1" / "model.py").write_text("left")
+
+
+@pytest.mark.parametrize("by", ["an export", "an import", "a server's start"])
+def test_what_a_killed_export_left_is_put_right(repository, target, by):
+    """A model that was moved away comes back; the rest goes, and nothing else."""
+    export(repository, target, "b")
+    leftover(target.parent, target, "a", swap.OLD)
+    leftover(target.parent, target, "b")
+    leftover(target, target, "c")
+    kept = target.parent / ".blsnb-export-of-another"
+    kept.mkdir()
+
+    match by:
+        case "an export":
+            export(repository, target, "b")
+        case "an import":
+            repository.add(target)
+        case _:
+            ModelRepository([target]).close()
+
+    assert {kept, target} == set(target.parent.iterdir())
+    assert {"a", "b"} == {path.name for path in target.iterdir() if path.is_dir()}
+    assert "left" == (target / "a" / "1" / "model.py").read_text()
+
+
+def test_an_import_leaves_a_running_export_alone(repository, target):
+    """It is completed by the one that runs it."""
+    target.mkdir(parents=True)
+    leftover(target.parent, target, "a")
+    with locked(target, 0):
+        repository.add(target)
+
+    assert 2 == len(list(target.parent.iterdir()))
+
+
+def test_a_folder_that_cannot_be_staged_beside_the_target(
+    repository, target, monkeypatch
+):
+    """Where the target is mounted, the copy is staged in it, and moved at the end."""
+    rename = Path.rename
+
+    def across_mounts(self, to):
+        if self.parent != Path(to).parent:
+            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), str(self))
+        return rename(self, to)
+
+    monkeypatch.setattr(Path, "rename", across_mounts)
+    export(repository, target)
+    put(repository, "a", {"1/model.py": "newer"})
+    export(repository, target)
+
+    assert models(repository.private_root) == models(target)
+    assert [target] == list(target.parent.iterdir())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -117,6 +118,38 @@ def test_a_file_that_the_disk_refuses_is_named_and_leaves_nothing(repository):
     assert b"before" == (folder / "1" / "model.py").read_bytes()
     assert ["model.py"] == [path.name for path in (folder / "1").iterdir()]
     assert "new" not in repository.names()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_model_that_works_in_its_own_folder_stays_there(
+    repository, monkeypatch, fails
+):
+    """Its folder is another one then; the working directory has the same path."""
+    directory = change(repository, {"1/model.py": "a", "1/data": "a"})
+    monkeypatch.chdir(directory.version_dir(1))
+    files = {"1/model.py": "b", "1/data": "b"}
+    with contextlib.suppress(ZeroDivisionError), repository.changing("mine", files):
+        assert not fails or 1 / 0
+
+    assert directory.version_dir(1) == Path.cwd()
+    assert "ab"[not fails] == Path("data").read_text()
+
+
+def test_a_configuration_that_becomes_an_ensembles_gets_a_version(repository):
+    """Though it is the only file that changes."""
+    change(repository, {"config.pbtxt": ""})
+    directory = change(repository, {"config.pbtxt": "ensemble_scheduling { step {} }"})
+
+    assert [1] == directory.versions
+
+
+def test_what_stays_the_same_is_not_written(repository):
+    """A cell that is run again changes no file."""
+    directory = change(repository, {"1/model.py": "a", "config.pbtxt": ""})
+    before = directory.files()
+
+    change(repository, {"1/model.py": "a", "config.pbtxt": ""})
+    assert before == directory.files()
 
 
 def test_a_failed_new_model_leaves_no_folder(repository):
