@@ -110,7 +110,7 @@ class Comparison:
         OSError
             The file cannot be written; what stood there before still does.
         """
-        from blsnb.trace.whole_file import whole_file
+        from blsnb.files.whole import whole_file
         from blsnb.views import compared_document
 
         path = Path(path).expanduser()

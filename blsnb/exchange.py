@@ -65,7 +65,7 @@ class Exchange(Models):
         """
         self._check_open()
         ours = sorted(models_in(self.repository.private_root))
-        with self._changes:
+        with self._control.alone():
             return self._changed_files.load_changed(ours)
 
     def import_repository(
@@ -156,7 +156,10 @@ class Exchange(Models):
 
         standins = self._control.standins.all()
         chosen, left_out = exportable(self.repository, names, standins)
-        return Export(path, self._engine.release, force=force).write(chosen, left_out)
+        export = Export(path, self._engine.release, force=force)
+        # No definition changes a folder while it is copied.
+        with self._control.alone():
+            return export.write(chosen, left_out)
 
     def implied_config(self, name: str, *runs: Run) -> Implied:
         """Return a configuration that fits the tensors of a model in recorded runs.

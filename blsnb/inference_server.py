@@ -14,6 +14,7 @@ from blsnb.engine.rate_limits import Counts, parse_rate_limit
 from blsnb.engine.reader import Reader
 from blsnb.engine.root import RootRequest
 from blsnb.engine.settings import Settings, check_numbers
+from blsnb.files.owned import Creator
 from blsnb.inference import Inference, OutsideRequest
 from blsnb.loading.changed_files import ChangedFiles
 from blsnb.loading.control import ModelControl
@@ -162,9 +163,10 @@ class Server(Comparing, Measuring, StandingIn, Placing):
         control.mode = mode
         self._inference = Inference(self._engine)
         self._closed = False
+        self._creator = Creator()
         self._closers: dict[Callable[[], None], None] = {}
         self.exit_timeout_s = exit_timeout_s
-        self._changes = threading.RLock()
+        self._monitor_lock = threading.Lock()
         self._changed_files = ChangedFiles(control, self.repository, self.log.write)
         try:
             load_startup_models(
@@ -380,11 +382,14 @@ class Server(Comparing, Measuring, StandingIn, Placing):
     def close(self) -> None:
         """Finalize every model, stop every thread, remove the private folder.
 
-        Requests on their way have ``exit_timeout_s`` to end.
+        Requests on their way have ``exit_timeout_s`` to end. In a forked child this
+        only closes the child's copy: models, ports and folders are the parent's.
         """
         if self._closed:
             return
         self._closed = True
+        if not self._creator.is_here:
+            return
         while self._closers:
             self._closers.popitem()[0]()
         self._close_monitor()

@@ -79,7 +79,7 @@ class Measuring(Models):
         from blsnb.dashboard.monitor import Monitor
 
         self._check_open()
-        with self._changes:
+        with self._monitor_lock:
             if self._monitor is None or self._monitor.closed:
                 catalog = self._engine.catalog
                 self._monitor = Monitor(

@@ -18,10 +18,10 @@ from blsnb.loading.control import ConfigOverride, ModelControl
 from blsnb.loading.standins import StandIns
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.releases import Release
+from blsnb.repository.change import FileContent
 from blsnb.repository.directory import CONFIG_FILE
 from blsnb.repository.repository import ModelRepository
 from blsnb.repository.status import ModelStatus, ambiguous_row, status_of
-from blsnb.repository.undo import FileContent
 from blsnb.trace.events import Origin
 from blsnb.trace.recorder import Recorder
 
@@ -35,7 +35,7 @@ class Models:
     _control: ModelControl
     _inference: Inference
     _changed_files: ChangedFiles
-    _changes: threading.RLock
+    _monitor_lock: threading.Lock
     _closed: bool
 
     def __repr__(self) -> str:
@@ -129,15 +129,22 @@ class Models:
             A path leads out of the folder.
         """
         self._check_open()
-        with self._changes:
+        catalog = self._engine.catalog
+        with self._control.alone():
+            before = catalog.versions(name)
+
+            def serves() -> bool:
+                # After Ctrl-C, too, what serves is what the folder holds.
+                return catalog.versions(name) != before
+
             try:
-                with self.repository.changing(name, files) as directory:
+                with self.repository.changing(name, files, serves) as directory:
                     # A file may come before the model that it belongs to.
                     if directory.has_model_file() or directory.is_ensemble():
                         self._control.bring_up(name, always=True)
             except BaseException:
                 if self.repository.directory(name) is None:
-                    self._engine.catalog.forget(name)
+                    catalog.forget(name)
                 raise
             return self.model(name)
 

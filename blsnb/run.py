@@ -190,7 +190,7 @@ class Run:
         return path
 
     def _save_page(self, path: Path) -> None:
-        from blsnb.trace.whole_file import whole_file
+        from blsnb.files.whole import whole_file
         from blsnb.views import document
 
         with whole_file(path) as partial:

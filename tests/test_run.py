@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cells import CONFIG, DOUBLE, TRIPLE, calling, cell
+from faults import LineFault, lines_of, press_ctrl_c, raise_interrupt
 
 from blsnb import InferenceError, Run, Server, load_run, load_trace
 from blsnb.errors import TraceError, TraceFileError
@@ -409,3 +410,40 @@ def test_a_run_leaves_for_perfetto(run, tmp_path):
     assert path.read_text().startswith('{"displayTimeUnit":"ns","traceEvents":[')
     with pytest.raises(ValueError, match="format must be"):
         run.export_trace(path, format="xml")
+
+
+@pytest.mark.parametrize("name", ["run.html", "run.blsrun"])
+@pytest.mark.parametrize(
+    ("interrupt", "step"),
+    [
+        pytest.param(raise_interrupt, 7, id="raised"),
+        pytest.param(press_ctrl_c, 7, id="signal"),
+        pytest.param(raise_interrupt, 1, id="raised anywhere", marks=pytest.mark.slow),
+        pytest.param(press_ctrl_c, 1, id="signal anywhere", marks=pytest.mark.slow),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_ctrl_c_leaves_the_old_file_or_the_new(run, tmp_path, name, interrupt, step):
+    """At every line of saving it; nothing else is left in the folder."""
+    path = tmp_path / name
+    rooms = ("files", "run.py", "trace/run_file.py")
+    run.save(path)
+    lines = lines_of(lambda: run.save(path), rooms)
+    new = path.read_bytes()
+
+    for number in range(1, lines + 1, step):
+        path.write_text("old")
+        fault = LineFault(number, rooms, interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            fault.during(lambda: run.save(path))
+        assert path.read_bytes() in (b"old", new), fault.where
+        assert [path] == list(tmp_path.iterdir()), fault.where
+
+
+@pytest.mark.parametrize("name", ["run.html", "run.blsrun"])
+def test_the_next_save_removes_what_a_killed_one_left(run, tmp_path, name):
+    """Of the same file; it has a name of its own, and no owner any more."""
+    left = tmp_path / f".{name}.blsnb-{'0' * 16}"
+    left.write_text("half")
+
+    assert [run.save(tmp_path / name)] == list(tmp_path.iterdir())

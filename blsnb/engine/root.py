@@ -22,6 +22,12 @@ F = TypeVar("F", bound=Callable[..., object])
 _ENGINE = Path(__file__).resolve().parent
 _CRITICAL = (f"{_ENGINE}{os.sep}", f"{_ENGINE.with_name('trace')}{os.sep}")
 """Where an interrupt could leave a list half changed."""
+_LOADING = f"{_ENGINE.with_name('loading')}{os.sep}"
+"""Likewise, for instances that nothing holds yet."""
+_BACKENDS = tuple(
+    f"{_ENGINE.with_name(each)}{os.sep}" for each in ("backends", "remote")
+)
+"""Run models as model code does, where the loading calls them."""
 _WORLD = str(_ENGINE / "world.py")
 """Not critical: imports and prints of model code pass through it."""
 _boundaries: set[types.CodeType] = set()
@@ -236,10 +242,14 @@ def boundary(function: F) -> F:
 
 def _in_model(frame: types.FrameType | None, models: tuple[str, ...]) -> bool:
     """Whether model code runs: met before the engine's, from the inside out."""
+    in_backend = False
     while frame is not None:
         code = frame.f_code
         if code in _boundaries or code.co_filename.startswith(models):
             return True
+        if code.co_filename.startswith(_LOADING):
+            return in_backend
+        in_backend = in_backend or code.co_filename.startswith(_BACKENDS)
         if code.co_filename.startswith(_CRITICAL) and code.co_filename != _WORLD:
             return False
         frame = frame.f_back

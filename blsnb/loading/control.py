@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
 from blsnb.engine.engine import Engine
 from blsnb.engine.root import RootRequest
+from blsnb.engine.served import Served
 from blsnb.errors import ModelConfigError, ModelLoadError
 from blsnb.loading.binder import Binder, ModelLogWriter
 from blsnb.loading.control_mode import ControlMode
@@ -219,6 +221,13 @@ class ModelControl:
             self._load(taken, root)
             self.ensembles.renew(taken.directory.name, root)
 
+    def alone(self) -> AbstractContextManager[None]:
+        """Let no other thread load or unload a model meanwhile.
+
+        Whoever changes folders holds this: no load reads one between two states.
+        """
+        return self._loads.lock.hold("")
+
     def files(self, name: str) -> Files:
         """Return the files that a model was loaded from; none if it does not serve."""
         taken = self._serving.get(name)
@@ -256,19 +265,27 @@ class ModelControl:
         before, states = catalog.versions(name).values(), catalog.states(name)
         try:
             unchanged = set() if always else self._unchanged(taken)
-            self._loads.load(directory, root, unchanged)
+
+            def note() -> None:
+                self.seconds[name] = time.perf_counter() - start
+                self._note(taken, before)
+
+            self._loads.load(directory, root, unchanged, note)
         except ModelLoadError as error:
             if error.reasons is not None:
                 catalog.put_failures(name, states, error.reasons)
             count = self._engine.placements.gpu_count
             error.advice = _with_findings(error.advice, directory, count)
             raise
-        self.seconds[name] = time.perf_counter() - start
+
+    def _note(self, taken: Taken, before: Iterable[Served]) -> None:
+        """Note what a model serves from, instead of the versions before."""
+        name = taken.directory.name
         self._serving[name] = taken
-        config = catalog.config(name)
+        config = self._catalog.config(name)
         if config is not None:
             self.ensembles.take(taken, config)
-        self._folders.use(name, directory.path, before)
+        self._folders.use(name, taken.directory.path, before)
 
     def is_overridden(self, name: str) -> bool:
         """Whether a model serves with something else than its folder holds."""

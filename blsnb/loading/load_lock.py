@@ -16,6 +16,16 @@ class _Holding:
     lock: LoadLock
     names: list[str] = field(default_factory=list)
     """Models being loaded or unloaded, each by the one before; empty when over."""
+    held: bool = False
+
+    def release(self, before: _Holding | None) -> None:
+        """Let the next one load; safe to repeat."""
+        # A task that a hook left behind has a copy of the context.
+        self.names.clear()
+        if _holding.get() is self:
+            _holding.set(before)
+        if self.held:
+            self.held = self.lock.free()
 
 
 _holding: ContextVar[_Holding | None] = ContextVar("holding", default=None)
@@ -48,17 +58,25 @@ class LoadLock:
             finally:
                 mine.names.pop()
             return
-        held = self._lock.acquire(timeout=-1 if wait_s is None else wait_s)
         first = _Holding(self, [name])
-        token = _holding.set(first)
+        before = _holding.get()
+        # Twice: an interrupt may come in the midst of the first one.
         try:
-            yield
+            try:
+                first.held = self._lock.acquire(
+                    timeout=-1 if wait_s is None else wait_s
+                )
+                _holding.set(first)
+                yield
+            finally:
+                first.release(before)
         finally:
-            # A task that a hook left behind has a copy of the context.
-            first.names.clear()
-            _holding.reset(token)
-            if held:
-                self._lock.release()
+            first.release(before)
+
+    def free(self) -> bool:
+        """Give the lock back; return that nobody holds it."""
+        self._lock.release()
+        return False
 
     def is_held_for(self, name: str) -> bool:
         """Whether the hook that asks is part of a load of this model."""

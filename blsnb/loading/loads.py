@@ -43,6 +43,7 @@ class Loads:
         directory: ModelDirectory,
         root: RootRequest | None = None,
         unchanged: Container[int] = (),
+        note: Callable[[], None] = lambda: None,
     ) -> None:
         """Load a model, or load it anew; what serves goes on until the new one can.
 
@@ -52,6 +53,8 @@ class Loads:
             The request or the load of which it is part.
         unchanged
             Versions whose files are as they were: they stay, if they can.
+        note
+            Notes that the new versions serve; no interrupt comes between.
 
         Raises
         ------
@@ -67,11 +70,15 @@ class Loads:
             before = self._engine.catalog.versions(name)
             serving = {n: each for n, each in before.items() if n in unchanged}
             load = partial(self._loader.load, directory, serving)
+
+            def serve(versions: Versions) -> None:
+                self._engine.serve(name, versions)
+                note()
+
             if root is None:
-                versions = load_interruptibly(self._engine.outside, load, serving)
+                load_interruptibly(self._engine.outside, load, serving, serve)
             else:
-                versions = load_within(root, load, serving)
-            self._engine.serve(name, versions)
+                serve(load_within(root, load, serving))
 
     def unload(self, name: str) -> None:
         """Stop serving a model; requests in flight are finished first."""
@@ -93,13 +100,17 @@ class Loads:
             self._engine.close()
 
 
-def load_interruptibly(outside: Outside, load: Load, serving: Versions) -> Versions:
-    """Load, and let Ctrl-C in a hook be the user's, not the model's failure.
+def load_interruptibly(
+    outside: Outside, load: Load, serving: Versions, serve: Callable[[Versions], None]
+) -> None:
+    """Load and serve; Ctrl-C in a hook is the user's, not the model's failure.
 
     Parameters
     ----------
     serving
         Versions that serve, and do so still if the load ends early.
+    serve
+        Receives what was loaded.
 
     Raises
     ------
@@ -109,19 +120,21 @@ def load_interruptibly(outside: Outside, load: Load, serving: Versions) -> Versi
         The load was ended.
     """
     root = outside.open_load()
-    versions: Versions = {}
     try:
+        # Until the end of this block an interrupt elsewhere than in a hook is noted.
         with interruptible(root, outside.folders):
             versions = load(root)
+            if root.ended is None:
+                serve(versions)
+            else:
+                _retire(versions, serving)
     except (ModelLoadError, Abandoned, Unwind):
         if root.ended is None:
             raise
     finally:
         root.done.wake()
     if root.ended is not None:
-        _retire(versions, serving)
         raise root.ended
-    return versions
 
 
 def load_within(root: RootRequest, load: Load, serving: Versions) -> Versions:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
 from blsnb.engine.served import Served
+from blsnb.files.owned import OwnedFolder, sweep
 from blsnb.model.config import ModelConfig
 from blsnb.repository.directory import CONFIG_FILE
 
 _PREFIX = "file:"
+_FOLDER = "folder"
+"""First part of the folders' names, as on Triton."""
 
 
 class OverrideFolders:
     """Writes the folders, and removes each when no instance runs from it any more."""
 
     def __init__(self) -> None:
-        self._written: set[Path] = set()
+        sweep(_place(), _FOLDER)
+        self._written: dict[Path, OwnedFolder] = {}
         self._used: dict[str, Path] = {}
         """By the model that serves from it."""
         self._left: list[tuple[Path, list[Served]]] = []
@@ -38,9 +41,9 @@ class OverrideFolders:
         OSError
             A file cannot be written.
         """
-        # Triton's folders are called the same.
-        folder = Path(tempfile.mkdtemp(prefix="folder")).resolve()
-        self._written.add(folder)
+        owned = OwnedFolder(_place(), _FOLDER)
+        folder = owned.create()
+        self._written[folder] = owned
         try:
             (folder / CONFIG_FILE).write_text(config.to_pbtxt(), encoding="utf-8")
             for key, content in files.items():
@@ -97,14 +100,18 @@ class OverrideFolders:
 
     def discard(self, folder: Path) -> None:
         """Remove a folder, if it was written here."""
-        if folder in self._written:
-            self._written.remove(folder)
-            shutil.rmtree(folder, ignore_errors=True)
+        owned = self._written.pop(folder, None)
+        if owned is not None:
+            owned.close()
 
     def close(self) -> None:
         """Remove all folders."""
         for folder in list(self._written):
             self.discard(folder)
+
+
+def _place() -> Path:
+    return Path(tempfile.gettempdir()).resolve()
 
 
 def _inside(folder: Path, key: str) -> Path:

@@ -25,8 +25,8 @@ from blsnb.magics.files import beside
 from blsnb.magics.written import Written, compose, configuration_text, no_options
 
 if TYPE_CHECKING:
+    from blsnb.repository.change import FileContent
     from blsnb.repository.status import ModelStatus
-    from blsnb.repository.undo import FileContent
 
 _CONFIG = "config.pbtxt"
 _MODEL = flags.model_flags()

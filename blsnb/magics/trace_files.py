@@ -94,8 +94,8 @@ def write(traces: Sequence[Trace], given: argparse.Namespace) -> list[str]:
 
 
 def _written(traces: Sequence[Trace], path: Path, form: str) -> str:
+    from blsnb.files.whole import whole_file
     from blsnb.trace.export import write_traces
-    from blsnb.trace.whole_file import whole_file
 
     try:
         if form in FORMATS:

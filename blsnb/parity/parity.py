@@ -198,8 +198,8 @@ class Parity:
         OSError
             The file cannot be written; what stood there before still does.
         """
+        from blsnb.files.whole import whole_file
         from blsnb.parity import page
-        from blsnb.trace.whole_file import whole_file
 
         path = Path(path).expanduser()
         if path.suffix.lower() != ".html":

@@ -18,6 +18,7 @@ from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc import service_pb2_grpc
 
 from blsnb.errors import TritonServerError
+from blsnb.files.owned import Creator
 from blsnb.parity.environment import TritonEnv
 from blsnb.parity.leftovers import owned, remove_leftovers
 from blsnb.parity.ports import free_ports
@@ -77,6 +78,7 @@ class TritonServer:
         tick: Tick = lambda: None,
     ) -> None:
         self.log = log
+        self._creator = Creator()
         remove_leftovers(SHARED_MEMORY, _MEMORY)
         grpc_port, http_port, metrics_port = free_ports(3)
         self.grpc_port, self.http_port = grpc_port, http_port
@@ -132,6 +134,8 @@ class TritonServer:
 
     def close(self) -> None:
         """Ask the process to end, then kill it and every model process it left."""
+        if not self._creator.is_here:
+            return
         try:
             if self.alive:
                 self._process.terminate()
@@ -141,7 +145,9 @@ class TritonServer:
             self.kill()
 
     def kill(self) -> None:
-        """End the process and its model processes at once."""
+        """End the process and its model processes at once; a forked child may not."""
+        if not self._creator.is_here:
+            return
         self._channel.close()
         # Some shutdowns leave model processes; they are in the server's group.
         with contextlib.suppress(ProcessLookupError):

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from blsnb.errors import RepositoryError
+from blsnb.files.owned import OwnedFolder, sweep
 from blsnb.parity.answers import NO_ANSWER, WOULD_HANG, Answer, Answers
 from blsnb.parity.cases import Asked
 from blsnb.parity.checks import EXACT, check
-from blsnb.parity.leftovers import owned, remove_leftovers
 from blsnb.parity.ours import Ours
 from blsnb.parity.parity import Case, Parity
 from blsnb.parity.real_run import real_run
@@ -25,7 +25,7 @@ from blsnb.trace.events import ModelInfo
 _HANG_S = 10.0
 """So long the real server is waited for where blsnb says that it never answers."""
 _RELEASES = {"2.51.0": (24, 10)}
-_FOLDER = "blsnb_parity_"
+_FOLDER = "blsnb-parity-"
 _STEPS = 3
 """Besides the requests: export, start, stop."""
 _INSTALLING = 3
@@ -88,17 +88,21 @@ class Verification:
         TritonServerError
             There is no real server, or it cannot be asked.
         """
-        remove_leftovers(Path(tempfile.gettempdir()), _FOLDER)
-        with tempfile.TemporaryDirectory(prefix=owned(_FOLDER)) as name:
+        place = Path(tempfile.gettempdir()).resolve()
+        sweep(place, _FOLDER)
+        owned = OwnedFolder(place, _FOLDER)
+        try:
             target = target_of(
                 address,
                 self._ours,
-                Path(name).resolve(),
+                owned.create(),
                 may_install=self._may_install,
                 timeout_s=self._timeout_s,
                 say=self._say,
             )
             return self._compared(target)
+        finally:
+            owned.close()
 
     def _compared(self, target: Target) -> Parity:
         self._refuse([self._model_name])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,15 +11,19 @@ from pathlib import Path
 from types import MappingProxyType
 
 from blsnb.errors import ModelConfigError, RepositoryError
+from blsnb.files.owned import locked
+from blsnb.files.whole import whole_file
 from blsnb.model.config import ModelConfig
-from blsnb.repository.copying import contents, copy_model
+from blsnb.repository.copying import ModelCopy, complete_locked, contents
 from blsnb.repository.directory import ModelDirectory
-from blsnb.repository.manifest import Manifest, digest_of, files_below, write_whole
+from blsnb.repository.manifest import Manifest, digest_of, files_below
 from blsnb.repository.repository import ModelRepository
 from blsnb.repository.requirements import REQUIREMENTS, requirements_text
 from blsnb.repository.serving_readme import README, readme_text, release_notes
 
 _MOST_NAMED = 5
+_BUSY_S = 30.0
+"""Seconds to wait for another export to the same folder."""
 _OURS_ALONE = {
     "BLSNB_ZERO_COPY": "on Triton every input is a copy that may be written",
     "BLSNB_THREAD": "on Triton every instance has a process, and so a thread, of its "
@@ -93,19 +98,32 @@ class Export:
         done: list[str] = []
         try:
             self._target.mkdir(parents=True, exist_ok=True)
-            manifest = Manifest.read(self._target)
-            if not self._force:
-                self._refuse_foreign(manifest, directories)
-            for directory in directories:
-                self._write_model(manifest, directory)
-                done.append(directory.name)
-            self._write_texts(manifest)
+            with locked(self._target, _BUSY_S) as is_locked:
+                if is_locked:
+                    complete_locked(self._target.resolve())
+                manifest = self._write_all(directories, done)
         except OSError as error:
             raise self._failed(error, done, directories) from error
         said = [*notes, *(note for each in directories for note in export_notes(each))]
         said += release_notes(self._target / REQUIREMENTS, self._release)
         said += self._other_folders(manifest)
         return Exported(self._target, tuple(done), tuple(said))
+
+    def _write_all(
+        self, directories: Sequence[ModelDirectory], done: list[str]
+    ) -> Manifest:
+        """Write models and texts; ``done`` receives the names of complete models."""
+        manifest = Manifest.read(self._target)
+        if not self._force:
+            self._refuse_foreign(manifest, directories)
+        try:
+            for directory in directories:
+                self._write_model(manifest, directory)
+                done.append(directory.name)
+            self._write_texts(manifest)
+        finally:
+            Manifest.settle(self._target)
+        return manifest
 
     def _refuse_foreign(
         self, manifest: Manifest, directories: Sequence[ModelDirectory]
@@ -143,8 +161,16 @@ class Export:
 
     def _write_model(self, manifest: Manifest, directory: ModelDirectory) -> None:
         name = directory.name
-        written = copy_model(directory, self._target)
-        manifest.replace(name, {f"{name}/{path}": sha for path, sha in written.items()})
+
+        def by_path(digests: Mapping[str, str]) -> dict[str, str]:
+            return {f"{name}/{path}": digest for path, digest in digests.items()}
+
+        def announce(digests: Mapping[str, str]) -> None:
+            manifest.expect(by_path(digests))
+            manifest.save(self._target)
+
+        written = ModelCopy(directory, self._target.resolve()).write(announce)
+        manifest.replace(name, by_path(written))
         manifest.save(self._target)
 
     def _write_texts(self, manifest: Manifest) -> None:
@@ -157,9 +183,16 @@ class Export:
             README: readme_text(folders, self._release),
         }
         for name, text in texts.items():
-            write_whole(self._target / name, text.encode("utf-8"))
-            manifest.replace(name, {name: digest_of(self._target / name)})
+            self._write_text(manifest, name, text.encode("utf-8"))
         manifest.save(self._target)
+
+    def _write_text(self, manifest: Manifest, name: str, content: bytes) -> None:
+        written = {name: hashlib.sha256(content).hexdigest()}
+        manifest.expect(written)
+        manifest.save(self._target)
+        with whole_file(self._target / name) as partial:
+            partial.write_bytes(content)
+        manifest.replace(name, written)
 
     def _other_folders(self, manifest: Manifest) -> list[str]:
         """Return a note on each folder that no export wrote: also hidden ones count."""

@@ -6,16 +6,18 @@ import contextlib
 import difflib
 import os.path
 import re
-import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from blsnb.errors import RepositoryError
+from blsnb.files.owned import OwnedFolder, sweep
+from blsnb.repository.change import Change, Files
+from blsnb.repository.copying import complete_exports
 from blsnb.repository.directory import ModelDirectory, folders_in
-from blsnb.repository.undo import FileContent, Undo, inside, write
 
 Roots = str | Path | Sequence[str | Path] | None
+_PRIVATE = "blsnb-models-"
 _NAME = re.compile(r"[^./\\\0][^/\\\0]*")
 """A folder's name; hidden folders are no models."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -25,8 +27,9 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 class ModelRepository:
     """A private folder for models defined in a notebook, and folders of the user's.
 
-    The private one is temporary and is removed by `close`; the user's are read,
-    never written.
+    The private one is temporary and is removed by `close`, or after a process that was
+    killed by the next one. The user's are read, never written, except that an export
+    to them that was killed is completed.
 
     Parameters
     ----------
@@ -46,8 +49,10 @@ class ModelRepository:
         # A folder that is given twice is one.
         self.roots = tuple(dict.fromkeys(map(_folder, _listed(roots))))
         self._config_name = config_name
-        self._held = tempfile.TemporaryDirectory(prefix="blsnb-")
-        self.private_root = Path(self._held.name).resolve()
+        place = Path(tempfile.gettempdir()).resolve()
+        sweep(place, _PRIVATE)
+        self._held = OwnedFolder(place, _PRIVATE)
+        self.private_root = self._held.create()
 
     def __repr__(self) -> str:
         return f"<ModelRepository: {len(self.names())} models>"
@@ -152,49 +157,36 @@ class ModelRepository:
 
     @contextlib.contextmanager
     def changing(
-        self, name: str, files: Mapping[str, FileContent | None]
+        self,
+        name: str,
+        files: Files,
+        is_kept: Callable[[], bool] = lambda: False,
     ) -> Iterator[ModelDirectory]:
-        """Write files of a model; put everything back if the block raises.
+        """Change files of a model in one step; put everything back if the block raises.
 
         Parameters
         ----------
         files
             Path relative to the model's folder, and the text, bytes or file that
             it shall hold; None removes it.
+        is_kept
+            Whether the change stays although the block raised.
 
         Raises
         ------
         RepositoryError
-            A path leads out of the folder, or a file to copy is missing.
+            A path leads out of the folder, a file to copy is missing, or the disk
+            refuses.
         """
         directory = self.private(name)
-        undo = Undo(self.private_root)
-        try:
-            self._adopt(directory, undo)
-            for relative, content in files.items():
-                write(undo, inside(directory.path, relative), content)
-            if directory.is_ensemble() and not directory.versions:
-                # It has no model file, and needs a version all the same.
-                undo.make(directory.version_dir(1))
+        original = self.directory(name)
+        start = None if original is None else original.path
+        with Change(directory.path, files, start).made(is_kept):
             yield directory
-        except BaseException:
-            undo.restore()
-            raise
-        finally:
-            undo.close()
-
-    def _adopt(self, directory: ModelDirectory, undo: Undo) -> None:
-        """Copy a model of the user's before it is changed: theirs is never written."""
-        original = self.directory(directory.name)
-        if original is None or original.path == directory.path:
-            return
-        undo.made(directory.path)
-        ignore = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(original.path, directory.path, ignore=ignore)
 
     def close(self) -> None:
-        """Remove the private folder."""
-        self._held.cleanup()
+        """Remove the private folder, unless this is a child of the creating process."""
+        self._held.close()
 
 
 def _listed(roots: Roots) -> Sequence[str | Path]:
@@ -206,7 +198,9 @@ def _listed(roots: Roots) -> Sequence[str | Path]:
 def _folder(root: str | Path) -> Path:
     if not isinstance(root, str | Path) or not os.path.isdir(Path(root).expanduser()):
         raise RepositoryError(f"{str(root)!r} is no folder of models")
-    return Path(root).expanduser().resolve()
+    folder = Path(root).expanduser().resolve()
+    complete_exports(folder)
+    return folder
 
 
 def models_in(root: Path) -> list[str]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Protocol
 
+from blsnb.files.owned import Creator
 from blsnb.inference_server import Server
 from blsnb.serving.core.address import is_loopback
 from blsnb.serving.core.shared_state import SharedState
@@ -50,6 +51,7 @@ class Endpoints:
         self._server = server
         self._open: dict[str, Endpoint] = {}
         self._closed = False
+        self._creator = Creator()
         self._forget: Callable[[], None] | None = None
 
     def __repr__(self) -> str:
@@ -106,6 +108,9 @@ class Endpoints:
         if self._closed:
             return
         self._closed = True
+        # A forked child has copies of the sockets, and none of the threads.
+        if not self._creator.is_here:
+            return
         if self._forget is not None:
             self._forget()
         deadline = time.monotonic() + timeout_s

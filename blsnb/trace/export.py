@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from blsnb.files.whole import whole_file
 from blsnb.trace.perfetto import perfetto_json
 from blsnb.trace.spans import Trace
 from blsnb.trace.triton_json import triton_json
-from blsnb.trace.whole_file import whole_file
 
 FORMATS: dict[str, Callable[[Iterable[Trace]], Iterator[str]]] = {
     "triton": triton_json,

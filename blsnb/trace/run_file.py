@@ -12,6 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from blsnb.files.whole import whole_file
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace import checked
 from blsnb.trace.checked import NS, Malformed
@@ -28,7 +29,6 @@ from blsnb.trace.span_columns import (
 )
 from blsnb.trace.spans import Trace
 from blsnb.trace.values import ValueWriter, read_tensors
-from blsnb.trace.whole_file import whole_file
 
 FORMAT = 1
 SUFFIX = ".blsrun"

@@ -143,3 +143,40 @@ def test_one_model_defined_from_several_threads_stays_whole(server):
     served = server.infer("model", X)["Y"].tolist()
     server.load("model")
     assert served == server.infer("model", X)["Y"].tolist()
+
+
+def test_a_load_never_meets_half_a_definition(server):
+    """Threads load a model while it is defined: configuration and source fit."""
+    rounds, loaders = 60, 3
+
+    def define(number):
+        outputs = cell(f"return [reply(x_of(request) * {number})]").replace(
+            '"Y"', f'"Y{number % 2}"'
+        )
+        config = CONFIG.replace('"Y"', f'"Y{number % 2}"')
+        beside = 'pathlib.Path(__file__).with_name("number").read_text()'
+        source = f"import pathlib\nassert {number} == int({beside})\n{outputs}"
+        files = {"number": str(number)}
+        server.define("model", source, config=config, files=files)
+
+    define(1)
+    over = threading.Event()
+
+    def load():
+        count = 0
+        while not over.is_set():
+            server.load("model")
+            touch(server, "model")
+            run = server.infer("model", X)
+            ((name, values),) = run.outputs.items()
+            assert int(name[1:]) == int(values[0]) % 2
+            count += 1
+        return count
+
+    with ThreadPoolExecutor(loaders) as pool:
+        loads = [pool.submit(load) for _ in range(loaders)]
+        for number in range(2, rounds):
+            define(number)
+        over.set()
+        assert all(each.result() for each in loads)
+    assert rounds - 1 == server.infer("model", X).outputs["Y1"][0]

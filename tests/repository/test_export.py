@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from blsnb.errors import RepositoryError
+from blsnb.files import swap
+from blsnb.files.owned import locked
 from blsnb.repository import copying, manifest
 from blsnb.repository.export import Export, exportable
 from blsnb.repository.manifest import MANIFEST
@@ -166,6 +168,18 @@ def test_a_foreign_file_is_not_overwritten(repository, target, path, before):
     assert models(repository.private_root) == models(target)
 
 
+def test_what_triton_compiled_there_is_in_nobodys_way(repository, target):
+    """A model that was served from the folder is exported again."""
+    export(repository, target)
+    compiled = target / "a" / "1" / "__pycache__"
+    compiled.mkdir()
+    (compiled / "model.cpython-311.pyc").write_bytes(b"x")
+    put(repository, "a", {"1/model.py": "new"})
+
+    export(repository, target)
+    assert models(repository.private_root) == models(target)
+
+
 def test_a_file_that_says_the_same_is_in_nobodys_way(repository, target):
     """Also without a manifest."""
     export(repository, target, "b")
@@ -254,18 +268,19 @@ def test_a_full_disk_leaves_the_texts_as_they_were(
 
 
 def test_a_folder_that_cannot_be_swapped_stays(repository, target, monkeypatch):
-    """Between the two steps of putting a model in its place."""
+    """Where the system cannot exchange folders, between the two steps."""
     export(repository, target)
     before = tree(target)
     put(repository, "a", {"1/model.py": "newer"})
     rename = Path.rename
 
     def failing(self, to):
-        if self.name == "new":
+        if to == target / "a" and self.name != "a":
             raise PermissionError(errno.EACCES, "no", str(to))
         return rename(self, to)
 
     monkeypatch.setattr(Path, "rename", failing)
+    monkeypatch.setattr(swap, "_renameat2", lambda: None)
     with pytest.raises(RepositoryError, match=r"ended early: .*no.* As before: a, b"):
         export(repository, target)
 
@@ -444,3 +459,63 @@ def test_the_manifest_says_what_was_written(repository, target):
         "b/config.pbtxt",
     } == set(json.loads(text)["files"])
     assert str(repository.private_root) not in text
+
+
+def leftover(folder, target, name, *suffix):
+    """Make what an export left that was killed, with a model in it."""
+    path = folder / f"{copying._prefix(target)}{'0' * 16}{''.join(suffix)}" / name
+    (path / "1").mkdir(parents=True)
+    (path / "1" / "model.py").write_text("left")
+
+
+@pytest.mark.parametrize("by", ["an export", "an import", "a server's start"])
+def test_what_a_killed_export_left_is_put_right(repository, target, by):
+    """A model that was moved away comes back; the rest goes, and nothing else."""
+    export(repository, target, "b")
+    leftover(target.parent, target, "a", swap.OLD)
+    leftover(target.parent, target, "b")
+    leftover(target, target, "c")
+    kept = target.parent / ".blsnb-export-of-another"
+    kept.mkdir()
+
+    match by:
+        case "an export":
+            export(repository, target, "b")
+        case "an import":
+            repository.add(target)
+        case _:
+            ModelRepository([target]).close()
+
+    assert {kept, target} == set(target.parent.iterdir())
+    assert {"a", "b"} == {path.name for path in target.iterdir() if path.is_dir()}
+    assert "left" == (target / "a" / "1" / "model.py").read_text()
+
+
+def test_an_import_leaves_a_running_export_alone(repository, target):
+    """It is completed by the one that runs it."""
+    target.mkdir(parents=True)
+    leftover(target.parent, target, "a")
+    with locked(target, 0):
+        repository.add(target)
+
+    assert 2 == len(list(target.parent.iterdir()))
+
+
+def test_a_folder_that_cannot_be_staged_beside_the_target(
+    repository, target, monkeypatch
+):
+    """Where the target is mounted, the copy is staged in it, and moved at the end."""
+    rename = Path.rename
+
+    def across_mounts(self, to):
+        if self.parent != Path(to).parent:
+            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), str(self))
+        return rename(self, to)
+
+    monkeypatch.setattr(Path, "rename", across_mounts)
+    export(repository, target)
+    put(repository, "a", {"1/model.py": "newer"})
+    export(repository, target)
+
+    assert models(repository.private_root) == models(target)
+    assert [target] == list(target.parent.iterdir())

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
 import pytest
 
 from blsnb.errors import RepositoryError
+from blsnb.files import swap
 from blsnb.repository.repository import ModelRepository
 
 
@@ -116,6 +118,38 @@ def test_a_file_that_the_disk_refuses_is_named_and_leaves_nothing(repository):
     assert b"before" == (folder / "1" / "model.py").read_bytes()
     assert ["model.py"] == [path.name for path in (folder / "1").iterdir()]
     assert "new" not in repository.names()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_model_that_works_in_its_own_folder_stays_there(
+    repository, monkeypatch, fails
+):
+    """Its folder is another one then; the working directory has the same path."""
+    directory = change(repository, {"1/model.py": "a", "1/data": "a"})
+    monkeypatch.chdir(directory.version_dir(1))
+    files = {"1/model.py": "b", "1/data": "b"}
+    with contextlib.suppress(ZeroDivisionError), repository.changing("mine", files):
+        assert not fails or 1 / 0
+
+    assert directory.version_dir(1) == Path.cwd()
+    assert "ab"[not fails] == Path("data").read_text()
+
+
+def test_a_configuration_that_becomes_an_ensembles_gets_a_version(repository):
+    """Though it is the only file that changes."""
+    change(repository, {"config.pbtxt": ""})
+    directory = change(repository, {"config.pbtxt": "ensemble_scheduling { step {} }"})
+
+    assert [1] == directory.versions
+
+
+def test_what_stays_the_same_is_not_written(repository):
+    """A cell that is run again changes no file."""
+    directory = change(repository, {"1/model.py": "a", "config.pbtxt": ""})
+    before = directory.files()
+
+    change(repository, {"1/model.py": "a", "config.pbtxt": ""})
+    assert before == directory.files()
 
 
 def test_a_failed_new_model_leaves_no_folder(repository):
@@ -263,13 +297,17 @@ def test_close_removes_the_private_folder(tmp_path):
 
 
 def test_an_interrupt_between_two_steps_loses_nothing(repository, monkeypatch):
-    """Ctrl-C may come after a file was noted and before it was moved."""
+    """Where the system cannot exchange folders, too."""
     change(repository, {"1/a.py": "a"})
     before = tree(repository.private_root)
+    rename = Path.rename
 
     def interrupted(self, target):
-        raise KeyboardInterrupt
+        rename(self, target)
+        if target.parent.name.endswith(swap.OLD):
+            raise KeyboardInterrupt
 
+    monkeypatch.setattr(swap, "_renameat2", lambda: None)
     monkeypatch.setattr(Path, "rename", interrupted)
     with pytest.raises(KeyboardInterrupt):
         change(repository, {"1/a.py": "b"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from blsnb.trace.whole_file import whole_file
+from blsnb.files.whole import whole_file
 
 
 def test_two_writers_of_one_file_are_not_in_each_others_way(tmp_path):

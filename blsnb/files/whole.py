@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
+
+from blsnb.files.owned import owned_file, sweep
 
 
 @contextmanager
@@ -19,19 +20,16 @@ def whole_file(path: Path) -> Iterator[Path]:
     OSError
         The file cannot be written; it is named, not what it is called until then.
     """
-    # Several threads may write one file: the last one's stands there in the end.
-    unique = f"{os.getpid()}-{os.urandom(4).hex()}"
-    partial = path.with_name(f".{path.name}.{unique}.partial")
+    prefix = f".{path.name.lstrip('.')}.blsnb-"
+    sweep(path.parent, prefix)
     try:
-        yield partial
-        partial.replace(path)
+        # Several threads may write one file: the last one's stands there in the end.
+        with owned_file(path.parent, prefix) as partial:
+            yield partial
+            partial.replace(path)
     except OSError as error:
         # A disk that is full names no file.
-        named = error.filename or partial
-        if error.errno is None or str(named) != str(partial):
+        named = str(error.filename or path.with_name(prefix))
+        if error.errno is None or not named.startswith(str(path.with_name(prefix))):
             raise
         raise OSError(error.errno, error.strerror, str(path)) from None
-    finally:
-        # A disk that nobody may write to refuses this as well.
-        with suppress(OSError):
-            partial.unlink()

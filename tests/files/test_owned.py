@@ -1,0 +1,222 @@
+"""Temporary folders that belong to one process: a child leaves them, a sweep not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from blsnb.files import owned
+from blsnb.files.owned import OwnedFolder, locked, owned_file, sweep
+
+PREFIX = "blsnb-test-"
+HOLD = """
+import os, sys
+from pathlib import Path
+from blsnb.files.owned import OwnedFolder
+folder = OwnedFolder(Path(sys.argv[1]), "blsnb-test-")
+print(folder.create(), flush=True)
+sys.stdin.read()
+"""
+FORK = """
+import os, sys
+from pathlib import Path
+{make}
+child = os.fork()
+if not child:
+    {end}
+assert os.waitpid(child, 0)[1] == 0, "the child failed"
+{check}
+"""
+
+
+def holder(place: Path) -> tuple[subprocess.Popen[str], Path]:
+    """Start a process that holds a folder until it ends, and return both."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(place)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    return process, Path(process.stdout.readline().strip())
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    """Let a process end, and wait for it."""
+    process.communicate(timeout=60)
+
+
+def test_a_folder_of_a_living_process_is_not_swept(tmp_path):
+    """Not even by a process that sees other numbers of processes."""
+    process, folder = holder(tmp_path)
+    sweep(tmp_path, PREFIX)
+    assert folder.is_dir()
+
+    end(process)
+    assert not folder.exists()
+
+
+def test_what_a_killed_process_left_is_swept(tmp_path):
+    """With all that is in it, also what was made read-only; nothing else goes."""
+    process, folder = holder(tmp_path)
+    (folder / "locked" / "inner").mkdir(parents=True)
+    (folder / "locked" / "inner" / "file").touch()
+    (folder / "locked").chmod(0o500)
+    others = [f"{PREFIX}x", f"{PREFIX}{'0' * 16}.keep", "other"]
+    for name in others:
+        (tmp_path / name).mkdir()
+    process.kill()
+    end(process)
+
+    sweep(tmp_path, PREFIX)
+    assert sorted(others) == sorted(each.name for each in tmp_path.iterdir())
+
+
+def test_a_link_of_such_a_name_is_not_followed(tmp_path):
+    """Anybody may put one into a folder for temporary files."""
+    (tmp_path / "theirs").mkdir()
+    link = tmp_path / f"{PREFIX}{'0' * 16}"
+    link.symlink_to(tmp_path / "theirs")
+
+    sweep(tmp_path, PREFIX)
+    assert link.is_symlink()
+    assert (tmp_path / "theirs").is_dir()
+
+
+def test_a_folder_goes_with_its_owner(tmp_path):
+    """Whether it is closed, twice too, or forgotten."""
+    folder = OwnedFolder(tmp_path, PREFIX)
+    folder.create()
+    folder.close()
+    folder.close()
+    assert [] == list(tmp_path.iterdir())
+
+    forgotten = OwnedFolder(tmp_path, PREFIX)
+    forgotten.create()
+    del forgotten
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_a_folder_that_is_swept_while_it_is_made_is_made_again(tmp_path, monkeypatch):
+    """Between the making and the lock it looks like one that was left."""
+    opened = owned._opened
+    names = []
+
+    def swept_first(path):
+        names.append(path)
+        if len(names) == 1:
+            path.rmdir()
+        return opened(path)
+
+    monkeypatch.setattr(owned, "_opened", swept_first)
+    folder = OwnedFolder(tmp_path, PREFIX)
+    made = folder.create()
+    assert made == folder.path != names[0]
+    assert folder.path.is_dir()
+    folder.close()
+
+
+def test_two_writers_wait_for_each_other(tmp_path):
+    """Threads of one process, too; not for ever."""
+    with (
+        locked(tmp_path, 0) as is_locked,
+        pytest.raises(TimeoutError, match=r"has been writing to .* for 0\.05 s"),
+        locked(tmp_path, 0.05),
+    ):
+        pass
+    assert is_locked
+    with locked(tmp_path, 0) as is_locked:
+        assert is_locked
+
+
+def test_where_there_are_no_locks_nothing_is_swept(tmp_path, monkeypatch):
+    """Nobody could say whether its owner lives; all else works."""
+
+    def flock(descriptor, how):
+        raise OSError("no locks")
+
+    monkeypatch.setattr(owned.fcntl, "flock", flock)
+    folder = OwnedFolder(tmp_path, PREFIX)
+    folder.create()
+    sweep(tmp_path, PREFIX)
+    assert folder.path.is_dir()
+    with locked(tmp_path, 0) as is_locked, owned_file(tmp_path, "x") as file:
+        assert not is_locked
+        assert file.is_file()
+    folder.close()
+    assert [] == list(tmp_path.iterdir())
+
+
+SERVER = """
+sys.path.insert(0, "{tests}")
+import blsnb
+from cells import CONFIG, cell
+finalized = Path(sys.argv[1]) / "finalized"
+source = cell("return [reply(x_of(request))]", methods='''
+def finalize(self):
+    open({finalized!r}, "a").write("x")
+''')
+server = {server}
+server.define("m", source, config=CONFIG)
+files = {{"file:1/model.py": source}}
+server.load("given", config={{"backend": "python"}}, files=files)
+folders = [server.repository.private_root, *server._control._folders.folders]
+"""
+ENDS = {
+    "blsnb.server()": "sys.exit(0)",
+    "blsnb.Server()": "exec('with server: sys.exit(0)')",
+}
+"""How a child ends, by the server that it has a copy of."""
+
+
+@pytest.mark.parametrize("server", ENDS)
+def test_a_forked_child_takes_nothing_away(tmp_path, server):
+    """Models are finalized, and folders removed, by the process that made them."""
+    tests = Path(__file__).parents[1]
+    finalized = str(tmp_path / "finalized")
+    make = SERVER.format(tests=tests, server=server, finalized=finalized)
+    check = f"""
+assert not os.path.exists({finalized!r}), "the child finalized a model"
+assert all(folder.is_dir() for folder in folders), "the child removed a folder"
+server.infer("m", {{"X": [1.0]}})
+server.close()
+assert open({finalized!r}).read() == "xx"
+assert not any(folder.exists() for folder in folders)
+"""
+    script = FORK.format(make=make, end=ENDS[server], check=check)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script, tmp_path],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert "" == done.stderr
+    assert 0 == done.returncode
+
+
+def test_a_child_that_ends_leaves_the_ports_open(tmp_path):
+    """The sockets are the parent's; a client of it is answered on."""
+    make = """
+import blsnb, urllib.request
+from blsnb.serving.endpoints import serve
+server = blsnb.Server()
+endpoints = serve(server, http=0, grpc=None, metrics=None)
+ready = f"http://{endpoints.addresses['HTTP'].split('//')[-1]}/v2/health/ready"
+"""
+    check = """
+assert urllib.request.urlopen(ready, timeout=30).status == 200
+server.close()
+"""
+    ending = "exec('with endpoints: sys.exit(0)')"
+    script = FORK.format(make=make, end=ending, check=check)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=tmp_path,
+    )
+    assert 0 == done.returncode, done.stderr

@@ -1,0 +1,204 @@
+"""Exports that are killed at chosen lines, each in a process of its own.
+
+As a program it exports models to a folder, changes them, and lets exports of the new
+ones be killed: see `run`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from faults import LineFault, lines_of
+
+from blsnb.files import swap
+from blsnb.repository import export as export_module
+from blsnb.repository.export import Export, exportable
+from blsnb.repository.repository import ModelRepository
+
+MODELS = ("a", "b")
+ROOMS = (
+    "files",
+    *(f"repository/{each}.py" for each in ("copying", "export", "manifest")),
+)
+TWO_STEPS = "two steps"
+SOURCE = """
+import numpy as np
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        value = np.array([{value}], np.float32)
+        return [
+            pb_utils.InferenceResponse([pb_utils.Tensor("Y", value)]) for _ in requests
+        ]
+"""
+CONFIG = """
+backend: "python"
+input {{ name: "X" data_type: TYPE_FP32 dims: [ 1 ] }}
+output {{ name: "Y" data_type: TYPE_FP32 dims: [ 1 ] }}
+parameters {{ key: "value" value {{ string_value: "{value}" }} }}
+"""
+OLD, NEW = 1, 2
+State = dict[str, bytes | None]
+
+
+def files(value: int) -> dict[str, str | None]:
+    """Return the files of a model that answers with a value."""
+    extra: dict[str, str | None] = {"1/sub/old.py": "old", "1/sub/new.py": None}
+    if value == NEW:
+        extra: dict[str, str | None] = {"1/sub/old.py": None, "1/sub/new.py": "new"}
+    return {
+        "1/model.py": SOURCE.format(value=value),
+        "config.pbtxt": CONFIG.format(value=value),
+        **extra,
+    }
+
+
+def state(folder: Path) -> State:
+    """Return everything below a folder; None for folders."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        if path.is_file()
+        else None
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+def define(repository: ModelRepository, value: int) -> None:
+    """Let all models answer with a value."""
+    for name in MODELS:
+        with repository.changing(name, files(value)):
+            pass
+
+
+def export(repository: ModelRepository, target: Path) -> None:
+    """Export all models."""
+    chosen, notes = exportable(repository)
+    Export(target, (24, 10)).write(chosen, notes)
+
+
+def killed(repository: ModelRepository, target: Path, number: int) -> str:
+    """Export in a child that is killed before a line, and return which one it was."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        fault = LineFault(number, ROOMS, lambda: None)
+
+        def kill() -> None:
+            os.write(writing, fault.where.encode())
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        fault._fault = kill
+        fault.during(lambda: export(repository, target))
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as file:
+        where = file.read()
+    status = os.waitpid(child, 0)[1]
+    assert os.WIFSIGNALED(status) == bool(where), "the child failed"
+    return where
+
+
+class Rounds:
+    """Exports that are killed one after the other, and what must hold after each.
+
+    Parameters
+    ----------
+    target
+        The folder; what is beside it is looked at, too.
+    how
+        ``"exchange"``, or ``"two steps"`` for a system that cannot exchange folders.
+    """
+
+    def __init__(self, target: Path, how: str) -> None:
+        self._target = target
+        self._how = how
+        if how == TWO_STEPS:
+            swap._renameat2 = lambda: None  # type: ignore[assignment]
+        # To look for packages takes long, and writes nothing.
+        export_module.requirements_text = lambda folders: "numpy\n"
+        self._repository = ModelRepository()
+        self._old, self._new = (self._exported(value) for value in (OLD, NEW))
+
+    def _exported(self, value: int) -> State:
+        define(self._repository, value)
+        export(self._repository, self._target)
+        return state(self._target)
+
+    def lines(self) -> int:
+        """Return how many lines an export runs through."""
+        assert self._old == self._exported(OLD)
+        define(self._repository, NEW)
+        return lines_of(lambda: export(self._repository, self._target), ROOMS)
+
+    def kill(self, number: int) -> str:
+        """Kill an export before a line; return which, empty if there are fewer."""
+        assert self._old == self._exported(OLD)
+        define(self._repository, NEW)
+        return killed(self._repository, self._target, number)
+
+    def check(self) -> None:
+        """Prove that every model is whole, and that the next export puts all right."""
+        if self._how == TWO_STEPS:
+            # Only an import or an export can complete what is cut off in between.
+            ModelRepository([self._target]).close()
+        folders = {each.name for each in self._target.iterdir() if each.is_dir()}
+        assert set(MODELS) == folders, folders
+        for name in MODELS:
+            assert self._part(state(self._target), name) in (
+                self._part(self._old, name),
+                self._part(self._new, name),
+            ), name
+        export(self._repository, self._target)
+        assert self._new == state(self._target)
+        assert [self._target] == list(self._target.parent.iterdir())
+
+    def _part(self, whole: State, name: str) -> State:
+        return {p: held for p, held in whole.items() if p.split("/")[0] == name}
+
+    def close(self) -> None:
+        """End them."""
+        self._repository.close()
+
+
+def run(target: Path, how: str, *, step: int = 0, share: float = 0.0) -> str:
+    """Run this file as a program, and return what it prints.
+
+    Parameters
+    ----------
+    step
+        Kill an export at every line of so many, and check what it left.
+    share
+        Without a step: kill one after this share of its lines, and leave all as it is.
+    """
+    program = [sys.executable, "-W", "ignore::DeprecationWarning", __file__]
+    done = subprocess.run(
+        [*program, str(target), how, str(step), str(share)],
+        capture_output=True,
+        text=True,
+        timeout=1500,
+    )
+    assert 0 == done.returncode, done.stdout + done.stderr
+    return done.stdout
+
+
+def main(target: Path, how: str, step: int, share: float) -> None:
+    """Kill, check and tell."""
+    rounds = Rounds(target, how)
+    lines = rounds.lines()
+    for number in range(1, lines + 1, step or lines + 1):
+        chosen = number if step else 1 + int(share * lines)
+        print(chosen, rounds.kill(chosen), flush=True)
+        if step:
+            rounds.check()
+    print(f"of {lines} lines")
+    rounds.close()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), float(sys.argv[4]))

@@ -1,0 +1,43 @@
+"""A real Triton serves a folder to which an export was killed."""
+
+from __future__ import annotations
+
+import killed_exports
+import pytest
+from tritonclient.grpc import service_pb2 as pb
+
+from blsnb.parity.server_process import TritonServer
+
+pytestmark = pytest.mark.triton_server
+EVERYTHING = ["--load-model=*", "--disable-auto-complete-config"]
+
+
+def is_ready(server, name):
+    """Whether a real server has a model."""
+    return server.stub.ModelReady(pb.ModelReadyRequest(name=name), timeout=30).ready
+
+
+@pytest.mark.parametrize(
+    "share",
+    [
+        0.4,
+        0.6,
+        *(
+            pytest.param(number / 20, marks=pytest.mark.slow)
+            for number in range(20)
+            if number not in (8, 12)
+        ),
+    ],
+)
+def test_every_model_is_served(real, tmp_path, share):
+    """All that are in the folder are loaded as it starts: one that fails ends it."""
+    target = tmp_path / "beside" / "out"
+    target.mkdir(parents=True)
+    where = killed_exports.run(target, "exchange", share=share)
+    assert where.strip()
+
+    server = TritonServer(real, target, tmp_path / "log", EVERYTHING)
+    try:
+        assert all(is_ready(server, name) for name in killed_exports.MODELS)
+    finally:
+        server.close()
