@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -89,6 +91,22 @@ def test_what_is_packed_is_unpacked(body: bytes, encoding: str) -> None:
     sent = packed(body, encoding)
 
     assert body == inflated(sent, headers)[0]
+
+
+@pytest.mark.parametrize("text", ["=", "A", "\u00e9", "A=\n"], ids=repr)
+def test_base64_takes_a_few_times_its_size(text: str) -> None:
+    """Whatever its characters are."""
+    text *= 2_000_000 // len(text)
+    size = len(text.encode())
+
+    tracemalloc.start()
+    try:
+        decoded(text)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak <= 4 * size
 
 
 @pytest.mark.parametrize(
