@@ -17,7 +17,8 @@ def load_run(path: str | Path) -> Run:
     Raises
     ------
     TraceFileError
-        It is no such file.
+        It is no such file, or reading it would take more memory than
+        `blsnb.options.read_limit_bytes` allows.
     OSError
         It cannot be opened.
     """
@@ -49,7 +50,8 @@ def load_trace(path: str | Path) -> list[Run]:
     Raises
     ------
     TraceFileError
-        Nothing in it is an event of a Triton trace, or it is larger than a gibibyte.
+        Nothing in it is an event of a Triton trace, or reading it would take more
+        memory than `blsnb.options.read_limit_bytes` allows.
     OSError
         It cannot be opened.
     """

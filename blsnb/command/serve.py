@@ -59,6 +59,7 @@ def flags() -> Parser:
         "--exit-on-error=false",
     )
     parser.add_release()
+    parser.add_read_limit()
     return parser
 
 

@@ -20,6 +20,7 @@ def flags() -> Parser:
     parser = Parser("trace", _ABOUT)
     parser.add_argument("file", metavar="FILE", help="the run, or the trace")
     trace_files.add_options(parser)
+    parser.add_read_limit()
     return parser
 
 

@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Sequence
 from typing import NoReturn
 
+from blsnb.options import options
+
 
 class Mistake(Exception):
     """What the user asked for cannot be done; the text says why, in one line."""
@@ -33,9 +35,27 @@ class Parser(argparse.ArgumentParser):
             help="release of Triton to agree with, such as 24.10 (the newest known)",
         )
 
+    def add_read_limit(self) -> None:
+        """Add the limit of memory for reading files and compressed bodies."""
+        self.add_argument(
+            "--read-limit-bytes",
+            metavar="N",
+            type=_set_read_limit,
+            help="memory that reading one file or one compressed body may use (64 "
+            "times its size, at least 1 MiB and at most 256 MiB)",
+        )
+
     def error(self, message: str) -> NoReturn:
         """Raise what is wrong, and where to read more."""
         raise Mistake(f"{message} (see {self.prog} --help)")
+
+
+def _set_read_limit(text: str) -> int:
+    limit = int(text)
+    if limit < 0:
+        raise argparse.ArgumentTypeError(f"{limit} is negative; expected bytes")
+    options.read_limit_bytes = limit
+    return limit
 
 
 def first(words: Sequence[str]) -> tuple[str | None, list[str]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from blsnb.engine import hang
 from blsnb.engine.answers import fail_all, fail_without_inputs, failed, take_results
+from blsnb.engine.failure import describe
 from blsnb.engine.inflight import Execution, Inflight
 from blsnb.engine.input_order import InputOrder
 from blsnb.engine.instance import ExecuteFailed, ModelInstance
@@ -196,7 +197,14 @@ class Executor:
             inflight.call.compute_output_start_ns = now
             inflight.release_flags = flags = release_flags(requests[place])
             released = released and flags == RELEASE_ALL
-        take_results(results, inflights, execution.instance.name)
+        try:
+            take_results(results, inflights, execution.instance.name)
+        except BaseException as error:
+            # A list or an object of the model's own classes.
+            if isinstance(error, Unwind) or execution.root.ended_by(error):
+                raise Unwind from error
+            text = failed(execution.instance.name, describe(error, _TAKE_BOUNDARY))
+            fail_all(inflights, text, error)
         if not (released or self._iterative):
             self._drop(execution)
 
@@ -212,6 +220,9 @@ class Executor:
         for inflight in execution.inflights:
             inflight.execution = None
         self._pool.give_back(execution.instance)
+
+
+_TAKE_BOUNDARY = Executor._take.__code__
 
 
 def _computed(inflights: list[Inflight]) -> None:

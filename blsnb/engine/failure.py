@@ -39,17 +39,29 @@ def describe(error: BaseException, stop: types.CodeType) -> str:
     frames = "".join(f"  {frame}\n" for frame in _frames(error, stop))
     place = f"\n\nAt:\n{frames}" if frames else ""
     try:
-        message = str(error) or _EMPTY
+        # Of exactly that type: a subclass may have any methods.
+        message = str.__str__(str(error)) or _EMPTY
     except BaseException as unspeakable:
         why = describe(unspeakable, describe.__code__)
         place += f"\nMESSAGE UNAVAILABLE DUE TO EXCEPTION: {why}"
         message = "<MESSAGE UNAVAILABLE DUE TO ANOTHER EXCEPTION>"
-    return f"{type(error).__name__}: {message}{place}"
+    return f"{_name(type(error))}: {message}{place}"
+
+
+def _name(kind: type) -> str:
+    """Return the name of a class, past properties of its metaclass."""
+    name: str = type.__dict__["__name__"].__get__(kind)
+    return name
 
 
 def notes_of(error: BaseException | None) -> tuple[str, ...]:
     """Return an exception's notes, which Triton's error messages do not have."""
-    return tuple(getattr(error, "__notes__", ()))
+    try:
+        notes = vars(error).get("__notes__", ()) if error is not None else ()
+    except BaseException:
+        return ()
+    listed = notes if type(notes) is list else []
+    return tuple(note for note in listed if type(note) is str)
 
 
 def end_at_the_reader(error: BaseException) -> None:

@@ -102,6 +102,28 @@ def endless(name: str, steps: Sequence[PlannedStep]) -> WouldHang:
     )
 
 
+def loop_ended(where: str, why: str) -> WouldHang:
+    """Return the error of a coroutine whose event loop the model has ended.
+
+    Parameters
+    ----------
+    where
+        Which coroutine, for a reader.
+    why
+        What the model did to the loop.
+    """
+    return WouldHang(
+        f"Triton would wait here for ever: {where} runs on the event loop of its "
+        f"instance, which is over: the model {why.rstrip()}",
+        code="UNAVAILABLE",
+        advice=(
+            "Return from execute() instead of calling loop.stop(), and let neither "
+            "SystemExit nor KeyboardInterrupt leave a coroutine: asyncio ends its loop "
+            "with them. Load the model again to give it a new loop."
+        ),
+    )
+
+
 def not_released(inflight: Inflight) -> str:
     """Return what Triton logs of a request that was to come back and cannot."""
     return f"Failed to release request: {inflight.dropped}"

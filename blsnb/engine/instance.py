@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from blsnb.engine import hang
 from blsnb.engine.failure import describe, notes_of
 from blsnb.engine.hook_names import note_of_names
 from blsnb.engine.inflight import Execution, current_execution
@@ -18,7 +19,7 @@ from blsnb.engine.on_device import OnDevice
 from blsnb.engine.readiness import unready
 from blsnb.engine.root import RootRequest, Unwind, boundary
 from blsnb.engine.shared_state import SharedState, note_of_changes, snapshot
-from blsnb.engine.threads import Abandoned, InstanceThreads
+from blsnb.engine.threads import Abandoned, InstanceThreads, LoopEnded
 from blsnb.engine.world import World
 from blsnb.model.config import InstanceSpec
 from blsnb.pb_utils.backend import Backend
@@ -46,6 +47,7 @@ def _call(work: Callable[[], Any]) -> Any:
 _BOUNDARY = _call.__code__
 _THREAD = "thread"
 _NAMES = "names"
+_CLASS = "TritonPythonModel"
 
 
 class ModelInstance:
@@ -93,6 +95,8 @@ class ModelInstance:
         compiled = compiled_module(self.backend, release)
         self.world = World(name, model_file, self._printed, compiled)
         self.module: types.ModuleType | None = None
+        self._class: Any = None
+        """The model's ``TritonPythonModel``, whatever that is."""
         self._thread_id = 0
         """Of the thread that ran ``initialize``."""
         self._thread_noted = False
@@ -117,14 +121,14 @@ class ModelInstance:
         HookFailed
             The import fails, or defines no TritonPythonModel.
         """
-        self.module = self._hook(self.world.open)
-        if not hasattr(self.module, "TritonPythonModel"):
+        self.module = module = self._hook(self.world.open)
+        if _CLASS not in vars(module) and "__getattr__" not in vars(module):
             folder = Path(self.model_file).parent.name
             stem = Path(self.model_file).stem
             raise HookFailed(
-                f"AttributeError: module '{folder}.{stem}' has no attribute "
-                "'TritonPythonModel'"
+                f"AttributeError: module '{folder}.{stem}' has no attribute '{_CLASS}'"
             )
+        self._class = self._hook(functools.partial(_attribute, module, _CLASS))
         self.world.complete(self.backend)
         self.request_class = self.world.pb_utils.InferenceRequest
 
@@ -136,8 +140,7 @@ class ModelInstance:
     @property
     def completes_config(self) -> bool:
         """Whether the class has ``auto_complete_config``."""
-        assert self.module is not None
-        return hasattr(self.module.TritonPythonModel, "auto_complete_config")
+        return self._found(self._class, "auto_complete_config") is not None
 
     def auto_complete(self, config: Any) -> Any:
         """Call ``auto_complete_config`` on the class.
@@ -147,9 +150,7 @@ class ModelInstance:
         HookFailed
             The hook raises.
         """
-        assert self.module is not None
-        hook = self.module.TritonPythonModel.auto_complete_config
-        return self._hook(lambda: hook(config))
+        return self._hook(lambda: self._class.auto_complete_config(config))
 
     def initialize(self, args: dict[str, str]) -> None:
         """Make the model object and call its ``initialize``.
@@ -173,13 +174,12 @@ class ModelInstance:
             self._owed_notes += [note] if note else []
 
     def _initialize(self, args: dict[str, str]) -> None:
-        assert self.module is not None
         self._thread_id = threading.get_ident()
-        self.model = self.module.TritonPythonModel()
+        self.model = self._class()
         self._owe_note_of_names(type(self.model))
         # Looked up on the object: a constructor may have set it.
-        hook = getattr(self.model, "initialize", None)
-        ready_hook = getattr(self.model, "is_ready", None)
+        hook = self._found(self.model, "initialize")
+        ready_hook = self._found(self.model, "is_ready")
         if has("is_ready", self._release):
             self.ready_hook = ready_hook
         elif ready_hook is not None:
@@ -190,10 +190,47 @@ class ModelInstance:
                 # Triton calls it and never awaits it.
                 result.close()
 
+    def _found(self, owner: Any, name: str) -> Any:
+        """Return an attribute of the model, or None for none.
+
+        Triton asks `PyObject_HasAttr`, to which an attribute is missing whatever the
+        look-up raises.
+        """
+        __tracebackhide__ = True
+        try:
+            return getattr(owner, name)
+        except BaseException as error:
+            self._check_ended()
+            there = inspect.getattr_static(owner, name, None) is not None
+            if there or not isinstance(error, AttributeError):
+                self._owe(
+                    name,
+                    f"{name} of {self.name} is missing to Triton, since looking it up "
+                    f"raises {describe(error, _FOUND_BOUNDARY)}",
+                )
+            return None
+
+    def _check_ended(self) -> None:
+        """Leave if the load or the request has ended: Ctrl-C is no fault of a model."""
+        execution = self.execution
+        root = self._load_root if execution is None else execution.root
+        if root is not None:
+            root.check()
+
     def _owe_note_of_names(self, kind: type) -> None:
-        note = note_of_names(self.name, kind)
-        if note and _NAMES not in self.noted:
-            self.noted.add(_NAMES)
+        try:
+            note = note_of_names(self.name, kind)
+        except BaseException:
+            # A metaclass may forbid to look at its class.
+            self._check_ended()
+            return
+        if note:
+            self._owe(_NAMES, note)
+
+    def _owe(self, subject: str, note: str) -> None:
+        """Keep a note for the next run; one on each subject."""
+        if subject not in self.noted:
+            self.noted.add(subject)
             self._owed_notes.append(note)
 
     def _hook(self, work: Callable[[], Any]) -> Any:
@@ -221,7 +258,7 @@ class ModelInstance:
             The request has ended.
         """
         __tracebackhide__ = True
-        hook = getattr(self.model, "execute", None)
+        hook = self._found(self.model, "execute")
         if hook is None:
             if self.execution is not None:
                 self._note_owed(self.execution)
@@ -291,19 +328,35 @@ class ModelInstance:
             return result
         self.threads.start_loop()
         execution = self.execution
+        ended = functools.partial(self._loop_ended, root, execution)
         if execution is None:
-            return self.threads.run_coroutine(root, result)
+            return self.threads.run_coroutine(root, result, ended)
         execution.thread_id = self.threads.loop_thread_id
         token = current_execution.set(execution)
         try:
             if not execution.inflight.decoupled:
-                return self.threads.run_coroutine(root, result)
+                return self.threads.run_coroutine(root, result, ended)
             # Triton starts it and takes the next request: any number interleave.
             lost = functools.partial(self._lost, execution)
-            self.threads.start_coroutine(result, lost)
+            self.threads.start_coroutine(result, lost, ended)
             return None
         finally:
             current_execution.reset(token)
+
+    def _loop_ended(
+        self, root: RootRequest, execution: Execution | None, ended: LoopEnded
+    ) -> None:
+        """End the requests that a coroutine of a lost event loop had to answer."""
+        why = "stopped it"
+        if ended.cause is not None:
+            why = f"ended it with {describe(ended.cause, _HOOK_BOUNDARY)}"
+        error = hang.loop_ended(self.execute_place, why)
+        for inflight in [] if execution is None else execution.inflights:
+            if not inflight.final:
+                inflight.root.end(error)
+                inflight.wake()
+        if execution is None or not execution.inflight.decoupled:
+            root.end(error)
 
     def _lost(self, execution: Execution, error: BaseException) -> None:
         """Take an exception that Triton only logs."""
@@ -328,8 +381,12 @@ class ModelInstance:
     @property
     def execute_place(self) -> str:
         """Where ``execute`` stands, for a reader."""
-        hook = getattr(self.model, "execute", None)
-        code = None if hook is None else getattr(inspect.unwrap(hook), "__code__", None)
+        # Without its properties: they are model code.
+        hook = inspect.getattr_static(self.model, "execute", None)
+        hook = hook.__func__ if isinstance(hook, types.MethodType) else hook
+        while isinstance(hook, types.FunctionType) and "__wrapped__" in vars(hook):
+            hook = vars(hook)["__wrapped__"]
+        code = hook.__code__ if isinstance(hook, types.FunctionType) else None
         line = f" (line {code.co_firstlineno} of its source)" if code else ""
         return f"execute() of {self.name}{line}"
 
@@ -337,7 +394,7 @@ class ModelInstance:
         """Call ``finalize``; its failure is only logged, as on Triton."""
         self.ready = False
         self.threads.stop_loop()
-        hook = getattr(self.model, "finalize", None)
+        hook = self._found(self.model, "finalize")
         if hook is not None:
             try:
                 self._hook(hook)
@@ -353,7 +410,12 @@ class ModelInstance:
         self.world.close()
 
 
+def _attribute(owner: Any, name: str) -> Any:
+    return getattr(owner, name)
+
+
 _HOOK_BOUNDARY = ModelInstance._run_hook.__code__
+_FOUND_BOUNDARY = ModelInstance._found.__code__
 
 
 class ExecuteFailed(Exception):

@@ -130,12 +130,13 @@ def instance_needs(config: ModelConfig) -> list[Needs]:
 
     Of a resource that is named twice the larger count is needed.
     """
+    # First, since it refuses counts that are too large.
+    names = config.instance_names()
     limiters = [
         group.rate_limiter
         for group in config.instance_groups
         for _ in range(group.count * max(1, len(group.gpus)))
     ]
-    names = config.instance_names()
     return [
         _needs(limiter, spec.device_id)
         for limiter, spec in zip(limiters, names, strict=True)

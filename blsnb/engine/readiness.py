@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Callable
 from typing import Any
 
 from blsnb.engine.failure import describe
-from blsnb.engine.threads import InstanceThreads, Outcome
+from blsnb.engine.threads import InstanceThreads, LoopEnded, Outcome
 
 _PATIENCE_S = 5.0
 
@@ -25,7 +24,7 @@ def unready(name: str, hook: Callable[[], Any], threads: InstanceThreads) -> str
     """
     outcome = Outcome()
     threads.fan_out().submit(outcome.settle, lambda: _ask(hook, threads))
-    if not outcome.waiter.wait(_PATIENCE_S):
+    if not outcome.waiter.wait(_PATIENCE_S) or isinstance(outcome.error, LoopEnded):
         return "Timed out waiting for user-defined is_ready() response"
     if outcome.error is not None:
         return describe(outcome.error, _ask.__code__)
@@ -39,6 +38,5 @@ def unready(name: str, hook: Callable[[], Any], threads: InstanceThreads) -> str
 def _ask(hook: Callable[[], Any], threads: InstanceThreads) -> Any:
     answer = hook()
     if inspect.iscoroutine(answer):
-        loop = threads.start_loop()
-        return asyncio.run_coroutine_threadsafe(answer, loop).result(_PATIENCE_S)
+        return threads.run_for(answer, _PATIENCE_S)
     return answer

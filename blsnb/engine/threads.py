@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import threading
 from collections.abc import Callable, Coroutine, Generator
-from typing import Any, TypeVar, cast
+from concurrent.futures import Future
+from typing import Any, NamedTuple, TypeVar, cast
 
 from blsnb.engine.root import RootRequest, Unwind
 from blsnb.engine.waiter import Waiter
@@ -73,6 +75,31 @@ class Outcome:
         return self.result
 
 
+class LoopEnded(Exception):
+    """The model ended the event loop of its instance: its coroutines never resume.
+
+    Parameters
+    ----------
+    cause
+        The exception with which a task ended it; None where it was stopped.
+    """
+
+    def __init__(self, cause: BaseException | None) -> None:
+        super().__init__()
+        self.cause = cause
+
+
+Closable = Coroutine[Any, Any, Any] | Generator[Any, Any, Any]
+
+
+class _Pending(NamedTuple):
+    """A coroutine of an event loop that has not ended."""
+
+    loop_ended: Callable[[], None]
+    coroutines: tuple[Closable, ...]
+    """It, and what it awaits."""
+
+
 class Abandoned(BaseException):
     """The caller left; what it waited for still runs."""
 
@@ -104,6 +131,9 @@ class InstanceThreads:
         self._name = name
         self._loop: asyncio.AbstractEventLoop | None = None
         self._loop_thread: threading.Thread | None = None
+        self._loop_error: BaseException | None = None
+        self._pending: dict[object, _Pending] = {}
+        """What was started on the loop, and has not ended."""
         self._fan_out: Workers | None = None
         self._own = Workers(1, name) if own_thread else None
         self.inline = not own_thread
@@ -142,21 +172,33 @@ class InstanceThreads:
         self,
         root: RootRequest,
         coroutine: Coroutine[Any, Any, T] | Generator[Any, Any, T],
+        loop_ended: Callable[[LoopEnded], None],
     ) -> T:
         """Run a coroutine on the instance's loop and wait for it.
 
+        Parameters
+        ----------
+        loop_ended
+            Ends the request, if the model ends the loop or has ended it.
+
         Raises
         ------
+        Unwind
+            The request ended.
         Abandoned
-            The request ended, and the coroutine could not be cancelled in time.
+            The same, and the coroutine could not be cancelled in time.
         """
         __tracebackhide__ = True
         loop = self.start_loop()
         outcome = Outcome()
-        tasks: list[asyncio.Task[Any]] = []
-        stopped: list[BaseException] = []
 
-        async def guarded() -> T | None:
+        def lost() -> None:
+            loop_ended(LoopEnded(self._loop_error))
+            outcome.done()
+
+        tasks: list[asyncio.Task[Any]] = []
+
+        async def guarded() -> T:
             task = asyncio.current_task()
             assert task is not None
             tasks.append(task)
@@ -170,10 +212,6 @@ class InstanceThreads:
                         cast(Coroutine[Any, Any, T], coroutine)
                     )
                 return await coroutine
-            except (KeyboardInterrupt, SystemExit) as error:
-                # A task would let these stop the loop.
-                stopped.append(error)
-                return None
             finally:
                 # One that never began must not be called forgotten.
                 coroutine.close()
@@ -184,39 +222,95 @@ class InstanceThreads:
 
         # The caller's context variables go with it. The future is not cancelled
         # itself: that would not say when the coroutine has ended.
-        future = asyncio.run_coroutine_threadsafe(guarded(), loop)
+        try:
+            future = self._submit(loop, guarded(), lost, coroutine)
+        except LoopEnded as error:
+            loop_ended(error)
+            raise Unwind from None
         try:
             root.wait(outcome.waiter)
         except BaseException:
-            loop.call_soon_threadsafe(cancel)
+            with contextlib.suppress(RuntimeError):
+                # The loop may have ended meanwhile.
+                loop.call_soon_threadsafe(cancel)
             if not _is_over(outcome):
                 raise Abandoned(outcome) from None
             raise
-        if stopped:
-            raise stopped[0]
-        result: T = future.result()  # type: ignore[assignment]
-        return result
+        return future.result()
 
     def start_coroutine(
         self,
         coroutine: Coroutine[Any, Any, Any],
         failed: Callable[[BaseException], None],
+        loop_ended: Callable[[LoopEnded], None],
     ) -> None:
         """Start a coroutine on the instance's loop and return at once.
 
         Parameters
         ----------
         failed
-            Is told of the exception that leaves the coroutine.
+            Receives the exception that leaves the coroutine.
+        loop_ended
+            Ends the requests, if the model ends the loop or has ended it.
         """
+
+        def lost() -> None:
+            loop_ended(LoopEnded(self._loop_error))
 
         async def guarded() -> None:
             try:
                 await coroutine
+            except (KeyboardInterrupt, SystemExit):
+                raise
             except BaseException as error:
                 failed(error)
 
-        asyncio.run_coroutine_threadsafe(guarded(), self.start_loop())
+        try:
+            self._submit(self.start_loop(), guarded(), lost, coroutine)
+        except LoopEnded:
+            lost()
+
+    def _submit(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        coroutine: Coroutine[Any, Any, T],
+        loop_ended: Callable[[], None],
+        *inner: Closable,
+    ) -> Future[T]:
+        """Run a coroutine on the loop.
+
+        Parameters
+        ----------
+        loop_ended
+            Called, on the loop's thread, if the loop ends before it.
+        inner
+            What the coroutine would await, closed with it.
+        """
+        key = object()
+        self._pending[key] = _Pending(loop_ended, (coroutine, *inner))
+        try:
+            future = asyncio.run_coroutine_threadsafe(coroutine, loop)
+        except RuntimeError:
+            # The loop is closed.
+            self._pending.pop(key, None)
+            _close(coroutine, *inner)
+            raise LoopEnded(self._loop_error) from None
+        # Called by the loop: a coroutine whose end the loop did not live to report is
+        # one that has not ended.
+        future.add_done_callback(lambda _: self._pending.pop(key, None))
+        return future
+
+    def run_for(self, coroutine: Coroutine[Any, Any, T], seconds: float) -> T:
+        """Run a coroutine on the instance's loop for some time at most.
+
+        Raises
+        ------
+        TimeoutError
+            It has not ended by then.
+        LoopEnded
+            The model ended the loop before.
+        """
+        return self._submit(self.start_loop(), coroutine, _ignore).result(seconds)
 
     @property
     def loop_thread_id(self) -> int:
@@ -230,11 +324,40 @@ class InstanceThreads:
             loop = asyncio.new_event_loop()
             loop.set_exception_handler(_report)
             self._loop_thread = threading.Thread(
-                target=_run_loop, args=[loop], name=self._name, daemon=True
+                target=self._run_loop, args=[loop], name=self._name, daemon=True
             )
             self._loop_thread.start()
             self._loop = loop
         return self._loop
+
+    def _run_loop(self, loop: asyncio.AbstractEventLoop) -> None:
+        try:
+            loop.run_forever()
+        except (KeyboardInterrupt, SystemExit) as error:
+            # A task raised it: asyncio lets that end the loop, also on Triton.
+            self._loop_error = error
+        finally:
+            tasks = asyncio.all_tasks(loop)
+            # From here on nothing can be started on it.
+            loop.close()
+            if self._loop is loop:
+                self._end_pending(tasks)
+
+    def _end_pending(self, tasks: set[asyncio.Task[Any]]) -> None:
+        """Give what a loop has not finished an end: its model has ended the loop."""
+        pending = []
+        while self._pending:
+            pending.append(self._pending.popitem()[1])
+        # First the requests: what a coroutine's `finally` sends is then no answer.
+        for each in pending:
+            each.loop_ended()
+        for each in pending:
+            _close(*each.coroutines)
+        for task in tasks:
+            task._log_destroy_pending = False  # type: ignore[attr-defined]
+            coroutine = task.get_coro()
+            if isinstance(coroutine, Coroutine):
+                _close(coroutine)
 
     def fan_out(self) -> Workers:
         """Return the pool on which ``async_exec`` runs its requests."""
@@ -249,7 +372,9 @@ class InstanceThreads:
             return
         self._loop = self._loop_thread = None
         endings: list[asyncio.Task[None]] = []
-        loop.call_soon_threadsafe(lambda: endings.append(loop.create_task(_end())))
+        with contextlib.suppress(RuntimeError):
+            # The model may have ended it.
+            loop.call_soon_threadsafe(lambda: endings.append(loop.create_task(_end())))
         if thread is not threading.current_thread():
             thread.join(_JOIN_S)
 
@@ -261,11 +386,15 @@ class InstanceThreads:
                 workers.shutdown(cancel_futures=True, wait_s=_JOIN_S)
 
 
-def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
-    try:
-        loop.run_forever()
-    finally:
-        loop.close()
+def _close(*coroutines: Closable) -> None:
+    """Close coroutines, whatever they do about it."""
+    for coroutine in coroutines:
+        with contextlib.suppress(BaseException):
+            coroutine.close()
+
+
+def _ignore() -> None:
+    """Do nothing."""
 
 
 async def _end() -> None:
@@ -280,6 +409,10 @@ async def _end() -> None:
 
 
 def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Report what nobody awaited, but not calls of a request that has ended."""
-    if not isinstance(context.get("exception"), Unwind):
+    """Report what nobody awaited, but not what the request itself tells of.
+
+    That is a call of a request that has ended, and what ended the loop.
+    """
+    told = (Unwind, KeyboardInterrupt, SystemExit)
+    if not isinstance(context.get("exception"), told):
         loop.default_exception_handler(context)

@@ -9,6 +9,7 @@ from typing import Any
 
 from blsnb.errors import ModelConfigError
 from blsnb.model import json_form, text
+from blsnb.model.instance_rules import check_count
 from blsnb.model.schema import data_type_name, new_message, schema
 from blsnb.model.text_hints import hint
 from blsnb.pb_utils.releases import NEWEST, Release, has
@@ -157,7 +158,13 @@ class ModelConfig:
 
         A GPU group has one instance per device and count; Triton gives those of
         one count the same name.
+
+        Raises
+        ------
+        ModelConfigError
+            They are too many.
         """
+        check_count(self._message)
         return [
             InstanceSpec(f"{group.name}_{number}", _kind(group), device, said)
             for group in self.instance_groups

@@ -197,8 +197,11 @@ def string(value: Any) -> str:
     UnicodeDecodeError
         The bytes are no UTF-8.
     """
-    if isinstance(value, str):
+    if type(value) is str:
         return value
+    if isinstance(value, str):
+        # The backend keeps characters, and never calls methods of a subclass.
+        return str.__str__(value)
     if isinstance(value, bytes):
         return value.decode("utf-8")
     raise Mismatch

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from blsnb.files.whole import whole_file
+from blsnb.errors import TraceFileError
+from blsnb.read_budget import ReadBudget, ReadLimitError
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace import checked
 from blsnb.trace.checked import NS, Malformed
@@ -35,7 +37,7 @@ SUFFIX = ".blsrun"
 BUDGET_BYTES = 256 << 20
 _JSON = "run.json"
 _VALUES = "values.bin"
-_MOST_JSON = 256 << 20
+_COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _MOST_MODELS = 60_000
 # Of latencies: eight for each doubling, up to the 63rd.
 _CLASSES = 8 * 63
@@ -192,32 +194,41 @@ def read_run(path: str | os.PathLike[str]) -> SavedRun:
     Raises
     ------
     TraceFileError
-        It is no such file, or a later release wrote it.
+        It is no such file, a later release wrote it, or reading it would take more
+        memory than `blsnb.options.read_limit_bytes` allows.
     OSError
         It cannot be opened.
     """
     given = Path(path)
     with given.expanduser().open("rb") as file:
         head = file.read(_HEAD)
+        budget = ReadBudget(os.fstat(file.fileno()).st_size, str(given))
         try:
             with zipfile.ZipFile(file) as archive:
-                known = _known(archive)
+                known = _known(archive, budget)
                 _check_format(known, given)
                 return _read(known, _values(archive), given.name)
+        except ReadLimitError as error:
+            raise TraceFileError(str(error)) from None
         except _DAMAGED as error:
             reason = f"{error}" or type(error).__name__
             told = damage if isinstance(error, _BROKEN) else refusal
             raise told(given, head, reason) from error
 
 
-def _known(archive: zipfile.ZipFile) -> dict[str, Any]:
+def _known(archive: zipfile.ZipFile, budget: ReadBudget) -> dict[str, Any]:
     names = archive.namelist()
     if _JSON not in names:
         raise Malformed(f"it should hold {_JSON} and {_VALUES}, not {names[:4]}"[:200])
+    if archive.getinfo(_JSON).compress_type not in _COMPRESSIONS:
+        # zipfile inflates those of other methods without a limit.
+        raise Malformed(f"{_JSON} is compressed with another method than deflate")
     with archive.open(_JSON) as member:
-        text = member.read(_MOST_JSON + 1)
-    if len(text) > _MOST_JSON:
-        raise Malformed(f"{_JSON} is larger than {_MOST_JSON >> 20} MiB")
+        inflated = budget.read(member)
+    size, text = len(inflated), inflated.decode()
+    del inflated
+    budget.release(size)
+    budget.spend_json(text)
     return checked.table(json.loads(text))
 
 

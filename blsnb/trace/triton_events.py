@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from blsnb.read_budget import ReadBudget, json_cost
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace import triton_values
 
@@ -15,6 +16,8 @@ _MOST_ID = (1 << 64) - 1
 _MOST_DIMS = 64
 _MOST_METADATA = 4096
 _FIRST_LOOK = 4096
+_ELEMENT_BYTES, _QUOTE_BYTES = 80, 60
+"""Memory of a tensor's element while its text is read, beyond that of its JSON."""
 _LONGEST_WORD = len("-Infinity")
 _FILLER = re.compile(r"[\s,\[\]]*")
 _EVENT = re.compile(r'\{\s*"id"')
@@ -80,10 +83,13 @@ class EventReader:
     ----------
     text
         The file, decoded so that each byte that is no UTF-8 is a surrogate.
+    budget
+        What reading may use: an event that would take more is refused.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, budget: ReadBudget) -> None:
         self._text = text
+        self._budget = budget
         self._decode = json.JSONDecoder().raw_decode
         self._boundary = -1
         # A text made so that each attempt fails late would take for ever.
@@ -122,7 +128,7 @@ class EventReader:
         end = self._boundary + 1
         if end > len(self._text):
             return [], -1
-        piece = self._text[at:end]
+        piece = self._piece(at, end)
         events = _understood(piece) or _verbatim(piece)
         self._patience -= 0 if events else len(piece)
         return events, end
@@ -132,7 +138,7 @@ class EventReader:
         size = _FIRST_LOOK
         while self._patience > 0:
             # An error of a long text is slow: its line is counted.
-            piece = self._text[at : at + size]
+            piece = self._piece(at, at + size)
             self._patience -= len(piece) // 8 if size > _FIRST_LOOK else 0
             try:
                 value, length = self._decode(piece)
@@ -154,7 +160,16 @@ class EventReader:
         found = _TENSOR_END.search(self._text, at)
         end = len(self._text) if found is None else found.end()
         self._patience -= end - at
-        return _verbatim(self._text[at:end]), end
+        return _verbatim(self._piece(at, end)), end
+
+    def _piece(self, start: int, end: int) -> str:
+        """Return a part of the text that there is enough memory to read."""
+        piece = self._text[start:end]
+        if len(piece) > _FIRST_LOOK:
+            elements = _ELEMENT_BYTES * piece.count(",")
+            quotes = _QUOTE_BYTES * piece.count('"')
+            self._budget.check(json_cost(piece) + elements + quotes)
+        return piece
 
 
 def _is_cut(error: json.JSONDecodeError) -> bool:

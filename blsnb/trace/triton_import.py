@@ -5,17 +5,24 @@ from __future__ import annotations
 import dataclasses
 import glob
 import os
+import sys
 import zipfile
 from pathlib import Path
 
 from blsnb.errors import TraceFileError
+from blsnb.read_budget import ReadBudget, ReadLimitError
 from blsnb.trace.spans import Trace
 from blsnb.trace.triton_calls import traces_of
-from blsnb.trace.triton_events import EventReader, Gap
+from blsnb.trace.triton_events import Event, EventReader, Gap, TensorEvent
 from blsnb.trace.triton_requests import TritonRequests
 
-_MOST_BYTES = 1 << 30
 _MOST_GAPS = 3
+_SMALLER = (
+    "A server started with --trace-config triton,log-frequency=1000 writes smaller "
+    "files, which can be read one by one."
+)
+_REQUEST_BYTES, _EVENT_BYTES = 2048, 128
+"""Memory of a request and of an event until they are a trace, without tensors."""
 
 
 def read_traces(path: str | os.PathLike[str]) -> list[Trace]:
@@ -36,15 +43,21 @@ def read_traces(path: str | os.PathLike[str]) -> list[Trace]:
     Raises
     ------
     TraceFileError
-        Nothing in it is an event of a Triton trace, or it is larger than a gibibyte.
+        Nothing in it is an event of a Triton trace, or reading it would take more
+        memory than `blsnb.options.read_limit_bytes` allows.
     OSError
         It cannot be opened.
     """
     path = Path(path).expanduser()
     requests = TritonRequests()
     gaps: list[str] = []
-    for piece in _pieces(path):
-        gaps += _collect(piece, requests)
+    pieces = _pieces(path)
+    budget = ReadBudget(sum(piece.stat().st_size for piece in pieces), str(path))
+    try:
+        for piece in pieces:
+            gaps += _collect(piece, requests, budget)
+    except ReadLimitError as error:
+        raise TraceFileError(f"{error}. {_SMALLER}") from None
     if not requests:
         if zipfile.is_zipfile(path):
             gaps = ["It is a zip file, as runs are that blsnb.load_run() reads."]
@@ -73,30 +86,41 @@ def _pieces(path: Path) -> list[Path]:
     return [piece for _, piece in sorted(found)] or [path]
 
 
-def _collect(path: Path, requests: TritonRequests) -> list[str]:
+def _collect(path: Path, requests: TritonRequests, budget: ReadBudget) -> list[str]:
     """Add a file's events to the requests; return what could not be read."""
-    text = _text(path)
+    text = _text(path, budget)
     gaps: list[Gap] = []
-    for event in EventReader(text):
+    for event in EventReader(text, budget):
         if isinstance(event, Gap):
+            budget.spend(_EVENT_BYTES)
             gaps.append(event)
         else:
+            known = len(requests)
             requests.add(event)
+            budget.spend(_size_of(event) + _REQUEST_BYTES * (len(requests) - known))
     said = [_gap(path.name, text, gap) for gap in gaps[:_MOST_GAPS]]
     if len(gaps) > _MOST_GAPS:
         said.append(f"{path.name}: {len(gaps) - _MOST_GAPS:,} more such places.")
+    budget.release(sys.getsizeof(text))
     return said
 
 
-def _text(path: Path) -> str:
+def _size_of(event: Event) -> int:
+    if isinstance(event, TensorEvent):
+        return 3 * _EVENT_BYTES + len(event.ref.data or b"")
+    return _EVENT_BYTES
+
+
+def _text(path: Path, budget: ReadBudget) -> str:
+    """Return a file's text; its size stays spent."""
     with path.open("rb") as file:
-        data = file.read(_MOST_BYTES + 1)
-    if len(data) > _MOST_BYTES:
-        raise TraceFileError(
-            f"{path} is larger than {_MOST_BYTES >> 20:,} MiB. A server started with "
-            "--trace-config triton,log-frequency=1000 writes smaller pieces."
-        )
-    return data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+        data = budget.read(file)
+    # Most texts are ASCII: a byte for each character.
+    budget.check(len(data) if data.isascii() else 4 * len(data))
+    text = data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+    budget.release(len(data))
+    budget.spend(sys.getsizeof(text))
+    return text
 
 
 def _gap(name: str, text: str, gap: Gap) -> str:

@@ -10,7 +10,7 @@ import pytest
 import stage
 from cells import CONFIG, DOUBLE, OWN_THREAD, calling, cell
 
-from blsnb.errors import InferenceError
+from blsnb.errors import InferenceError, WouldHang
 
 from .loops import LOOPS, SLEEPER, STOP, X, answers, interrupted_by
 
@@ -111,19 +111,16 @@ def test_a_keyboard_interrupt_of_the_model_is_its_error(server):
     assert caught.value.message.startswith(f"{start}KeyboardInterrupt: <EMPTY MESSAGE>")
 
 
-def test_a_keyboard_interrupt_of_a_coroutine_is_its_error(server):
-    """It stops neither the loop nor the server."""
-    body = """
-    if x_of(request)[0] < 0:
-        raise KeyboardInterrupt
-    return [reply(x_of(request) * 2)]
-    """
-    server.define("rude", cell(body, asynchronous=True), config=CONFIG)
+def test_a_keyboard_interrupt_of_a_coroutine_ends_its_loop(server):
+    """As on Triton, which then waits for ever; the kernel and others go on."""
+    rude = cell("raise KeyboardInterrupt", asynchronous=True)
+    server.define("rude", rude, config=CONFIG)
+    server.define("double", DOUBLE, config=CONFIG)
 
-    with pytest.raises(InferenceError, match="KeyboardInterrupt"):
+    with pytest.raises(WouldHang, match="KeyboardInterrupt"):
         server.infer("rude", STOP)
 
-    assert answers(server, "rude")
+    assert answers(server, "double")
 
 
 def test_the_handler_of_the_user_is_back_after_a_request(server):

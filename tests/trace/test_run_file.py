@@ -391,7 +391,7 @@ def test_a_format_that_never_was_is_refused(version, refused, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "null", "[" * 100_000, '{"format":1}', "\xff", '"\\ud800']
+    "text", ["", "[]", "null", "[" * 10_000, '{"format":1}', "\xff", '"\\ud800']
 )
 def test_json_that_is_no_run_is_refused(text, refused, tmp_path):
     """Also where it is deep, cut off, or lacks everything."""

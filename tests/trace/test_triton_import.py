@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from trace_files import EXAMPLE, GOLDEN, RECORDED
+from trace_files import EXAMPLE, GOLDEN, RECORDED, reader
 
 from blsnb import views
 from blsnb.trace import triton_calls
 from blsnb.trace.events import CallFlag, LogLine
 from blsnb.trace.spans import Trace
-from blsnb.trace.triton_events import EventReader, Gap, Metadata, Stamp, TensorEvent
+from blsnb.trace.triton_events import Gap, Metadata, Stamp, TensorEvent
 from blsnb.trace.triton_import import read_traces
 from blsnb.views.tree import tree
 
@@ -26,7 +26,7 @@ def recorded() -> dict[str, Trace]:
 
 def test_the_example_has_what_it_has():
     """35 events: 3 traces, one of them calls the others; 26 timestamps, 6 tensors."""
-    events = list(EventReader(EXAMPLE.read_text()))
+    events = list(reader(EXAMPLE.read_text()))
 
     kinds = [type(event) for event in events]
     assert [3, 26, 6] == [kinds.count(kind) for kind in (Metadata, Stamp, TensorEvent)]
@@ -65,7 +65,7 @@ def test_nothing_of_a_real_file_is_lost():
     """Also where it is no JSON."""
     for piece in PIECES:
         text = piece.read_bytes().decode("utf-8", "surrogateescape")
-        assert not [event for event in EventReader(text) if isinstance(event, Gap)]
+        assert not [event for event in reader(text) if isinstance(event, Gap)]
     with pytest.raises(ValueError, match="Invalid control character"):
         json.loads(PIECES[2].read_bytes().decode(errors="replace"))
 

@@ -9,11 +9,13 @@ import numpy as np
 import strategies
 from hypothesis import strategies as st
 
+from blsnb.read_budget import ReadBudget
 from blsnb.tensors.dtypes import DType
 from blsnb.tensors.ref import TensorRef, freeze
 from blsnb.trace.events import Call, ModelInfo
 from blsnb.trace.responses import ResponseLog
 from blsnb.trace.spans import Span, Trace, trace_of
+from blsnb.trace.triton_events import EventReader
 
 GOLDEN = Path(__file__).with_name("golden")
 EXAMPLE = GOLDEN / "bls_trace_example.json"
@@ -29,6 +31,11 @@ _TIMES = (
     "compute_end_ns",
     "request_end_ns",
 )
+
+
+def reader(text: str) -> EventReader:
+    """What reads a file's text within the limits of a file of its size."""
+    return EventReader(text, ReadBudget(len(text), "a text"))
 
 
 def known(trace: Trace) -> list[Any]:

@@ -16,6 +16,62 @@ CUDA_HANDLE_SIZE = 64
 """Bytes of a ``cudaIpcMemHandle_t``."""
 
 
+class SharedObject:
+    """An open shared memory object, closed with the last reference.
+
+    It is read and written by system calls, never mapped: touching a mapped page of an
+    object that its client truncated, at any moment, would end the process.
+
+    Parameters
+    ----------
+    descriptor
+        Of the object; it is closed with this one.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def __del__(self) -> None:
+        os.close(self._descriptor)
+
+    @property
+    def byte_size(self) -> int:
+        """The size that the object has now."""
+        return os.fstat(self._descriptor).st_size
+
+    def check_mapping(self, offset: int, byte_size: int) -> None:
+        """Fail as Triton's `mmap` of a part does.
+
+        Raises
+        ------
+        OSError, OverflowError, ValueError
+            There is no such part.
+        """
+        mmap.mmap(self._descriptor, byte_size, offset=offset).close()
+
+    def read(self, offset: int, byte_size: int) -> bytes:
+        """Return a part, which is shorter where the object ends before it."""
+        pieces: list[bytes] = []
+        while byte_size and (piece := os.pread(self._descriptor, byte_size, offset)):
+            # One call reads 2 GiB at most.
+            pieces.append(piece)
+            offset, byte_size = offset + len(piece), byte_size - len(piece)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def write(self, offset: int, data: bytes | memoryview) -> None:
+        """Write a part.
+
+        Raises
+        ------
+        OSError
+            There is no memory for it.
+        """
+        left = memoryview(data).cast("B")
+        while left:
+            written = os.pwrite(self._descriptor, left, offset)
+            offset, left = offset + written, left[written:]
+
+
 class Region(NamedTuple):
     """A registered region: a part of a system shared memory object."""
 
@@ -23,7 +79,7 @@ class Region(NamedTuple):
     key: str
     offset: int
     byte_size: int
-    memory: mmap.mmap
+    memory: SharedObject
 
     def row(self) -> dict[str, Any]:
         """Return what the status tells of it."""
@@ -46,8 +102,18 @@ class Window(NamedTuple):
     byte_size: int
 
     def read(self) -> bytes:
-        """Return a copy of what is there now: the client may write at any time."""
-        return self.region.memory[self.offset : self.offset + self.byte_size]
+        """Return a copy of what is there now: the client may write at any time.
+
+        Raises
+        ------
+        RequestError
+            The client truncated the object.
+        """
+        memory, start = self.region.memory, self.region.offset + self.offset
+        data = memory.read(start, self.byte_size)
+        if len(data) < self.byte_size:
+            raise self._truncated(start, memory.byte_size)
+        return data
 
     def write(self, name: str, data: bytes | memoryview) -> None:
         """Put an output there.
@@ -55,7 +121,7 @@ class Window(NamedTuple):
         Raises
         ------
         RequestError
-            It is larger than the window.
+            It is larger than the window, or the client truncated the object.
         """
         size = len(data)
         if size > self.byte_size:
@@ -65,7 +131,25 @@ class Window(NamedTuple):
                 "to hold the results",
                 "INTERNAL",
             )
-        self.region.memory[self.offset : self.offset + size] = bytes(data)
+        memory, start = self.region.memory, self.region.offset + self.offset
+        if start + size > memory.byte_size:
+            # Writing would make it larger again.
+            raise self._truncated(start, memory.byte_size)
+        try:
+            memory.write(start, data)
+        except OSError as error:
+            raise RequestError(
+                f"failed to write output '{name}' to shared memory region "
+                f"'{self.region.name}': {error.strerror}",
+                "INTERNAL",
+            ) from None
+
+    def _truncated(self, start: int, size: int) -> RequestError:
+        return RequestError(
+            f"shared memory region '{self.region.name}' was truncated after it was "
+            f"registered: its object '{self.region.key}' has {size} bytes, and bytes "
+            f"{start} to {start + self.byte_size} are needed"
+        )
 
 
 class SharedMemory:
@@ -96,7 +180,7 @@ class SharedMemory:
                 # Triton looks at the object through a descriptor that it closed
                 # after the first registration, so that a second one always fails.
                 raise _invalid_object(key)
-            memory = _map(name, key, offset, byte_size)
+            memory = _checked(name, key, offset, byte_size)
             self._regions[name] = Region(name, key, offset, byte_size, memory)
 
     def register_cuda(self, name: str) -> None:
@@ -196,17 +280,17 @@ class SharedMemory:
         self.unregister()
 
 
-def _map(name: str, key: str, offset: int, byte_size: int) -> mmap.mmap:
-    """Map a part of a shared memory object into this process."""
-    descriptor = _open(key)
+def _checked(name: str, key: str, offset: int, byte_size: int) -> SharedObject:
+    """Open a shared memory object that has a part which Triton could map."""
+    shared = SharedObject(_open(key))
     try:
-        if (offset + byte_size) % _SIZES > os.fstat(descriptor).st_size:
+        if (offset + byte_size) % _SIZES > shared.byte_size:
             raise RequestError(
                 f"failed to register shared memory region '{name}': invalid args"
             )
         if not byte_size:
             raise OSError(errno.EINVAL, "nothing to map")
-        return mmap.mmap(descriptor, byte_size, offset=offset)
+        shared.check_mapping(offset, byte_size)
     except (OSError, OverflowError, ValueError) as error:
         number = getattr(error, "errno", None) or errno.EINVAL
         # The missing blank is Triton's.
@@ -214,8 +298,7 @@ def _map(name: str, key: str, offset: int, byte_size: int) -> mmap.mmap:
             f"failed to register shared memory region '{name}': unable to process "
             f"address space{os.strerror(number)}"
         ) from None
-    finally:
-        os.close(descriptor)
+    return shared
 
 
 def _open(key: str) -> int:

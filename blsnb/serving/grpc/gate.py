@@ -7,6 +7,9 @@ from typing import Any
 
 import grpc
 
+from blsnb.read_budget import ReadLimitError
+from blsnb.serving.grpc.compressed import inflated
+
 _UNREADABLE = "Unable to parse request"
 
 
@@ -26,25 +29,40 @@ class Gate(grpc.ServerInterceptor):  # type: ignore[misc]
 
 
 class Malformed:
-    """Takes the place of a message that could not be read."""
+    """Takes the place of a message that could not be read.
 
+    Parameters
+    ----------
+    refusal
+        Why it was refused, where it was not even tried.
+    """
 
-MALFORMED = Malformed()
+    def __init__(self, refusal: str = "") -> None:
+        self.refusal = refusal
 
 
 def _parsing(parse: Any) -> Callable[[bytes], Any]:
+    # protobuf's generated code passes a message's own method.
+    kind = getattr(parse, "__self__", None)
+    descriptor = getattr(kind, "DESCRIPTOR", None)
+
     def parsed(data: bytes) -> Any:
         try:
-            return data if parse is None else parse(data)
+            message = inflated(data, descriptor)
+            return message if parse is None else parse(message)
+        except ReadLimitError as error:
+            return Malformed(str(error))
         except Exception:
-            return MALFORMED
+            return Malformed()
 
     return parsed
 
 
 def _whole(behavior: Any) -> Callable[[Any, Any], Any]:
     def checked(asked: Any, context: Any) -> Any:
-        if asked is MALFORMED:
+        if isinstance(asked, Malformed):
+            if asked.refusal:
+                context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, asked.refusal)
             context.abort(grpc.StatusCode.INTERNAL, _UNREADABLE)
         return behavior(asked, context)
 

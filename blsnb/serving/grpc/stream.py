@@ -12,6 +12,7 @@ from typing import Any
 import grpc
 
 from blsnb.engine.root import RootRequest
+from blsnb.engine.validation import RequestError
 from blsnb.engine.workers import Workers
 from blsnb.serving.core.requests import Answers, Requests
 from blsnb.serving.grpc.gate import Malformed
@@ -110,9 +111,14 @@ class GrpcStream:
     def _read(self, messages: Iterator[Any]) -> None:
         try:
             for message in messages:
-                if isinstance(message, Malformed) or self._left:
+                if self._left:
                     break
-                self._take(message)
+                if not isinstance(message, Malformed):
+                    self._take(message)
+                elif message.refusal:
+                    self._refuse(message.refusal)
+                else:
+                    break
         except grpc.RpcError:
             # So gRPC says that the client has gone; `leave` is called, too.
             pass
@@ -121,6 +127,11 @@ class GrpcStream:
             self.leave()
         finally:
             self._done()
+
+    def _refuse(self, reason: str) -> None:
+        turn = _Turn()
+        self._enter(turn)
+        self._answer(turn, refused("", RequestError(reason, "UNAVAILABLE")))
 
     def _take(self, message: Any) -> None:
         turn = _Turn()

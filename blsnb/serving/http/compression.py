@@ -8,10 +8,9 @@ import zlib
 from collections.abc import Mapping
 
 from blsnb.engine.validation import RequestError
+from blsnb.read_budget import Inflated, ReadBudget
 
 GZIP, DEFLATE, IDENTITY = "gzip", "deflate", "identity"
-_ANY_FORMAT = 32 + zlib.MAX_WBITS
-_PIECE = 1 << 20
 _WEIGHT = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)")
 
 
@@ -22,22 +21,26 @@ class UnknownEncodingError(RequestError):
         super().__init__("Unsupported compression type", "UNSUPPORTED")
 
 
-def unpacked(body: bytes, headers: Mapping[str, str], most: int) -> bytes:
-    """Return a body as it was before it was packed.
+def inflated(
+    body: bytes, headers: Mapping[str, str]
+) -> tuple[bytes, ReadBudget | None]:
+    """Return a body as it was before compression, and what reading it may still use.
 
-    Of one that is damaged what can be had is returned, as on Triton.
+    Of a damaged one that is returned which can be inflated, as on Triton.
 
-    Parameters
-    ----------
-    most
-        Size that it may have.
+    Returns
+    -------
+    tuple of bytes and ReadBudget or None
+        No budget where the body was not compressed: its client sent all of it.
 
     Raises
     ------
     UnknownEncodingError
-        The header names another packing.
+        The header names another compression.
     RequestError
-        There is nothing to unpack, or it is too large.
+        The body is empty.
+    ReadLimitError
+        It is too large when inflated.
 
     References
     ----------
@@ -45,23 +48,13 @@ def unpacked(body: bytes, headers: Mapping[str, str], most: int) -> bytes:
     """
     encoding = headers.get("Content-Encoding")
     if encoding in (None, IDENTITY):
-        return body
+        return body, None
     if encoding not in (GZIP, DEFLATE):
         raise UnknownEncodingError
     if not body:
         raise RequestError("nothing to be decompressed")
-    unpacker = zlib.decompressobj(_ANY_FORMAT)
-    found, left = bytearray(), body
-    try:
-        while left and not unpacker.eof:
-            found += unpacker.decompress(left, _PIECE)
-            left = unpacker.unconsumed_tail
-            if len(found) > most:
-                raise RequestError(f"the body has more than {most} bytes, unpacked")
-        found += unpacker.flush()
-    except zlib.error:
-        pass
-    return bytes(found)
+    budget = ReadBudget(len(body), "the compressed body")
+    return budget.read(Inflated(body)), budget
 
 
 def wanted(headers: Mapping[str, str]) -> str:

@@ -7,6 +7,7 @@ import re
 from blsnb.engine.root import RootRequest
 from blsnb.engine.served import Served
 from blsnb.engine.validation import RequestError
+from blsnb.read_budget import ReadLimitError
 from blsnb.serving.core.metadata import parse_version
 from blsnb.serving.core.requests import Requests
 from blsnb.serving.core.shared_memory import SharedMemory
@@ -29,8 +30,6 @@ from blsnb.serving.http.parameters import identity, parameters_of
 from blsnb.serving.http.raw import raw_input
 
 HEADER_LENGTH = "Inference-Header-Content-Length"
-MOST_BYTES = 2**31 - 1
-"""Of a body: Triton counts them in 32 bits with a sign."""
 _NUMBER = re.compile(r"\s*([+-]?)0*(\d{0,18})")
 _BITS = 2**32
 
@@ -60,12 +59,16 @@ class HttpInfer:
             return not_allowed(PLAIN)
         try:
             served = self._served(name, version)
-            body = compression.unpacked(request.body, request.headers, MOST_BYTES)
+            body, budget = compression.inflated(request.body, request.headers)
             length = _header_length(request.headers.get(HEADER_LENGTH), len(body))
+            if budget is not None:
+                budget.spend_json(body[:length])
         except compression.UnknownEncodingError as error:
             known = ("Accept-Encoding", "gzip, deflate")
             body = error_answer(error.message, error.code).body
             return HttpAnswer(501, body, PLAIN, (known,))
+        except ReadLimitError as error:
+            return error_answer(str(error), "INVALID_ARG", PLAIN)
         except RequestError as error:
             return error_answer(error.message, error.code, PLAIN)
         number = parse_version(version)

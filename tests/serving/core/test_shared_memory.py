@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import threading
 from collections.abc import Iterator
 from multiprocessing import shared_memory
 
@@ -72,6 +75,67 @@ def test_an_output_that_is_too_large_is_refused(memory, shared) -> None:
         memory.window("r", 0, 8).write("Y", bytes([1] * 9))
     assert text == caught.value.message
     assert bytes(8) == bytes(shared.buf[:8])
+
+
+def descriptor(shared: shared_memory.SharedMemory) -> int:
+    """The client's descriptor of the object."""
+    return int(shared._fd)
+
+
+def truncated(data: str) -> str:
+    """What is said of a region `r` in which bytes are missing."""
+    return f"shared memory region 'r' was truncated after it was registered: {data}"
+
+
+def test_a_truncated_object_is_an_error_of_the_request(memory, shared) -> None:
+    """Triton ends with SIGBUS; here nothing is read, and nothing written."""
+    memory.register("r", shared.name, 4096, 4096)
+    window = memory.window("r", 0, 4096)
+    os.ftruncate(descriptor(shared), 4100)
+    text = truncated(
+        f"its object '{shared.name}' has 4100 bytes, and bytes 4096 to 8192 are needed"
+    )
+
+    for use in (window.read, lambda: window.write("Y", bytes(4096))):
+        with pytest.raises(RequestError) as caught:
+            use()
+        assert text == caught.value.message
+    assert 4100 == os.fstat(descriptor(shared)).st_size
+
+
+def test_an_object_that_is_truncated_all_the_time_ends_nothing(memory, shared) -> None:
+    """Whenever it happens, a part is read as a whole or refused."""
+    memory.register("r", shared.name, 0, 8192)
+    window = memory.window("r", 0, 8192)
+    over = threading.Event()
+
+    def flip() -> None:
+        while not over.is_set():
+            os.ftruncate(descriptor(shared), 0)
+            os.ftruncate(descriptor(shared), 8192)
+
+    client = threading.Thread(target=flip)
+    client.start()
+    try:
+        for _ in range(2000):
+            with contextlib.suppress(RequestError):
+                assert bytes(8192) == window.read()
+                window.write("Y", bytes(8192))
+    finally:
+        over.set()
+        client.join()
+
+
+def test_regions_leave_no_descriptor_open(memory, shared) -> None:
+    """Neither one that was registered, nor one that was refused."""
+    before = len(os.listdir("/proc/self/fd"))
+    for name, size in (("a", 8), ("b", 8193), ("c", 0)):
+        with contextlib.suppress(RequestError):
+            memory.register(name, shared.name, 0, size)
+            memory.unregister(name)
+    memory.close()
+
+    assert before == len(os.listdir("/proc/self/fd"))
 
 
 def test_an_object_is_registered_once(memory, shared) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import gzip
 import json
 import threading
 import time
@@ -16,6 +17,7 @@ import stage
 from cells import CONFIG, DOUBLE, cell
 
 from blsnb.inference_server import Server
+from blsnb.read_budget import LEAST_BYTES, RATIO
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http.endpoint import HttpEndpoint, MetricsEndpoint
 
@@ -132,19 +134,47 @@ def test_a_binary_tensor_that_is_cut_is_refused(http_served: Any) -> None:
     assert said["error"].startswith(expected)
 
 
-def test_a_body_that_grows_beyond_the_limit_when_unpacked_is_refused(
-    http_served: Any, monkeypatch: pytest.MonkeyPatch
+FLOODS = {
+    "zeros": zlib.compress(bytes(1 << 26)),
+    "lists": zlib.compress(b'{"inputs":[' + b"[]," * 100_000 + b"[]]}"),
+}
+
+
+@pytest.mark.parametrize("body", FLOODS.values(), ids=FLOODS)
+def test_a_compressed_body_takes_at_most_64_times_its_size(
+    http_served: Any, body: bytes
 ) -> None:
-    """A small body cannot fill the memory."""
-    monkeypatch.setattr("blsnb.serving.http.infer.MOST_BYTES", 1 << 20)
+    """One that would take more, inflated or parsed, is refused with the option."""
     http_served.server.define("double", DOUBLE, config=CONFIG)
-    found = http_served.ask(
+    limit = max(LEAST_BYTES, RATIO * len(body))
+
+    found = http_served.ask("/v2/models/double/infer", body, Content_Encoding="deflate")
+
+    text = (
+        f"reading the compressed body of {len(body):,} bytes would take more than "
+        f"{limit:,} bytes of memory; to allow more, set blsnb.options.read_limit_bytes "
+        "(on a command line: --read-limit-bytes)"
+    )
+    assert (400, {"error": text}) == found
+
+
+def test_a_compressed_body_of_zeros_is_read(http_served: Any) -> None:
+    """An image of zeros compresses a thousand times, and is a usual first try."""
+    http_served.server.define("double", DOUBLE, config=CONFIG)
+    count = 3 * 224 * 224
+    given = {"name": "X", "shape": [count], "datatype": "FP32"}
+    given["parameters"] = {"binary_data_size": 4 * count}
+    wanted = [{"name": "Y", "parameters": {"binary_data": True}}]
+    text = json.dumps({"inputs": [given], "outputs": wanted}).encode()
+
+    status, _ = http_served.ask(
         "/v2/models/double/infer",
-        zlib.compress(bytes(1 << 24)),
-        Content_Encoding="deflate",
+        gzip.compress(text + bytes(4 * count)),
+        Content_Encoding="gzip",
+        Inference_Header_Content_Length=str(len(text)),
     )
 
-    assert (400, {"error": "the body has more than 1048576 bytes, unpacked"}) == found
+    assert 200 == status
 
 
 def test_a_port_in_use_is_an_error(server: Server, http_served: Any) -> None:

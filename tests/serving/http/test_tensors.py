@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 from blsnb.engine.validation import RequestError
 from blsnb.serving.core.wire import WireTensor
-from blsnb.serving.http.compression import packed, unpacked
+from blsnb.serving.http.compression import inflated, packed
 from blsnb.serving.http.repository import decoded
 from blsnb.serving.http.tensors import elements_of, read
 
@@ -88,7 +90,23 @@ def test_what_is_packed_is_unpacked(body: bytes, encoding: str) -> None:
     headers = {"Content-Encoding": encoding}
     sent = packed(body, encoding)
 
-    assert body == unpacked(sent, headers, 1 << 20)
+    assert body == inflated(sent, headers)[0]
+
+
+@pytest.mark.parametrize("text", ["=", "A", "\u00e9", "A=\n"], ids=repr)
+def test_base64_takes_a_few_times_its_size(text: str) -> None:
+    """Whatever its characters are."""
+    text *= 2_000_000 // len(text)
+    size = len(text.encode())
+
+    tracemalloc.start()
+    try:
+        decoded(text)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak <= 4 * size
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,36 @@
+"""Exceptions that are no `Exception`, wherever model code runs, beside Triton."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from raising import CONFIG, PLACES, raising
+
+from .asking import ask, tensor
+from .scripted import write
+from .targets import Failure
+
+QUICK = ("look-up in the object", "SystemExit(3)")
+CASES = [
+    pytest.param(*case, marks=() if case == QUICK else pytest.mark.slow)
+    for case in itertools.product(PLACES, ("SystemExit(3)", "KeyboardInterrupt('k')"))
+]
+
+
+@pytest.mark.parametrize(("place", "error"), CASES)
+def test_what_a_model_raises_anywhere_is_its_own_error(agree, place, error):
+    """A look-up that raises finds nothing; all else fails the load or the request."""
+
+    def case(target):
+        write(target, "raising", CONFIG, raising(place, error))
+        try:
+            told = target.load("raising")
+            if isinstance(told, Failure):
+                return [told]
+            return [ask(target, "raising", X=tensor([1, 2])) for _ in range(2)]
+        finally:
+            # A load that failed is remembered, too.
+            target.unload("raising")
+
+    agree(case, python_speaks=True)

@@ -1,0 +1,126 @@
+"""Compressed messages over gRPC: inflated as by Triton, within a limit."""
+
+from __future__ import annotations
+
+import gzip
+import tracemalloc
+import zlib
+from collections.abc import Iterator
+
+import grpc
+import pytest
+from cells import CONFIG, DOUBLE
+from tritonclient.grpc import service_pb2 as pb
+
+from blsnb.inference_server import Server
+from blsnb.read_budget import LEAST_BYTES, RATIO, ReadLimitError
+from blsnb.serving.grpc.compressed import inflated
+
+from .over_grpc import CALL_S, Connection, asking, connected, values
+
+KINDS = [grpc.Compression.Gzip, grpc.Compression.Deflate]
+DESCRIPTOR = pb.ModelInferRequest.DESCRIPTOR
+EMPTY_INPUT, EMPTY_OUTPUT, EMPTY_RAW = b"\x2a\x00", b"\x32\x00", b"\x3a\x00"
+NESTED = pb.ModelInferRequest.InferInputTensor()
+for _number in range(20_000):
+    NESTED.parameters[str(_number)].bool_param = True
+FLOODS = {
+    "raw contents": pb.ModelInferRequest(raw_input_contents=[bytes(1 << 25)]),
+    "inputs": EMPTY_INPUT * 1_000_000,
+    "outputs": EMPTY_OUTPUT * 1_000_000,
+    "raw": EMPTY_RAW * 1_000_000,
+    "parameters": pb.ModelInferRequest(inputs=[NESTED]),
+    "numbers": pb.ModelInferRequest(
+        inputs=[{"contents": {"int64_contents": [1] * 2_000_000}}]
+    ),
+    "unknown": b"\x7a\x00" * 1_000_000,
+}
+
+
+@pytest.fixture
+def wire(server: Server) -> Iterator[Connection]:
+    """A connection to a server with a model."""
+    server.define("double", DOUBLE, config=CONFIG)
+    with connected(server) as connection:
+        yield connection
+
+
+def zeros() -> pb.ModelInferRequest:
+    """A request that compresses a thousand times."""
+    request = asking("double", id="q")
+    request.inputs[0].shape[:] = [1 << 22]
+    request.raw_input_contents[:] = [bytes(1 << 24)]
+    return request
+
+
+def refusal(compressed: int) -> str:
+    """What is said of a message of so many bytes."""
+    limit = max(LEAST_BYTES, RATIO * compressed)
+    return f"would take more than {limit:,} bytes of memory; to allow more, set blsnb"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_compressed_message_is_read(wire: Connection, kind: grpc.Compression) -> None:
+    """As one that is not."""
+    request = asking("double", *range(1000))
+
+    reply = wire.stub.ModelInfer(request, compression=kind, timeout=CALL_S)
+
+    assert [2.0 * each for each in range(1000)] == values(reply)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_compressed_message_that_takes_too_much_is_refused(
+    wire: Connection, kind: grpc.Compression
+) -> None:
+    """With gRPC's code for it; the next one is served."""
+    with pytest.raises(grpc.RpcError) as caught:
+        wire.stub.ModelInfer(zeros(), compression=kind, timeout=CALL_S)
+
+    assert grpc.StatusCode.RESOURCE_EXHAUSTED == caught.value.code()
+    assert refusal(0) in caught.value.details()
+    assert [4.0] == values(wire.stub.ModelInfer(asking("double", 2), timeout=CALL_S))
+
+
+def test_a_stream_goes_on_after_a_message_that_takes_too_much(wire: Connection) -> None:
+    """The message is answered in its turn."""
+    requests = iter([asking("double", 1), zeros(), asking("double", 2)])
+
+    first, second, third = wire.stub.ModelStreamInfer(
+        requests, compression=grpc.Compression.Gzip, timeout=CALL_S
+    )
+
+    assert [2.0] == values(first.infer_response)
+    assert refusal(0) in second.error_message
+    assert [4.0] == values(third.infer_response)
+
+
+@pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS)
+@pytest.mark.parametrize("compress", [gzip.compress, zlib.compress])
+def test_what_a_compressed_message_becomes_is_limited(compress, flood) -> None:
+    """Its inflated bytes and the fields in them."""
+    data = compress(flood if isinstance(flood, bytes) else flood.SerializeToString())
+
+    tracemalloc.start()
+    try:
+        with pytest.raises(ReadLimitError, match=refusal(len(data))):
+            inflated(data, DESCRIPTOR)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak <= max(LEAST_BYTES, RATIO * len(data)) + (1 << 20)
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"x", b"\x78\x01", b"\x78\x9c\x01\x02", b"\x0a\x01m"], ids=repr
+)
+def test_what_is_not_compressed_stays_as_it_is(data: bytes) -> None:
+    """Also where it begins as a compressed message does."""
+    assert data == inflated(data, DESCRIPTOR)
+
+
+def test_a_damaged_message_is_an_error() -> None:
+    """The gate then answers as to any other that is no message."""
+    with pytest.raises(ValueError, match="damaged"):
+        inflated(gzip.compress(b"\x0a\x01m")[:-4], DESCRIPTOR)
