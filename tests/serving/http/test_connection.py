@@ -146,7 +146,7 @@ def test_a_head_that_is_too_long_ends_the_connection(http_served: Any) -> None:
 def test_there_is_an_end_to_connections(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The notebook needs some of the process's files itself."""
+    """A new one takes the place of the one that is idle for the longest time."""
     monkeypatch.setattr("blsnb.serving.core.limits._MOST_CONNECTIONS", 3)
     end = HttpEndpoint(server, SharedState(server), "127.0.0.1", 0)
     try:
@@ -157,9 +157,10 @@ def test_there_is_an_end_to_connections(
                 )
                 for _ in range(4)
             ]
-            assert is_dropped(found[-1])
-            found[0].sendall(b"GET /v2/health/live HTTP/1.1\r\n\r\n")
-            assert found[0].recv(100).startswith(b"HTTP/1.1 200 OK")
+            assert is_dropped(found[0])
+            for each in found[1:]:
+                each.sendall(b"GET /v2/health/live HTTP/1.1\r\n\r\n")
+                assert each.recv(100).startswith(b"HTTP/1.1 200 OK")
     finally:
         end.close(1)
 
