@@ -1,10 +1,11 @@
-"""Start threads, and say what is missing where none can start."""
+"""Start threads and event loops, and say what is missing where that fails."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import socket
 import threading
-from collections.abc import Iterator
 
 from blsnb.errors import OutOfResourcesError
 
@@ -35,22 +36,23 @@ def start(thread: threading.Thread) -> None:
         ) from error
 
 
-@contextlib.contextmanager
-def naming_resources(what: str) -> Iterator[None]:
-    """Say which resource is missing where the system has no descriptor or memory left.
-
-    Parameters
-    ----------
-    what
-        What is made, such as ``"an event loop"``.
+def new_loop() -> asyncio.AbstractEventLoop:
+    """Return a new event loop.
 
     Raises
     ------
     OutOfResourcesError
-        It cannot be made.
+        No descriptor or memory is left for it.
     """
     try:
-        yield
+        # asyncio complains later about a loop that it could make only in part.
+        with contextlib.ExitStack() as spare:
+            for _ in range(2):
+                for each in socket.socketpair():
+                    spare.callback(each.close)
+        return asyncio.new_event_loop()
     except (OSError, MemoryError) as error:
         reason = getattr(error, "strerror", None) or "out of memory"
-        raise OutOfResourcesError(f"{what} cannot be made: {reason.lower()}") from error
+        raise OutOfResourcesError(
+            f"an event loop cannot be made: {reason.lower()}"
+        ) from error

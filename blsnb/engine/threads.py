@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Generator
 from typing import Any, TypeVar, cast
 
 from blsnb.engine.root import RootRequest, Unwind
-from blsnb.engine.thread_start import naming_resources, start
+from blsnb.engine.thread_start import new_loop, start
 from blsnb.engine.waiter import Waiter
 from blsnb.engine.workers import Workers
 from blsnb.errors import OutOfResourcesError
@@ -237,8 +237,7 @@ class InstanceThreads:
             The loop cannot be made, or its thread cannot start.
         """
         if self._loop is None:
-            with naming_resources("an event loop"):
-                loop = asyncio.new_event_loop()
+            loop = new_loop()
             loop.set_exception_handler(_report)
             thread = threading.Thread(
                 target=_run_loop, args=[loop], name=self._name, daemon=True

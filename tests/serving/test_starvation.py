@@ -122,6 +122,7 @@ def test_unread_streams_of_a_model_leave_room_for_others(
         is_answered(http_served.end.port)
 
 
+@pytest.mark.slow
 def test_requests_of_a_busy_model_leave_room_for_others(http_served: Any) -> None:
     """More than there are threads; all are answered in the end."""
     with flood(http_served, 600, WAITING, CONFIG, "infer", body_of([1])):
@@ -152,6 +153,7 @@ def test_loads_that_wait_leave_room_for_requests(http_served: Any) -> None:
         stage.events["go"].set()
 
 
+@pytest.mark.slow
 def test_streams_in_python_leave_room_for_other_models(server: Server) -> None:
     """More than the engine has threads; another model's stream begins at once."""
     server.define("hog", SILENT, config=DECOUPLED)

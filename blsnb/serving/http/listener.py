@@ -12,7 +12,7 @@ from collections.abc import Callable
 from tornado.httputil import HTTPConnection, HTTPServerConnectionDelegate
 from tornado.iostream import IOStream
 
-from blsnb.engine.thread_start import naming_resources, start
+from blsnb.engine.thread_start import new_loop, start
 from blsnb.serving.core.address import address_of
 from blsnb.serving.http.answer import HttpAnswer, HttpRequest
 from blsnb.serving.http.connections import Connections
@@ -79,8 +79,7 @@ class HttpListener(HTTPServerConnectionDelegate):
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         with contextlib.ExitStack() as undo:
             undo.callback(self._socket.close)
-            with naming_resources("an event loop"):
-                self.loop = asyncio.new_event_loop()
+            self.loop = new_loop()
             undo.callback(self.loop.close)
             start(self._thread)
             undo.pop_all()

@@ -15,6 +15,7 @@ import pytest
 import stage
 from cells import CONFIG, DOUBLE
 
+from blsnb.errors import OutOfResourcesError
 from blsnb.inference_server import Server
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http.endpoint import HttpEndpoint
@@ -227,3 +228,24 @@ def test_what_is_no_http_ends_the_connection(http_served: Any, sent: bytes) -> N
 
     assert found.startswith(b"HTTP/1.1 400 Bad Request\r\n")
     assert 200 == http_served.ask("/v2")[0]
+
+
+def test_a_stream_that_finds_no_thread_for_long_ends_with_an_error(
+    http_served: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its client is told why, and the model that nobody wants more."""
+    monkeypatch.setattr("blsnb.serving.http.exchange._LATEST_S", 0.2)
+    with streaming(http_served) as client:
+        threads = http_served.end._listener.threads
+
+        def refused(*given: object, continued: bool = False) -> None:
+            raise OutOfResourcesError("no thread can be started")
+
+        monkeypatch.setattr(threads, "run", refused)
+        stage.events["go 0"].set()
+        found = b""
+        while not found.endswith(b"0\r\n\r\n"):
+            found += client.recv(1 << 16)
+
+    assert b'data: {"error":"no thread can be started"}\n\n' in found
+    assert stage.events["cancelled"].wait(WAIT_S)
