@@ -4,7 +4,8 @@
 
     BlsnbError
     ├── InferenceError        a request failed: Triton's text and code
-    │   └── WouldHang         Triton would wait for ever here
+    │   ├── WouldHang         Triton would wait for ever here
+    │   └── OutOfResourcesError   no thread, descriptor or memory is left for it
     ├── InputError            a value given to infer() is none that Triton has
     ├── ModelLoadError        a model could not be loaded: Triton's text
     ├── ModelConfigError      a configuration is invalid
@@ -21,6 +22,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+
+OUT_OF_RESOURCES = "RESOURCE_EXHAUSTED"
+"""Code of a request for which no thread, descriptor or memory is left: gRPC's name."""
 
 
 class BlsnbError(Exception):
@@ -62,6 +66,19 @@ class InferenceError(BlsnbError):
 
 class WouldHang(InferenceError):
     """Triton would wait here for ever; the message says why and how to mend it."""
+
+
+class OutOfResourcesError(InferenceError):
+    """No thread, descriptor or memory is left for a request, which was not run."""
+
+    def __init__(
+        self,
+        message: str,
+        code: str = OUT_OF_RESOURCES,
+        run: Any = None,
+        advice: str = "",
+    ) -> None:
+        super().__init__(message, code, run, advice)
 
 
 class InputError(BlsnbError, TypeError):

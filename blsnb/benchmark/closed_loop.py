@@ -157,17 +157,16 @@ class ClosedLoop:
         Raises
         ------
         BlsnbError
-            No request could be made: an input is of a type that Triton has not, or
-            the server was closed.
+            No request could be made: an input is of a type that Triton has not, the
+            server was closed, or no thread is left for a client.
         """
         load = self._load
         most = load.requests if requests is None else requests
         level = Level(load.duration_s, most)
-        futures = [
-            self._workers.submit(self._ask_on, level, client)
-            for client in range(concurrency)
-        ]
+        futures: list[Future[None]] = []
         try:
+            for client in range(concurrency):
+                futures.append(self._workers.submit(self._ask_on, level, client))
             self._wait(level, futures, tick)
         except KeyboardInterrupt:
             level.interrupted = True

@@ -112,8 +112,9 @@ class Monitor:
         with self._lock:
             self._watched_ns = self._clock()
             if self._watcher is None and not self.closed:
-                self._watcher = Watcher(self.look, INTERVAL_S, "blsnb monitor")
-                self._watcher.start()
+                watcher = Watcher(self.look, INTERVAL_S, "blsnb monitor")
+                watcher.start()
+                self._watcher = watcher
 
     def look(self) -> None:
         """Show the server as it is now; rest if nobody has watched for long."""

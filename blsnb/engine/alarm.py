@@ -9,12 +9,14 @@ import threading
 import time
 from collections.abc import Callable
 
+from blsnb.engine.thread_start import start
+
 _log = logging.getLogger("blsnb.engine")
 _JOIN_S = 1.0
 
 
 class Alarm:
-    """The engine's only clock that rings; its thread starts when first needed.
+    """The engine's only clock that rings; its thread starts with the first scheduler.
 
     A function that is called must be short: others wait for it.
     """
@@ -26,17 +28,31 @@ class Alarm:
         self._thread: threading.Thread | None = None
         self._closed = False
 
+    def start(self) -> None:
+        """Start the thread, so that no later call can fail; safe to repeat.
+
+        Raises
+        ------
+        OutOfResourcesError
+            It cannot start.
+        """
+        with self._changed:
+            self._start()
+
+    def _start(self) -> None:
+        if self._closed or self._thread is not None:
+            return
+        thread = threading.Thread(target=self._run, name="blsnb alarm", daemon=True)
+        start(thread)
+        self._thread = thread
+
     def call_at(self, at_ns: int, call: Callable[[], None]) -> None:
-        """Call a function once it is so late on the monotonic clock."""
+        """Call a function at a time of the monotonic clock, in nanoseconds."""
         with self._changed:
             if self._closed:
                 return
+            self._start()
             heapq.heappush(self._due, (at_ns, next(self._numbers), call))
-            if self._thread is None:
-                self._thread = threading.Thread(
-                    target=self._run, name="blsnb alarm", daemon=True
-                )
-                self._thread.start()
             self._changed.notify()
 
     def _run(self) -> None:

@@ -19,7 +19,12 @@ from blsnb.engine.root import RootRequest, Unwind
 from blsnb.engine.source_lines import SourceLines
 from blsnb.engine.streaming import Readable, Single
 from blsnb.engine.validation import RequestError
-from blsnb.errors import InferenceError, ModelLoadError
+from blsnb.errors import (
+    OUT_OF_RESOURCES,
+    InferenceError,
+    ModelLoadError,
+    OutOfResourcesError,
+)
 from blsnb.pb_utils.backend import (
     BLS_OUTSIDE_EXECUTE,
     Refusal,
@@ -80,6 +85,11 @@ class Router(Protocol):
 
     def unready_text(self, name: str, reason: str) -> str:
         """Return the text for a model that cannot serve."""
+
+    def record_refusal(
+        self, message: RequestMessage, caller: Caller, error: RequestError
+    ) -> None:
+        """Record a request that no model sees."""
 
 
 class Control(Protocol):
@@ -160,7 +170,10 @@ class InstanceBackend:
         answer: Callable[[Any], Any],
         decoupled: bool,
     ) -> asyncio.Future[Any]:
-        """Run a request on a thread of the instance's fan-out pool."""
+        """Run a request on a thread of the instance's fan-out pool.
+
+        Where no thread can start the answer is an error, as of any refused request.
+        """
         loop = asyncio.get_running_loop()
         if not self._instance.ready:
             raise TritonModelException(BLS_OUTSIDE_EXECUTE)
@@ -169,11 +182,28 @@ class InstanceBackend:
         caller.flags |= CallFlag.ASYNC
         run: Callable[..., Any] = self._run_many if decoupled else self._run
         context = contextvars.copy_context()
-        return loop.run_in_executor(
-            self._instance.threads.fan_out(),
-            context.run,
-            lambda: answer(run(message, caller)),
-        )
+        try:
+            return loop.run_in_executor(
+                self._instance.threads.fan_out(),
+                context.run,
+                lambda: answer(run(message, caller)),
+            )
+        except OutOfResourcesError as error:
+            refused = self._not_started(message, caller, error)
+        done = loop.create_future()
+        single = BlsResponses(Single(refused), self) if decoupled else refused
+        done.set_result(answer(single))
+        return done
+
+    def _not_started(
+        self, message: RequestMessage, caller: Caller, error: OutOfResourcesError
+    ) -> ResponseMessage:
+        """Return the response to a request for which no thread could start."""
+        refusal = RequestError(error.message, error.code, error.advice)
+        self._router.record_refusal(message, caller, refusal)
+        if caller.parent is None:
+            self._router.end_background(caller.root)
+        return self._refusal(message, refusal)
 
     def _caller(self, message: RequestMessage) -> Caller:
         """Find out for whom a request is made."""
@@ -234,6 +264,9 @@ class InstanceBackend:
         """Return a response of BLS as the imitated release gives it back."""
         if not self._router.bls_codes_kept:
             response.code = "INTERNAL"
+        elif response.code == OUT_OF_RESOURCES:
+            # A model knows Triton's codes only.
+            response.code = "UNAVAILABLE"
         return response
 
     def _run(self, message: RequestMessage, caller: Caller) -> ResponseMessage:

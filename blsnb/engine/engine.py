@@ -87,6 +87,7 @@ class Engine:
         self.route_many = routes.route_many
         self._route_apart = routes.route_apart
         self.unready_text = routes.unready_text
+        self.record_refusal = routes.record_refusal
         self.background_root = self.outside.open_background
         self.end_background = self.outside.end
         self.is_stopping = False

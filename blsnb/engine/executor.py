@@ -174,7 +174,7 @@ class Executor:
             _computed(inflights)
             execution.note_unasked()
             text = failed(instance.name, failure.text)
-            fail_all(inflights, text, failure.cause)
+            fail_all(inflights, text, failure.cause, failure.code)
             if self._placement is not None:
                 self._placement.explain(inflights)
             return

@@ -21,6 +21,7 @@ from blsnb.engine.root import RootRequest, Unwind, boundary
 from blsnb.engine.shared_state import SharedState, note_of_changes, snapshot
 from blsnb.engine.threads import Abandoned, InstanceThreads, LoopEnded
 from blsnb.engine.world import World
+from blsnb.errors import OutOfResourcesError
 from blsnb.model.config import InstanceSpec
 from blsnb.pb_utils.backend import Backend
 from blsnb.pb_utils.module import compiled_module
@@ -236,7 +237,10 @@ class ModelInstance:
     def _hook(self, work: Callable[[], Any]) -> Any:
         """Call model code outside of ``execute``; every exception is its failure."""
         __tracebackhide__ = True
-        return self.threads.call(self._load_root, lambda: self._guard(work))
+        try:
+            return self.threads.call(self._load_root, lambda: self._guard(work))
+        except OutOfResourcesError as error:
+            raise HookFailed(error.message, error) from error
 
     def _guard(self, work: Callable[[], Any]) -> Any:
         __tracebackhide__ = True
@@ -292,6 +296,8 @@ class ModelInstance:
             return self._run_hook(root, hook, requests)
         except (Unwind, Abandoned):
             raise
+        except OutOfResourcesError as error:
+            raise ExecuteFailed(error.message, error, error.code) from error
         except BaseException as error:
             if root.ended_by(error):
                 raise Unwind from error
@@ -326,7 +332,11 @@ class ModelInstance:
         result = hook(requests)
         if type(result) is list or not asyncio.iscoroutine(result):
             return result
-        self.threads.start_loop()
+        try:
+            self.threads.start_loop()
+        except OutOfResourcesError:
+            result.close()
+            raise
         execution = self.execution
         ended = functools.partial(self._loop_ended, root, execution)
         if execution is None:
@@ -421,7 +431,10 @@ _FOUND_BOUNDARY = ModelInstance._found.__code__
 class ExecuteFailed(Exception):
     """``execute`` raised; the text is Triton's, without its prefix."""
 
-    def __init__(self, text: str, cause: BaseException | None = None) -> None:
+    def __init__(
+        self, text: str, cause: BaseException | None = None, code: str = "INTERNAL"
+    ) -> None:
         super().__init__(text)
         self.text = text
         self.cause = cause
+        self.code = code

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from blsnb.engine.root import RootRequest, Unwind
 from blsnb.engine.waiter import Waiter
 from blsnb.engine.workers import Workers
+from blsnb.errors import OutOfResourcesError
 from blsnb.scheduling.ensemble_calls import Progress, StepCall
 from blsnb.scheduling.ensemble_run import EnsembleRun
 from blsnb.tensors.ref import TensorRef
@@ -64,35 +66,43 @@ class Pump:
         self._follow(self._moved(self._run.start))
         self._root.wait(self._over)
 
-    def _follow(self, following: Call | None) -> None:
-        """Run a step, and on this thread one of those that follow from it."""
+    def _follow(self, calls: Sequence[Call]) -> None:
+        """Run steps on this thread, and what follows from each before the next."""
         __tracebackhide__ = True
-        while following is not None:
-            call, following = following, None
+        waiting = deque(calls)
+        while waiting:
+            call = waiting.popleft()
             if self._run.failed:
                 self._moved(partial(self._run.drop, call))
-                return
+                continue
+            following: Sequence[Call] = ()
             for move in self._ask(self._run, call):
                 # What follows from a response comes before the next one.
                 self._follow(following)
                 following = self._moved(move)
+            waiting.extendleft(reversed(following))
 
-    def _moved(self, move: Move) -> Call | None:
-        """Make a move, answer, start all but one of the steps that are ready."""
+    def _moved(self, move: Move) -> Sequence[Call]:
+        """Make a move, answer, start steps that are ready; return those left to do."""
         with self._lock:
             progress = move()
             self._answer(progress)
         if progress.final:
             self._over.wake()
+        left = progress.calls[:1]
         for call in progress.calls[1:]:
             context = contextvars.copy_context()
-            self._workers.submit(context.run, self._apart, call)
-        return progress.calls[0] if progress.calls else None
+            try:
+                self._workers.submit(context.run, self._apart, call)
+            except OutOfResourcesError:
+                # One after the other is slower, and right.
+                left = (*left, call)
+        return left
 
     def _apart(self, call: Call) -> None:
         """Run a step on a worker's thread."""
         try:
-            self._follow(call)
+            self._follow([call])
         except Unwind:
             # Who waits for the whole request learns it from there.
             return

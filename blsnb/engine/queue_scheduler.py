@@ -6,6 +6,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from blsnb.engine import hang
@@ -20,6 +21,7 @@ from blsnb.engine.turns import Turns
 from blsnb.engine.vacancy import Place
 from blsnb.engine.waiter import Waiter
 from blsnb.engine.workers import Workers
+from blsnb.errors import OutOfResourcesError
 from blsnb.pb_utils.message import ResponseMessage
 from blsnb.scheduling.queued import Queued
 from blsnb.trace.recorder import RunRecord
@@ -151,6 +153,8 @@ class QueueScheduler:
         """When the alarm rings next for this model; 0 for never."""
         self._retiring = False
         self._turns = Turns() if queue.preserve_ordering else None
+        self._unstarted: list[Callable[[], None]] = []
+        """Executions for which no thread could start, and that no client waits for."""
         pool.on_free = self._look
         pool.guard = self._lock
 
@@ -225,6 +229,9 @@ class QueueScheduler:
             yield
             self._advance()
             over = self._retiring and not len(self._queue)
+            unstarted, self._unstarted = self._unstarted, []
+        for execute in unstarted:
+            execute()
         if over:
             self._pool.retire()
 
@@ -250,7 +257,20 @@ class QueueScheduler:
             waiter.wake()
             return
         root = RootRequest(RunRecord(""), self._hang_notice_s)
-        self._workers.submit(self._execute, start, root)
+        try:
+            self._workers.submit(self._execute, start, root)
+        except OutOfResourcesError:
+            self._start_on_caller(start, root)
+
+    def _start_on_caller(self, start: Start, root: RootRequest) -> None:
+        """Let the thread of a client execute the batch: there is no other."""
+        execute = partial(self._execute, start, root)
+        leader = next((seat for seat in start.seats if not seat.left), None)
+        if leader is None:
+            self._unstarted.append(execute)
+            return
+        waiter, leader.lead = leader.waiter, execute
+        waiter.wake()
 
     def _execute(self, start: Start, root: RootRequest | None = None) -> None:
         __tracebackhide__ = True

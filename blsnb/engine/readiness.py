@@ -8,6 +8,7 @@ from typing import Any
 
 from blsnb.engine.failure import describe
 from blsnb.engine.threads import InstanceThreads, LoopEnded, Outcome
+from blsnb.errors import OutOfResourcesError
 
 _PATIENCE_S = 5.0
 
@@ -23,7 +24,10 @@ def unready(name: str, hook: Callable[[], Any], threads: InstanceThreads) -> str
     python_backend: src/pb_stub.cc, user-defined is_ready()
     """
     outcome = Outcome()
-    threads.fan_out().submit(outcome.settle, lambda: _ask(hook, threads))
+    try:
+        threads.fan_out().submit(outcome.settle, lambda: _ask(hook, threads))
+    except OutOfResourcesError as error:
+        return error.message
     if not outcome.waiter.wait(_PATIENCE_S) or isinstance(outcome.error, LoopEnded):
         return "Timed out waiting for user-defined is_ready() response"
     if outcome.error is not None:

@@ -18,6 +18,7 @@ from blsnb.engine.served import Served
 from blsnb.engine.streaming import Readable, Single, StreamInflight
 from blsnb.engine.validation import RequestError
 from blsnb.engine.workers import Workers
+from blsnb.errors import OutOfResourcesError
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.trace.events import Call, CallFlag, ModelInfo, RequestFields
 from blsnb.trace.recorder import Recorder
@@ -77,11 +78,42 @@ class Routes:
                 continue
 
     def route_apart(self, message: RequestMessage, caller: Caller) -> Apart:
-        """Start a request on a worker's thread, which its client need not wait for."""
+        """Start a request on a worker's thread, which its client need not wait for.
+
+        Raises
+        ------
+        RequestError
+            It needs a thread, and none can start.
+        """
         apart = Apart(caller.root)
-        context = contextvars.copy_context()
-        self._workers.submit(context.run, self._apart, message, caller, apart)
+        work = functools.partial(self._apart, message, caller, apart)
+        try:
+            self._start(message, caller, work)
+        except RequestError as error:
+            self.record_refusal(message, caller, error)
+            self._root_ended(caller.root)
+            raise
         return apart
+
+    def _start(
+        self, message: RequestMessage, caller: Caller, work: Callable[[], None]
+    ) -> None:
+        """Let a worker run a request.
+
+        Only client requests share the threads out between models: what a model or an
+        ensemble waits for must not wait for other clients.
+
+        Raises
+        ------
+        RequestError
+            It needs a thread, and none can start.
+        """
+        key = message.model_name if caller.parent is None else None
+        work = functools.partial(contextvars.copy_context().run, work)
+        try:
+            self._workers.submit_for(key, work)
+        except OutOfResourcesError as error:
+            raise RequestError(error.message, error.code, error.advice) from error
 
     def _apart(self, message: RequestMessage, caller: Caller, apart: Apart) -> None:
         refusal = None
@@ -124,9 +156,25 @@ class Routes:
             caller.execution.blocked_on = inflight
         if caller.steps is not None:
             caller.steps.begin(inflight)
-        context = contextvars.copy_context()
-        self._workers.submit(context.run, self._stream, served, inflight, caller)
+        work = functools.partial(self._stream, served, inflight, caller)
+        try:
+            self._start(message, caller, work)
+        except RequestError as error:
+            self._not_started(inflight, caller, error)
+            raise
         return inflight
+
+    def _not_started(
+        self, inflight: StreamInflight, caller: Caller, error: RequestError
+    ) -> None:
+        """Close the call of a request for which no thread could start."""
+        if caller.execution is not None:
+            caller.execution.blocked_on = None
+        if caller.steps is not None:
+            caller.steps.end(inflight)
+        message, record = inflight.message, caller.root.record
+        _fill_refusal(inflight.call, message, caller, error)
+        self._recorder.close(record, inflight.call, message.inputs, ())
 
     def _stream(self, served: Served, inflight: StreamInflight, caller: Caller) -> None:
         """Run a decoupled request on a worker's thread."""
@@ -208,7 +256,7 @@ class Routes:
                 raise _decoupled(message, caller)
             served.validator.check(message)
         except RequestError as error:
-            self._record_refusal(message, caller, error)
+            self.record_refusal(message, caller, error)
             raise
         return served
 
@@ -258,7 +306,7 @@ class Routes:
         self._recorder.close(root.record, call, message.inputs, response.outputs)
         return response
 
-    def _record_refusal(
+    def record_refusal(
         self, message: RequestMessage, caller: Caller, error: RequestError
     ) -> None:
         """Record a refused request: Triton traces none, but its author must see it."""

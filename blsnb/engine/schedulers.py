@@ -17,6 +17,7 @@ from blsnb.engine.rate_limits import RateLimits
 from blsnb.engine.sequence_queue import SequenceQueue
 from blsnb.engine.statistics import ModelStatistics
 from blsnb.engine.workers import Workers
+from blsnb.errors import ModelConfigError, OutOfResourcesError
 from blsnb.model.config import ModelConfig
 from blsnb.scheduling.states import FOLDER
 
@@ -53,6 +54,15 @@ class Schedulers:
         limited = self._rate_limits is not None
         return not limited and config.scheduling != "sequence_batching"
 
+    def _start_alarm(self) -> None:
+        # A request that waits for a delay would otherwise wait forever.
+        try:
+            self._alarm.start()
+        except OutOfResourcesError as error:
+            raise ModelConfigError(
+                error.message, stage="create", code="INTERNAL", advice=error.advice
+            ) from error
+
     def make(
         self,
         config: ModelConfig,
@@ -65,9 +75,11 @@ class Schedulers:
         Raises
         ------
         ModelConfigError
-            At stage ``create``: a sequence's initial state cannot be read, or there
-            is not enough of a resource.
+            At stage ``create``: a sequence's initial state cannot be read, there is
+            not enough of a resource, or no thread is left.
         """
+        if self._rate_limits is not None or config.scheduling:
+            self._start_alarm()
         queue: Queue | None = None
         if config.scheduling == "sequence_batching":
             read = partial(_initial_state, pool)

@@ -11,8 +11,10 @@ from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeVar, cast
 
 from blsnb.engine.root import RootRequest, Unwind
+from blsnb.engine.thread_start import new_loop, start
 from blsnb.engine.waiter import Waiter
 from blsnb.engine.workers import Workers
+from blsnb.errors import OutOfResourcesError
 
 T = TypeVar("T")
 
@@ -135,7 +137,7 @@ class InstanceThreads:
         self._pending: dict[object, _Pending] = {}
         """What was started on the loop, and has not ended."""
         self._fan_out: Workers | None = None
-        self._own = Workers(1, name) if own_thread else None
+        self._own = Workers(1, name, keep=1) if own_thread else None
         self.inline = not own_thread
         """Whether hooks run on the caller's thread."""
 
@@ -146,6 +148,8 @@ class InstanceThreads:
         ------
         Abandoned
             The request ended, and the work may still run.
+        OutOfResourcesError
+            The instance's own thread cannot start.
         """
         __tracebackhide__ = True
         if self._own is None or self._own.has(threading.current_thread()):
@@ -319,14 +323,25 @@ class InstanceThreads:
         return 0 if thread is None or thread.ident is None else thread.ident
 
     def start_loop(self) -> asyncio.AbstractEventLoop:
-        """Return the instance's event loop, running in a thread of its own."""
+        """Return the instance's event loop, running in a thread of its own.
+
+        Raises
+        ------
+        OutOfResourcesError
+            The loop cannot be made, or its thread cannot start.
+        """
         if self._loop is None:
-            loop = asyncio.new_event_loop()
+            loop = new_loop()
             loop.set_exception_handler(_report)
-            self._loop_thread = threading.Thread(
+            thread = threading.Thread(
                 target=self._run_loop, args=[loop], name=self._name, daemon=True
             )
-            self._loop_thread.start()
+            try:
+                start(thread)
+            except OutOfResourcesError:
+                loop.close()
+                raise
+            self._loop_thread = thread
             self._loop = loop
         return self._loop
 

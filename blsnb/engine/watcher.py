@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from blsnb.engine.thread_start import start
+
 
 class Watcher:
     """Calls a function again and again, with a pause between.
@@ -27,8 +29,14 @@ class Watcher:
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
-        """Begin; the first call comes after the first pause."""
-        self._thread.start()
+        """Begin; the first call comes after the first pause.
+
+        Raises
+        ------
+        OutOfResourcesError
+            No thread can start.
+        """
+        start(self._thread)
 
     def _run(self) -> None:
         while not self._end.wait(self._pause_s):

@@ -54,9 +54,9 @@ class ChangedFiles:
             # What the model wrote while it loaded is no save.
             saves.taken(served, directory.files())
         with self._lock:
-            self._watched.setdefault(name, saves)
             if not any(watcher.name == "blsnb watch" for watcher in self._watchers):
                 self._start(self.look, _WATCH_PAUSE_S, "blsnb watch")
+            self._watched.setdefault(name, saves)
 
     def unwatch(self, name: str) -> None:
         """Watch a model no more; one that was not watched is no error."""
@@ -73,8 +73,8 @@ class ChangedFiles:
 
     def _start(self, look: Callable[[], None], pause_s: float, name: str) -> None:
         watcher = Watcher(look, pause_s, name)
-        self._watchers.append(watcher)
         watcher.start()
+        self._watchers.append(watcher)
 
     def look(self) -> None:
         """Load the watched models that were saved, each when its files are still."""

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 
 from blsnb.engine.watcher import Watcher
+from blsnb.errors import OutOfResourcesError
 
 _PAUSE_S = 0.25
 _END_S = 1.0
@@ -37,8 +38,15 @@ class Lookout:
             self._token.pop()
         except IndexError:
             return
-        self._watcher = Watcher(self._once, _PAUSE_S, "blsnb live view")
-        self._watcher.start()
+        watcher = Watcher(self._once, _PAUSE_S, "blsnb live view")
+        try:
+            watcher.start()
+        except OutOfResourcesError as error:
+            # The run itself needs no thread; only its view is not refreshed.
+            _log.warning("running requests are not shown: %s", error.message)
+            self._token.append("start")
+            return
+        self._watcher = watcher
 
     def _once(self) -> None:
         if self._goes_on():

@@ -12,8 +12,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from blsnb.files.whole import whole_file
 from blsnb.errors import TraceFileError
+from blsnb.files.whole import whole_file
 from blsnb.read_budget import ReadBudget, ReadLimitError
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace import checked

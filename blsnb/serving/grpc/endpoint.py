@@ -6,16 +6,21 @@ import grpc
 from tritonclient.grpc import service_pb2_grpc
 
 from blsnb.engine.workers import Workers
+from blsnb.errors import OutOfResourcesError
 from blsnb.inference_server import Server
 from blsnb.serving.core.address import address_of
 from blsnb.serving.core.limits import most_connections
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.grpc.gate import Gate, health_handler
 from blsnb.serving.grpc.service import GrpcService
+from blsnb.serving.grpc.threads import MOST_STREAMS, GrpcThreads
 
-_MOST_CALLS = 256
-"""So many calls and streams are served at once; those beyond are refused."""
+_MOST_PER_CONNECTION = 384
+"""Maximum number of calls in flight on one connection; its client keeps the others."""
 _MOST_REQUESTS = 1024
+"""Maximum number of requests of streams in flight; one model gets half of them."""
+_IDLE_MS = 60_000
+"""Milliseconds after which an idle connection is closed; clients open it anew."""
 _LARGEST = 2**31 - 1
 """No message may be larger: that is protobuf's own limit, and Triton's."""
 
@@ -28,8 +33,10 @@ def _options() -> list[tuple[str, int]]:
         ("grpc.per_message_decompression", 0),
         # Else two servers would share a port, each with half of the calls.
         ("grpc.so_reuseport", 0),
-        # Who comes beyond them finds nobody.
+        # Further ones are refused, so idle ones must not stay.
         ("grpc.max_allowed_incoming_connections", most_connections()),
+        ("grpc.max_connection_idle_ms", _IDLE_MS),
+        ("grpc.max_concurrent_streams", _MOST_PER_CONNECTION),
     ]
 
 
@@ -51,27 +58,30 @@ class GrpcEndpoint:
     ------
     OSError
         The port cannot be had.
+    OutOfResourcesError
+        No thread is left for it.
     """
 
     def __init__(
         self, server: Server, shared: SharedState, host: str, port: int
     ) -> None:
-        self._calls = Workers(_MOST_CALLS, "blsnb grpc")
-        self._requests = Workers(_MOST_REQUESTS, "blsnb grpc stream")
-        self._service = GrpcService(server, shared, self._requests)
+        self._calls = GrpcThreads()
+        self._requests = Workers(_MOST_REQUESTS, "blsnb grpc request")
+        self._readers = Workers(MOST_STREAMS, "blsnb grpc reader")
+        self._service = GrpcService(server, shared, self._requests, self._readers)
         self._grpc = grpc.server(
             self._calls,
             handlers=(health_handler(),),
-            interceptors=(Gate(),),
+            interceptors=(Gate(self._calls),),
             options=_options(),
-            maximum_concurrent_rpcs=_MOST_CALLS,
         )
+        self._is_started = False
         add = service_pb2_grpc.add_GRPCInferenceServiceServicer_to_server
         add(self._service, self._grpc)
         self.host = host
         try:
             self.port = self._bound(host, port)
-            self._grpc.start()
+            self._start()
         except BaseException:
             self.close(0)
             raise
@@ -84,6 +94,13 @@ class GrpcEndpoint:
         """Of the port, as tritonclient takes it: ``"127.0.0.1:8001"``."""
         return address_of(self.host, self.port)
 
+    def _start(self) -> None:
+        try:
+            self._grpc.start()
+        except (RuntimeError, MemoryError) as error:
+            raise OutOfResourcesError(f"gRPC cannot start: {error}") from error
+        self._is_started = True
+
     def _bound(self, host: str, port: int) -> int:
         address = address_of(host, port)
         try:
@@ -95,9 +112,14 @@ class GrpcEndpoint:
         return bound
 
     def close(self, timeout_s: float) -> None:
-        """Take no more calls; those on their way have so many seconds to end."""
-        stopped = self._grpc.stop(timeout_s)
+        """Take no more calls, and give those in flight a time to end."""
+        try:
+            stopped = self._grpc.stop(timeout_s)
+        except (RuntimeError, MemoryError):
+            # No thread is left that would wait for the time: they end now.
+            stopped = self._grpc.stop(None) if self._is_started else None
         self._service.stop_streams()
-        stopped.wait(timeout_s + 1)
-        self._requests.shutdown(cancel_futures=True)
-        self._calls.shutdown(cancel_futures=True)
+        if stopped is not None and self._is_started:
+            stopped.wait(timeout_s + 1)
+        for pool in (self._requests, self._readers, self._calls):
+            pool.shutdown(cancel_futures=True)

@@ -1,4 +1,4 @@
-"""Gate: what comes to the gRPC port and is no request of its service."""
+"""Gate: which calls on the gRPC port are taken, and how the others fail."""
 
 from __future__ import annotations
 
@@ -9,15 +9,29 @@ import grpc
 
 from blsnb.read_budget import ReadLimitError
 from blsnb.serving.grpc.compressed import inflated
+from blsnb.serving.grpc.threads import GrpcThreads
 
 _UNREADABLE = "Unable to parse request"
 
 
 class Gate(grpc.ServerInterceptor):  # type: ignore[misc]
-    """Lets what is no request fail in Triton's words, and not in those of gRPC."""
+    """Decides which calls are taken.
+
+    What is no request fails in Triton's words, and not in those of gRPC.
+
+    Parameters
+    ----------
+    threads
+        Run the calls.
+    """
+
+    def __init__(self, threads: GrpcThreads) -> None:
+        self._threads = threads
 
     def intercept_service(self, continuation: Any, details: Any) -> Any:
-        """Return what handles a call."""
+        """Return what handles a call; gRPC submits it next, from the same thread."""
+        if refusal := self._threads.claim(details.method):
+            return _refusing(refusal)
         handler = continuation(details)
         if handler is None:
             return grpc.unary_unary_rpc_method_handler(_unknown)
@@ -26,6 +40,15 @@ class Gate(grpc.ServerInterceptor):  # type: ignore[misc]
             return handler._replace(request_deserializer=parse)
         behavior = _whole(handler.unary_unary)
         return handler._replace(request_deserializer=parse, unary_unary=behavior)
+
+
+def _refusing(text: str) -> Any:
+    """Return what refuses a call, whatever its kind, before any message is read."""
+
+    def refuse(messages: Any, context: Any) -> None:
+        context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, text)
+
+    return grpc.stream_stream_rpc_method_handler(refuse)
 
 
 class Malformed:

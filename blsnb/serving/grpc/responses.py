@@ -9,8 +9,14 @@ import grpc
 from tritonclient.grpc import service_pb2 as wire
 
 from blsnb.engine.validation import RequestError
-from blsnb.errors import InferenceError, ModelLoadError, ServerClosedError
+from blsnb.errors import (
+    OUT_OF_RESOURCES,
+    InferenceError,
+    ModelLoadError,
+    ServerClosedError,
+)
 from blsnb.serving.core.requests import STOPPING
+from blsnb.serving.core.shortage import shortage_of
 from blsnb.serving.core.wire import WireResponse
 
 _log = logging.getLogger("blsnb.serving")
@@ -23,6 +29,7 @@ _STATUSES = {
     "UNKNOWN": grpc.StatusCode.UNKNOWN,
     "ALREADY_EXISTS": grpc.StatusCode.ALREADY_EXISTS,
     "CANCELLED": grpc.StatusCode.CANCELLED,
+    OUT_OF_RESOURCES: grpc.StatusCode.RESOURCE_EXHAUSTED,
 }
 _KINDS = {bool: "bool_param", int: "int64_param", float: "double_param"}
 
@@ -39,6 +46,8 @@ def status_of(error: Exception) -> tuple[grpc.StatusCode, str]:
     if isinstance(error, RequestError | InferenceError | ModelLoadError):
         status = _STATUSES.get(error.code, grpc.StatusCode.INTERNAL)
         return status, error.message
+    if (shortage := shortage_of(error)) is not None:
+        return grpc.StatusCode.RESOURCE_EXHAUSTED, shortage.message
     _log.error("a call over gRPC failed", exc_info=error)
     return grpc.StatusCode.INTERNAL, repr(error)
 

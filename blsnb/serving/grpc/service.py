@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import grpc
 from tritonclient.grpc import service_pb2_grpc
 
 from blsnb.engine.validation import RequestError
@@ -17,15 +16,14 @@ from blsnb.serving.core.hangup import Hangup
 from blsnb.serving.core.parameters import until_nul
 from blsnb.serving.core.requests import Requests
 from blsnb.serving.core.shared_state import SharedState
+from blsnb.serving.grpc.model_slots import ModelSlots
 from blsnb.serving.grpc.models import GrpcModels
 from blsnb.serving.grpc.requests import GrpcRequest, request_of, version_of
 from blsnb.serving.grpc.responses import reply_of, status_of
 from blsnb.serving.grpc.settings import GrpcLogSettings, GrpcMemory, GrpcTraceSettings
 from blsnb.serving.grpc.stream import GrpcStream
+from blsnb.serving.grpc.threads import MOST_CALLS
 
-MOST_STREAMS = 128
-"""So many streams are open at once; each ties up threads, also while it is idle."""
-_FULL = f"{MOST_STREAMS} streams are open already, and no more are taken"
 Answer = Callable[[Any], Any]
 _DECOUPLED = "ModelInfer RPC doesn't support models with decoupled transaction policy"
 
@@ -41,11 +39,17 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
         What both end points keep.
     workers
         Run the requests of streams.
+    readers
+        Read the messages of streams.
     """
 
-    def __init__(self, server: Server, shared: SharedState, workers: Workers) -> None:
+    def __init__(
+        self, server: Server, shared: SharedState, workers: Workers, readers: Workers
+    ) -> None:
         self._memory = shared.memory
         self._workers = workers
+        self._readers = readers
+        self._slots = ModelSlots(MOST_CALLS)
         self._requests = Requests(server)
         self._streams: set[GrpcStream] = set()
         self._lock = threading.Lock()
@@ -81,23 +85,23 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
             (request, _), decoupled = self._parsed(asked)
             if decoupled:
                 raise RequestError(_DECOUPLED, "UNSUPPORTED")
-            return reply_of(
-                self._requests.infer(request, lambda root: hangup.add(root.cancel))
-            )
+            with self._slots.taken(request.model_name):
+                response = self._requests.infer(
+                    request, lambda root: hangup.add(root.cancel)
+                )
+            return reply_of(response)
 
     def ModelStreamInfer(self, messages: Iterator[Any], context: Any) -> Iterator[Any]:
         """Run all requests of a stream; the client's leaving cancels them."""
         stream = GrpcStream(self._requests, self._parsed, self._workers)
         with self._lock:
-            full = len(self._streams) >= MOST_STREAMS
-            if not full:
-                self._streams.add(stream)
-        if full:
-            context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, _FULL)
+            self._streams.add(stream)
         if not context.add_callback(stream.leave):
             stream.leave()
         try:
-            yield from stream.replies(messages)
+            with _aborting(context):
+                self._readers.submit(stream.read, messages)
+            yield from stream.replies()
         finally:
             with self._lock:
                 self._streams.discard(stream)

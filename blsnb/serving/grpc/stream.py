@@ -7,6 +7,7 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import grpc
@@ -14,6 +15,7 @@ import grpc
 from blsnb.engine.root import RootRequest
 from blsnb.engine.validation import RequestError
 from blsnb.engine.workers import Workers
+from blsnb.errors import OutOfResourcesError
 from blsnb.serving.core.requests import Answers, Requests
 from blsnb.serving.grpc.gate import Malformed
 from blsnb.serving.grpc.requests import GrpcRequest
@@ -62,7 +64,8 @@ class GrpcStream:
     parse
         Reads a message.
     workers
-        Each request has a thread of theirs while it runs, and so has the reading.
+        Each request has a thread of theirs while it runs. Where its model has all the
+        threads that it may have, no further message is read before one is free.
 
     References
     ----------
@@ -84,9 +87,8 @@ class GrpcStream:
         """Set once the request that was read last stands in its model's queue."""
         self._lock = threading.Lock()
 
-    def replies(self, messages: Iterator[Any]) -> Iterator[Any]:
+    def replies(self) -> Iterator[Any]:
         """Yield what the client is sent, until it has sent all and got all."""
-        self._workers.submit(self._read, messages)
         while (reply := self._replies.get()) is not None:
             yield reply
 
@@ -108,7 +110,8 @@ class GrpcStream:
         if idle:
             self._replies.put(None)
 
-    def _read(self, messages: Iterator[Any]) -> None:
+    def read(self, messages: Iterator[Any]) -> None:
+        """Take the client's messages, on a thread of their own."""
         try:
             for message in messages:
                 if self._left:
@@ -146,9 +149,14 @@ class GrpcStream:
         self._arrived = arrived = threading.Event()
         with self._lock:
             self._open += 1
-        self._workers.submit(
-            self._run, request, empty_final, None if decoupled else turn, arrived
-        )
+        own_turn = None if decoupled else turn
+        work = partial(self._run, request, empty_final, own_turn, arrived)
+        try:
+            self._workers.submit_for(request.model_name, work)
+        except OutOfResourcesError as error:
+            self._answer(own_turn, refused(request.id, error))
+            self._done()
+            return
         if not self._left:
             arrived.wait()
 
@@ -159,6 +167,10 @@ class GrpcStream:
         turn: _Turn | None,
         arrived: threading.Event,
     ) -> None:
+        left = self._left
+        if left:
+            self._done()
+            return
         asked = _Asked()
         with self._lock:
             self._asked.add(asked)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from blsnb.errors import OUT_OF_RESOURCES
 from blsnb.pb_utils.json_text import bytes_of
 from blsnb.serving.core.hangup import Hangup
 from blsnb.serving.http.document import Json
@@ -18,6 +19,7 @@ _STATUSES = {
     "NOT_FOUND": NOT_FOUND,
     "INTERNAL": 500,
     "UNAVAILABLE": 503,
+    OUT_OF_RESOURCES: 503,
     "UNSUPPORTED": 501,
 }
 """Of Triton's codes; of all others `BAD_REQUEST`."""
@@ -77,6 +79,11 @@ def status_of(code: str) -> int:
 def error_body(message: str) -> bytes:
     """Return the body of every error."""
     return bytes_of({"error": message})
+
+
+def error_event(message: str) -> bytes:
+    """Return the event of a stream that tells an error."""
+    return b"data: " + error_body(message) + b"\n\n"
 
 
 def error_answer(

@@ -17,19 +17,29 @@ from tornado.httputil import (
     RequestStartLine,
     ResponseStartLine,
 )
+from tornado.iostream import IOStream
 
-from blsnb.engine.workers import Workers
+from blsnb.errors import OutOfResourcesError
+from blsnb.serving.core.shortage import shortage_of
 from blsnb.serving.http.answer import (
     BAD_REQUEST,
+    EVENTS,
     NOT_ALLOWED,
     HttpAnswer,
     HttpRequest,
+    error_answer,
     error_body,
+    error_event,
 )
+from blsnb.serving.http.threads import Threads
 
 MOST_BYTES = 2**31 - 1
 """Of a body: Triton counts them in 32 bits with a sign."""
 _log = logging.getLogger("blsnb.serving")
+_RETRY_S = 0.1
+"""Seconds until a stream looks for a thread again, where none can start."""
+_LATEST_S = 10.0
+"""Seconds after which such a stream is broken off."""
 _PHRASES = {**responses, NOT_ALLOWED: "Not Allowed"}
 
 
@@ -37,11 +47,11 @@ class Listener(Protocol):
     """What an exchange needs of the port that it is on."""
 
     answer: Callable[[HttpRequest], HttpAnswer]
-    pool_of: Callable[[HttpRequest], Workers]
+    threads: Threads
     loop: asyncio.AbstractEventLoop
 
     def reads(self, exchange: HttpExchange) -> None:
-        """Take note of a request whose body is on its way."""
+        """Take note of a request of which a part has arrived."""
 
     def read(self, exchange: HttpExchange) -> None:
         """Take note that it is there, or will never be."""
@@ -71,11 +81,15 @@ class HttpExchange(HTTPMessageDelegate):
         self._listener = listener
         assert isinstance(connection, HTTP1Connection)
         self._connection = connection
+        self.stream: IOStream = connection.stream
+        """The connection, for as long as it is open."""
         self._line = RequestStartLine("", "", "")
         self._headers = HTTPHeaders()
         self._parts: list[bytes] = []
         self._request = HttpRequest("", "")
         self._chunks: Iterator[bytes] = iter(())
+        self._events = False
+        """Whether the answer is a stream of events."""
 
     def headers_received(
         self, start_line: RequestStartLine | ResponseStartLine, headers: HTTPHeaders
@@ -98,6 +112,7 @@ class HttpExchange(HTTPMessageDelegate):
     def data_received(self, chunk: bytes) -> None:
         """Take a part of the body."""
         self._parts.append(chunk)
+        self._listener.reads(self)
 
     def on_connection_close(self) -> None:
         """Forget a request that was never complete."""
@@ -111,11 +126,22 @@ class HttpExchange(HTTPMessageDelegate):
     def finish(self) -> None:
         """Let the request be answered: it is complete."""
         self._listener.read(self)
-        body, self._parts = b"".join(self._parts), []
+        self._listener.begin(self)
+        parts, self._parts = self._parts, []
+        try:
+            body = b"".join(parts)
+        except MemoryError as error:
+            self._send_shortage(error)
+            return
         path = path_of(self._line.path)
         self._request = HttpRequest(self._line.method, path, self._headers, body)
-        self._listener.begin(self)
         self._work(self._make)
+
+    def _send_shortage(self, error: Exception) -> None:
+        """Answer that a thread or memory is missing."""
+        shortage = shortage_of(error)
+        assert shortage is not None
+        self._send(error_answer(shortage.message, shortage.code))
 
     def cancel(self) -> None:
         """Cancel it: its client has gone in the middle of a stream, or the port."""
@@ -128,9 +154,34 @@ class HttpExchange(HTTPMessageDelegate):
 
     def _work(self, piece: Callable[[], None]) -> None:
         try:
-            self._listener.pool_of(self._request).submit(piece)
+            self._listener.threads.run(self._request, piece, continued=False)
+        except OutOfResourcesError as error:
+            self._send_shortage(error)
         except RuntimeError:
             # The end point is closed.
+            self._give_up()
+
+    def _go_on(self, since_s: float) -> None:
+        """Let the next part of a stream be made, as soon as there is a thread."""
+        threads, loop = self._listener.threads, self._listener.loop
+        try:
+            threads.run(self._request, self._make_chunk, continued=True)
+        except OutOfResourcesError as error:
+            if self.stream.closed() or loop.time() - since_s >= _LATEST_S:
+                self._break_off(error)
+            else:
+                loop.call_later(_RETRY_S, self._go_on, since_s)
+        except RuntimeError:
+            # The end point is closed.
+            self._give_up()
+
+    def _break_off(self, error: OutOfResourcesError) -> None:
+        """End a stream that cannot go on, with an error where it can hold one."""
+        self.cancel()
+        if self._events and not self.stream.closed():
+            self._connection.write(error_event(error.message))
+            self._end()
+        else:
             self._give_up()
 
     def _then(self, step: Callable[..., None], *given: object) -> None:
@@ -157,6 +208,7 @@ class HttpExchange(HTTPMessageDelegate):
         # src/http_server.cc, GenerateRequestClass, looks at its connection as it sends.
         self._connection.set_close_callback(self.cancel)
         self._chunks = answer.chunks
+        self._events = answer.content_type == EVENTS
         self._write_headers(answer).add_done_callback(self._sent)
 
     def _end(self) -> None:
@@ -168,7 +220,7 @@ class HttpExchange(HTTPMessageDelegate):
         if written.cancelled() or written.exception() is not None:
             self._give_up()
         else:
-            self._work(self._make_chunk)
+            self._go_on(self._listener.loop.time())
 
     def _make_chunk(self) -> None:
         try:

@@ -6,18 +6,19 @@ import asyncio
 import contextlib
 import socket
 import threading
+import time
 from collections.abc import Callable
-from typing import Any
 
-from tornado.httpserver import HTTPServer
 from tornado.httputil import HTTPConnection, HTTPServerConnectionDelegate
 from tornado.iostream import IOStream
 
-from blsnb.engine.workers import Workers
+from blsnb.engine.thread_start import new_loop, start
 from blsnb.serving.core.address import address_of
-from blsnb.serving.core.limits import most_connections
 from blsnb.serving.http.answer import HttpAnswer, HttpRequest
+from blsnb.serving.http.connections import Connections
 from blsnb.serving.http.exchange import MOST_BYTES, HttpExchange
+from blsnb.serving.http.server import HttpServer
+from blsnb.serving.http.threads import Threads
 
 _WAITING = 1024
 """Connections that the system keeps until they are taken, as Triton's."""
@@ -33,8 +34,8 @@ class HttpListener(HTTPServerConnectionDelegate):
     ----------
     answer
         Called with each request, on a thread of a pool.
-    pool_of
-        Which pool runs a request.
+    threads
+        Run the answering.
     host, port
         Where to listen; port 0 for one that is free.
     name
@@ -44,18 +45,20 @@ class HttpListener(HTTPServerConnectionDelegate):
     ------
     OSError
         The port cannot be had.
+    OutOfResourcesError
+        No thread, or no event loop, is left for it.
     """
 
     def __init__(
         self,
         answer: Callable[[HttpRequest], HttpAnswer],
-        pool_of: Callable[[HttpRequest], Workers],
+        threads: Threads,
         host: str,
         port: int,
         name: str,
     ) -> None:
         self.answer = answer
-        self.pool_of = pool_of
+        self.threads = threads
         self._host = host
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._socket = socket.create_server(
@@ -68,13 +71,18 @@ class HttpListener(HTTPServerConnectionDelegate):
         """Those whose body is on its way."""
         self._lingering: set[HttpExchange] = set()
         self._timeout_s = 0.0
-        self.loop = asyncio.new_event_loop()
+        self._connections: Connections[IOStream] = Connections(0)
         self._stop = asyncio.Event()
         self._quiet = asyncio.Event()
         """Set when a request ends, and no other is on its way."""
         self._started = threading.Event()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self._thread.start()
+        with contextlib.ExitStack() as undo:
+            undo.callback(self._socket.close)
+            self.loop = new_loop()
+            undo.callback(self.loop.close)
+            start(self._thread)
+            undo.pop_all()
         self._started.wait()
 
     @property
@@ -86,11 +94,14 @@ class HttpListener(HTTPServerConnectionDelegate):
         self, server_conn: object, request_conn: HTTPConnection
     ) -> HttpExchange:
         """Return what takes the next request of a connection."""
-        return HttpExchange(self, request_conn)
+        exchange = HttpExchange(self, request_conn)
+        self._connections.rests(exchange.stream, time.monotonic())
+        return exchange
 
     def reads(self, exchange: HttpExchange) -> None:
-        """Take note of a request whose body is on its way."""
+        """Take note of a request of which a part has arrived."""
         self._reading.add(exchange)
+        self._connections.reads(exchange.stream, time.monotonic())
 
     def read(self, exchange: HttpExchange) -> None:
         """Take note that it is there, or will never be."""
@@ -99,6 +110,7 @@ class HttpListener(HTTPServerConnectionDelegate):
     def begin(self, exchange: HttpExchange) -> None:
         """Take note of a request that is answered."""
         self._exchanges.add(exchange)
+        self._connections.works(exchange.stream)
         self._quiet.clear()
 
     def end(self, exchange: HttpExchange) -> None:
@@ -117,12 +129,13 @@ class HttpListener(HTTPServerConnectionDelegate):
             self._socket.close()
 
     async def _serve(self) -> None:
-        server = _Server(
+        server = HttpServer(
             self,
             max_body_size=MOST_BYTES,
             idle_connection_timeout=_PATIENCE_S,
         )
-        server.add_socket(self._socket)
+        self._connections = server.connections
+        server.accept_on(self._socket, self.loop)
         self._started.set()
         try:
             while not self._stop.is_set():
@@ -131,7 +144,7 @@ class HttpListener(HTTPServerConnectionDelegate):
                         await self._stop.wait()
                 self._drop_stalled()
         finally:
-            server.stop()
+            server.close_port(self._socket, self.loop)
             await self._drain()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_CLOSE_S):
@@ -172,23 +185,3 @@ class HttpListener(HTTPServerConnectionDelegate):
             self.loop.call_soon_threadsafe(self._stop.set)
         if threading.current_thread() is not self._thread:
             self._thread.join(timeout_s + 2 * _CLOSE_S)
-
-
-class _Server(HTTPServer):
-    """Takes so many connections and no more; who comes then finds nobody."""
-
-    def initialize(self, *given: Any, **named: Any) -> None:
-        super().initialize(*given, **named)
-        self._most = most_connections()
-        self._count = 0
-
-    def handle_stream(self, stream: IOStream, address: tuple[Any, ...]) -> None:
-        if self._count >= self._most:
-            stream.close()
-            return
-        self._count += 1
-        super().handle_stream(stream, address)
-
-    def on_close(self, server_conn: object) -> None:
-        self._count -= 1
-        super().on_close(server_conn)

@@ -10,6 +10,7 @@ from blsnb.errors import BlsnbError, InferenceError, ServerClosedError
 from blsnb.inference_server import Server
 from blsnb.serving.core.requests import STOPPING, Requests
 from blsnb.serving.core.shared_state import SharedState
+from blsnb.serving.core.shortage import shortage_of
 from blsnb.serving.core.trace_settings import check_model
 from blsnb.serving.http import memory, origin, repository, settings
 from blsnb.serving.http.answer import (
@@ -79,6 +80,8 @@ class HttpRoutes:
         except BlsnbError as error:
             return error_answer(str(error))
         except Exception as error:
+            if (shortage := shortage_of(error)) is not None:
+                return error_answer(shortage.message, shortage.code)
             _log.exception("%s %s failed", request.method, request.path)
             return error_answer(f"unexpected error: {error!r}", "INTERNAL")
 

@@ -18,7 +18,7 @@ from tritonclient.grpc import service_pb2_grpc
 
 from blsnb.inference_server import Server
 from blsnb.serving.core import limits
-from blsnb.serving.grpc.service import MOST_STREAMS
+from blsnb.serving.grpc.threads import MOST_STREAMS
 
 from .over_grpc import CALL_S, Connection, asking, connected, values
 

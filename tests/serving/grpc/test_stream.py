@@ -328,8 +328,7 @@ def test_a_client_that_leaves_a_crowd_frees_the_reading(server: Server) -> None:
         return request_of(asked, -1, SharedMemory()), False
 
     stream = GrpcStream(requests, parse, workers)
-    replies = stream.replies(messages)
-    reading = threading.Thread(target=lambda: list(replies))
+    reading = threading.Thread(target=stream.read, args=(messages,))
     reading.start()
     assert stage.begun.wait(60)
     stream.leave()

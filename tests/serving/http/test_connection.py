@@ -15,6 +15,7 @@ import pytest
 import stage
 from cells import CONFIG, DOUBLE
 
+from blsnb.errors import OutOfResourcesError
 from blsnb.inference_server import Server
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http.endpoint import HttpEndpoint
@@ -146,7 +147,7 @@ def test_a_head_that_is_too_long_ends_the_connection(http_served: Any) -> None:
 def test_there_is_an_end_to_connections(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The notebook needs some of the process's files itself."""
+    """A new one takes the place of the one that is idle for the longest time."""
     monkeypatch.setattr("blsnb.serving.core.limits._MOST_CONNECTIONS", 3)
     end = HttpEndpoint(server, SharedState(server), "127.0.0.1", 0)
     try:
@@ -157,9 +158,10 @@ def test_there_is_an_end_to_connections(
                 )
                 for _ in range(4)
             ]
-            assert is_dropped(found[-1])
-            found[0].sendall(b"GET /v2/health/live HTTP/1.1\r\n\r\n")
-            assert found[0].recv(100).startswith(b"HTTP/1.1 200 OK")
+            assert is_dropped(found[0])
+            for each in found[1:]:
+                each.sendall(b"GET /v2/health/live HTTP/1.1\r\n\r\n")
+                assert each.recv(100).startswith(b"HTTP/1.1 200 OK")
     finally:
         end.close(1)
 
@@ -226,3 +228,24 @@ def test_what_is_no_http_ends_the_connection(http_served: Any, sent: bytes) -> N
 
     assert found.startswith(b"HTTP/1.1 400 Bad Request\r\n")
     assert 200 == http_served.ask("/v2")[0]
+
+
+def test_a_stream_that_finds_no_thread_for_long_ends_with_an_error(
+    http_served: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its client is told why, and the model that nobody wants more."""
+    monkeypatch.setattr("blsnb.serving.http.exchange._LATEST_S", 0.2)
+    with streaming(http_served) as client:
+        threads = http_served.end._listener.threads
+
+        def refused(*given: object, continued: bool = False) -> None:
+            raise OutOfResourcesError("no thread can be started")
+
+        monkeypatch.setattr(threads, "run", refused)
+        stage.events["go 0"].set()
+        found = b""
+        while not found.endswith(b"0\r\n\r\n"):
+            found += client.recv(1 << 16)
+
+    assert b'data: {"error":"no thread can be started"}\n\n' in found
+    assert stage.events["cancelled"].wait(WAIT_S)

@@ -1,0 +1,58 @@
+"""Start threads and event loops, and say what is missing where that fails."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import threading
+
+from blsnb.errors import OutOfResourcesError
+
+_NO_THREAD = (
+    "no thread can be started ({}): this process, its user or its container has reached"
+    " a limit of threads or of memory"
+)
+_NO_THREAD_ADVICE = (
+    "Run fewer requests at once, or raise the limit: ulimit -u, the container's limit "
+    "of processes (pids), or its memory."
+)
+
+
+def start(thread: threading.Thread) -> None:
+    """Start a thread.
+
+    Raises
+    ------
+    OutOfResourcesError
+        The system has no thread left.
+    """
+    try:
+        thread.start()
+    except (RuntimeError, MemoryError) as error:
+        reason = str(error) or "out of memory"
+        raise OutOfResourcesError(
+            _NO_THREAD.format(reason), advice=_NO_THREAD_ADVICE
+        ) from error
+
+
+def new_loop() -> asyncio.AbstractEventLoop:
+    """Return a new event loop.
+
+    Raises
+    ------
+    OutOfResourcesError
+        No descriptor or memory is left for it.
+    """
+    try:
+        # asyncio complains later about a loop that it could make only in part.
+        with contextlib.ExitStack() as spare:
+            for _ in range(2):
+                for each in socket.socketpair():
+                    spare.callback(each.close)
+        return asyncio.new_event_loop()
+    except (OSError, MemoryError) as error:
+        reason = getattr(error, "strerror", None) or "out of memory"
+        raise OutOfResourcesError(
+            f"an event loop cannot be made: {reason.lower()}"
+        ) from error

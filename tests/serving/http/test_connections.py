@@ -1,0 +1,58 @@
+"""Which connection is closed for a new one."""
+
+from __future__ import annotations
+
+import pytest
+
+from blsnb.serving.http.connections import STALLED_S, Connections
+
+
+@pytest.fixture
+def three() -> Connections[str]:
+    """Three connections, which rest since seconds 0, 1 and 2."""
+    connections: Connections[str] = Connections(3)
+    for second, name in enumerate("abc"):
+        connections.rests(name, second)
+    return connections
+
+
+def test_the_limit_counts_every_connection(three: Connections[str]) -> None:
+    """Whatever it does."""
+    three.reads("a", 3)
+    three.works("b")
+
+    assert three.is_full
+    three.remove("c")
+    assert not three.is_full
+
+
+def test_the_one_that_is_idle_for_the_longest_time_goes(
+    three: Connections[str],
+) -> None:
+    """Counted from the end of its last request."""
+    three.works("a")
+    three.rests("a", 5)
+
+    assert "b" == three.victim(6)
+
+
+def test_one_with_a_request_in_flight_stays(three: Connections[str]) -> None:
+    """However long that takes."""
+    for name in "abc":
+        three.works(name)
+
+    assert three.victim(1e9) is None
+
+
+def test_an_incomplete_request_keeps_its_connection_for_a_while(
+    three: Connections[str],
+) -> None:
+    """From its last byte; idle connections go first."""
+    for name in "abc":
+        three.reads(name, 3)
+    three.reads("a", 4)
+
+    assert three.victim(3 + STALLED_S - 0.1) is None
+    assert "b" == three.victim(3 + STALLED_S)
+    three.rests("c", 5)
+    assert "c" == three.victim(3 + STALLED_S)

@@ -1,0 +1,227 @@
+"""A served process that cannot start a thread, or has no descriptor left."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import grpc
+import pytest
+from cells import CONFIG, DOUBLE, cell
+from shortage import no_thread_starts, one_thread_fails
+from tritonclient.grpc import service_pb2 as pb
+from tritonclient.grpc import service_pb2_grpc
+
+from blsnb.errors import OutOfResourcesError
+from blsnb.inference_server import Server
+from blsnb.serving.endpoints import Endpoints, serve
+from blsnb.serving.grpc.endpoint import GrpcEndpoint
+
+from .conftest import body_of
+from .grpc.over_grpc import CALL_S, DECOUPLED, asking, values
+
+STREAM = cell(
+    """
+    sender = request.get_response_sender()
+    for _ in range(3):
+        sender.send(reply(x_of(request)))
+    sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+    """
+)
+FREE = {"http": 0, "grpc": 0, "metrics": 0}
+REFUSAL = "no thread can be started"
+
+
+class Client:
+    """Asks over HTTP with a socket of its own, and over gRPC with one channel."""
+
+    def __init__(self, endpoints: Endpoints, channel: grpc.Channel) -> None:
+        self._port = endpoints.ports["HTTP"]
+        self._stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
+
+    def http(self, path: str, body: Any = None) -> tuple[int, bytes]:
+        """Return the status, and the body of an answer."""
+        data = b"" if body is None else json.dumps(body).encode()
+        head = (
+            f"{'GET' if body is None else 'POST'} {path} HTTP/1.1\r\n"
+            f"Host: localhost\r\nConnection: close\r\n"
+            f"Content-Length: {len(data)}\r\n\r\n"
+        )
+        address = ("127.0.0.1", self._port)
+        with socket.create_connection(address, timeout=CALL_S) as connection:
+            connection.sendall(head.encode() + data)
+            found = b"".join(iter(lambda: connection.recv(1 << 16), b""))
+        return int(found.split(None, 2)[1]), found.partition(b"\r\n\r\n")[2]
+
+    def play(self) -> list[str]:
+        """Ask everything that there is; return what was refused."""
+        refused: list[str] = []
+        for ask in (
+            self._infers,
+            self._streams,
+            self._is_live,
+            self._infers_over_grpc,
+            self._streams_over_grpc,
+            self._is_live_over_grpc,
+        ):
+            try:
+                ask()
+            except Refused as error:
+                refused.append(str(error))
+        return refused
+
+    def _ok(self, path: str, body: Any = None) -> bytes:
+        status, found = self.http(path, body)
+        if status == 503:
+            raise Refused(json.loads(found)["error"])
+        assert 200 == status
+        return found
+
+    def _infers(self) -> None:
+        found = json.loads(self._ok("/v2/models/double/infer", body_of([1])))
+        assert [2.0] == found["outputs"][0]["data"]
+
+    def _streams(self) -> None:
+        found = self._ok("/v2/models/stream/generate_stream", {"X": [1]})
+        if b'"error"' in found:
+            raise Refused(found.decode())
+        assert 3 == found.count(b'"Y":1.0')
+
+    def _is_live(self) -> None:
+        assert 200 == self.http("/v2/health/live")[0]
+
+    def _infers_over_grpc(self) -> None:
+        reply = _called(self._stub.ModelInfer, asking("double", 1))
+        assert [2.0] == values(reply)
+
+    def _streams_over_grpc(self) -> None:
+        replies = _called(
+            lambda asked, timeout: list(self._stub.ModelStreamInfer(asked, timeout)),
+            iter([asking("stream", 1), asking("double", 1)]),
+        )
+        texts = [reply.error_message for reply in replies if reply.error_message]
+        if texts:
+            raise Refused(texts[0])
+        assert 4 == len([each for each in replies if each.infer_response.outputs])
+
+    def _is_live_over_grpc(self) -> None:
+        assert self._stub.ServerLive(pb.ServerLiveRequest(), timeout=CALL_S).live
+
+
+class Refused(Exception):
+    """A request was refused since something was missing."""
+
+
+def _called(call: Any, asked: Any) -> Any:
+    try:
+        return call(asked, timeout=CALL_S)
+    except grpc.RpcError as error:
+        assert grpc.StatusCode.RESOURCE_EXHAUSTED is error.code()  # noqa: PT017
+        raise Refused(error.details()) from None
+
+
+@contextlib.contextmanager
+def served() -> Iterator[Endpoints]:
+    """A server with two models, on free ports."""
+    with Server() as server:
+        server.define("double", DOUBLE, config=CONFIG)
+        server.define("stream", STREAM, config=DECOUPLED)
+        with serve(server, **FREE) as endpoints:
+            yield endpoints
+
+
+def mine() -> set[str]:
+    """Names of the threads that end points have."""
+    return {each.name for each in threading.enumerate() if "blsnb" in each.name}
+
+
+def test_every_thread_may_fail_to_start() -> None:
+    """One request is refused, all others are answered, and closing works."""
+    for number in itertools.count(1):
+        with one_thread_fails(number) as starts, contextlib.ExitStack() as stack:
+            try:
+                endpoints = stack.enter_context(served())
+            except OutOfResourcesError as error:
+                assert starts.failed
+                assert "can't start new thread" in error.message  # noqa: PT017
+                continue
+            address = endpoints.addresses["gRPC"]
+            channel = stack.enter_context(grpc.insecure_channel(address))
+            client = Client(endpoints, channel)
+            failed = bool(starts.failed)
+            refused = client.play() + client.play()
+            # What has begun tries again.
+            assert len(refused) <= bool(starts.failed) - failed
+            assert all(REFUSAL in each for each in refused)
+            if starts.failed:
+                assert [] == client.play()
+            began = time.monotonic()
+            endpoints.close()
+            assert time.monotonic() - began < 20
+        assert set() == mine()
+        if not starts.failed:
+            break
+    assert number > 10
+
+
+def test_health_checks_are_answered_where_no_thread_is_left() -> None:
+    """Whatever needs a thread is refused, again and again; then all is as before."""
+    with (
+        served() as endpoints,
+        grpc.insecure_channel(endpoints.addresses["gRPC"]) as channel,
+    ):
+        client = Client(endpoints, channel)
+        with no_thread_starts():
+            for _ in range(3):
+                refused = client.play()
+                assert 4 == len(refused)
+                assert all(REFUSAL in each for each in refused)
+            assert 503 == client.http("/v2/models/double/infer", body_of([1]))[0]
+        assert [] == client.play()
+
+
+def test_end_points_close_where_no_thread_is_left(server: Server) -> None:
+    """Though gRPC starts one to wait for calls in flight; the ports are free again."""
+    endpoints = serve(server, **FREE)
+    ports = endpoints.ports
+
+    with no_thread_starts():
+        endpoints.close(5)
+
+    for port in ports.values():
+        socket.create_server(("127.0.0.1", port)).close()
+    assert set() == mine()
+
+
+def test_an_end_point_that_cannot_start_leaves_nothing(server: Server) -> None:
+    """Each of them, alone; its port is free."""
+    with no_thread_starts():
+        for name in FREE:
+            ports = dict.fromkeys(FREE) | {name: 0}
+            with pytest.raises(OutOfResourcesError, match="start"):
+                serve(server, **ports)
+    assert set() == mine()
+
+
+def test_grpc_that_cannot_start_gives_its_port_back(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own thread is the last that starts."""
+    bound: list[int] = []
+    original = GrpcEndpoint._bound
+
+    def noted(end: GrpcEndpoint, host: str, port: int) -> int:
+        bound.append(original(end, host, port))
+        return bound[0]
+
+    monkeypatch.setattr(GrpcEndpoint, "_bound", noted)
+    with one_thread_fails(3), pytest.raises(OutOfResourcesError, match="gRPC cannot"):
+        serve(server, http=None, grpc=0, metrics=None)
+
+    socket.create_server(("127.0.0.1", bound[0])).close()
