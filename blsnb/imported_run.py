@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from blsnb.response import Response
 from blsnb.run import ImportedRun, Run
+from blsnb.trace.dropped import missing_values
 
 
 def load_run(path: str | Path) -> Run:
@@ -25,8 +27,9 @@ def load_run(path: str | Path) -> Run:
     from blsnb.trace import run_file
 
     saved = run_file.read_run(path)
+    missing = partial(missing_values, saved.trace)
     responses = [
-        Response(each.outputs, each.error, each.final, each.parameters)
+        Response(each.outputs, each.error, each.final, each.parameters, missing)
         for each in saved.responses
     ]
     return ImportedRun(saved.trace, responses, saved.error)

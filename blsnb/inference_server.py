@@ -32,7 +32,7 @@ from blsnb.response_stream import Stream
 from blsnb.run import Run
 from blsnb.runtimes.runtime import Runtime
 from blsnb.standing_in import StandingIn
-from blsnb.trace.recorder import Recorder, RunRecord, parse_level
+from blsnb.trace.recorder import KEEP_CALLS, Recorder, RunRecord, parse_level
 
 
 class Server(Comparing, Measuring, StandingIn, Placing):
@@ -64,9 +64,15 @@ class Server(Comparing, Measuring, StandingIn, Placing):
     trace_level
         ``"tensors"``, ``"timestamps"`` or ``"off"``.
     trace_budget_bytes
-        Bytes of tensor values that the trace keeps alive.
+        Bytes of tensor values that the trace keeps, in all runs that are not pinned by
+        `Run.keep`, newest runs first. Of a call without its values the times remain,
+        and the names, types, shapes and sizes of its tensors.
+    keep_calls
+        Number of calls kept one by one, in all runs that are not pinned, newest runs
+        first. The others are counted, with their times, by caller and model. A call
+        takes about half a kilobyte besides its values.
     keep_runs
-        Number of runs kept.
+        Number of runs kept, besides those that are pinned.
     hang_notice_s
         Seconds after which a wait that may be legal is reported.
     log_verbose
@@ -119,6 +125,7 @@ class Server(Comparing, Measuring, StandingIn, Placing):
         triton_release: str | None = None,
         trace_level: str = "tensors",
         trace_budget_bytes: int = 256 << 20,
+        keep_calls: int = KEEP_CALLS,
         keep_runs: int = 50,
         hang_notice_s: float = 10.0,
         log_verbose: int = 0,
@@ -130,7 +137,8 @@ class Server(Comparing, Measuring, StandingIn, Placing):
         metrics_config: Mapping[str, bool | str] | None = None,
         exit_timeout_s: float = 30.0,
     ) -> None:
-        check_numbers(keep_runs=keep_runs, trace_budget_bytes=trace_budget_bytes)
+        check_numbers(trace_budget_bytes=trace_budget_bytes)
+        check_numbers(keep_calls=keep_calls, keep_runs=keep_runs)
         check_numbers(hang_notice_s=hang_notice_s, exit_timeout_s=exit_timeout_s)
         check_numbers(cache_bytes=cache_bytes)
         named = _listed(startup_models)
@@ -140,7 +148,7 @@ class Server(Comparing, Measuring, StandingIn, Placing):
         rate_limits = parse_rate_limit(rate_limit, rate_limit_resources or {})
         metrics = parse_metrics_config(metrics_config or {})
         placements = self._place(runtime, hostile_placement)
-        self.recorder = Recorder(level, trace_budget_bytes, keep_runs)
+        self.recorder = Recorder(level, trace_budget_bytes, keep_runs, keep_calls)
         self.repository = ModelRepository(model_repository, model_config_name)
         self.log = ModelLog(log_verbose)
         overrides = OverrideFolders()

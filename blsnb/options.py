@@ -33,9 +33,11 @@ class Options:
     trace_level: str = "tensors"
     """``"tensors"``, ``"timestamps"`` or ``"off"``."""
     trace_budget_bytes: int = 256 << 20
-    """Bytes of tensor values that the trace keeps alive."""
+    """Bytes of tensor values that the trace keeps, newest runs first."""
+    keep_calls: int = 10_200
+    """Number of calls kept one by one, in all runs, newest runs first."""
     keep_runs: int = 50
-    """Number of runs kept."""
+    """Number of runs kept. ``run.keep()`` pins one, whatever these three limits."""
     runtime: Any = "auto"
     """``"auto"``, ``"numpy"``, ``"cupy"`` or ``"simulated"``: where tensors may be."""
     read_limit_bytes: int | None = None

@@ -8,10 +8,11 @@ from typing import Any, Protocol, runtime_checkable
 
 from blsnb.errors import TraceError
 from blsnb.pb_utils.message import RequestMessage
+from blsnb.trace.dropped import missing_values
 from blsnb.trace.spans import Span, Trace
 
-_MOST_ROWS = 8
-"""So many of them are named in an error."""
+_MOST_CALLS = 8
+"""Maximum number of calls listed in an error."""
 
 
 @runtime_checkable
@@ -25,71 +26,61 @@ class Asked(Protocol):
 
 
 def span_of(trace: Trace, call: int | str | Span) -> Span:
-    """Return the call that is meant: by its row, its model's name, or its span.
+    """Return the call that is named: by its id, its model's name, or its span.
 
     Raises
     ------
     TraceError
-        The trace has no such call, or several of that name.
+        The trace has no such call, no longer keeps it, or has several of that name.
     TypeError
-        It is nothing of these.
+        ``call`` is none of these.
     """
     if isinstance(call, str):
         return _only_call_of(trace, call)
     if isinstance(call, Span):
         return _own_span(trace, call)
-    return _at(trace, _row(call))
+    return trace.span(_id(call))
 
 
-def _row(call: Any) -> int:
-    """Return a row, which may be a number of NumPy's, too."""
+def _id(call: Any) -> int:
+    """Return an id, which may be a NumPy integer."""
     if not isinstance(call, bool):
         with contextlib.suppress(TypeError):
             return operator.index(call)
     raise TypeError(
-        "a call is named by its row, by its model's name, or by its span, such as "
-        f"run.trace.spans[3], not {call!r}"
-    )
-
-
-def _at(trace: Trace, row: int) -> Span:
-    spans = trace.spans
-    if 0 <= row < len(spans):
-        return spans[row]
-    if not spans:
-        raise TraceError(
-            f"the run has no call {row}: none was recorded. At trace_level='tensors' "
-            "calls are, with their inputs"
-        )
-    nothing = "; -1 is what a view has when no call is selected" if row == -1 else ""
-    raise TraceError(
-        f"the run has no call {row}; it has rows 0 to {len(spans) - 1}{nothing}"
+        "a call is named by its id, such as 3, by its model's name, or by its span, "
+        f"such as run.trace.spans[3], not {call!r}"
     )
 
 
 def _own_span(trace: Trace, span: Span) -> Span:
-    found = _at(trace, span.index)
+    found = trace.span(span.id)
     if span.request_start_ns != found.request_start_ns:
-        raise TraceError(f"{_name(trace, span, span.index)} is of another run")
+        raise TraceError(f"{_name(trace, span)} is of another run")
     return found
 
 
 def _only_call_of(trace: Trace, name: str) -> Span:
     names = [model.name for model in trace.models]
     found = [span for span in trace.spans if names[span.model] == name]
-    if len(found) == 1:
+    if len(found) == 1 and not _counted(trace, name):
         return found[0]
     if not found:
         known = f"it has calls of {', '.join(dict.fromkeys(names))}" if names else ""
         raise TraceError(
             f"the run has no call of {name!r}; {known or 'none was recorded'}"
         )
-    rows = ", ".join(str(span.index) for span in found[:_MOST_ROWS])
-    more = ", …" if len(found) > _MOST_ROWS else ""
+    calls = ", ".join(str(span.id) for span in found[:_MOST_CALLS])
+    more = ", …" if len(found) > _MOST_CALLS else ""
+    number = len(found) + _counted(trace, name)
     raise TraceError(
-        f"the run has {len(found):,} calls of {name!r}: name one by its row, "
-        f"which are {rows}{more}"
+        f"the run has {number:,} calls of {name!r}: name one by its id, such as "
+        f"{calls}{more}"
     )
+
+
+def _counted(trace: Trace, name: str) -> int:
+    return sum(each.calls for each in trace.folded if each.model.name == name)
 
 
 def request_of(trace: Trace, span: Span) -> RequestMessage:
@@ -118,7 +109,7 @@ def request_of(trace: Trace, span: Span) -> RequestMessage:
 
 def _refuse(trace: Trace, span: Span) -> None:
     """Say why a call cannot be made again, if it cannot."""
-    name = _name(trace, span, span.index)
+    name = _name(trace, span)
     if trace.models[span.model].kind == "span":
         raise TraceError(f"{name} is a span that a user opened, and no request")
     if span.running:
@@ -129,21 +120,12 @@ def _refuse(trace: Trace, span: Span) -> None:
             f"{name} cannot be replayed: its inputs were not recorded; at "
             "trace_level='tensors' they are"
         )
-    gone = [ref.name for ref in span.inputs if ref.evicted]
+    gone = [f"input {ref.name!r}" for ref in span.inputs if ref.evicted]
     if gone:
-        raise TraceError(f"{name} cannot be replayed: {_gone(trace, gone)}")
+        raise TraceError(f"{name} cannot be replayed: {missing_values(trace, gone)}")
 
 
-def _name(trace: Trace, span: Span, row: int) -> str:
+def _name(trace: Trace, span: Span) -> str:
     known = span.model < len(trace.models)
-    return f"call {row} ({trace.models[span.model].name})" if known else f"call {row}"
-
-
-def _gone(trace: Trace, names: list[str]) -> str:
-    inputs = f"input{'' if len(names) == 1 else 's'} {', '.join(map(repr, names))}"
-    if trace.file:
-        return f"{trace.file} does not hold the value of its {inputs}"
-    return (
-        f"the value of its {inputs} was not kept. A run keeps its values after "
-        "run.keep(), or with a larger trace_budget_bytes"
-    )
+    model = f" ({trace.models[span.model].name})" if known else ""
+    return f"call {span.id}{model}"

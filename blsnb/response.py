@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +27,8 @@ class Response:
         Whether it is the last one.
     parameters
         What the model sent along.
+    missing
+        Returns why values are not there, for the names of tensors.
     """
 
     def __init__(
@@ -35,7 +37,9 @@ class Response:
         error: str | None,
         final: bool,
         parameters: Mapping[str, Any],
+        missing: Callable[[list[str]], str] | None = None,
     ) -> None:
+        self._missing = missing
         self._refs = {ref.name: ref for ref in refs}
         self._arrays: dict[str, np.ndarray[Any, Any]] = {}
         self.error = error
@@ -54,13 +58,16 @@ class Response:
         KeyError
             The response has no such output; the text names those it has.
         TraceError
-            It was read from a file that does not hold its value.
+            Its value is not in the file it was read from, or is no longer kept.
         """
         if name not in self._refs:
             known = ", ".join(self._refs) or "no outputs"
             raise KeyError(f"no output {name!r}; the response has {known}")
         if self._refs[name].evicted:
-            raise TraceError(f"the file does not hold the value of {name!r}")
+            named = f"output {name!r}"
+            raise TraceError(
+                self._missing([named]) if self._missing else f"{named} has no value"
+            )
         if name not in self._arrays:
             self._arrays[name] = self._refs[name].view().copy()
         return self._arrays[name]

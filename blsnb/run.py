@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from blsnb.errors import TraceError
 from blsnb.options import options
 from blsnb.response import Response
+from blsnb.trace.dropped import missing_values
 from blsnb.trace.recorder import RunRecord
 from blsnb.trace.review import reviewed
 from blsnb.trace.spans import Span, Trace, trace_of
@@ -40,6 +42,8 @@ def take_trace(record: RunRecord) -> Trace:
         notes=options.notes,
         folded=record.folded.listed(),
         gaps=record.gaps,
+        keep_calls=record.keep_calls,
+        budget_bytes=record.budget_bytes,
     )
     return reviewed(trace) if options.notes else trace
 
@@ -146,7 +150,11 @@ class Run:
         return record.taken
 
     def keep(self) -> Run:
-        """Pin the run: its values stay, whatever the budget."""
+        """Pin the run: from now on it loses neither calls nor values.
+
+        Neither ``trace_budget_bytes``, ``keep_calls`` nor ``keep_runs`` of `Server`
+        then counts for it.
+        """
         self._record.pinned = True
         return self
 
@@ -262,7 +270,7 @@ class Run:
 
     def replay(
         self,
-        call: int | str | Span = 0,
+        call: int | str | Span | None = None,
         *,
         server: Asked | None = None,
         client_timeout_s: float | None = None,
@@ -276,8 +284,9 @@ class Run:
         Parameters
         ----------
         call
-            Its row, such as ``widget.selected`` of ``run.widget()``; its span,
-            ``run.trace.spans[3]``; or the name of a model that was called once.
+            Its id, which the view shows, such as ``widget.selected`` of
+            ``run.widget()``; its span, ``run.trace.spans[3]``; or the name of a model
+            that was called once. The client request if None.
         server
             Where to execute it; the server of this run if None.
         client_timeout_s
@@ -292,7 +301,7 @@ class Run:
         Raises
         ------
         TraceError
-            There is no such call, or the value of an input was not kept.
+            There is no such call; it, or the value of an input, is no longer kept.
             Or the run was read from a file, and no server is named.
         TypeError
             ``call`` names no call, or ``server`` is none.
@@ -302,7 +311,7 @@ class Run:
         from blsnb.trace.part import part_of
 
         trace = self.trace
-        span = span_of(trace, call)
+        span = span_of(trace, _first(trace) if call is None else call)
         request = request_of(trace, span)
         asked = self._asked(server)
         run = asked.ask_again(request, client_timeout_s)
@@ -349,7 +358,7 @@ class ImportedRun(Run):
         record.ended = True
         if responses is None and trace.roots:
             root = trace.spans[trace.roots[0]]
-            responses, error = _answers(root), _failure(root)
+            responses, error = _answers(trace, root), _failure(root)
         super().__init__(trace.title, record, responses or [], error, server)
         self._trace = trace
 
@@ -359,11 +368,17 @@ class ImportedRun(Run):
         return self._trace
 
 
-def _answers(root: Span) -> list[Response]:
+def _first(trace: Trace) -> int:
+    """Return the id of the client request."""
+    return trace.spans[0].id if trace.spans else 0
+
+
+def _answers(trace: Trace, root: Span) -> list[Response]:
+    missing = partial(missing_values, trace)
     answers = [(sent.outputs, sent.error or None) for sent in root.responses]
     answers = answers or ([(root.outputs, None)] if root.outputs else [])
     return [
-        Response(outputs, error, number == len(answers), {})
+        Response(outputs, error, number == len(answers), {}, missing)
         for number, (outputs, error) in enumerate(answers, 1)
     ]
 

@@ -71,7 +71,7 @@ def test_a_call_is_named_by_its_model_if_that_was_called_once(run):
 
 
 def test_a_model_that_was_called_more_often_names_no_call(server):
-    """The rows to choose from are told."""
+    """The error lists ids to choose from."""
     server.define("inner", DOUBLE, config=CONFIG)
     body = """
     for _ in range(2):
@@ -81,12 +81,12 @@ def test_a_model_that_was_called_more_often_names_no_call(server):
     server.define("outer", cell(body), config=CONFIG)
     run = server.infer("outer", X)
 
-    with pytest.raises(TraceError, match=r"has 2 calls of 'inner': .* are 1, 2$"):
+    with pytest.raises(TraceError, match=r"has 2 calls of 'inner': .* as 1, 2$"):
         run.replay("inner")
 
 
 def test_a_call_is_named_by_what_a_view_has_selected(run):
-    """Its row; -1 says that nothing is."""
+    """Its id; -1 says that nothing is."""
     view = run.widget()
     with pytest.raises(TraceError, match=r"no call -1.*when no call is selected"):
         run.replay(view.selected)
@@ -216,7 +216,11 @@ def test_a_value_that_is_gone_cannot_be_replayed():
         run = server.infer("double", X)
         server.infer("double", X)
 
-        with pytest.raises(TraceError, match=r"input 'X' was not kept.*run\.keep\(\)"):
+        with pytest.raises(
+            TraceError,
+            match=r"value of input 'X' is no longer kept: "
+            r"trace_budget_bytes=20 .*run\.keep\(\)",
+        ):
             run.replay(0)
 
 
@@ -266,17 +270,17 @@ def test_a_deadline_is_a_number(seconds, run):
         run.replay(0, client_timeout_s=seconds)
 
 
-@pytest.mark.parametrize("row", [2, -1])
-def test_a_call_that_is_not_there_is_told(row, run):
-    """With the rows that are."""
-    with pytest.raises(TraceError, match=f"no call {row}; it has rows 0 to 1"):
-        run.replay(row)
+@pytest.mark.parametrize("call", [2, -1])
+def test_an_unknown_call_is_an_error_with_the_calls_that_exist(call, run):
+    """With the ids that are."""
+    with pytest.raises(TraceError, match=f"no call {call}; its calls are 0 to 1"):
+        run.replay(call)
 
 
-@pytest.mark.parametrize("call", [None, 1.0, True, np.bool_(True), b"inner"])
+@pytest.mark.parametrize("call", [1.0, True, np.bool_(True), b"inner"])
 def test_what_names_no_call_is_told(call, run):
-    """A row, a name or a span does."""
-    with pytest.raises(TypeError, match="by its row, by its model's name, or by its"):
+    """An id, a name or a span does."""
+    with pytest.raises(TypeError, match=r"by its id, .* by its model's name, or by"):
         run.replay(call)
 
 
@@ -287,7 +291,7 @@ def test_a_model_that_was_not_called_is_told(run):
 
 
 def test_a_run_that_recorded_nothing_says_how_one_does():
-    """There are no rows to choose from."""
+    """There are no calls to choose from."""
     with Server(trace_level="off") as server:
         server.define("double", DOUBLE, config=CONFIG)
         run = server.infer("double", X)
@@ -307,11 +311,14 @@ def test_what_was_replayed_can_be_replayed_again(run):
     replayed = run.replay(1)
 
     assert [] == replayed.this.replay(0).changes
-    assert [] == replayed.baseline.replay(0).changes
+    assert [] == replayed.baseline.replay().changes
+    assert [] == replayed.baseline.replay(1).changes
+    with pytest.raises(TraceError, match="no call 0; its calls are 1 to 1"):
+        replayed.baseline.replay(0)
 
 
 def test_a_call_of_another_run_is_told(run, server):
-    """Rows are counted in every run."""
+    """Calls are numbered in each run."""
     other = server.infer("outer", X)
 
     with pytest.raises(TraceError, match="is of another run"):

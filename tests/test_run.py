@@ -299,7 +299,7 @@ def test_a_run_is_compared_with_an_earlier_one(run, server):
     assert re.fullmatch(
         "<Comparison outer: vs .* baseline, 2 changed>", repr(comparison)
     )
-    assert [0, 1] == [change.row for change in comparison.changes]
+    assert [0, 1] == [change.call for change in comparison.changes]
     [difference] = comparison.differences
     assert (2.0, (1,)) == (difference.largest, difference.index)
     assert run is comparison.baseline
@@ -399,7 +399,7 @@ def test_a_value_that_a_file_does_not_hold_is_an_error():
     runs = {run.trace.request_id: run for run in load_trace(RECORDED)}
 
     assert [[1, 2], [255, 0]] == runs["types"]["UINT8"].tolist()
-    with pytest.raises(TraceError, match="does not hold the value of 'FP16'"):
+    with pytest.raises(TraceError, match="does not hold the value of output 'FP16'"):
         runs["types"]["FP16"]
 
 

@@ -9,6 +9,7 @@ from blsnb.backends.standin import Answering
 from blsnb.errors import BackendError
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.tensors.ref import TensorRef
+from blsnb.trace.dropped import Drop, because, drop_of, lost
 from blsnb.trace.spans import Span, Trace
 
 _Key = frozenset[tuple[str, str, tuple[int, ...], bytes]]
@@ -35,17 +36,13 @@ class _Replayed:
 
     def __init__(self, model_name: str, runs: str, traces: Sequence[Trace]) -> None:
         self._known: dict[_Key, _Recorded] = {}
-        lost = 0
         for span in _spans(model_name, traces):
-            if _is_lost(span):
-                lost += 1
-            else:
+            if not _is_lost(span):
                 self._known.setdefault(_key(span.inputs), _Recorded()).add(span)
         self._unknown = (
-            f"the stand-in for '{model_name}' has no answer to these inputs; other "
-            f"inputs it was asked in run {runs}: {len(self._known)}"
-            + (f", and in {lost} calls, whose values are gone" if lost else "")
-        )
+            f"the stand-in for '{model_name}' has no answer to these inputs; "
+            f"run {runs} recorded answers to {len(self._known)} other sets of inputs"
+        ) + "".join(f". {words}" for words in _gone(model_name, traces))
 
     def answer(self, request: RequestMessage) -> Iterator[ResponseMessage]:
         found = self._known.get(_key(request.inputs))
@@ -79,11 +76,31 @@ def _spans(model_name: str, traces: Sequence[Trace]) -> Iterator[Span]:
                 yield span
 
 
+def _gone(model_name: str, traces: Sequence[Trace]) -> Iterator[str]:
+    """Yield what the runs no longer hold of the model's calls."""
+    for trace in traces:
+        run = trace.file or f"Run {trace.run_id}"
+        number = sum(map(_is_lost, _spans(model_name, [trace])))
+        if number:
+            drop = drop_of(trace, "values")
+            yield f"{run} lacks values of {_calls(number)}{_reason(drop)}"
+        counts = [each.calls for each in trace.folded if each.model.name == model_name]
+        if counts:
+            drop = drop_of(trace, "calls")
+            yield f"{run} only counts {_calls(sum(counts))}{_reason(drop)}"
+
+
+def _calls(number: int) -> str:
+    return f"{number:,} call{'' if number == 1 else 's'} of it"
+
+
+def _reason(drop: Drop | None) -> str:
+    return "" if drop is None else f": {because(drop.limit, drop.setting)}"
+
+
 def _is_lost(span: Span) -> bool:
-    refs = [*span.inputs, *span.outputs]
-    refs += [ref for response in span.responses for ref in response.outputs]
     kept = not span.response_count or span.response_count == len(span.responses)
-    return not kept or any(ref.evicted for ref in refs)
+    return not kept or lost(span)
 
 
 def _of(span: Span) -> tuple[ResponseMessage, ...]:

@@ -21,6 +21,7 @@ _SETTINGS = (
     "triton_release",
     "trace_level",
     "trace_budget_bytes",
+    "keep_calls",
     "keep_runs",
     "hang_notice_s",
     "log_verbose",

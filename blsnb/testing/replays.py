@@ -102,8 +102,8 @@ def _told_outputs(change: CallChange, tolerance: Tolerance) -> Iterator[str]:
 
 def _told_error(traces: TraceComparison, change: CallChange) -> Iterator[str]:
     """Yield what is different about errors: of the call, and in responses."""
-    this = traces.this.spans[change.row]
-    baseline = traces.baseline.spans[change.baseline]
+    this = traces.this.span(change.call)
+    baseline = traces.baseline.span(change.baseline)
     pairs = [("", _error(this), _error(baseline))]
     recorded = {each.number: _said(each.error) for each in baseline.responses}
     for each in this.responses:
@@ -139,19 +139,20 @@ def _origin(traces: TraceComparison, tolerance: Tolerance) -> list[str]:
         )
         and next(_told(traces, change, tolerance), None)
     ]
+    spans = traces.this.spans
     callers = set()
     for change in own:
-        above = traces.this.spans[change.row].parent
+        above = traces.this.span(change.call).parent
         while above >= 0:
-            callers.add(above)
-            above = traces.this.spans[above].parent
+            callers.add(spans[above].id)
+            above = spans[above].parent
     first = min(
-        (change for change in own if change.row not in callers),
-        key=lambda change: change.row,
+        (change for change in own if change.call not in callers),
+        key=lambda change: change.call,
         default=None,
     )
-    if first is None or first.row == 0:
+    if first is None or first.call == spans[0].id:
         return []
-    model = traces.this.models[traces.this.spans[first.row].model].name
+    model = traces.this.models[traces.this.span(first.call).model].name
     told = next(_told(traces, first, tolerance))
-    return [f"It begins in call {first.row} ({model}), asked the same: {told}"]
+    return [f"It begins in call {first.call} ({model}), asked the same: {told}"]

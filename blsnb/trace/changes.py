@@ -31,9 +31,10 @@ class TensorChange:
 class CallChange:
     """What is different about a call that both runs have."""
 
-    row: int
+    call: int
+    """Its id."""
     baseline: int
-    """Its row in the baseline."""
+    """Id of its counterpart in the baseline."""
     tensors: tuple[TensorChange, ...]
     error: tuple[str, str] | None
     """The error's text now and before, if they differ; empty for none."""
@@ -50,10 +51,10 @@ class CallChange:
 
 
 def change_of(alignment: Alignment, row: int, baseline: int) -> CallChange:
-    """Compare a call with its counterpart."""
+    """Compare a call with its counterpart; both are given by their positions."""
     this, before = alignment.this.spans[row], alignment.baseline.spans[baseline]
     if this.running or before.running:
-        return CallChange(row, baseline, (), None, unknown=RUNNING)
+        return CallChange(this.id, before.id, (), None, unknown=RUNNING)
     known = this.has_tensors and before.has_tensors
     compared = list(_tensors(this, before)) if known else []
     gone = sum(change.difference.change == "unknown" for change in compared)
@@ -62,8 +63,8 @@ def change_of(alignment: Alignment, row: int, baseline: int) -> CallChange:
     tells = tells or bool(this.error or before.error)
     counts = this.response_count, before.response_count
     return CallChange(
-        row,
-        baseline,
+        this.id,
+        before.id,
         tuple(change for change in compared if change.difference),
         next((pair for pair in _errors(this, before) if pair[0] != pair[1]), None),
         None if counts[0] == counts[1] else counts,

@@ -17,9 +17,9 @@ class TraceComparison:
 
     alignment: Alignment
     changes: Mapping[int, CallChange]
-    """By row; calls of which nothing is known to differ are not there."""
+    """By position; unchanged calls, as far as known, are left out."""
     unknown: Mapping[str, tuple[int, ...]]
-    """Rows of calls that both have and that were not compared, or not whole: why."""
+    """Positions of calls that both have, not compared in full: why."""
 
     @cached_property
     def shown(self) -> TraceComparison:
@@ -43,13 +43,13 @@ class TraceComparison:
 def compare(this: Trace, baseline: Trace) -> TraceComparison:
     """Compare a trace with an earlier one; values are compared where both have them."""
     alignment = align(this, baseline)
-    found = [change_of(alignment, *pair) for pair in alignment.pairs]
+    found = {pair[0]: change_of(alignment, *pair) for pair in alignment.pairs}
     unknown: dict[str, list[int]] = {}
-    for change in found:
+    for row, change in found.items():
         if change.unknown:
-            unknown.setdefault(change.unknown, []).append(change.row)
+            unknown.setdefault(change.unknown, []).append(row)
     return TraceComparison(
         alignment,
-        {change.row: change for change in found if change},
+        {row: change for row, change in found.items() if change},
         {why: tuple(rows) for why, rows in unknown.items()},
     )

@@ -112,7 +112,7 @@ class _Process:
         if not 0 < span.queue_start_ns <= span.compute_start_ns:
             return
         title = f"{name} queue"
-        known = {"cat": "queue", "id": f"{self._number}.{span.index}"}
+        known = {"cat": "queue", "id": f"{self._number}.{span.id}"}
         for phase, ns in (("b", span.queue_start_ns), ("e", span.compute_start_ns)):
             yield self._event(phase, title, thread, ts=self._us(ns), **known)
 
@@ -133,6 +133,7 @@ class _Process:
         model = self._trace.models[span.model]
         outputs = [*span.outputs, *(r for each in span.responses for r in each.outputs)]
         known: Event = {
+            "call": span.id,
             "version": model.version,
             "request_id": _cut(span.request_id),
             "line": span.line,
@@ -145,7 +146,7 @@ class _Process:
         if span.device_use is not None:
             known["device_compute_us"] = span.device_use.compute_ns / 1000
             known["device_peak_bytes"] = span.device_use.peak_bytes
-        return {name: value for name, value in known.items() if value}
+        return {name: value for name, value in known.items() if value or name == "call"}
 
     def _us(self, ns: int) -> float:
         return (ns - self._start_ns) / 1000

@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 _log = logging.getLogger("blsnb.trace")
 
 KEEP_CALLS = 10_200
-"""A loop of ten thousand calls is kept whole. A call takes half a kilobyte, so no
-more may follow, or a million of them would not fit the memory of ten thousand."""
+"""Default number of calls kept one by one: a loop of ten thousand calls is kept whole.
+A call takes half a kilobyte."""
 _FREED = 16
 """When there is no room left, one part in so many is made."""
+_MOST_FORGOTTEN = 1000
+"""Maximum number of ids kept of runs that are no longer kept."""
 KEEP_RESPONSES = 1000
 """So many responses of one call are kept one by one."""
 _RUN_RESPONSES = 5000
@@ -67,6 +69,7 @@ class RunRecord:
     """The calls of one request from outside and of all that it caused."""
 
     __slots__ = (
+        "budget_bytes",
         "call_ids",
         "calls",
         "ended",
@@ -76,12 +79,12 @@ class RunRecord:
         "held",
         "held_bytes",
         "id",
+        "keep_calls",
         "level",
         "of_client",
         "open_streams",
         "pinned",
         "response_count",
-        "stripped",
         "taken",
     )
 
@@ -109,8 +112,10 @@ class RunRecord:
         """How many calls may still have responses."""
         self.response_count = 0
         """How many responses of ended calls are kept one by one."""
-        self.stripped = 0
-        """How many calls have lost their values."""
+        self.keep_calls: tuple[int, int] | None = None
+        """The limit that may have dropped calls, and the highest id at that time."""
+        self.budget_bytes: int | None = None
+        """The limit that may have dropped values."""
         self.ended = False
         self.taken: Trace | None = None
         """The trace of the ended run, once taken; forgotten when values are evicted."""
@@ -159,6 +164,7 @@ class Recorder:
         self._token = ["fold"]
         self._numbers = itertools.count(1)
         self._observers: tuple[Observer, ...] = ()
+        self._forgotten: deque[str] = deque(maxlen=_MOST_FORGOTTEN)
 
     @property
     def runs(self) -> list[RunRecord]:
@@ -195,8 +201,13 @@ class Recorder:
             return
         loose = [run for run in self.runs if not run.pinned]
         for run in loose[: max(0, len(loose) - self.keep_runs)]:
-            if run.ended:
+            if run.ended and run.id in self._runs:
                 self._runs.pop(run.id, None)
+                self._forgotten.append(run.id)
+
+    def has_forgotten(self, run_id: str) -> bool:
+        """Return whether ``keep_runs`` dropped a run, as far back as that is known."""
+        return run_id in tuple(self._forgotten)
 
     def open(self, run: RunRecord, model: ModelInfo, parent: Call | None) -> Call:
         """Start the record of a call."""
@@ -220,6 +231,7 @@ class Recorder:
         run.open_streams += 1
         level = self._level_of(run)
         if level is TraceLevel.TENSORS:
+            run.budget_bytes = self.budget_bytes
             most_bytes = self.budget_bytes // (_STREAM_SHARE * run.open_streams)
         call.responses = ResponseLog(KEEP_RESPONSES if level else 0, most_bytes)
 
@@ -278,7 +290,7 @@ class Recorder:
             call = run.held.popleft()
             run.held_bytes -= _held(call)
             _drop_values(call)
-            run.stripped += 1
+            run.budget_bytes = self.budget_bytes
             run.taken = None
 
     @property
@@ -310,7 +322,7 @@ class Recorder:
         left = max(0, left - sum(min(len(run.calls), least) for run in runs))
         for run in reversed(runs):
             if len(run.calls) > least + left:
-                _fold(run, least + left)
+                _fold(run, least + left, self.keep_calls)
             left = max(0, left - max(0, len(run.calls) - least))
 
     def observe(self, observer: Observer) -> Callable[[], None]:
@@ -339,8 +351,10 @@ class Recorder:
                 self._observers = tuple(o for o in self._observers if o is not observer)
 
 
-def _fold(run: RunRecord, room: int) -> None:
+def _fold(run: RunRecord, room: int, keep_calls: int) -> None:
     before = list(run.calls)
+    # Noted first: whoever misses a call meanwhile learns why it is not there.
+    run.keep_calls = keep_calls, max(call.id for call in before)
     leaving = fold(run.calls, room)
     gone = set(leaving)
     run.folded.add(leaving)

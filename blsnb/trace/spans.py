@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 
+from blsnb.errors import TraceError
 from blsnb.runtimes.runtime import DeviceUse
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.batching import Batching
 from blsnb.trace.device_work import Copy
+from blsnb.trace.dropped import Drop, drops_of, missing_call
 from blsnb.trace.events import (
     Activity,
     Call,
@@ -21,6 +24,8 @@ from blsnb.trace.events import (
 )
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gap, Gaps, Name, Numbered, name_of, numbered
+
+_ID = attrgetter("id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +40,7 @@ class Span:
     id: int
     """Number of the call in its run, in order of start; the same in every trace."""
     parent: int
-    """The row of the caller; -1 for a request from outside."""
+    """Position of the caller; -1 for a request from outside."""
     model: int
     """Index in ``Trace.models``."""
     instance: str
@@ -107,6 +112,14 @@ class Span:
         sent = (response.outputs for response in self.responses)
         return bool(self.inputs or self.outputs) or any(sent)
 
+    @property
+    def tensors(self) -> Iterator[TensorRef]:
+        """All recorded tensors: inputs, outputs, outputs of its responses."""
+        yield from self.inputs
+        yield from self.outputs
+        for response in self.responses:
+            yield from response.outputs
+
 
 @dataclass(frozen=True)
 class Trace:
@@ -128,6 +141,8 @@ class Trace:
     """What there is to say about that file."""
     gaps: tuple[Gap, ...] = ()
     """Where those are that are only counted, as far as it is known."""
+    drops: tuple[Drop, ...] = ()
+    """What is no longer kept of the run, and which limit dropped it."""
 
     def __repr__(self) -> str:
         counts = f"{len(self.spans)} calls, {len(self.models)} models"
@@ -139,6 +154,30 @@ class Trace:
         from blsnb.trace.shortened import shortened
 
         return shortened(self)
+
+    def row_of(self, call: int) -> int:
+        """Return the position of a call in `spans` by its id; -1 if it has none."""
+        spans = self.spans
+        if 0 <= call < len(spans) and spans[call].id == call:
+            return call
+        return self._rows.get(call, -1)
+
+    def span(self, call: int) -> Span:
+        """Return a call by its id.
+
+        Raises
+        ------
+        TraceError
+            The run has no such call, or no longer keeps it.
+        """
+        row = self.row_of(call)
+        if row < 0:
+            raise TraceError(missing_call(self, call))
+        return self.spans[row]
+
+    @cached_property
+    def _rows(self) -> dict[int, int]:
+        return {span.id: row for row, span in enumerate(self.spans)}
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
@@ -239,6 +278,8 @@ def trace_of(
     notes: bool = True,
     folded: tuple[FoldedCalls, ...] = (),
     gaps: Gaps | None = None,
+    keep_calls: tuple[int, int] | None = None,
+    budget_bytes: int | None = None,
 ) -> Trace:
     """Take a trace of the calls recorded so far.
 
@@ -251,9 +292,12 @@ def trace_of(
         What is known of calls that are not among them.
     gaps
         Where those were.
+    keep_calls, budget_bytes
+        The limits that dropped calls and values, as `drops_of` takes them.
     """
     # Recorded a moment before it starts, a call has no place in time until then.
-    calls = [call for call in calls if call.request_start_ns]
+    # Threads that start calls at once may record them in another order.
+    calls = sorted((call for call in calls if call.request_start_ns), key=_ID)
     models = tuple(dict.fromkeys(call.model for call in calls))
     number = {model: index for index, model in enumerate(models)}
     rows = {id(call): row for row, call in enumerate(calls)}
@@ -263,8 +307,17 @@ def trace_of(
     title = calls[0].model.name if calls else ""
     request_id = calls[0].request_id if calls else ""
     left_out = () if gaps is None else gaps.listed(calls, rows, models)
+    counted = sum(each.calls for each in folded)
     return Trace(
-        run_id, title, request_id, models, spans, now_ns, folded, gaps=left_out
+        run_id,
+        title,
+        request_id,
+        models,
+        spans,
+        now_ns,
+        folded,
+        gaps=left_out,
+        drops=drops_of(spans, counted, keep_calls, budget_bytes),
     )
 
 

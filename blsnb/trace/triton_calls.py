@@ -35,6 +35,7 @@ _FURTHER = ModelInfo("further models", -1, "", "", "model", "")
 # The view numbers models in two bytes.
 _MOST_MODELS = 10_000
 _MOST_BYTES = 1 << 40
+_MOST_ID = (1 << 31) - 1
 
 _Callers = Mapping[int, int | None]
 
@@ -50,7 +51,7 @@ def traces_of(requests: TritonRequests) -> list[Trace]:
         caller = callers[number]
         above = None if caller is None else calls[caller]
         root = roots[number] = number if caller is None else roots[caller]
-        call = Call(models[number], above, len(families[root]))
+        call = Call(models[number], above, number - root)
         _fill(call, requests[number])
         if number in requests.circles:
             _note(call, CIRCLE)
@@ -162,6 +163,11 @@ def _note(call: Call, text: str) -> None:
     call.notes = [*(call.notes or ()), text]
 
 
+def _is_numbered(call: Call) -> bool:
+    """Return whether a call's number in the file can be its id, after its caller's."""
+    return (-1 if call.parent is None else call.parent.id) < call.id <= _MOST_ID
+
+
 def _trace(root: int, calls: list[Call]) -> Trace:
     """Return the trace of a request from outside; its calls come callers first."""
     start_ns: dict[Call, int] = {}
@@ -169,6 +175,9 @@ def _trace(root: int, calls: list[Call]) -> Trace:
         above = 0 if call.parent is None else start_ns[call.parent]
         start_ns[call] = max(above, call.request_start_ns)
     calls = sorted(calls, key=start_ns.__getitem__)
+    if not all(map(_is_numbered, calls)):
+        for place, call in enumerate(calls):
+            call.id = place
     known = dict.fromkeys(call.model for call in calls)
     kept = set(list(known)[:_MOST_MODELS])
     for call in calls:

@@ -23,7 +23,8 @@ def triton_json(traces: Iterable[Trace]) -> Iterator[str]:
 
     It is an array of small events. A call's events stand together, those of the
     calls it made before them, later ones first. Errors, notes, logs, lines and
-    instances have no place in it; neither have calls that are only counted.
+    instances have no place in it; neither have calls that are only counted. A request's
+    number is its call id, counted on from the run before, beginning with 1.
 
     References
     ----------
@@ -36,7 +37,7 @@ def triton_json(traces: Iterable[Trace]) -> Iterator[str]:
             for event in _events(trace, trace.spans[row], first):
                 yield between + event
                 between = ","
-        first += len(trace.spans)
+        first += max((span.id for span in trace.spans), default=-1) + 1
     yield "[]" if between == "[" else "]"
 
 
@@ -53,7 +54,7 @@ def _order(trace: Trace) -> Iterator[int]:
 
 
 def _events(trace: Trace, span: Span, first: int) -> Iterator[str]:
-    number = first + span.index
+    number = first + span.id
     stamps = {activity.value: ns for activity, ns in span.events}
     yield _metadata(trace, span, first)
     for early in _BEFORE_TENSORS:
@@ -71,12 +72,14 @@ def _events(trace: Trace, span: Span, first: int) -> Iterator[str]:
 def _metadata(trace: Trace, span: Span, first: int) -> str:
     model = trace.models[span.model]
     text = (
-        f'{{"id":{first + span.index},"model_name":{json.dumps(model.name)},'
+        f'{{"id":{first + span.id},"model_name":{json.dumps(model.name)},'
         f'"model_version":{model.version}'
     )
     if span.request_id:
         text += f',"request_id":{json.dumps(span.request_id)}'
-    return text + (f',"parent_id":{first + span.parent}}}' if span.parent >= 0 else "}")
+    if span.parent < 0:
+        return text + "}"
+    return f'{text},"parent_id":{first + trace.spans[span.parent].id}}}'
 
 
 def _stamp(number: int, name: str, ns: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from blsnb.trace.comparison import TraceComparison
+from blsnb.trace.dropped import notices
 from blsnb.views import compared_wire, embed, wire
 from blsnb.views.callgraph import Box, call_graph
 from blsnb.views.columns import columns_of
@@ -75,7 +76,9 @@ def compared_still(comparison: TraceComparison) -> str:
     boxes = call_graph(this, columns).boxes
     rows = "".join(_row(box, own[box.model]) for box in boxes)
     head = "".join(f"<th>{each}</th>" for each in _HEADINGS)
-    said = "".join(f"<p>{spelled(remark)}</p>" for remark in this.remarks)
+    said = "".join(
+        f"<p>{spelled(remark)}</p>" for remark in [*notices(this), *this.remarks]
+    )
     return (
         f"{image(compared_snapshot(comparison), [*facts, *counts(comparison)])}"
         "<details><summary>Models and differences</summary>"

@@ -29,36 +29,42 @@ def page_id(comparison: TraceComparison) -> str:
 def assemble(comparison: TraceComparison, **options: Any) -> tuple[wire.Header, Buffer]:
     """Return the header and the buffer of both runs; options as of `wire.assemble`.
 
-    The baseline is a header of its own in the same buffer, without tensors; the
-    column ``baseline`` has of each call its row there, -1 for one that is new, -2 for
-    one that is only counted there. The column ``missing`` has rows of the baseline.
+    The baseline is a header of its own in the same buffer, without tensors. The column
+    ``baseline`` has the id of each call there, -1 for a new call, -2 for one that is
+    only counted there. The column ``missing`` has ids of the baseline.
     """
     header, buffer = wire.assemble(comparison.this, **options)
     whole, _ = wire.assemble(comparison.baseline, buffer=buffer)
     before = {name: whole[name] for name in _KEPT}
-    beside = np.array(comparison.alignment.baseline_of, np.int32)
-    missing = np.array(comparison.alignment.missing, np.int32)
+    this = [span.id for span in comparison.this.spans]
+    earlier = [span.id for span in comparison.baseline.spans]
+    counterparts = comparison.alignment.baseline_of
+    beside = np.array([at if at < 0 else earlier[at] for at in counterparts], np.int32)
+    missing = np.array([earlier[at] for at in comparison.alignment.missing], np.int32)
     header["columns"]["baseline"] = buffer.add_column(beside, "i4")
     header["columns"]["missing"] = buffer.add_column(missing, "i4")
     changes = list(comparison.changes.values())
     return header | {
         "baseline": before,
-        "changed": [change.row for change in changes],
+        "changed": [change.call for change in changes],
         "changes": {
-            str(change.row): _change(change) for change in changes[:_MOST_CHANGES]
+            str(change.call): _change(change) for change in changes[:_MOST_CHANGES]
         },
-        "unknown": {why: _ranges(rows) for why, rows in comparison.unknown.items()},
+        "unknown": {
+            why: _ranges([this[row] for row in rows])
+            for why, rows in comparison.unknown.items()
+        },
     }, buffer
 
 
-def _ranges(rows: Sequence[int]) -> list[list[int]]:
-    """Return rows, in order, as the first of each stretch and how many it has."""
+def _ranges(calls: Sequence[int]) -> list[list[int]]:
+    """Return ids, in order, as the first of each stretch and the stretch's length."""
     found: list[list[int]] = []
-    for row in rows:
-        if found and row == sum(found[-1]):
+    for call in calls:
+        if found and call == sum(found[-1]):
             found[-1][1] += 1
         else:
-            found.append([row, 1])
+            found.append([call, 1])
     return found
 
 

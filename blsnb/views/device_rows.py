@@ -1,4 +1,4 @@
-"""What the page is told of devices: bytes copied in columns, the rest by row."""
+"""What the page shows of devices: bytes copied in columns, the rest by call id."""
 
 from __future__ import annotations
 
@@ -29,15 +29,13 @@ def columns(spans: Sequence[Span], buffer: Buffer) -> dict[str, list[Any]]:
     }
 
 
-def tables(
-    rows: Sequence[int], spans: Sequence[Span], start_ns: int
-) -> dict[str, dict[str, Any]]:
-    """Return each copy, and what each call used of a device, by row; empty for none."""
+def tables(spans: Sequence[Span], start_ns: int) -> dict[str, dict[str, Any]]:
+    """Return copies, and what calls used of a device, by call id; empty for none."""
     copies: dict[str, Any] = {}
     uses: dict[str, Any] = {}
-    for row, span in zip(rows, spans, strict=True):
+    for span in spans:
         if span.copies:
-            copies[str(row)] = [
+            copies[str(span.id)] = [
                 [
                     (copy.ns - start_ns) / 1000,
                     copy.duration_ns / 1000,
@@ -51,7 +49,7 @@ def tables(
             ]
         if span.device_use is not None:
             use = span.device_use
-            uses[str(row)] = [
+            uses[str(span.id)] = [
                 use.device,
                 use.compute_ns / 1000,
                 use.in_use_bytes,

@@ -16,7 +16,7 @@ from blsnb.views.batches import executions
 from blsnb.views.buffer import Buffer
 from blsnb.views.callgraph import Box, call_graph
 from blsnb.views.columns import columns_of
-from blsnb.views.folded import folded_note
+from blsnb.views.folded import folded_note, left_out
 from blsnb.views.format import cut, time, visible
 from blsnb.views.snapshot import heading, snapshot, summary
 from blsnb.views.tree import tree
@@ -141,7 +141,7 @@ def html(
     notes
         Notes on the whole run.
     selected
-        The row that was selected last; its tensors are embedded before others.
+        Id of the call selected last; its tensors are embedded before others.
     height
         Height in pixels that the view had last, so that the page does not move.
     code
@@ -226,7 +226,7 @@ def still(trace: Trace, state: wire.State | None = None) -> str:
     boxes = call_graph(trace, columns).boxes
     batched = executions(trace)
     rows = "".join(_table_row(box, batched) for box in boxes)
-    notes = [*folded_note(trace), *trace.remarks]
+    notes = [*left_out(trace), *trace.remarks]
     said = "".join(f"<p>{spelled(note)}</p>" for note in notes)
     return (
         f"{image(snapshot(trace, state), facts)}"

@@ -33,13 +33,19 @@ _SHARES = 4
 
 
 def priority(trace: Trace, columns: Columns, selected: int = -1) -> list[int]:
-    """Return all rows, those first whose tensors a reader will look at.
+    """Return the positions of all calls, those first whose tensors matter most.
 
-    Failed calls, the selected call, the requests from outside, the slowest call
-    of each model, the first of each loop; then the others as they started.
+    Failed calls, the selected call, the client request, the slowest call of each
+    model, the first of each loop; then the others as they started.
+
+    Parameters
+    ----------
+    selected
+        Id of the selected call; -1 for none.
     """
     failed = np.flatnonzero(columns.has(CallFlag.ERROR)).tolist()
-    chosen = [selected] if 0 <= selected < len(trace.spans) else []
+    row = trace.row_of(selected)
+    chosen = [row] if row >= 0 else []
     order = [*failed, *chosen, *trace.roots, *_slowest(columns), *_loops(columns)]
     return list(dict.fromkeys([*order, *range(len(trace.spans))]))
 
@@ -61,12 +67,12 @@ def _loops(columns: Columns) -> list[int]:
 def embed(
     trace: Trace, order: list[int], buffer: Buffer, with_previews: bool = True
 ) -> dict[str, list[Entry]]:
-    """Return entries of the calls that fit the budget, by row.
+    """Return entries of the calls that fit the budget, by call id.
 
     Parameters
     ----------
     order
-        All rows, the most telling first.
+        Positions of all calls, the most important first.
     buffer
         Takes the previews' bytes.
     with_previews
@@ -76,7 +82,7 @@ def embed(
     embedder.describe(order)
     if with_previews:
         embedder.show()
-    return embedder.rows
+    return {str(trace.spans[row].id): found for row, found in embedder.rows.items()}
 
 
 class _Embedder:
@@ -92,18 +98,19 @@ class _Embedder:
         self._searchable = _SEARCHED
         self._summaries: dict[_Value, Entry] = {}
         self._previews: dict[_Value, Entry] = {}
-        self.rows: dict[str, list[Entry]] = {}
+        self.rows: dict[int, list[Entry]] = {}
 
     def describe(self, order: list[int]) -> None:
         """Embed statistics, for at most half of the budget."""
         for row in order:
-            uses = tensors_of(self._trace.spans[row])
+            span = self._trace.spans[row]
+            uses = tensors_of(span)
             entries = [description(use) | self._summary(use.ref) for use in uses]
-            self._left -= len(json.dumps(entries)) + len(str(row)) + 4
+            self._left -= len(json.dumps(entries)) + len(str(span.id)) + 4
             if self._left < BUDGET // 2:
                 return
             # Also none: a call without tensors is not one that was left out.
-            self.rows[str(row)] = entries
+            self.rows[row] = entries
 
     def show(self) -> None:
         """Embed previews of what was described, as long as they fit.
@@ -117,7 +124,7 @@ class _Embedder:
 
     def _show(self, wanted: Callable[[TensorRef], bool], kept: int = 0) -> None:
         for row, entries in self.rows.items():
-            uses = tensors_of(self._trace.spans[int(row)])
+            uses = tensors_of(self._trace.spans[row])
             for use, described in zip(uses, entries, strict=True):
                 if self._left < kept:
                     return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from blsnb.trace.dropped import notices
 from blsnb.trace.folding import FoldedCalls, Pair
 from blsnb.trace.spans import Trace
 from blsnb.views.format import TIMES, counted, time
@@ -29,6 +30,11 @@ def folded_note(trace: Trace) -> list[str]:
         f"kept one by one (the first, the last, failed and slowest ones), the others "
         f"are counted: {'; '.join(pairs)}"
     ]
+
+
+def left_out(trace: Trace) -> list[str]:
+    """Return a line on each thing that a trace no longer holds: calls, values."""
+    return [*folded_note(trace), *notices(trace)]
 
 
 class OnlyCounted:

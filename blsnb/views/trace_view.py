@@ -11,15 +11,20 @@ from typing import Any
 import anywidget
 import traitlets
 
-from blsnb.errors import TraceError
-from blsnb.tensors import preview
 from blsnb.trace.comparison import TraceComparison, compare
 from blsnb.trace.spans import Trace
-from blsnb.views import compared_document, compared_wire, document, running, wire
+from blsnb.views import (
+    compared_document,
+    compared_wire,
+    document,
+    queries,
+    running,
+    wire,
+)
 from blsnb.views.buffer import Buffer
 from blsnb.views.compared_tree import compared_tree
-from blsnb.views.entries import entry, placed, tensors_of
 from blsnb.views.flush import FlushClock
+from blsnb.views.queries import VERSION
 from blsnb.views.tree import tree
 
 Message = dict[str, Any]
@@ -45,7 +50,7 @@ class TraceView(anywidget.AnyWidget):
 
     _esm = document.CODE
 
-    selected = traitlets.Int(-1, help="row of the selected call; -1 for none").tag(
+    selected = traitlets.Int(-1, help="id of the selected call; -1 for none").tag(
         sync=True
     )
     filter = traitlets.Unicode("", help="what the rows are filtered by").tag(sync=True)
@@ -62,14 +67,13 @@ class TraceView(anywidget.AnyWidget):
                 f"TraceView has no trait {unknown[0]!r}, "
                 "only selected, filter, height and baseline"
             )
-        self._trace = lambda: trace().shown
+        self._whole = trace
         self._clock = FlushClock()
-        self._names = wire.InstanceNames()
+        self._numbering = wire.Numbering()
         self._numbers = itertools.count(1)
         self._seq = 0
-        self._sent = 0
-        self._folded = 0
-        self._open: list[int] = []
+        self._sent: set[int] = set()
+        self._open: set[int] = set()
         # Whoever takes the token may flush; taking from a list is one step for
         # all threads, and nobody has to wait.
         self._token = ["flush"]
@@ -90,6 +94,10 @@ class TraceView(anywidget.AnyWidget):
             data["text/html"] = compared_document.compared_still(compared)
             data["text/plain"] = compared_tree(compared)
         return data, metadata
+
+    def _trace(self) -> Trace:
+        """Return as much of the trace as a page can hold."""
+        return self._whole().shown
 
     def document(self) -> dict[str, str]:
         """Return the run as it is now, as an output that needs no kernel.
@@ -124,7 +132,7 @@ class TraceView(anywidget.AnyWidget):
         except IndexError:
             return False
         try:
-            self._flush(now_ns, self._clock.whole(self._sent))
+            self._flush(now_ns, self._clock.whole(len(self._sent)))
         finally:
             self._token.append("flush")
         return True
@@ -132,7 +140,7 @@ class TraceView(anywidget.AnyWidget):
     def finish(self, now_ns: int) -> None:
         """Send the last state of the run, whole, and that it is the last."""
         self._flush(now_ns, whole=True)
-        self.send({"type": "finished"})
+        self.send({"v": VERSION, "type": "finished", "run": self.run_id})
 
     def _flush(self, now_ns: int, whole: bool) -> None:
         began_ns = perf_counter_ns()
@@ -140,16 +148,16 @@ class TraceView(anywidget.AnyWidget):
         seq = self._seq = next(self._numbers)
         trace = self._trace()
         self._name(trace)
-        rows = len(trace.spans)
-        # Rows that went away have moved all others.
-        whole = whole or trace.folded_count != self._folded
-        self._folded = trace.folded_count
-        changed = None if whole else [*self._open, *range(self._sent, rows)]
-        self._tell("snapshot" if whole else "rows", seq, trace, changed)
-        self._open = [span.index for span in trace.spans if not span.request_end_ns]
-        self._sent = rows
+        calls = {span.id for span in trace.spans}
+        # A page that misses calls says so; one that has calls too many would not.
+        whole = whole or not self._sent <= calls
+        changed = (calls - self._sent) | self._open
+        rows = [span.index for span in trace.spans if span.id in changed]
+        self._tell("snapshot" if whole else "rows", seq, trace, None if whole else rows)
+        self._open = {span.id for span in trace.spans if not span.request_end_ns}
+        self._sent = calls
         took_ns = perf_counter_ns() - began_ns
-        self._clock.flushed(now_ns, rows, whole, took_ns)
+        self._clock.flushed(now_ns, len(calls), whole, took_ns)
 
     def _name(self, trace: Trace) -> None:
         """Tell the page under which id the run's document will look for this view."""
@@ -157,77 +165,38 @@ class TraceView(anywidget.AnyWidget):
             self.set_trait("run_id", wire.page_id(trace))
 
     def _tell(self, kind: str, seq: int, trace: Trace, rows: list[int] | None) -> None:
-        options: Message = {"instances": self._names, "height": self.height}
+        options: Message = {"numbering": self._numbering, "height": self.height}
         # A baseline is sent with what is whole.
         compared = self._compared(trace) if rows is None else None
         if compared is None:
             header, buffer = wire.assemble(trace, rows, **options)
         else:
             header, buffer = compared_wire.assemble(compared, **options)
-        message = {"type": kind, "seq": seq, "header": header}
+        run = wire.page_id(trace)
+        message = {"v": VERSION, "type": kind, "run": run, "seq": seq, "header": header}
         self.send(message, buffers=[bytes(buffer)])
 
     def _on_message(self, _: Any, content: Any, buffers: list[Any]) -> None:
-        """Answer the page; what it says is checked, and never evaluated."""
+        """Answer the page; what it sends is checked, and never evaluated."""
         match content:
-            case {"type": "hello" | "resync"}:
+            case {"type": "hello" | "resync", "v": v} if v == VERSION:
                 self._tell("snapshot", self._seq, self._trace(), None)
-            case {"type": "tensors" | "slice", "id": id_}:
+            case {"type": str(), "id": id_}:
                 answer, data = self._answer(content)
-                self.send({"type": "answer", "id": id_, **answer}, buffers=[data])
+                head = {"v": VERSION, "type": "answer", "id": id_}
+                self.send({**head, **answer}, buffers=[data])
 
-    def _answer(self, question: Message) -> tuple[Message, bytes]:
+    def _answer(self, query: Message) -> tuple[Message, bytes]:
         buffer = Buffer()
         try:
-            answer = answer_question(self._trace(), question, buffer)
-        except TraceError as error:
-            return {"error": str(error)}, b""
+            trace = self._whole()
+            queries.check(query, wire.page_id(trace))
+            answer = queries.answer(trace, query, buffer)
+        except queries.QueryError as error:
+            return {"error": error.answer}, b""
         except Exception as error:
-            # A page without an answer says for ever that the kernel is busy.
-            _log.exception("a question about tensors failed: %s", question)
-            return {"error": f"{type(error).__name__}: {error}"}, b""
+            # A page without an answer would report a busy kernel indefinitely.
+            _log.exception("a query about tensors failed: %s", query)
+            text = f"{type(error).__name__}: {error}"
+            return {"error": {"code": "failed", "text": text}}, b""
         return answer, bytes(buffer)
-
-
-def answer_question(trace: Trace, question: Message, buffer: Buffer) -> Message:
-    """Answer what a page asks of a trace's tensors.
-
-    Parameters
-    ----------
-    question
-        ``{type: "tensors", row}`` or ``{type: "slice", row, tensor, index, mode}``.
-    buffer
-        Takes the previews' bytes.
-
-    Raises
-    ------
-    TraceError
-        The question names something that is not there.
-    """
-    span = trace.spans[_number(question, "row", len(trace.spans))]
-    uses = tensors_of(span)
-    if question["type"] == "tensors":
-        return {"tensors": [entry(use, buffer) for use in uses]}
-    ref = uses[_number(question, "tensor", len(uses))].ref
-    index = _index(question)
-    match question.get("mode"):
-        case "grid":
-            return {"preview": placed(preview.grid(ref, index), buffer)}
-        case "image":
-            return {"preview": placed(preview.image(ref, index), buffer)}
-        case other:
-            raise TraceError(f"mode is 'grid' or 'image', not {other!r}")
-
-
-def _number(question: Message, key: str, size: int) -> int:
-    value = question.get(key)
-    if type(value) is not int or not 0 <= value < size:
-        raise TraceError(f"{key} is a number from 0 to {size - 1}, not {value!r}")
-    return value
-
-
-def _index(question: Message) -> list[int]:
-    index = question.get("index")
-    if not isinstance(index, list) or any(type(at) is not int for at in index):
-        raise TraceError(f"index is a list of numbers, not {index!r}")
-    return index

@@ -9,7 +9,7 @@ from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Trace
 from blsnb.views import batches
 from blsnb.views.columns import columns_of
-from blsnb.views.folded import OnlyCounted, folded_note
+from blsnb.views.folded import OnlyCounted, left_out
 from blsnb.views.format import TIMES, counted, time, visible
 from blsnb.views.rows import Row, distinct_names, rows
 from blsnb.views.snapshot import heading, summary
@@ -58,11 +58,11 @@ def tree(trace: Trace) -> str:
 
     found = itertools.chain.from_iterable(map(lines, rows(trace, fold_from=2)))
     shown = list(itertools.islice(found, _MOST_LINES))
-    left_out = sum(1 for _ in found)
-    if left_out:
-        shown.append(f"  … {counted(left_out, 'more line')}")
+    more = sum(1 for _ in found)
+    if more:
+        shown.append(f"  … {counted(more, 'more line')}")
     title = f"{visible(heading(trace))}: {', '.join(summary(trace, columns))}"
-    notes = [f"  … {visible(note)}" for note in folded_note(trace)]
+    notes = [f"  … {visible(note)}" for note in left_out(trace)]
     remarks = [f"  · {visible(remark)}" for remark in trace.remarks]
     return "\n".join([title, *shown, *notes, *remarks])
 

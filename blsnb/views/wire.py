@@ -6,12 +6,13 @@ The twin of js/src/wire.ts; both read the same golden files.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 
 from blsnb.trace.batching import Batching
+from blsnb.trace.dropped import because, notice
 from blsnb.trace.events import CallFlag, ModelInfo
 from blsnb.trace.spans import Span, Trace
 from blsnb.views import device_rows
@@ -19,7 +20,7 @@ from blsnb.views.buffer import Buffer
 from blsnb.views.columns import PHASES, Columns, columns_of
 from blsnb.views.format import sendable
 
-FORMAT = 1
+FORMAT = 2
 # What a view has at least: one call needs no more. A long one takes what it needs.
 HEIGHT = 400
 # While a run goes on, nobody knows how much there will be to inspect.
@@ -32,34 +33,49 @@ _RUNS = 8
 _TEXTS = 512 << 10
 _BEGINNING = 200
 
+_UNKNOWN = ModelInfo("", 0, "", "", "model", "")
+
+T = TypeVar("T", bound=Hashable)
 Header = dict[str, Any]
 State = Literal["running", "done", "error", "cancelled"]
 
 
-class InstanceNames:
-    """Numbers of instance names, which stay the same while a trace grows.
+class Numbers(Generic[T]):
+    """Numbers of values, which stay the same while a trace grows or loses calls.
 
-    Safe to use from several threads: a name may cost a number, never share one.
+    Safe to use from several threads: a value may cost a number, never share one.
     """
 
-    def __init__(self) -> None:
-        self._next = itertools.count(1)
-        self._numbers = {"": 0}
+    def __init__(self, *first: T) -> None:
+        self._numbers = {value: number for number, value in enumerate(first)}
+        self._next = itertools.count(len(first))
 
-    def number(self, name: str) -> int:
-        """Return the name's number, a new one for a new name."""
-        known = self._numbers.get(name)
+    def number(self, value: T) -> int:
+        """Return the value's number, a new one for a new value."""
+        known = self._numbers.get(value)
         if known is None:
-            known = self._numbers.setdefault(name, next(self._next))
+            known = self._numbers.setdefault(value, next(self._next))
         return known
 
-    def listed(self) -> list[str]:
-        """Return the names, each at the place of its number."""
+    def listed(self) -> list[T | None]:
+        """Return the values, each at the place of its number."""
         numbers = self._numbers.copy()
-        names = [""] * (max(numbers.values()) + 1)
-        for name, number in numbers.items():
-            names[number] = sendable(name, _TEXT)
-        return names
+        values: list[T | None] = [None] * (1 + max(numbers.values(), default=-1))
+        for value, number in numbers.items():
+            values[number] = value
+        return values
+
+
+class Numbering:
+    """Numbers of instance names and models in the messages about one run."""
+
+    def __init__(self) -> None:
+        self.instances = Numbers("")
+        self.models: Numbers[ModelInfo] = Numbers()
+
+    def of_models(self, trace: Trace) -> list[int]:
+        """Return the number of each model of a trace."""
+        return [self.models.number(model) for model in trace.models]
 
 
 def state_of(trace: Trace) -> State:
@@ -97,7 +113,7 @@ def assemble(
     rows: Sequence[int] | None = None,
     *,
     state: State | None = None,
-    instances: InstanceNames | None = None,
+    numbering: Numbering | None = None,
     notes: Sequence[str] = (),
     height: int = HEIGHT,
     buffer: Buffer | None = None,
@@ -107,11 +123,12 @@ def assemble(
     Parameters
     ----------
     rows
-        Which rows are meant, named by a column of their own; all if None.
+        Positions of the calls to send; all if None. A column has their ids, unless
+        all calls are sent and each id is a position.
     state
         How the run stands, where that is known better than from its calls.
-    instances
-        Numbers of instance names, kept by whoever sends a trace in parts.
+    numbering
+        Numbers of models and instances, kept by a sender of a trace in parts.
     notes
         Notes on the whole run; they are shown with its first call.
     height
@@ -121,19 +138,24 @@ def assemble(
     """
     numbered = range(len(trace.spans)) if rows is None else rows
     spans = [trace.spans[row] for row in numbered]
-    names = instances or InstanceNames()
+    numbering = numbering or Numbering()
     columns = columns_of(trace, rows)
     buffer = Buffer() if buffer is None else buffer
-    placed = _place(columns, spans, numbered, names, buffer)
+    placed = _place(columns, trace, spans, numbering, buffer)
     placed |= device_rows.columns(spans, buffer)
-    if rows is not None:
-        placed["row"] = buffer.add_column(np.array(rows, np.int32), "i4")
+    if rows is not None or any(span.id != span.index for span in spans):
+        placed["id"] = buffer.add_column(_ids(spans), "i4")
     notes = [*trace.remarks, *notes]
-    header = _header(trace, state) | _texts(trace, numbered, spans, notes)
-    header["sources"] = _sources(trace, spans)
-    header |= device_rows.tables(numbered, spans, trace.start_ns)
-    header |= {"instances": names.listed(), "columns": placed, "ui": {"height": height}}
+    header = _header(trace, state, numbering) | _texts(trace, spans, notes)
+    header["sources"] = _sources(trace, spans, numbering)
+    header |= device_rows.tables(spans, trace.start_ns)
+    instances = [sendable(name or "", _TEXT) for name in numbering.instances.listed()]
+    header |= {"instances": instances, "columns": placed, "ui": {"height": height}}
     return header, buffer
+
+
+def _ids(spans: Sequence[Span]) -> np.ndarray[Any, Any]:
+    return np.fromiter((span.id for span in spans), np.int32, len(spans))
 
 
 def decode(header: Mapping[str, Any], buffer: bytes) -> dict[str, np.ndarray[Any, Any]]:
@@ -146,17 +168,21 @@ def decode(header: Mapping[str, Any], buffer: bytes) -> dict[str, np.ndarray[Any
 
 def _place(
     columns: Columns,
+    trace: Trace,
     spans: Sequence[Span],
-    rows: Sequence[int],
-    names: InstanceNames,
+    numbering: Numbering,
     buffer: Buffer,
 ) -> dict[str, list[Any]]:
+    number = numbering.instances.number
     instance = np.fromiter(
-        (names.number(span.instance) for span in spans), np.uint16, len(spans)
+        (number(span.instance) for span in spans), np.uint16, len(spans)
     )
+    # Of a call of its own the caller's id; -1 stands last, where -1 leads.
+    callers = np.append(_ids(trace.spans), -1)[columns.parent]
+    models = np.array(numbering.of_models(trace), np.uint16)[columns.model]
     placed = {
-        "parent": buffer.add_column(columns.parent, "i4"),
-        "model": buffer.add_column(columns.model, "u2"),
+        "parent": buffer.add_column(callers.astype(np.int32), "i4"),
+        "model": buffer.add_column(models, "u2"),
         "instance": buffer.add_column(instance, "u2"),
         "flags": buffer.add_column(columns.flags, "u2"),
         "responses": buffer.add_column(columns.responses, "u4"),
@@ -168,17 +194,17 @@ def _place(
     placed["execution"] = buffer.add_column(columns.execution, "u4")
     placed["batch"] = buffer.add_column(columns.batch, "u4")
     sent = [
-        (row, (response.ns - span.request_start_ns) / 1000)
-        for row, span in zip(rows, spans, strict=True)
+        (span.id, (response.ns - span.request_start_ns) / 1000)
+        for span in spans
         for response in span.responses
     ]
-    response_rows, response_us = np.array(sent, np.float64).reshape(-1, 2).T
-    placed["response_row"] = buffer.add_column(response_rows, "i4")
+    response_calls, response_us = np.array(sent, np.float64).reshape(-1, 2).T
+    placed["response_call"] = buffer.add_column(response_calls, "i4")
     placed["response_us"] = buffer.add_column(response_us, "f4")
     return placed
 
 
-def _header(trace: Trace, state: State | None) -> Header:
+def _header(trace: Trace, state: State | None, numbering: Numbering) -> Header:
     run: Header = {
         "id": page_id(trace),
         "title": sendable(trace.title, _TEXT),
@@ -188,7 +214,9 @@ def _header(trace: Trace, state: State | None) -> Header:
     if trace.folded:
         # The rows are not all: what the page would count must be told.
         run |= {"calls": trace.call_count, "errors": trace.error_count}
-        run["folded"] = _folded(trace)
+        run["folded"] = _folded(trace, numbering)
+    if trace.drops:
+        run["dropped"] = dropped(trace)
     if trace.file:
         run["file"] = sendable(trace.file, _TEXT)
     return {
@@ -197,21 +225,31 @@ def _header(trace: Trace, state: State | None) -> Header:
         # A string: JSON numbers hold 53 bits.
         "start_ns": str(trace.start_ns),
         "n": len(trace.spans),
-        "models": list(map(_model, trace.models)),
+        "models": list(map(_model, numbering.models.listed())),
     }
 
 
-def _folded(trace: Trace) -> list[list[Any]]:
+def dropped(trace: Trace) -> Header:
+    """Return what limits have dropped of a run, and why, for the page to show."""
+    return {
+        drop.what: {
+            "calls": drop.calls,
+            "because": because(drop.limit, drop.setting),
+            "notice": notice(drop),
+            "last": drop.last,
+        }
+        for drop in trace.drops
+    }
+
+
+def _folded(trace: Trace, numbering: Numbering) -> list[list[Any]]:
     """Return what is known of the calls without rows: caller, model, sums, times."""
-    number: dict[ModelInfo | None, int] = {
-        model: place for place, model in enumerate(trace.models)
-    }
-    number[None] = -1
+    number = numbering.models.number
     start_ns = trace.start_ns
     return [
         [
-            number[each.caller],
-            number[each.model],
+            -1 if each.caller is None else number(each.caller),
+            number(each.model),
             each.calls,
             each.errors,
             each.duration_ns / 1000,
@@ -223,7 +261,9 @@ def _folded(trace: Trace) -> list[list[Any]]:
     ]
 
 
-def _model(model: ModelInfo) -> Header:
+def _model(model: ModelInfo | None) -> Header:
+    # A number that no model has: two threads were about to number the same one.
+    model = model or _UNKNOWN
     known: Header = {
         "name": sendable(model.name, _TEXT),
         # A file need not tell it; what was asked for and is not there has none.
@@ -238,23 +278,24 @@ def _model(model: ModelInfo) -> Header:
     return known
 
 
-def _sources(trace: Trace, spans: Sequence[Span]) -> dict[str, str]:
+def _sources(
+    trace: Trace, spans: Sequence[Span], numbering: Numbering
+) -> dict[str, str]:
     """Return the sources of the models that these calls ran on."""
+    models = [trace.models[number] for number in sorted({span.model for span in spans})]
     return {
-        str(number): sendable(trace.models[number].source, _SOURCE)
-        for number in sorted({span.model for span in spans})
-        if trace.models[number].source
+        str(numbering.models.number(model)): sendable(model.source, _SOURCE)
+        for model in models
+        if model.source
     }
 
 
-def _texts(
-    trace: Trace, rows: Sequence[int], spans: Sequence[Span], notes: Sequence[str]
-) -> Header:
+def _texts(trace: Trace, spans: Sequence[Span], notes: Sequence[str]) -> Header:
     texts = _Texts(trace.start_ns)
     if notes and trace.spans:
-        texts.notes["0"] = [sendable(note, _TEXT) for note in notes]
-    for row, span in zip(rows, spans, strict=True):
-        texts.add(str(row), span)
+        texts.notes[str(trace.spans[0].id)] = [sendable(note, _TEXT) for note in notes]
+    for span in spans:
+        texts.add(str(span.id), span)
     return {
         "errors": texts.errors,
         "codes": texts.codes,
@@ -267,7 +308,7 @@ def _texts(
 
 
 class _Texts:
-    """What calls say in words, by row, within one allowance."""
+    """Texts of calls by id, within one allowance."""
 
     def __init__(self, start_ns: int) -> None:
         self._start_ns = start_ns
@@ -279,19 +320,19 @@ class _Texts:
         self.batching: dict[str, list[list[Any]]] = {}
         self.request_ids: dict[str, str] = {}
 
-    def add(self, row: str, span: Span) -> None:
+    def add(self, call: str, span: Span) -> None:
         if span.error:
-            self.errors[row] = self._cut(span.error)
+            self.errors[call] = self._cut(span.error)
         if span.error_code:
-            self.codes[row] = span.error_code
+            self.codes[call] = span.error_code
         if span.notes:
-            self.notes.setdefault(row, []).extend(map(self._cut, span.notes))
+            self.notes.setdefault(call, []).extend(map(self._cut, span.notes))
         if span.request_id:
-            self.request_ids[row] = sendable(span.request_id, _BEGINNING)
+            self.request_ids[call] = sendable(span.request_id, _BEGINNING)
         if span.logs:
-            self.logs[row] = self._lines(span)
+            self.logs[call] = self._lines(span)
         if span.batching:
-            self.batching[row] = list(map(self._entry, span.batching))
+            self.batching[call] = list(map(self._entry, span.batching))
 
     def _entry(self, entry: Batching) -> list[Any]:
         runs = list(entry.runs[:_RUNS])

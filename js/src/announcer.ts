@@ -21,6 +21,7 @@ function words(selection: Selection | null, trace: Trace): string {
   if (!selection) return "nothing selected";
   if (selection.kind === "call")
     return `${trace.name(selection.call)}, ${time(trace.duration[selection.call])}`;
+  if (selection.kind === "dropped") return `call ${selection.id}, no longer kept`;
   if (selection.kind === "missing")
     return `${trace.comparison?.baseline.name(selection.missing[0]) ?? ""}, missing`;
   if (selection.kind === "models") return counted(selection.models.length, "model");

@@ -20,7 +20,7 @@ export interface BatchFacts {
 
 /** Everything of a call's batch; null for a model that executes each request alone. */
 export function batchFacts(trace: Trace, call: number): BatchFacts | null {
-  const entries = trace.header.batching[call] ?? [];
+  const entries = trace.header.batching[trace.id(call)] ?? [];
   const mates = trace.batch(call).filter((each) => each !== call);
   const size = Math.max(trace.calls.batch[call], mates.length ? mates.length + 1 : 0);
   if (entries.length === 0 && size < 2) return null;

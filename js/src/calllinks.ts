@@ -1,7 +1,7 @@
 /** What leads from the inspector to a call. */
 
 import { h } from "./dom.ts";
-import { count, time } from "./format.ts";
+import { time } from "./format.ts";
 import type { Session } from "./session.ts";
 
 /** So many calls are listed. */
@@ -14,22 +14,21 @@ export function callLink(session: Session, call: number, place: string): HTMLEle
   const onclick = (): void => session.select({ kind: "call", call }, { reveal: true });
   return h(
     "button",
-    { type: "button", class: "link", onclick, "data-focus": `call-${call}` },
+    { type: "button", class: "link", onclick, "data-focus": `call-${session.trace.id(call)}` },
     h("span", {}, place),
     h("span", {}, time(session.trace.duration[call])),
   );
 }
 
-/** Some of all calls that are selected, by their number among those. */
+/** Some of the calls that are selected. */
 export function callLinks(
   session: Session,
   heading: string,
   some: readonly number[],
-  all: readonly number[],
 ): HTMLElement[] {
   if (some.length === 0) return [];
-  const place = (call: number): string =>
-    `#${count(all.indexOf(call) + 1)} at ${time(session.trace.start(call))}`;
+  const { trace } = session;
+  const place = (call: number): string => `call ${trace.id(call)} at ${time(trace.start(call))}`;
   const links = some.slice(0, LISTED_CALLS).map((call) => callLink(session, call, place(call)));
   return [h("h4", {}, heading), ...links];
 }
@@ -53,6 +52,6 @@ export function breadcrumb(session: Session, call: number): HTMLElement {
 
 function crumb(session: Session, caller: number): HTMLElement {
   const onclick = (): void => session.select({ kind: "call", call: caller }, { reveal: true });
-  const attributes = { type: "button", class: "crumb", onclick, "data-focus": `crumb-${caller}` };
+  const attributes = { type: "button", class: "crumb", onclick, "data-focus": `crumb-${session.trace.id(caller)}` };
   return h("button", attributes, session.trace.name(caller));
 }

@@ -6,9 +6,6 @@ import { count, counted, time } from "./format.ts";
 import type { Trace } from "./trace.ts";
 import { Flag } from "./wire.ts";
 
-/** Of a longer run the page has a part, and other rows than `run.replay(row)` means. */
-const MOST_RECORDED = 20_000;
-
 /** One without a text is left out. */
 export type Chip = [text: string, kind?: string];
 
@@ -24,12 +21,12 @@ export function chipList(chips: readonly Chip[]): HTMLElement {
 /** How long it took, where it ran, and what kind of call it was. */
 export function chipsOf(trace: Trace, call: number): Chip[] {
   const { header, calls } = trace;
-  const request = header.request_ids[call];
+  const request = header.request_ids[trace.id(call)];
   return [
     [time(trace.duration[call])],
     ...placeOf(trace, call),
     [header.instances[calls.instance[call]] ?? ""],
-    [trace.n < MOST_RECORDED ? `row ${call}` : ""],
+    [`call ${trace.id(call)}`],
     [request ? `request ${request}` : ""],
     ...statesOf(trace, call),
   ];

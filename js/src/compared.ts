@@ -98,7 +98,7 @@ export function missingCalls(baseline: Trace, calls: readonly number[]): HTMLEle
   const sums = baseline.phases(calls);
   for (const [part, name] of NAMES)
     if (!SOMETIMES.has(part) || sums[part] > 0) rows.push([name, sums[part]]);
-  const error = baseline.header.errors[call];
+  const error = baseline.header.errors[baseline.id(call)];
   return [
     h("div", { class: "breadcrumb" }, "in the baseline only"),
     h("h3", {}, `${baseline.name(call)}${many}`),

@@ -23,7 +23,7 @@ export function deviceWork(trace: Trace, calls: readonly number[]): HTMLElement[
   const sums = copied(trace, calls);
   const [call] = calls;
   const single = calls.length === 1;
-  const use = single ? trace.header.device_use[call] : undefined;
+  const use = single ? trace.header.device_use[trace.id(call)] : undefined;
   if (sums.us === 0 && sums.bytes === 0 && !use) return [];
   const facts: [string, string][] = [];
   if (use) {
@@ -31,7 +31,7 @@ export function deviceWork(trace: Trace, calls: readonly number[]): HTMLElement[
     facts.push(["compute", time(us)], ["in use", bytes(inUse)], ["peak", bytes(peak)]);
   }
   if (sums.us || sums.bytes) facts.push(["copied", bytes(sums.bytes)], ["in", time(sums.us)]);
-  const copies = single ? (trace.header.copies[call] ?? []) : [];
+  const copies = single ? (trace.header.copies[trace.id(call)] ?? []) : [];
   return [
     h("h4", {}, "Device", h("span", {}, use?.[0] ?? "copies")),
     factGrid(facts),

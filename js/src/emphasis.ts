@@ -6,9 +6,11 @@ import { dims, litModels, pathTo, relevanceOf, type Relevance } from "./relevanc
 import type { Row } from "./rows.ts";
 import { selectedModel, type Hover, type Selection } from "./session.ts";
 import type { Trace } from "./trace.ts";
+import { hoveredIn } from "./viewstate.ts";
 
 export class Emphasis {
   #hovered: Hover | null = null;
+  #trace: Trace | null = null;
   #relevance: Relevance | null = null;
 
   /** Whether the pointer is now over something else. */
@@ -20,6 +22,8 @@ export class Emphasis {
 
   /** Work it out anew, and say what the graph has to show of it. */
   relate(trace: Trace, text: string, selection: Selection | null): GraphMarks {
+    this.#hovered = hoveredIn(trace, this.#trace ?? trace, this.#hovered);
+    this.#trace = trace;
     const filter = filterOf(text, trace);
     this.#relevance = relevanceOf(trace, filter, selection, this.#hovered);
     return {

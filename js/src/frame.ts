@@ -3,6 +3,7 @@
 import { Announcer } from "./announcer.ts";
 import { CallGraph } from "./callgraph.ts";
 import { h } from "./dom.ts";
+import { notices } from "./dropped.ts";
 import { Emphasis } from "./emphasis.ts";
 import { Help } from "./help.ts";
 import { Inspector } from "./inspector.ts";
@@ -17,8 +18,8 @@ import { Timeline } from "./timeline.ts";
 import { Toolbar } from "./toolbar.ts";
 import { Tooltip } from "./tooltip.ts";
 import { Trace } from "./trace.ts";
-import { anchorOf, placeOf, type Anchor, type ViewState } from "./viewstate.ts";
-import { Flag, type Store } from "./wire.ts";
+import { found, held, type Held, type ViewState } from "./viewstate.ts";
+import { Flag, type Drops, type Store } from "./wire.ts";
 
 /** Above and below the whole view. */
 const BORDERS = 6;
@@ -29,8 +30,8 @@ export interface FrameOptions {
   store: Store;
   kernel: Kernel | null;
   state?: ViewState;
-  /** Told about every selection by hand. */
-  onSelect?: (selection: Selection | null) => void;
+  /** Called with the id of the call that was selected by hand; −1 for none. */
+  onSelect?: (id: number) => void;
   onFilter?: (text: string) => void;
   /** Told how high the view is, so that what replaces it can reserve the room. */
   onHeight?: (height: number) => void;
@@ -54,11 +55,13 @@ export class Frame implements Session {
   #graph: CallGraph;
   #timeline: Timeline;
   #inspector: Inspector;
+  /** What is no longer kept of the run. */
+  #notices = h("div", { class: "notices", role: "note", "aria-label": "No longer kept" });
   #emphasis = new Emphasis();
   #width = 0;
   #room = 0;
-  /** The selected call as it is known when rows are numbered anew. */
-  #anchor: Anchor | null = null;
+  /** The selection as it is known when calls have other rows. */
+  #held: Held | null = null;
   #stops: (() => void)[] = [];
 
   constructor(options: FrameOptions) {
@@ -79,7 +82,7 @@ export class Frame implements Session {
       this.#graph.fit();
       this.#timeline.repaint();
     });
-    const above = [this.#toolbar.element, this.#panes.element];
+    const above = [this.#toolbar.element, this.#notices, this.#panes.element];
     this.#root = h("div", { class: "view" }, above, this.#tip.element, this.#announcer.element);
     this.#help = new Help(this.#root, () => this.#timeline.focus());
     this.#skin = new Skin(this.#root);
@@ -116,6 +119,7 @@ export class Frame implements Session {
     this.#findAgain();
     this.#skin.apply();
     this.#toolbar.draw(this.trace);
+    this.#notices.replaceChildren(...notices(this.trace.header.run.dropped));
     this.#timeline.draw(this.trace);
     this.#drawGraph();
     this.#refreshSelection();
@@ -150,10 +154,20 @@ export class Frame implements Session {
     this.#inspector.draw();
   }
 
+  learn(dropped: Drops): void {
+    const { run } = this.trace.header;
+    if (JSON.stringify(run.dropped) === JSON.stringify(dropped)) return;
+    run.dropped = dropped;
+    this.#notices.replaceChildren(...notices(dropped));
+    this.#drawGraph();
+    this.#timeline.repaint();
+    this.#inspector.draw();
+  }
+
   get state(): ViewState {
     const { range, open, top } = this.#timeline;
     return {
-      selection: this.selection,
+      selection: this.#held,
       open,
       range: range.isWhole ? null : [range.from, range.to],
       filter: this.#toolbar.filter.value,
@@ -168,14 +182,15 @@ export class Frame implements Session {
     this.tip(null);
     this.#take(selection, reveal);
     this.#announcer.selected(selection, this.trace);
-    this.#options.onSelect?.(selection);
+    this.#options.onSelect?.(idOf(this.#held));
   }
 
-  /** Select a call from outside the view; a number that is no row selects nothing new. */
-  selectRow(row: number): void {
-    const selected = this.selection?.kind === "call" && this.selection.call === row;
-    if (row >= 0 && row < this.trace.n && !selected)
-      this.select({ kind: "call", call: row }, { reveal: true });
+  /** Select a call from outside the view; an id that no call of the run has selects nothing new. */
+  selectCall(id: number): void {
+    if (idOf(this.#held) === id) return;
+    const call = this.trace.at(id);
+    if (call >= 0) this.select({ kind: "call", call }, { reveal: true });
+    else if (this.trace.wasDropped(id)) this.select({ kind: "dropped", id });
   }
 
   /** Filter by a text that does not come from the field itself. */
@@ -239,7 +254,7 @@ export class Frame implements Session {
   }
 
   #drawGraph(): void {
-    const above = this.#toolbar.element.offsetHeight + BORDERS;
+    const above = this.#toolbar.element.offsetHeight + this.#notices.offsetHeight + BORDERS;
     this.#panes.arrange({
       graph: this.#graph.draw(this.trace),
       timeline: this.#timeline.wantedHeight,
@@ -247,21 +262,16 @@ export class Frame implements Session {
     });
   }
 
-  /** Where calls of a long run gave up their rows, the selected one may have another now. */
+  /** Where calls were dropped, the selected one has another row now, or none. */
   #findAgain(): void {
-    if (this.selection?.kind !== "call" || !this.#anchor) return;
-    const call = placeOf(this.trace, this.#anchor, this.selection.call);
-    if (call === this.selection.call) return;
-    this.#inspector.forget();
-    this.selection = call < 0 ? null : { kind: "call", call };
-    this.#options.onSelect?.(this.selection);
+    this.selection = found(this.trace, this.#held);
   }
 
   /** A fold that is selected has more calls than when it was. */
   #refreshSelection(): void {
     if (this.selection?.kind !== "fold") return;
     const calls = this.#timeline.callsOf(this.selection.key);
-    if (calls) this.selection = { ...this.selection, calls };
+    if (calls) this.#hold({ ...this.selection, calls });
   }
 
   #restore({ selection, open, range, filter, critical, sizes, top }: ViewState): void {
@@ -272,16 +282,20 @@ export class Frame implements Session {
     // As high as the view before it, which had these rows.
     this.#drawGraph();
     if (range) this.#timeline.range.show(...range);
-    this.#take(selection, false);
+    this.#take(found(this.trace, selection), false);
     this.#timeline.top = top;
   }
 
   #take(selection: Selection | null, reveal: boolean): void {
-    this.selection = selection;
-    this.#anchor = anchorOf(this.trace, selection);
+    this.#hold(selection);
     this.#relate();
     this.#timeline.mark(reveal);
     this.#inspector.draw();
+  }
+
+  #hold(selection: Selection | null): void {
+    this.selection = selection;
+    this.#held = held(this.trace, selection);
   }
 
   /** Work out what stays bright, and tell the graph. */
@@ -329,4 +343,9 @@ export class Frame implements Session {
     this.#toolbar.clearFilter();
     this.select(null);
   }
+}
+
+/** The id of the call that is selected, kept or not; −1 for none. */
+function idOf(selected: Held | null): number {
+  return selected?.kind === "call" || selected?.kind === "dropped" ? selected.id : -1;
 }

@@ -2,6 +2,7 @@
 
 import { missingCalls } from "./compared.ts";
 import { h } from "./dom.ts";
+import { droppedCall } from "./dropped.ts";
 import { factsOfCalls, manyCalls } from "./manycalls.ts";
 import { manyModels } from "./manymodels.ts";
 import { factsOfCall, oneCall } from "./onecall.ts";
@@ -50,7 +51,7 @@ export class Inspector {
     this.element.focus();
   }
 
-  /** Rows have other numbers now: what is known of them is of others. */
+  /** There is another kernel to ask. */
   forget(): void {
     this.#tensors.forget();
     this.#facts = "";
@@ -82,9 +83,10 @@ export class Inspector {
     const { trace } = this.#session;
     const { state } = trace.header.run;
     if (selection.kind === "missing") return `missing ${selection.key}`;
+    if (selection.kind === "dropped") return `dropped ${selection.id}`;
     if (selection.kind === "models") return `models\n${selection.models} ${trace.n} ${state}`;
     if (selection.kind === "call")
-      return `call ${selection.call}\n${factsOfCall(trace, selection.call)} ${state}`;
+      return `call ${trace.id(selection.call)}\n${factsOfCall(trace, selection.call)} ${state}`;
     const key = selection.kind === "fold" ? selection.key : selection.model;
     return `${selection.kind} ${key}\n${factsOfCalls(trace, selection)} ${state}`;
   }
@@ -96,6 +98,7 @@ export class Inspector {
       return oneCall(this.#session, selection.call, this.#tensors);
     if (selection.kind === "missing")
       return comparison ? missingCalls(comparison.baseline, selection.missing) : [];
+    if (selection.kind === "dropped") return droppedCall(this.#session.trace, selection.id);
     if (selection.kind === "models") return manyModels(this.#session, selection.models);
     return manyCalls(this.#session, selection);
   }

@@ -1,6 +1,6 @@
 /** The way to the kernel: questions about tensors, answered by number. */
 
-import { ownBuffer, type Preview, type TensorEntry } from "./wire.ts";
+import { ownBuffer, type Drops, type Preview, type TensorEntry } from "./wire.ts";
 
 /** The part of an anywidget model that the view uses. */
 export interface WidgetModel {
@@ -16,24 +16,45 @@ export interface WidgetModel {
 export interface Answer {
   tensors?: TensorEntry[];
   preview?: Preview;
+  /** Why values of the call are not there. */
+  lacks?: string;
+  /** What is no longer kept of the run. */
+  dropped?: Drops;
   buffer: ArrayBuffer;
 }
 
-export interface AnswerMessage {
+export interface AnswerMessage extends Omit<Answer, "buffer"> {
+  v: number;
   type: "answer";
   id: number;
-  error?: string;
-  tensors?: TensorEntry[];
-  preview?: Preview;
+  error?: { code: string; text: string; dropped?: Drops };
 }
 
 /** Which part of a tensor is asked for. */
-export interface SliceQuestion {
-  row: number;
-  /** Position in the row's list of tensors. */
+export interface SliceQuery {
+  /** Page id of the run. */
+  run: string;
+  /** Id of the call. */
+  call: number;
+  /** Position in the call's list of tensors. */
   tensor: number;
   index: number[];
   mode: "grid" | "image";
+}
+
+/** Of the messages between a page and its kernel, see docs/contracts.md. */
+export const VERSION = 1;
+
+/** The answer is an error. */
+export class QueryError extends Error {
+  readonly code: string;
+  readonly dropped: Drops | undefined;
+
+  constructor({ code, text, dropped }: { code: string; text: string; dropped?: Drops }) {
+    super(text);
+    this.code = code;
+    this.dropped = dropped;
+  }
 }
 
 let lastId = 0;
@@ -74,12 +95,13 @@ export class Kernel {
     this.#stop = watchKernel(model, () => this.#reject(GONE));
   }
 
-  tensors(row: number): Promise<Answer> {
-    return this.#ask({ type: "tensors", row });
+  /** Query the tensors of a call: a run is named by its page id, a call by its id. */
+  tensors(run: string, call: number): Promise<Answer> {
+    return this.#ask({ type: "tensors", run, call });
   }
 
-  slice(question: SliceQuestion): Promise<Answer> {
-    return this.#ask({ type: "slice", ...question });
+  slice(query: SliceQuery): Promise<Answer> {
+    return this.#ask({ type: "slice", ...query });
   }
 
   dispose(): void {
@@ -94,13 +116,13 @@ export class Kernel {
   }
 
   /** Ids are unique in the page, since several views may share one model. */
-  #ask(question: Record<string, unknown>): Promise<Answer> {
+  #ask(query: Record<string, unknown>): Promise<Answer> {
     const id = ++lastId;
     if (orphans.has(this.#model)) return Promise.reject(new Error(GONE));
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
       try {
-        this.#model.send({ ...question, id });
+        this.#model.send({ v: VERSION, ...query, id });
       } catch {
         this.#waiting.delete(id);
         reject(new Error(GONE));
@@ -108,12 +130,12 @@ export class Kernel {
     });
   }
 
-  #answered({ id, error, tensors, preview }: AnswerMessage, buffers: ArrayBufferView[]): void {
+  #answered({ id, error, ...answer }: AnswerMessage, buffers: ArrayBufferView[]): void {
     const waiting = this.#waiting.get(id);
     if (!waiting) return;
     this.#waiting.delete(id);
     const buffer = buffers.length ? ownBuffer(buffers[0]) : new ArrayBuffer(0);
-    if (error === undefined) waiting.resolve({ tensors, preview, buffer });
-    else waiting.reject(new Error(error));
+    if (error === undefined) waiting.resolve({ ...answer, buffer });
+    else waiting.reject(new QueryError(error));
   }
 }

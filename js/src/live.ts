@@ -1,7 +1,7 @@
 /** A running run: rows that arrive in messages, kept by the model and not by a view. */
 
 import { ownBuffer, Store, type Header } from "./wire.ts";
-import { watchKernel, type WidgetModel } from "./kernel.ts";
+import { VERSION, watchKernel, type WidgetModel } from "./kernel.ts";
 
 interface RowsMessage {
   type: "rows" | "snapshot";
@@ -28,7 +28,7 @@ export class Live {
     this.model = model;
     model.on("msg:custom", this.#receive);
     this.#stop = watchKernel(model, () => this.#lost());
-    model.send({ type: "hello", have: this.store.seq });
+    model.send({ v: VERSION, type: "hello", have: this.store.seq });
   }
 
   get isRunning(): boolean {
@@ -97,6 +97,6 @@ export class Live {
   #resync(): void {
     if (this.#resyncing) return;
     this.#resyncing = true;
-    this.model.send({ type: "resync" });
+    this.model.send({ v: VERSION, type: "resync" });
   }
 }

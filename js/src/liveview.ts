@@ -5,7 +5,6 @@ import { Kernel, type WidgetModel } from "./kernel.ts";
 import type { Live } from "./live.ts";
 import { Moving } from "./moving.ts";
 import { everyFrame, MANY_CALLS } from "./repaint.ts";
-import type { Selection } from "./session.ts";
 import type { ViewState } from "./viewstate.ts";
 import type { Store } from "./wire.ts";
 
@@ -104,16 +103,15 @@ export class LiveView {
   }
 
   #obeyTraits(): void {
-    const [row, filter] = [this.#model.get("selected"), this.#model.get("filter")];
+    const [id, filter] = [this.#model.get("selected"), this.#model.get("filter")];
     if (typeof filter === "string") this.#frame?.filterBy(filter);
-    if (typeof row === "number") this.#frame?.selectRow(row);
+    if (typeof id === "number") this.#frame?.selectCall(id);
   }
 }
 
-/** Tell Python's `selected` trait the row that was selected; −1 for none. */
-export function selectedIn(model: WidgetModel): (selection: Selection | null) => void {
-  const set = setter(model, "selected");
-  return (selection) => set(selection?.kind === "call" ? selection.call : -1);
+/** Sets Python's `selected` trait to the id of the selected call; −1 for none. */
+export function selectedIn(model: WidgetModel): (id: number) => void {
+  return setter(model, "selected");
 }
 
 /** Sets a trait that the widget has, when it changes. */

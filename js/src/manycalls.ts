@@ -35,9 +35,9 @@ export function manyCalls(session: Session, selection: Many): HTMLElement[] {
     ...latency(durations, gone),
     ...responseTimes(trace, calls),
     ...deviceWork(trace, calls),
-    ...callLinks(session, "Changed calls", changed, calls),
-    ...callLinks(session, "Failed calls", trace.failedOf(calls), calls),
-    ...callLinks(session, "Slowest calls", slowest, calls),
+    ...callLinks(session, "Changed calls", changed),
+    ...callLinks(session, "Failed calls", trace.failedOf(calls)),
+    ...callLinks(session, "Slowest calls", slowest),
   ];
 }
 

@@ -22,6 +22,7 @@ const MOST_CHAIN = 8;
 export function oneCall(session: Session, call: number, tensors: TensorList): HTMLElement[] {
   const { trace } = session;
   const { notes, logs } = trace.header;
+  const id = trace.id(call);
   const failed = trace.has(call, Flag.ERROR);
   const source = sourceLines(trace, call);
   return [
@@ -34,13 +35,13 @@ export function oneCall(session: Session, call: number, tensors: TensorList): HT
     ...(failed ? [errorOf(trace, call), ...source] : []),
     ...besideBaseline(trace, [call]),
     ...differences(trace, call),
-    ...(notes[call] ?? []).map((note) => h("p", { class: "note" }, note)),
+    ...(notes[id] ?? []).map((note) => h("p", { class: "note" }, note)),
     ...batch(session, call),
     ...responseTimes(trace, [call]),
     ...deviceWork(trace, [call]),
     tensors.show(call),
     ...(failed ? [] : source),
-    ...(logs[call]?.length ? logLines(logs[call]) : []),
+    ...(logs[id]?.length ? logLines(logs[id]) : []),
   ];
 }
 
@@ -48,17 +49,19 @@ export function oneCall(session: Session, call: number, tensors: TensorList): HT
 export function factsOfCall(trace: Trace, call: number): string {
   const { batching, copies, errors, logs, notes, tensors } = trace.header;
   const { batch, flags, responses } = trace.calls;
+  const id = trace.id(call);
   return [
     flags[call],
     trace.duration[call],
     responses[call],
-    errors[call],
-    logs[call]?.length,
-    notes[call],
-    batching[call]?.length,
+    errors[id],
+    logs[id]?.length,
+    notes[id],
+    batching[id]?.length,
     batch[call],
-    copies[call]?.length,
-    call in tensors,
+    copies[id]?.length,
+    id in tensors,
+    trace.header.run.dropped?.values?.calls,
   ].join();
 }
 
@@ -67,8 +70,9 @@ function errorOf(trace: Trace, call: number): HTMLElement {
   const { codes, errors } = trace.header;
   const chain = [...trace.ancestors(call), call].map((each) => trace.name(each));
   const where = chain.length > MOST_CHAIN ? [...chain.slice(0, 3), "…", ...chain.slice(-4)] : chain;
-  const head = [...(codes[call] ? [codes[call]] : []), where.join(" › ")].join(" · ");
-  const text = h("div", { class: "code" }, errors[call] ?? "failed");
+  const id = trace.id(call);
+  const head = [...(codes[id] ? [codes[id]] : []), where.join(" › ")].join(" · ");
+  const text = h("div", { class: "code" }, errors[id] ?? "failed");
   return h("div", { class: "error", role: "note" }, h("div", { class: "chain" }, head), text);
 }
 
@@ -98,12 +102,9 @@ function reason(words: string | false): HTMLElement[] {
   return words ? [h("p", { class: "reason" }, words)] : [];
 }
 
-/** Which call of its model it is, and when it began. */
+/** Which call it is, and when it began. */
 function place(trace: Trace, call: number): string {
-  const model = trace.calls.model[call];
-  const before = trace.calls.model.subarray(0, call);
-  const number = before.reduce((sum, each) => sum + (each === model ? 1 : 0), 1);
-  return `${trace.name(call)} #${count(number)} at ${time(trace.start(call))}`;
+  return `${trace.name(call)}, call ${trace.id(call)} at ${time(trace.start(call))}`;
 }
 
 function logLines(lines: readonly [number, string, string][]): HTMLElement[] {

@@ -169,7 +169,7 @@ export class RowElements {
     const gone = this.#counted(row)?.calls ?? 0;
     if (row.kind !== "call")
       badges.push(h("span", { class: "count" }, `×${count(row.calls.length + gone)}`));
-    else if (row.ordinal) badges.push(h("span", { class: "count" }, `#${count(row.ordinal)}`));
+    else if (row.inFold) badges.push(h("span", { class: "count" }, `call ${trace.id(call)}`));
     const errors = this.#errors(row);
     if (errors) badge(row.kind === "call" ? "error" : counted(errors, "error"), "error");
     if (gone) badge(`${count(row.calls.length)} kept`, "kept");
@@ -178,7 +178,7 @@ export class RowElements {
     if (trace.has(call, Flag.CANCELLED)) badge("cancelled");
     if (trace.has(call, Flag.CACHE_HIT)) badge("cached");
     if (trace.has(call, Flag.DECOUPLED)) badge(counted(trace.calls.responses[call], "response"));
-    if (trace.header.notes[call]) badge("note");
+    if (trace.header.notes[trace.id(call)]) badge("note");
     return badges;
   }
 
@@ -203,7 +203,7 @@ export class RowElements {
 }
 
 export function isSelected(row: Row, selection: Selection | null): boolean {
-  if (!selection) return false;
+  if (!selection || selection.kind === "dropped") return false;
   if (selection.kind === "fold" || selection.kind === "missing") return row.key === selection.key;
   if (selection.kind === "model") return row.model === selection.model;
   if (selection.kind === "models") return selection.models.includes(row.model);

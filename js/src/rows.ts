@@ -9,14 +9,15 @@ import type { Trace } from "./trace.ts";
  */
 export interface Row {
   kind: "call" | "fold" | "calls" | "missing";
+  /** Made of ids and names, so that it stays the row's when calls are dropped. */
   key: string;
   /** −1 for calls that are missing. */
   model: number;
   calls: readonly number[];
   /** Rows of the baseline, where the calls are missing. */
   missing: readonly number[];
-  /** Position of a call within its fold, from 1; 0 outside folds. */
-  ordinal: number;
+  /** Whether it is a single call of a fold, which has nothing but its id to tell it by. */
+  inFold: boolean;
   parent: Row | null;
   depth: number;
   position: number;
@@ -160,7 +161,9 @@ export class Rows {
     for (const [model, group] of byModel(baseline, calls)) {
       const folded = group.length >= FOLD_FROM;
       for (const missing of folded ? [group] : group.map((call) => [call])) {
-        const key = folded ? `${at}xm${model}` : `${at}x${missing[0]}`;
+        const key = folded
+          ? `${at}xm${baseline.modelKeys[model]}`
+          : `${at}x${baseline.id(missing[0])}`;
         const row = newRow("missing", parent, key, -1, []);
         row.missing = missing;
         const start = baseline.start(missing[0]);
@@ -191,9 +194,10 @@ export class Rows {
   }
 
   #singles(fold: Row): Row[] {
-    const rows = fold.calls.map((call, k) => {
-      const row = newRow("call", fold, `${fold.key}/${call}`, fold.model, [call]);
-      row.ordinal = k + 1;
+    const rows = fold.calls.map((call) => {
+      const key = `${fold.key}/${this.trace.id(call)}`;
+      const row = newRow("call", fold, key, fold.model, [call]);
+      row.inFold = true;
       return row;
     });
     return numbered(rows);
@@ -206,9 +210,10 @@ export class Rows {
     const rows: Row[] = [];
     for (const [model, group] of byModel(trace, calls)) {
       if (group.length >= foldFrom)
-        rows.push(newRow("fold", parent, `${at}m${model}`, model, group));
+        rows.push(newRow("fold", parent, `${at}m${trace.modelKeys[model]}`, model, group));
       else
-        for (const call of group) rows.push(newRow("call", parent, `${at}${call}`, model, [call]));
+        for (const call of group)
+          rows.push(newRow("call", parent, `${at}${trace.id(call)}`, model, [call]));
     }
     rows.sort((a, b) => trace.start(a.calls[0]) - trace.start(b.calls[0]));
     return numbered(rows);
@@ -241,7 +246,7 @@ function newRow(
     model,
     calls,
     missing: [],
-    ordinal: 0,
+    inFold: false,
     parent,
     depth,
     position: 0,

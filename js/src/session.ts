@@ -6,6 +6,7 @@ import { OTHERS } from "./modelgraph.ts";
 import type { Row } from "./rows.ts";
 import type { Colours } from "./theme.ts";
 import type { PhaseSums, Trace } from "./trace.ts";
+import type { Drops } from "./wire.ts";
 
 /**
  * One call, all calls of a model, the calls of one folded row, calls that are missing, or the models
@@ -16,7 +17,14 @@ export type Selection =
   | { kind: "model"; model: number }
   | { kind: "models"; models: readonly number[] }
   | { kind: "fold"; key: string; model: number; calls: readonly number[] }
+  | Dropped
   | Missing;
+
+/** A call that has no row, by its id. */
+export interface Dropped {
+  kind: "dropped";
+  id: number;
+}
 
 /** Calls that only the baseline has, by their rows there. */
 export interface Missing {
@@ -45,6 +53,8 @@ export interface Session {
   /** What embedded previews point into. */
   readonly buffer: ArrayBuffer;
   readonly selection: Selection | null;
+  /** Take note of what a kernel has dropped of the run since it was drawn. */
+  learn(dropped: Drops): void;
   readonly showsCritical: boolean;
   select(selection: Selection | null, options?: { reveal?: boolean }): void;
   hover(over: Hover | null): void;
@@ -62,7 +72,7 @@ export function selectedBatch(selection: Selection | null, trace: Trace): Readon
 
 /** The model that is selected, directly or by one of its calls; that of the box that many share. */
 export function selectedModel(selection: Selection | null, trace: Trace): number | null {
-  if (!selection || selection.kind === "missing") return null;
+  if (!selection || selection.kind === "missing" || selection.kind === "dropped") return null;
   if (selection.kind === "models") return OTHERS;
   return selection.kind === "call" ? trace.calls.model[selection.call] : selection.model;
 }

@@ -28,7 +28,10 @@ export interface SliceSource {
   entry: TensorEntry;
   /** What the entry's previews point into. */
   buffer: ArrayBuffer;
-  row: number;
+  /** Page id of the run. */
+  run: string;
+  /** Id of the call. */
+  call: number;
   tensor: number;
   kernel: Kernel | null;
 }
@@ -173,10 +176,10 @@ export class SliceView {
   async #ask(kernel: Kernel): Promise<void> {
     const question = ++this.#asked;
     const busy = setTimeout(() => this.#say("the kernel is busy"), BUSY_AFTER_MS);
-    const { row, tensor } = this.#source;
+    const { run, call, tensor } = this.#source;
     try {
       const { mode, index } = this.#state;
-      const answer = await kernel.slice({ row, tensor, mode, index: [...index] });
+      const answer = await kernel.slice({ run, call, tensor, mode, index: [...index] });
       if (question === this.#asked) this.#answered(answer);
     } catch (error) {
       if (question === this.#asked) this.#say((error as Error).message);

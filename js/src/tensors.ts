@@ -1,8 +1,9 @@
 /** The tensors of one call: what they are, their statistics, and a look inside. */
 
 import { h, setText, svg } from "./dom.ts";
+import { lacking } from "./dropped.ts";
 import { bytes, count, percent, shape, value } from "./format.ts";
-import type { Answer } from "./kernel.ts";
+import { QueryError, type Answer } from "./kernel.ts";
 import type { Session } from "./session.ts";
 import { BUSY_AFTER_MS, SliceView, type SliceState } from "./slice.ts";
 import {
@@ -34,6 +35,7 @@ export class TensorList {
   /** Tensors opened or closed by hand; kept from call to call, as "role/name". */
   #opened = new Map<string, boolean>();
   #slices = new Map<string, SliceState>();
+  /** By the id of the call. */
   #answers = new Map<number, Answer>();
   /** Until when an answer about a running call will do. */
   #fresh = new Map<number, number>();
@@ -45,7 +47,7 @@ export class TensorList {
     this.#session = session;
   }
 
-  /** Rows have other numbers now. */
+  /** There is another kernel to ask. */
   forget(): void {
     this.#answers.clear();
     this.#fresh.clear();
@@ -56,22 +58,33 @@ export class TensorList {
   /** The sections of a call; filled again when the kernel has answered. */
   show(call: number): HTMLElement {
     const element = h("div", { class: "tensors" });
-    const { header } = this.#session.trace;
-    this.#shown = call;
-    const known = this.#answers.get(call);
-    const embedded = header.tensors[call];
-    if (known) this.#fill(element, call, known);
-    else if (embedded)
-      this.#fill(element, call, { tensors: embedded, buffer: this.#session.buffer });
+    const { trace } = this.#session;
+    const id = trace.id(call);
+    this.#shown = id;
+    const known = this.#answers.get(id);
+    const embedded = this.#embedded(id);
+    if (known) this.#fill(element, id, known);
+    else if (embedded) this.#fill(element, id, embedded);
     if (this.#session.kernel && (!known || this.#isStale(call)))
       this.#ask(element, call, Boolean(known ?? embedded));
     else if (!known && !embedded) element.append(...this.#nothing());
     return element;
   }
 
+  /** What the document has of a call, and why it lacks values. */
+  #embedded(id: number): Answer | undefined {
+    const { header } = this.#session.trace;
+    const tensors = header.tensors[id];
+    if (!tensors) return undefined;
+    const gone = tensors.some(({ evicted }) => evicted);
+    const why = header.run.dropped?.values?.because;
+    const lacks = gone && why ? `its values are no longer kept: ${why}` : undefined;
+    return { tensors, lacks, buffer: this.#session.buffer };
+  }
+
   /** What a running call has is not all that it will have; but a kernel has other work, too. */
   #isStale(call: number): boolean {
-    const until = this.#fresh.get(call);
+    const until = this.#fresh.get(this.#session.trace.id(call));
     if (until === undefined) return false;
     return performance.now() > until || !this.#session.trace.has(call, Flag.RUNNING);
   }
@@ -90,33 +103,53 @@ export class TensorList {
     const note = h("p", { class: "hint", role: "status" });
     if (!filled) element.append(h("h4", {}, "Tensors"), note);
     const busy = setTimeout(() => setText(note, "the kernel is busy"), BUSY_AFTER_MS);
+    const id = this.#session.trace.id(call);
     try {
-      const answer = await this.#question(call);
-      if (this.#shown === call) this.#fill(element, call, answer);
+      const answer = await this.#query(call);
+      if (answer.dropped) this.#session.learn(answer.dropped);
+      if (this.#shown === id) this.#fill(element, id, answer);
     } catch (error) {
-      setText(note, (error as Error).message);
+      this.#failed(error as Error, element, note);
     } finally {
       clearTimeout(busy);
     }
   }
 
-  async #question(call: number): Promise<Answer> {
+  /** What the document has of the call stays; why the kernel has nothing more stands above it. */
+  #failed(error: Error, element: HTMLElement, note: HTMLElement): void {
+    if (!(error instanceof QueryError) || error.code !== "dropped")
+      return setText(note, error.message);
+    note.remove();
+    const heading = element.childElementCount ? [] : [h("h4", {}, "Tensors")];
+    element.append(...heading, ...lacking(error.message));
+    if (error.dropped) this.#session.learn(error.dropped);
+  }
+
+  async #query(call: number): Promise<Answer> {
     const { kernel, trace } = this.#session;
-    const asked = this.#asked.get(call) ?? kernel?.tensors(call);
+    const id = trace.id(call);
+    const asked = this.#asked.get(id) ?? kernel?.tensors(trace.header.run.id, id);
     if (!asked) throw new Error("no kernel");
-    this.#asked.set(call, asked);
+    this.#asked.set(id, asked);
     const running = trace.has(call, Flag.RUNNING);
     const began = performance.now();
     try {
-      const answer = await asked;
+      const answer = this.#withEmbedded(await asked, id);
       const now = performance.now();
-      this.#answers.set(call, answer);
-      this.#fresh.delete(call);
-      if (running) this.#fresh.set(call, now + Math.max(FRESH_MS, SHARE * (now - began)));
+      this.#answers.set(id, answer);
+      this.#fresh.delete(id);
+      if (running) this.#fresh.set(id, now + Math.max(FRESH_MS, SHARE * (now - began)));
       return answer;
     } finally {
-      this.#asked.delete(call);
+      this.#asked.delete(id);
     }
+  }
+
+  /** Values that the document has stay, where the kernel no longer keeps them. */
+  #withEmbedded(answer: Answer, id: number): Answer {
+    const embedded = answer.lacks ? this.#embedded(id) : undefined;
+    const has = embedded?.tensors?.some(({ preview, stats }) => preview || stats);
+    return embedded && has ? { ...answer, ...embedded, lacks: answer.lacks } : answer;
   }
 
   #fill(element: HTMLElement, call: number, answer: Answer): void {
@@ -138,7 +171,7 @@ export class TensorList {
       this.#list(list, items, LISTED);
       return [h("h4", {}, heading, h("span", {}, count(own.length))), list];
     });
-    element.replaceChildren(...sections);
+    element.replaceChildren(...lacking(answer.lacks), ...sections);
   }
 
   #list(list: HTMLElement, items: HTMLElement[], shown: number): void {
@@ -212,7 +245,8 @@ export class TensorList {
       const source = {
         entry,
         buffer: answer.buffer,
-        row: call,
+        run: this.#session.trace.header.run.id,
+        call,
         tensor: position,
         kernel: this.#session.kernel,
       };
@@ -228,7 +262,7 @@ export class TensorList {
   #absent({ evicted, byte_size }: TensorEntry): string {
     const { file } = this.#session.trace.header.run;
     if (evicted && file) return `${file} does not hold its values.`;
-    if (evicted) return "Its values were not kept: the trace budget was spent.";
+    if (evicted) return "Its values are no longer kept.";
     if (byte_size === 0) return EMPTY;
     return this.#session.kernel
       ? "Nothing to preview."

@@ -283,7 +283,7 @@ export class Timeline {
     this.#session.hover({ call });
     const among = row.kind === "call" ? "" : ` · 1 of ${count(row.calls.length)}`;
     const title = `${trace.name(call)}${among}  ${time(trace.duration[call])}`;
-    const [phases, error] = [trace.phases([call]), trace.header.errors[call]];
+    const [phases, error] = [trace.phases([call]), trace.header.errors[trace.id(call)]];
     this.#session.tip({ title, phases, facts: inShort(trace, call), error }, event);
   }
 

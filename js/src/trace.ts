@@ -3,7 +3,15 @@
 import { Comparison } from "./comparison.ts";
 import { concurrency, type Steps } from "./concurrency.ts";
 import { Folded, type Counted } from "./folded.ts";
-import { Flag, PHASES, type Calls, type Header, type Phase, type Store } from "./wire.ts";
+import {
+  Flag,
+  PHASES,
+  rowOf,
+  type Calls,
+  type Header,
+  type Phase,
+  type Store,
+} from "./wire.ts";
 
 /**
  * Where time of calls went, summed; `infer` is own time, `child` that of the calls below,
@@ -28,6 +36,8 @@ export class Trace {
   readonly header: Header;
   readonly calls: Calls;
   readonly n: number;
+  /** What tells models apart in every message and document of a run, whatever their order. */
+  readonly modelKeys: readonly string[];
   /** Names of the models, with the version where a name alone would be ambiguous. */
   readonly names: string[];
   readonly roots: readonly number[];
@@ -57,6 +67,7 @@ export class Trace {
     this.calls = store.calls;
     this.n = store.n;
     this.names = distinctNames(this.header);
+    this.modelKeys = distinctKeys(this.header);
     [this.#offsets, this.#below] = this.#index();
     this.roots = this.#rootCalls();
     this.duration = this.#durations();
@@ -69,6 +80,22 @@ export class Trace {
     }
     this.comparison = Comparison.of(store);
     this.folded = new Folded(this.header.run.folded ?? [], this.calls);
+  }
+
+  /** The id of a call, which is how users, files and kernels name it; the call itself is a row here. */
+  id(call: number): number {
+    return this.calls.id[call];
+  }
+
+  /** The call of an id; −1 if it is not here. */
+  at(id: number): number {
+    return rowOf(this.calls.id, id);
+  }
+
+  /** Whether the run had a call of an id that is no longer kept, or has no row here. */
+  wasDropped(id: number): boolean {
+    const { calls = this.n, dropped, folded } = this.header.run;
+    return id >= 0 && (id <= (dropped?.calls?.last ?? -1) || (!!folded?.length && id < calls));
   }
 
   start(call: number): number {
@@ -115,7 +142,7 @@ export class Trace {
   }
 
   responses(call: number): readonly number[] {
-    return this.#store.responses(call);
+    return this.#store.responses(this.id(call));
   }
 
   /** Calls made by this one, in order of their start. */
@@ -305,6 +332,16 @@ export class Trace {
   #byEnd(call: number): number[] {
     return Array.from(this.children(call)).sort((a, b) => this.end(b) - this.end(a));
   }
+}
+
+function distinctKeys({ models }: Header): string[] {
+  const seen = new Map<string, number>();
+  return models.map(({ name, version, kind }) => {
+    const key = encodeURIComponent(`${name}@${version}:${kind}`);
+    const number = seen.get(key) ?? 0;
+    seen.set(key, number + 1);
+    return number ? `${key}.${number}` : key;
+  });
 }
 
 function distinctNames({ models }: Header): string[] {

@@ -1,10 +1,10 @@
-/** What one view of a run hands over to the next, and how a call is found again. Pure. */
+/** What one view of a run hands over to the next, and how it is found again among other rows. Pure. */
 
-import type { Selection } from "./session.ts";
+import type { Hover, Selection } from "./session.ts";
 import type { Trace } from "./trace.ts";
 
 export interface ViewState {
-  selection: Selection | null;
+  selection: Held | null;
   /** Keys of unfolded rows. */
   open: string[];
   /** The times shown; null for the whole run. */
@@ -22,24 +22,81 @@ export interface Sizes {
   side: number | null;
 }
 
-/** A call as it is known when rows are numbered anew. */
-export interface Anchor {
-  model: number;
-  start: number;
+/** A selection by what does not change when calls are dropped: ids of calls, keys of models. */
+export type Held =
+  | { kind: "call" | "dropped"; id: number }
+  | { kind: "model"; model: string }
+  | { kind: "models"; models: readonly string[] }
+  | { kind: "fold"; key: string; model: string; ids: readonly number[] }
+  | { kind: "missing"; key: string; ids: readonly number[] };
+
+export function held(trace: Trace, selection: Selection | null): Held | null {
+  switch (selection?.kind) {
+    case undefined:
+      return null;
+    case "call":
+      return { kind: "call", id: trace.id(selection.call) };
+    case "dropped":
+      return selection;
+    case "model":
+      return { kind: "model", model: trace.modelKeys[selection.model] };
+    case "models":
+      return { kind: "models", models: selection.models.map((each) => trace.modelKeys[each]) };
+    case "fold": {
+      const { key, model, calls } = selection;
+      const ids = calls.map((call) => trace.id(call));
+      return { kind: "fold", key, model: trace.modelKeys[model], ids };
+    }
+    case "missing": {
+      const { key, missing } = selection;
+      const baseline = trace.comparison?.baseline;
+      return { kind: "missing", key, ids: missing.map((call) => baseline?.id(call) ?? call) };
+    }
+  }
 }
 
-/** How times that are the same may differ, in microseconds. */
-const SAME = 1e-3;
-
-export function anchorOf(trace: Trace, selection: Selection | null): Anchor | null {
-  if (selection?.kind !== "call") return null;
-  const { call } = selection;
-  return { model: trace.calls.model[call], start: trace.start(call) };
+/** The same selection in another trace of the run; null where nothing of it is there. */
+export function found(trace: Trace, sought: Held | null): Selection | null {
+  switch (sought?.kind) {
+    case undefined:
+      return null;
+    case "call":
+    case "dropped": {
+      const call = trace.at(sought.id);
+      return call < 0 ? { kind: "dropped", id: sought.id } : { kind: "call", call };
+    }
+    case "model": {
+      const model = trace.modelKeys.indexOf(sought.model);
+      return model < 0 ? null : { kind: "model", model };
+    }
+    case "models": {
+      const models = rows(sought.models, (key) => trace.modelKeys.indexOf(key));
+      return models.length ? { kind: "models", models } : null;
+    }
+    case "fold": {
+      const model = trace.modelKeys.indexOf(sought.model);
+      const calls = rows(sought.ids, (id) => trace.at(id));
+      return model < 0 || !calls.length ? null : { kind: "fold", key: sought.key, model, calls };
+    }
+    case "missing": {
+      const baseline = trace.comparison?.baseline;
+      const missing = rows(sought.ids, (id) => baseline?.at(id) ?? -1);
+      return missing.length ? { kind: "missing", key: sought.key, missing } : null;
+    }
+  }
 }
 
-/** The row of a call, looked for at its old place first; −1 if it has none. */
-export function placeOf(trace: Trace, { model, start }: Anchor, old = 0): number {
-  const same = (call: number): boolean =>
-    trace.calls.model[call] === model && Math.abs(trace.start(call) - start) < SAME;
-  return old < trace.n && same(old) ? old : trace.calls.model.findIndex((_, call) => same(call));
+/** What the pointer is over, in another trace of the run. */
+export function hoveredIn(trace: Trace, before: Trace, over: Hover | null): Hover | null {
+  if (!over || trace === before) return over;
+  if ("call" in over) {
+    const call = trace.at(before.id(over.call));
+    return call < 0 ? null : { call };
+  }
+  const models = rows(over.models, (each) => trace.modelKeys.indexOf(before.modelKeys[each]));
+  return models.length ? { models } : null;
+}
+
+function rows<T>(sought: readonly T[], rowOf: (each: T) => number): number[] {
+  return sought.map(rowOf).filter((row) => row >= 0);
 }

@@ -3,7 +3,7 @@
 import type { Compared } from "./comparison.ts";
 import type { FoldedEntry } from "./folded.ts";
 
-export const FORMAT = 1;
+export const FORMAT = 2;
 
 export const Flag = {
   ASYNC: 1,
@@ -109,7 +109,22 @@ export type Copy = [
 ];
 export type DeviceUse = [device: string, computeUs: number, inUse: number, peak: number];
 export type LogLine = [us: number, level: string, text: string];
-export type PerRow<T> = Record<string, T>;
+/** By the id of a call. */
+export type PerCall<T> = Record<string, T>;
+/** What a limit has dropped of a run: whole calls, or values of calls. */
+export interface Drop {
+  calls: number;
+  /** Why, and how to keep them next time. */
+  because: string;
+  /** The same in a few words. */
+  notice: string;
+  /** The highest id of a dropped call. */
+  last: number;
+}
+export interface Drops {
+  calls?: Drop;
+  values?: Drop;
+}
 export type Column = [dtype: string, offset: number, count: number];
 
 export interface Run {
@@ -130,6 +145,8 @@ export interface Run {
   folded?: FoldedEntry[];
   /** What it was read from, if it was not seen here. */
   file?: string;
+  /** What is no longer kept of it. */
+  dropped?: Drops;
 }
 
 /** In what a call differs from that of the baseline. */
@@ -148,21 +165,21 @@ export interface Header {
   n: number;
   models: ModelEntry[];
   instances: string[];
-  sources: PerRow<string>;
-  errors: PerRow<string>;
-  codes: PerRow<string>;
-  notes: PerRow<string[]>;
-  logs: PerRow<LogLine[]>;
-  batching: PerRow<Batching[]>;
-  copies: PerRow<Copy[]>;
-  device_use: PerRow<DeviceUse>;
-  request_ids: PerRow<string>;
-  tensors: PerRow<TensorEntry[]>;
+  sources: Record<string, string>;
+  errors: PerCall<string>;
+  codes: PerCall<string>;
+  notes: PerCall<string[]>;
+  logs: PerCall<LogLine[]>;
+  batching: PerCall<Batching[]>;
+  copies: PerCall<Copy[]>;
+  device_use: PerCall<DeviceUse>;
+  request_ids: PerCall<string>;
+  tensors: PerCall<TensorEntry[]>;
   columns: Record<string, Column>;
   /** The run that this one is compared with; its columns are in the same buffer. */
   baseline?: Partial<Header>;
   changed?: number[];
-  changes?: PerRow<Change>;
+  changes?: PerCall<Change>;
   unknown?: Compared["unknown"];
   ui: { height?: number };
 }
@@ -192,6 +209,9 @@ export type Phase = (typeof PHASES)[number];
 
 /** One array per column, all of one length. */
 export interface Calls extends Record<Phase, Float32Array> {
+  /** Number of the call in its run; never reassigned, so there may be gaps. In ascending order. */
+  id: Int32Array;
+  /** Row of the caller, −1 for a client request. */
   parent: Int32Array;
   model: Uint16Array;
   instance: Uint16Array;
@@ -207,7 +227,9 @@ export interface Calls extends Record<Phase, Float32Array> {
   copy_us: Float32Array;
 }
 
+/** As they are sent, and kept here: a caller is named by its id. */
 const LAYOUT: readonly [keyof Calls, keyof typeof ARRAYS][] = [
+  ["id", "i4"],
   ["parent", "i4"],
   ["model", "u2"],
   ["instance", "u2"],
@@ -243,7 +265,7 @@ export function complete(header: Partial<Header>): Header {
     throw new Error(`trace format ${header.format}, this view reads ${FORMAT}`);
   const run: Run = { id: "", title: "", request_id: "", state: "done" };
   const lists = { models: [], instances: [""] };
-  const perRow = {
+  const perCall = {
     sources: {},
     errors: {},
     codes: {},
@@ -261,7 +283,7 @@ export function complete(header: Partial<Header>): Header {
     start_ns: "0",
     n: 0,
     ...lists,
-    ...perRow,
+    ...perCall,
     columns: {},
     ui: {},
     ...header,
@@ -281,7 +303,27 @@ const MERGED = [
   "tensors",
 ] as const;
 
-/** The rows received so far; rows are upserted, so a message seen twice changes nothing. */
+/** The row of an id among ascending ones; −1 if it is not there. */
+export function rowOf(ids: Int32Array, id: number): number {
+  if (ids[id] === id) return id;
+  let [low, high] = [0, ids.length - 1];
+  while (low <= high) {
+    const middle = (low + high) >> 1;
+    if (ids[middle] === id) return middle;
+    if (ids[middle] < id) low = middle + 1;
+    else high = middle - 1;
+  }
+  return -1;
+}
+
+/** Some calls of a message, in the order of the message. */
+interface Part {
+  ids: Int32Array;
+  /** Where each of them is now. */
+  rows: Int32Array;
+}
+
+/** The calls received so far; they are upserted by id, so a message seen twice changes nothing. */
 export class Store {
   header: Header = complete({ format: FORMAT });
   /** The buffer that embedded previews point into. */
@@ -307,20 +349,39 @@ export class Store {
     this.header = complete(header);
     this.buffer = buffer;
     this.n = 0;
-    this.#responses.clear();
-    this.#take(this.header.columns, buffer);
-    this.#takeBaseline(this.header, buffer);
+    // Whoever still draws what was here before has arrays of its own.
+    this.#calls = emptyCalls(0);
+    this.#responses = new Map();
+    const part = this.#take(this.header.columns, buffer);
+    this.#takeBaseline(this.header, buffer, part);
     this.seq = seq;
   }
 
-  #takeBaseline(header: Header, buffer: ArrayBuffer): void {
-    const { baseline, changed, changes, columns, unknown } = header;
+  /** Ids become rows, which is how both runs are drawn. */
+  #takeBaseline(header: Header, buffer: ArrayBuffer, part: Part | null): void {
+    const { baseline, changed, changes = {}, columns, unknown = {} } = header;
     this.baseline = baseline ? Store.of(baseline, buffer) : null;
     this.compared = null;
-    if (!columns.baseline) return;
-    const of = column(buffer, columns.baseline) as Int32Array;
+    if (!this.baseline || !columns.baseline || !part) return;
+    const before = this.baseline.ids;
+    const of = new Int32Array(this.n);
+    column(buffer, columns.baseline).forEach((id, k) => {
+      of[part.rows[k]] = id < 0 ? id : rowOf(before, id);
+    });
     const missing = columns.missing ? column(buffer, columns.missing) : [];
-    this.compared = { of, missing, changed, changes, unknown };
+    const row = (id: number): number => rowOf(this.ids, id);
+    this.compared = {
+      of,
+      missing: Array.from(missing, (id) => rowOf(before, id)).filter((each) => each >= 0),
+      changed: changed?.map(row).filter((each) => each >= 0),
+      changes: Object.fromEntries(Object.entries(changes).map(([id, each]) => [row(Number(id)), each])),
+      unknown: Object.fromEntries(
+        Object.entries(unknown).map(([why, stretches]) => [
+          why,
+          stretches.map(([first, many]): [number, number] => [row(first), many]),
+        ]),
+      ),
+    };
   }
 
   /** Take the rows of one message; false when messages before it are missing. */
@@ -336,43 +397,82 @@ export class Store {
     return true;
   }
 
-  /** The columns, cut to the rows received. */
+  /** The ids of the calls received, in ascending order. */
+  get ids(): Int32Array {
+    return this.#calls.id.subarray(0, this.n);
+  }
+
+  /** The columns, cut to the calls received; callers are rows. */
   get calls(): Calls {
     const cut = LAYOUT.map(([name]) => [name, this.#calls[name].subarray(0, this.n)]);
-    return Object.fromEntries(cut) as Calls;
+    const calls = Object.fromEntries(cut) as Calls;
+    const { id } = calls;
+    if (this.n && id[this.n - 1] !== this.n - 1)
+      calls.parent = calls.parent.map((caller) => (caller < 0 ? -1 : rowOf(id, caller)));
+    return calls;
   }
 
-  /** When the call's responses were sent, in microseconds after its start. */
-  responses(row: number): readonly number[] {
-    return this.#responses.get(row) ?? [];
+  /** When the responses of the call of an id were sent, in microseconds after its start. */
+  responses(id: number): readonly number[] {
+    return this.#responses.get(id) ?? [];
   }
 
-  #take(columns: Record<string, Column>, buffer: ArrayBuffer): void {
-    if (!columns.parent) return;
+  #take(columns: Record<string, Column>, buffer: ArrayBuffer): Part | null {
+    if (!columns.parent) return null;
     const size = columns.parent[2];
-    // All rows in their order, where they are not named.
-    const rows = columns.row ? column(buffer, columns.row) : null;
-    let length = Math.max(this.n, rows ? 0 : size);
-    for (const row of rows ?? []) length = Math.max(length, row + 1);
-    this.#grow(length);
+    // Each id is a position, where ids are not sent.
+    const ids = columns.id
+      ? (column(buffer, columns.id) as Int32Array)
+      : Int32Array.from({ length: size }, (_, k) => k);
+    const rows = this.#makeRoom(ids);
     for (const [name] of LAYOUT) {
-      if (!columns[name]) continue;
-      const from = column(buffer, columns[name]);
+      const from = name === "id" ? ids : columns[name] && column(buffer, columns[name]);
       const to = this.#calls[name];
-      if (rows) for (let k = 0; k < size; k++) to[rows[k]] = from[k];
-      else to.set(from);
+      if (from) for (let k = 0; k < size; k++) to[rows[k]] = from[k];
     }
-    this.n = length;
     this.#takeResponses(columns, buffer);
+    return { ids, rows };
+  }
+
+  /** Where calls are to be put: what is there stays at its row unless a call comes in between. */
+  #makeRoom(ids: Int32Array): Int32Array {
+    const last = this.n ? this.#calls.id[this.n - 1] : -1;
+    const known = this.ids;
+    const fresh = ids.filter((id) => id > last || rowOf(known, id) < 0).sort();
+    if (fresh.length && fresh[0] < last) this.#mergeIn(fresh);
+    else {
+      this.#grow(this.n + fresh.length);
+      this.#calls.id.set(fresh, this.n);
+      this.n += fresh.length;
+    }
+    const now = this.ids;
+    return ids.map((id) => rowOf(now, id));
+  }
+
+  #mergeIn(fresh: Int32Array): void {
+    const before = this.#calls;
+    const old = this.ids;
+    const all = new Int32Array(old.length + fresh.length);
+    all.set(old);
+    all.set(fresh, old.length);
+    all.sort();
+    const merged = emptyCalls(Math.max(256, 2 * all.length));
+    old.forEach((id, from) => {
+      const to = rowOf(all, id);
+      for (const [name] of LAYOUT) merged[name][to] = before[name][from];
+    });
+    merged.id.set(all);
+    this.#calls = merged;
+    this.n = all.length;
   }
 
   #takeResponses(columns: Record<string, Column>, buffer: ArrayBuffer): void {
-    if (!columns.response_row || !columns.response_us) return;
-    const rows = column(buffer, columns.response_row);
+    if (!columns.response_call || !columns.response_us) return;
+    const ids = column(buffer, columns.response_call);
     const times = column(buffer, columns.response_us);
-    for (let k = 0; k < rows.length; k++) {
-      const known = this.#responses.get(rows[k]);
-      if (!known) this.#responses.set(rows[k], [times[k]]);
+    for (let k = 0; k < ids.length; k++) {
+      const known = this.#responses.get(ids[k]);
+      if (!known) this.#responses.set(ids[k], [times[k]]);
       // Responses come in order, so what is not later than the last is a replay.
       else if (times[k] > known[known.length - 1]) known.push(times[k]);
     }

@@ -15,7 +15,7 @@ function moved(bytes: number[], us: number[], rows?: number[]) {
   packer.add("copy_bytes", "f8", bytes);
   packer.add("copy_us", "f4", us);
   const calls = bytes.map((_, k) => call(k ? 0 : -1, k ? 1 : 0, k));
-  return encode(calls, { models: MODELS }, { packer, rows });
+  return encode(calls, { models: MODELS }, { packer, ids: rows });
 }
 
 test("copies are summed over calls", () => {
@@ -37,7 +37,7 @@ test("a run on the host has no such columns: nothing was copied", () => {
 
 test("updates bring the columns when there is something to say", () => {
   const store = new Store();
-  const host = encode([call(-1, 0, 0)], { models: MODELS }, { rows: [0] });
+  const host = encode([call(-1, 0, 0)], { models: MODELS }, { ids: [0] });
   const device = moved([256], [4], [0]);
   device.header.copies = { "0": [[1, 4, "X", 256, "cpu", "gpu:0", false]] };
   store.upsert(host.header, host.buffer, 1);

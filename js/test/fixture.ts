@@ -108,17 +108,17 @@ export interface Encoded {
   buffer: ArrayBuffer;
 }
 
-/** Rows of a document, or of an update when `rows` names them. */
+/** Calls of a document or an update; callers are named by id, and ids are positions if not given. */
 export function encode(
   calls: readonly Call[],
   header: Partial<Header>,
   {
-    rows,
+    ids,
     responses = [],
     packer = new Packer(),
   }: {
-    rows?: number[];
-    responses?: [row: number, us: number][];
+    ids?: number[];
+    responses?: [id: number, us: number][];
     packer?: Packer;
   } = {},
 ): Encoded {
@@ -128,11 +128,11 @@ export function encode(
       dtype,
       calls.map((each) => each[name]),
     );
-  if (rows) packer.add("row", "i4", rows);
+  if (ids) packer.add("id", "i4", ids);
   packer.add(
-    "response_row",
+    "response_call",
     "i4",
-    responses.map(([row]) => row),
+    responses.map(([id]) => id),
   );
   packer.add(
     "response_us",
@@ -141,7 +141,7 @@ export function encode(
   );
   const run = { id: "run-1", title: "pipeline", request_id: "", state: "done" as const };
   const whole = {
-    format: 1,
+    format: 2,
     run,
     start_ns: "1",
     n: calls.length,
@@ -156,10 +156,14 @@ export function model(name: string, backend = "python", device = "cpu", version 
 }
 
 /** A trace of calls whose models are named m0, m1, … */
-export function traceOf(calls: readonly Call[], header: Partial<Header> = {}): Trace {
+export function traceOf(
+  calls: readonly Call[],
+  header: Partial<Header> = {},
+  ids?: number[],
+): Trace {
   const most = Math.max(0, ...calls.map((each) => each.model));
   const models = Array.from({ length: most + 1 }, (_, k) => model(`m${k}`));
-  const { header: whole, buffer } = encode(calls, { models, ...header });
+  const { header: whole, buffer } = encode(calls, { models, ...header }, { ids });
   return new Trace(Store.of(whole, buffer));
 }
 

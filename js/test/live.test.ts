@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 
-import { Kernel, type WidgetModel } from "../src/kernel.ts";
+import { Kernel, QueryError, type WidgetModel } from "../src/kernel.ts";
 import { Live } from "../src/live.ts";
 import { call, encode, model } from "./fixture.ts";
 
@@ -54,7 +54,7 @@ const MODELS = [model("a"), model("b")];
 const RUNNING = { id: "r", title: "a", request_id: "", state: "running" as const };
 
 function part(row: number) {
-  return encode([call(row - 1, 0, row)], { models: MODELS, run: { ...RUNNING } }, { rows: [row] });
+  return encode([call(row - 1, 0, row)], { models: MODELS, run: { ...RUNNING } }, { ids: [row] });
 }
 
 test("a view says what it has, takes rows, and tells each change", () => {
@@ -65,7 +65,7 @@ test("a view says what it has, takes rows, and tells each change", () => {
   for (const row of [0, 1, 2])
     widget.receive({ type: "rows", seq: row + 1, header: part(row).header }, part(row).buffer);
 
-  assert.deepEqual(widget.sent, [{ type: "hello", have: 0 }]);
+  assert.deepEqual(widget.sent, [{ v: 1, type: "hello", have: 0 }]);
   assert.deepEqual([live.store.n, live.store.seq, changes], [3, 3, 3]);
 });
 
@@ -76,7 +76,7 @@ test("a lost message is noticed, everything asked for once, and taken", () => {
   widget.receive({ type: "rows", seq: 3, header: part(2).header }, part(2).buffer);
   widget.receive({ type: "rows", seq: 4, header: part(3).header }, part(3).buffer);
 
-  assert.deepEqual(widget.sent.slice(1), [{ type: "resync" }]);
+  assert.deepEqual(widget.sent.slice(1), [{ v: 1, type: "resync" }]);
   assert.equal(live.store.n, 1);
 
   const calls = [0, 1, 2, 3].map((row) => call(row - 1, 0, row));
@@ -107,8 +107,8 @@ test("each answer reaches the question with its number, whatever their order", a
   const widget = new FakeModel();
   const kernel = new Kernel(widget);
   const [first, second] = [
-    kernel.tensors(1),
-    kernel.slice({ row: 1, tensor: 0, index: [2], mode: "grid" }),
+    kernel.tensors("r", 1),
+    kernel.slice({ run: "r", call: 1, tensor: 0, index: [2], mode: "grid" }),
   ];
   const [one, two] = widget.sent;
   widget.receive(
@@ -126,15 +126,21 @@ test("each answer reaches the question with its number, whatever their order", a
 
 test("an error in the answer is the question's error", async () => {
   const widget = new FakeModel();
-  const question = new Kernel(widget).tensors(99);
-  widget.receive({ type: "answer", id: widget.sent[0].id, error: "no row 99" });
+  const question = new Kernel(widget).tensors("r", 99);
+  const dropped = { calls: { calls: 9, because: "keep_calls", notice: "9 calls", last: 99 } };
+  const error = { code: "dropped", text: "call 99 is no longer kept", dropped };
+  assert.deepEqual(widget.sent[0], { v: 1, type: "tensors", run: "r", call: 99, id: widget.sent[0].id });
+  widget.receive({ v: 1, type: "answer", id: widget.sent[0].id, error });
 
-  await assert.rejects(question, /no row 99/);
+  const rejected = await question.catch((each: unknown) => each);
+  assert.ok(rejected instanceof QueryError);
+  assert.deepEqual([rejected.code, rejected.message], ["dropped", error.text]);
+  assert.deepEqual(rejected.dropped, dropped);
 });
 
 test("questions that a closed view had under way end with it", async () => {
   const kernel = new Kernel(new FakeModel());
-  const question = kernel.tensors(0);
+  const question = kernel.tensors("r", 0);
   kernel.dispose();
 
   await assert.rejects(question, /closed/);
@@ -146,7 +152,7 @@ test("a question to a kernel that has ended says so", async () => {
     throw new Error("Cannot send");
   };
 
-  await assert.rejects(new Kernel(widget).tensors(0), /the kernel that ran this is gone/);
+  await assert.rejects(new Kernel(widget).tensors("r", 0), /the kernel that ran this is gone/);
 });
 
 test("where the kernel is gone nothing is waited for, and a running run says so", async () => {
@@ -156,12 +162,12 @@ test("where the kernel is gone nothing is waited for, and a running run says so"
   let changes = 0;
   widget.receive({ type: "rows", seq: 1, header: part(0).header }, part(0).buffer);
   live.onChange(() => changes++);
-  const asked = kernel.tensors(0);
+  const asked = kernel.tensors("r", 0);
   widget.lose();
 
   assert.deepEqual([live.isRunning, live.store.header.run.lost, changes], [false, true, 1]);
   await assert.rejects(asked, /the kernel that ran this is gone/);
-  await assert.rejects(kernel.tensors(0), /the kernel that ran this is gone/);
+  await assert.rejects(kernel.tensors("r", 0), /the kernel that ran this is gone/);
 });
 
 test("a kernel that is heard of again was not gone", async () => {
@@ -171,7 +177,7 @@ test("a kernel that is heard of again was not gone", async () => {
   widget.lose();
   const { header, buffer } = part(0);
   widget.receive({ type: "snapshot", seq: 1, header }, buffer);
-  const asked = kernel.tensors(0);
+  const asked = kernel.tensors("r", 0);
   const { id } = widget.sent[widget.sent.length - 1];
   widget.receive({ type: "answer", id, tensors: [] });
 

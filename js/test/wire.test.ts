@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { Trace } from "../src/trace.ts";
 import { Flag, Store, column, ownBuffer } from "../src/wire.ts";
 import { call, encode, model } from "./fixture.ts";
 import { invoice } from "./samples.ts";
@@ -36,13 +37,13 @@ test("rows are upserted: a replayed message changes nothing", () => {
   const first = encode(
     [call(-1, 0, 0, { flags: Flag.RUNNING })],
     { models: MODELS },
-    { rows: [0] },
+    { ids: [0] },
   );
   const second = encode(
     [call(-1, 0, 0), call(0, 1, 5)],
     { models: MODELS, errors: { "1": "broke" } },
     {
-      rows: [0, 1],
+      ids: [0, 1],
       responses: [
         [1, 2],
         [1, 4],
@@ -61,7 +62,7 @@ test("rows are upserted: a replayed message changes nothing", () => {
 
 test("a gap in the sequence is refused until a snapshot comes", () => {
   const store = new Store();
-  const part = encode([call(-1, 0, 0)], { models: MODELS }, { rows: [0] });
+  const part = encode([call(-1, 0, 0)], { models: MODELS }, { ids: [0] });
   const whole = encode([call(-1, 0, 0), call(0, 1, 1)], { models: MODELS });
 
   assert.equal(store.upsert(part.header, part.buffer, 3), false);
@@ -76,12 +77,12 @@ test("what updates say about single rows is kept beside what was said before", (
   const first = encode(
     [call(-1, 0, 0)],
     { models: MODELS, notes: { "0": ["slow"] } },
-    { rows: [0] },
+    { ids: [0] },
   );
   const second = encode(
     [call(0, 1, 1)],
     { models: MODELS, notes: { "1": ["late"] } },
-    { rows: [1] },
+    { ids: [1] },
   );
   store.upsert(first.header, first.buffer, 1);
   store.upsert(second.header, second.buffer, 2);
@@ -97,6 +98,43 @@ test("columns that the view does not know are ignored, an unknown format is refu
   };
 
   assert.equal(Store.of(richer, buffer).n, 1);
-  assert.throws(() => Store.of({ ...header, format: 2 }, buffer), /format 2/);
+  assert.throws(() => Store.of({ ...header, format: 3 }, buffer), /format 3/);
   assert.throws(() => column(buffer, ["x9", 0, 1]), /x9/);
+});
+
+test("calls are upserted by id, and a caller is found whatever was dropped before it", () => {
+  const store = new Store();
+  const whole = encode(
+    [call(-1, 0, 0), call(0, 1, 40), call(40, 1, 90)],
+    { models: MODELS },
+    { ids: [0, 40, 90], responses: [[90, 3]] },
+  );
+  const later = encode(
+    [call(40, 1, 41, { flags: Flag.ERROR }), call(41, 0, 95), call(0, 1, 40, { line: 7 })],
+    { models: MODELS, errors: { "41": "broke" } },
+    { ids: [41, 95, 40] },
+  );
+  store.replace(whole.header, whole.buffer, 1);
+  const before = new Trace(store);
+  store.upsert(later.header, later.buffer, 2);
+  const trace = new Trace(store);
+
+  assert.deepEqual([...trace.calls.id], [0, 40, 41, 90, 95]);
+  assert.deepEqual([...trace.calls.parent], [-1, 0, 1, 1, 2]);
+  assert.deepEqual([...trace.calls.start_us], [0, 40, 41, 90, 95]);
+  assert.deepEqual([trace.at(41), trace.at(42), trace.id(4), trace.calls.line[1]], [2, -1, 95, 7]);
+  assert.deepEqual([...trace.responses(3)], [3]);
+  assert.deepEqual([...before.calls.id], [0, 40, 90]);
+  assert.equal(before.start(2), 90);
+});
+
+test("what is drawn keeps its numbers when a snapshot takes their place", () => {
+  const { header, buffer } = encode([call(-1, 0, 0), call(0, 1, 5)], { models: MODELS });
+  const store = Store.of(header, buffer);
+  const before = new Trace(store);
+  const less = encode([call(-1, 0, 0), call(0, 1, 99)], { models: MODELS }, { ids: [0, 7] });
+  store.replace(less.header, less.buffer, 2);
+
+  assert.deepEqual([before.start(1), before.id(1)], [5, 1]);
+  assert.deepEqual([new Trace(store).start(1), new Trace(store).at(1)], [99, -1]);
 });

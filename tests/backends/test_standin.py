@@ -184,8 +184,9 @@ def test_a_recorded_run_is_answered_from_again(server):
     assert [[[1, 2, 3]], [[2, 4, 6]], [[2, 4, 6]]] == answers
     assert "NOT_FOUND" == caught.value.code
     assert (
-        "the stand-in for 'leaf' has no answer to these inputs; other inputs it was "
-        f"asked in run {runs[0].id}, {runs[1].id}: 1" == caught.value.message
+        "the stand-in for 'leaf' has no answer to these inputs; run "
+        f"{runs[0].id}, {runs[1].id} recorded answers to 1 other sets of inputs"
+        == caught.value.message
     )
 
 
@@ -225,7 +226,8 @@ def test_what_a_run_has_lost_is_told(server):
     server.standin("leaf", zeros=True)
     run = server.infer("leaf", X)
     server.standin("leaf", replay=run)
-    with pytest.raises(InferenceError, match="and in 1 calls, whose values are gone"):
+    words = rf"Run {run.id} lacks values of 1 call .*: trace_budget_bytes=0 .*run\.keep"
+    with pytest.raises(InferenceError, match=words):
         server.infer("leaf", X)
 
 

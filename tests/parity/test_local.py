@@ -104,7 +104,7 @@ def test_the_models_are_exported_served_and_compared(ours, real):
     # Floats of a trace file have six digits: they are no differences.
     assert [] == same.comparison.changes
     assert [] == failed.comparison.changes
-    assert [0] == [change.row for change in different.comparison.changes]
+    assert [0] == [change.call for change in different.comparison.changes]
     assert "ValueError: one of 1" in failed.real_run.error
 
 

@@ -53,7 +53,7 @@ def test_an_error_that_came_or_went_is_a_change_and_outputs_are_not(before):
     failed = changed(before, 1, error="boom", outputs=())
     [change] = compare(failed, before).changes.values()
 
-    assert (1, ("boom", ""), ()) == (change.row, change.error, change.tensors)
+    assert (1, ("boom", ""), ()) == (change.call, change.error, change.tensors)
 
 
 def test_other_inputs_are_a_change(before):

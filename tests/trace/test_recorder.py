@@ -108,7 +108,7 @@ def test_the_newest_runs_keep_their_values():
     assert [[False], [True], [True]] == [values(run) for run in runs]
     lost = runs[0].calls[0].inputs[0]
     assert ("T", (10,), 10) == (lost.name, lost.shape, lost.byte_size)
-    assert 1 == runs[0].stripped
+    assert [25, None] == [run.budget_bytes for run in runs[:2]]
 
 
 def test_one_run_keeps_within_the_budget():

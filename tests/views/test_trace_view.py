@@ -1,5 +1,6 @@
 """Specification of the live widget: what it sends and what it answers."""
 
+import dataclasses
 from types import SimpleNamespace
 
 import pytest
@@ -27,6 +28,7 @@ class Recorded(TraceView):
     def ask(self, **question):
         """Deliver a message as the page would; return the answer to it."""
         before = len(self.sent)
+        question = {"v": 1, "run": self.run_id} | question
         self._handle_custom_msg(question, [])
         (answer,) = self.sent[before:]
         return answer
@@ -120,7 +122,7 @@ def test_of_a_large_trace_only_new_and_open_rows_are_sent():
     content, (buffer,) = view.sent[-1]
 
     assert "rows" == content["type"]
-    rows = wire.decode(content["header"], buffer)["row"].tolist()
+    rows = wire.decode(content["header"], buffer)["id"].tolist()
     assert list(range(900, 1600)) == rows
     view.close()
 
@@ -128,15 +130,19 @@ def test_of_a_large_trace_only_new_and_open_rows_are_sent():
 def test_an_open_row_is_sent_again_until_it_has_ended():
     """Durations grow on the page, and end where the call ended."""
     running = running_run()
-    spans = running.spans * 40
+    spans = tuple(
+        dataclasses.replace(span, index=row, id=row)
+        for row, span in enumerate(running.spans * 40)
+    )
     now = [type(running)("0", "t", "", running.models, spans, running.taken_ns)]
     view = Recorded(lambda: now[0])
     view.tick(0)
     view.tick(100 * MS)
     content, (buffer,) = view.sent[-1]
 
-    open_ = sorted({span.index for span in spans if span.running})
-    assert open_ == sorted(set(wire.decode(content["header"], buffer)["row"].tolist()))
+    open_ = [span.id for span in spans if span.running]
+    assert "rows" == content["type"]
+    assert open_ == list(wire.decode(content["header"], buffer)["id"].tolist())
     view.close()
 
 
@@ -168,7 +174,7 @@ def test_a_page_that_asks_gets_a_snapshot_as_of_the_last_message(view, kind):
 
 def test_a_page_that_asks_for_tensors_gets_entries_with_previews(view):
     """The answer repeats the question's number."""
-    content, (buffer,) = view.ask(type="tensors", id=7, row=2)
+    content, (buffer,) = view.ask(type="tensors", id=7, call=2)
 
     assert ("answer", 7) == (content["type"], content["id"])
     pixels, scores, boxes = content["tensors"]
@@ -184,7 +190,7 @@ def test_a_page_that_asks_for_tensors_gets_entries_with_previews(view):
 
 def test_a_stream_says_which_response_a_tensor_came_in(view):
     """Responses are counted from 0."""
-    content, _ = view.ask(type="tensors", id=1, row=23)
+    content, _ = view.ask(type="tensors", id=1, call=23)
 
     assert [0, 1, 2] == [entry["response"] for entry in content["tensors"][:3]]
 
@@ -194,7 +200,7 @@ def test_a_slice_is_answered_in_the_form_asked_for(view, mode, kind):
     """Slider and switch of the inspector lead here."""
     index = [0, 2] if mode == "grid" else [0]
     content, (buffer,) = view.ask(
-        type="slice", id=3, row=2, tensor=1, index=index, mode=mode
+        type="slice", id=3, call=2, tensor=1, index=index, mode=mode
     )
 
     shown = content["preview"]
@@ -205,28 +211,57 @@ def test_a_slice_is_answered_in_the_form_asked_for(view, mode, kind):
 @pytest.mark.parametrize(
     ("wrong", "reason"),
     [
-        ({"row": 27}, "row is a number from 0 to 26, not 27"),
-        ({"row": -1}, "not -1"),
-        ({"row": "0"}, "not '0'"),
-        ({"row": True}, "not True"),
+        ({"call": 27}, "the run has no call 27; its calls are 0 to 26"),
+        ({"call": -1}, "the run has no call -1"),
+        ({"call": "0"}, "call is the id of a call, not '0'"),
+        ({"call": True}, "not True"),
         ({"tensor": 9}, "tensor is a number from 0 to 2"),
         ({"index": [0, 9]}, "outside the leading axes"),
         ({"index": "0"}, "index is a list of numbers"),
         ({"index": [0.5, 0]}, "index is a list of numbers"),
         ({"mode": "__import__"}, "'grid' or 'image'"),
-        ({"row": 3, "tensor": 1, "index": []}, "is gone"),
     ],
 )
 def test_a_question_that_makes_no_sense_is_answered_with_an_error(view, wrong, reason):
     """What a page says is checked for range and type, and never evaluated."""
-    question = {"row": 2, "tensor": 1, "index": [0, 0], "mode": "grid"} | wrong
+    question = {"call": 2, "tensor": 1, "index": [0, 0], "mode": "grid"} | wrong
     content, _ = view.ask(type="slice", id=5, **question)
 
-    assert 5 == content["id"]
-    assert reason in content["error"]
+    assert (1, 5) == (content["v"], content["id"])
+    assert "invalid" == content["error"]["code"]
+    assert reason in content["error"]["text"]
 
 
-@pytest.mark.parametrize("content", [{}, {"type": "other"}, "text", None])
+@pytest.mark.parametrize(
+    ("wrong", "code"),
+    [
+        ({"v": 2}, "version"),
+        ({"run": "0001-1"}, "gone"),
+        ({"type": "x"}, "unsupported"),
+    ],
+)
+def test_a_query_of_another_version_run_or_type_is_answered_with_its_code(
+    view, wrong, code
+):
+    """A page of another release, or of another kernel, is told what does not fit."""
+    content, _ = view.ask(**{"type": "tensors", "id": 5, "call": 2} | wrong)
+
+    assert code == content["error"]["code"]
+    assert [1] == content["error"].get("versions", [1])
+
+
+def test_a_slice_of_a_value_that_is_no_longer_kept_is_dropped(view):
+    """The text says that it is, and how a run keeps its values."""
+    query = {"tensor": 1, "index": [], "mode": "grid"}
+    content, _ = view.ask(type="slice", id=5, call=3, **query)
+
+    assert "dropped" == content["error"]["code"]
+    assert "no longer kept. run.keep() pins" in content["error"]["text"]
+
+
+@pytest.mark.parametrize(
+    "content", [{}, {"type": "other"}, {"type": "hello"}, "text", None]
+)
 def test_what_is_no_question_gets_no_answer(view, content):
     """An unknown message changes nothing and raises nothing."""
     view._handle_custom_msg(content, [])
@@ -272,9 +307,10 @@ def test_a_question_that_fails_unexpectedly_is_answered_too(caplog):
     trace = invoice_run()
     view = Recorded(lambda: trace)
     trace = None
-    answer, _ = view.ask(type="tensors", id=7, row=0)
+    answer, _ = view.ask(type="tensors", id=7, call=0)
     view.close()
 
     assert ("answer", 7) == (answer["type"], answer["id"])
-    assert "AttributeError" in answer["error"]
-    assert "a question about tensors failed" in caplog.text
+    assert "failed" == answer["error"]["code"]
+    assert "AttributeError" in answer["error"]["text"]
+    assert "a query about tensors failed" in caplog.text

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from blsnb.trace.events import CallFlag, Origin
+from blsnb.trace.part import part_of
 from blsnb.views import wire
 from blsnb.views.columns import PHASES
 
@@ -33,7 +34,7 @@ def test_every_column_begins_where_a_typed_array_can(run):
     columns = header["columns"]
 
     assert {0} == {offset % 8 for _, offset, _ in columns.values()}
-    side = ("response_row", "response_us")
+    side = ("response_call", "response_us")
     assert {27} == {c for name, (_, _, c) in columns.items() if name not in side}
 
 
@@ -103,11 +104,11 @@ def test_a_run_with_an_open_call_is_running():
 
 
 def test_times_of_a_stream_are_relative_to_its_call(run):
-    """The side table names the row and the microseconds after its start."""
+    """The side table names the call and the microseconds after its start."""
     columns = wire.decode(*wire.encode(run))
     stream = next(span for span in run.spans if span.responses)
 
-    assert {stream.index} == set(columns["response_row"].tolist())
+    assert {stream.id} == set(columns["response_call"].tolist())
     first = (stream.responses[0].ns - stream.request_start_ns) / 1000
     assert first == pytest.approx(float(columns["response_us"][0]))
     assert 46 == columns["responses"][stream.index]
@@ -120,22 +121,63 @@ def test_a_call_that_is_not_decoupled_has_one_response_when_it_has_ended():
     assert (0, 1) == (columns["responses"][0], columns["responses"][1])
 
 
-def test_some_rows_are_sent_by_name_with_only_their_own_texts(run):
-    """A part of a trace says which rows it means and repeats nothing else."""
+def test_some_calls_are_sent_by_id_with_only_their_own_texts(run):
+    """A part of a trace names its calls and repeats nothing else."""
     header, buffer = wire.encode(run, [24, 13])
     columns = wire.decode(header, buffer)
 
-    assert [24, 13] == columns["row"].tolist()
+    assert [24, 13] == columns["id"].tolist()
     assert {"24", "13"} == set(header["errors"])
     assert 27 == header["n"]
     assert {} == header["logs"] | header["sources"]
 
 
-def test_numbers_of_instances_stay_the_same_while_a_trace_grows():
-    """A row that was sent keeps its instance, whichever names come later."""
-    names = wire.InstanceNames()
-    early = wire.encode(running_run(5_000), instances=names)
-    late = wire.encode(invoice_run(), instances=names)
+def test_calls_are_sent_by_id_after_others_were_dropped(run):
+    """Callers, texts, responses and notes are those of the same calls as before."""
+    kept = part_of(run, 2)
+    dropped = dataclasses.replace(run, spans=without(run, 4, 9, 17))
+    ids = [span.id for span in dropped.spans]
+    header, buffer = wire.encode(dropped)
+    whole, everything = wire.encode(run)
+    columns, before = wire.decode(header, buffer), wire.decode(whole, everything)
+
+    assert ids == columns["id"].tolist()
+    for name in ("parent", "line", "start_us", "flags"):
+        assert before[name][ids].tolist() == columns[name].tolist()
+    for table in ("errors", "notes", "logs", "request_ids"):
+        here = {call: text for call, text in whole[table].items() if int(call) in ids}
+        assert here == header[table]
+    assert set(columns["response_call"].tolist()) <= set(ids)
+    assert [2] == wire.decode(*wire.encode(kept))["id"].tolist()
+
+
+def without(run, *calls):
+    """The spans of a run without some leaves, at new positions."""
+    left = [span for span in run.spans if span.id not in calls]
+    place = {span.index: row for row, span in enumerate(left)} | {-1: -1}
+    return tuple(
+        dataclasses.replace(span, index=row, parent=place[span.parent])
+        for row, span in enumerate(left)
+    )
+
+
+def test_ids_that_are_positions_take_no_room(run):
+    """A page of a whole run is as large as one without ids."""
+    assert "id" not in wire.encode(run)[0]["columns"]
+
+
+def test_numbers_of_models_and_instances_stay_the_same_while_a_trace_changes():
+    """A call that was sent keeps its instance and model, whichever come later."""
+    numbering = wire.Numbering()
+    early = wire.encode(running_run(5_000), numbering=numbering)
+    late = wire.encode(invoice_run(), numbering=numbering)
+    models = [model["name"] for model in early[0]["models"]]
+    last_first = tuple(reversed(invoice_run().models))
+    turned = dataclasses.replace(invoice_run(), models=last_first)
+    again = wire.encode(turned, numbering=numbering)
+
+    assert models == [model["name"] for model in late[0]["models"]][: len(models)]
+    assert late[0]["models"] == again[0]["models"]
 
     sent = wire.decode(*early)["instance"].tolist()
     assert sent == wire.decode(*late)["instance"][: len(sent)].tolist()

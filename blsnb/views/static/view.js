@@ -126,6 +126,7 @@ function words(selection, trace) {
   if (!selection) return "nothing selected";
   if (selection.kind === "call")
     return `${trace.name(selection.call)}, ${time(trace.duration[selection.call])}`;
+  if (selection.kind === "dropped") return `call ${selection.id}, no longer kept`;
   if (selection.kind === "missing")
     return `${trace.comparison?.baseline.name(selection.missing[0]) ?? ""}, missing`;
   if (selection.kind === "models") return counted(selection.models.length, "model");
@@ -287,9 +288,9 @@ function labelPlaces(texts2, { routes, boxes, direction }, box, others2 = []) {
     if (!texts2[k] || route.points.length === 0) return { x: 0, y: 0 };
     const candidates = [beforeBox(route, direction), ...along(route, direction)];
     const areas = candidates.map((at2) => labelArea(at2, texts2[k]));
-    const found = areas.find((area) => !taken.some((other) => overlap(area, other))) ?? areas[0];
-    taken.push(found);
-    return { x: found.x, y: found.y };
+    const found2 = areas.find((area) => !taken.some((other) => overlap(area, other))) ?? areas[0];
+    taken.push(found2);
+    return { x: found2.x, y: found2.y };
   });
 }
 function beforeBox({ points, back }, direction) {
@@ -804,9 +805,9 @@ var Folded = class {
   #rows;
   #kept;
   #known = /* @__PURE__ */ new WeakMap();
-  constructor(entries, rows) {
+  constructor(entries, rows2) {
     this.entries = entries;
-    this.#rows = rows;
+    this.#rows = rows2;
   }
   /** Of one model, whoever called it; null if there are none. */
   of(model) {
@@ -868,7 +869,7 @@ function summed(entries) {
 }
 
 // src/wire.ts
-var FORMAT = 1;
+var FORMAT = 2;
 var Flag = {
   ASYNC: 1,
   DECOUPLED: 2,
@@ -895,6 +896,7 @@ var PHASES = [
   "post_us"
 ];
 var LAYOUT = [
+  ["id", "i4"],
   ["parent", "i4"],
   ["model", "u2"],
   ["instance", "u2"],
@@ -924,7 +926,7 @@ function complete(header) {
     throw new Error(`trace format ${header.format}, this view reads ${FORMAT}`);
   const run = { id: "", title: "", request_id: "", state: "done" };
   const lists = { models: [], instances: [""] };
-  const perRow = {
+  const perCall = {
     sources: {},
     errors: {},
     codes: {},
@@ -942,7 +944,7 @@ function complete(header) {
     start_ns: "0",
     n: 0,
     ...lists,
-    ...perRow,
+    ...perCall,
     columns: {},
     ui: {},
     ...header
@@ -960,6 +962,17 @@ var MERGED = [
   "request_ids",
   "tensors"
 ];
+function rowOf(ids, id) {
+  if (ids[id] === id) return id;
+  let [low, high] = [0, ids.length - 1];
+  while (low <= high) {
+    const middle2 = low + high >> 1;
+    if (ids[middle2] === id) return middle2;
+    if (ids[middle2] < id) low = middle2 + 1;
+    else high = middle2 - 1;
+  }
+  return -1;
+}
 var Store = class _Store {
   header = complete({ format: FORMAT });
   /** The buffer that embedded previews point into. */
@@ -983,19 +996,37 @@ var Store = class _Store {
     this.header = complete(header);
     this.buffer = buffer;
     this.n = 0;
-    this.#responses.clear();
-    this.#take(this.header.columns, buffer);
-    this.#takeBaseline(this.header, buffer);
+    this.#calls = emptyCalls(0);
+    this.#responses = /* @__PURE__ */ new Map();
+    const part = this.#take(this.header.columns, buffer);
+    this.#takeBaseline(this.header, buffer, part);
     this.seq = seq;
   }
-  #takeBaseline(header, buffer) {
-    const { baseline, changed, changes, columns, unknown } = header;
+  /** Ids become rows, which is how both runs are drawn. */
+  #takeBaseline(header, buffer, part) {
+    const { baseline, changed, changes = {}, columns, unknown = {} } = header;
     this.baseline = baseline ? _Store.of(baseline, buffer) : null;
     this.compared = null;
-    if (!columns.baseline) return;
-    const of = column(buffer, columns.baseline);
+    if (!this.baseline || !columns.baseline || !part) return;
+    const before = this.baseline.ids;
+    const of = new Int32Array(this.n);
+    column(buffer, columns.baseline).forEach((id, k) => {
+      of[part.rows[k]] = id < 0 ? id : rowOf(before, id);
+    });
     const missing = columns.missing ? column(buffer, columns.missing) : [];
-    this.compared = { of, missing, changed, changes, unknown };
+    const row4 = (id) => rowOf(this.ids, id);
+    this.compared = {
+      of,
+      missing: Array.from(missing, (id) => rowOf(before, id)).filter((each) => each >= 0),
+      changed: changed?.map(row4).filter((each) => each >= 0),
+      changes: Object.fromEntries(Object.entries(changes).map(([id, each]) => [row4(Number(id)), each])),
+      unknown: Object.fromEntries(
+        Object.entries(unknown).map(([why, stretches]) => [
+          why,
+          stretches.map(([first, many]) => [row4(first), many])
+        ])
+      )
+    };
   }
   /** Take the rows of one message; false when messages before it are missing. */
   upsert(header, buffer, seq) {
@@ -1009,39 +1040,73 @@ var Store = class _Store {
     this.seq = seq;
     return true;
   }
-  /** The columns, cut to the rows received. */
+  /** The ids of the calls received, in ascending order. */
+  get ids() {
+    return this.#calls.id.subarray(0, this.n);
+  }
+  /** The columns, cut to the calls received; callers are rows. */
   get calls() {
     const cut = LAYOUT.map(([name]) => [name, this.#calls[name].subarray(0, this.n)]);
-    return Object.fromEntries(cut);
+    const calls = Object.fromEntries(cut);
+    const { id } = calls;
+    if (this.n && id[this.n - 1] !== this.n - 1)
+      calls.parent = calls.parent.map((caller) => caller < 0 ? -1 : rowOf(id, caller));
+    return calls;
   }
-  /** When the call's responses were sent, in microseconds after its start. */
-  responses(row4) {
-    return this.#responses.get(row4) ?? [];
+  /** When the responses of the call of an id were sent, in microseconds after its start. */
+  responses(id) {
+    return this.#responses.get(id) ?? [];
   }
   #take(columns, buffer) {
-    if (!columns.parent) return;
+    if (!columns.parent) return null;
     const size = columns.parent[2];
-    const rows = columns.row ? column(buffer, columns.row) : null;
-    let length = Math.max(this.n, rows ? 0 : size);
-    for (const row4 of rows ?? []) length = Math.max(length, row4 + 1);
-    this.#grow(length);
+    const ids = columns.id ? column(buffer, columns.id) : Int32Array.from({ length: size }, (_, k) => k);
+    const rows2 = this.#makeRoom(ids);
     for (const [name] of LAYOUT) {
-      if (!columns[name]) continue;
-      const from = column(buffer, columns[name]);
+      const from = name === "id" ? ids : columns[name] && column(buffer, columns[name]);
       const to = this.#calls[name];
-      if (rows) for (let k = 0; k < size; k++) to[rows[k]] = from[k];
-      else to.set(from);
+      if (from) for (let k = 0; k < size; k++) to[rows2[k]] = from[k];
     }
-    this.n = length;
     this.#takeResponses(columns, buffer);
+    return { ids, rows: rows2 };
+  }
+  /** Where calls are to be put: what is there stays at its row unless a call comes in between. */
+  #makeRoom(ids) {
+    const last = this.n ? this.#calls.id[this.n - 1] : -1;
+    const known = this.ids;
+    const fresh = ids.filter((id) => id > last || rowOf(known, id) < 0).sort();
+    if (fresh.length && fresh[0] < last) this.#mergeIn(fresh);
+    else {
+      this.#grow(this.n + fresh.length);
+      this.#calls.id.set(fresh, this.n);
+      this.n += fresh.length;
+    }
+    const now = this.ids;
+    return ids.map((id) => rowOf(now, id));
+  }
+  #mergeIn(fresh) {
+    const before = this.#calls;
+    const old = this.ids;
+    const all = new Int32Array(old.length + fresh.length);
+    all.set(old);
+    all.set(fresh, old.length);
+    all.sort();
+    const merged = emptyCalls(Math.max(256, 2 * all.length));
+    old.forEach((id, from) => {
+      const to = rowOf(all, id);
+      for (const [name] of LAYOUT) merged[name][to] = before[name][from];
+    });
+    merged.id.set(all);
+    this.#calls = merged;
+    this.n = all.length;
   }
   #takeResponses(columns, buffer) {
-    if (!columns.response_row || !columns.response_us) return;
-    const rows = column(buffer, columns.response_row);
+    if (!columns.response_call || !columns.response_us) return;
+    const ids = column(buffer, columns.response_call);
     const times = column(buffer, columns.response_us);
-    for (let k = 0; k < rows.length; k++) {
-      const known = this.#responses.get(rows[k]);
-      if (!known) this.#responses.set(rows[k], [times[k]]);
+    for (let k = 0; k < ids.length; k++) {
+      const known = this.#responses.get(ids[k]);
+      if (!known) this.#responses.set(ids[k], [times[k]]);
       else if (times[k] > known[known.length - 1]) known.push(times[k]);
     }
   }
@@ -1067,6 +1132,8 @@ var Trace = class {
   header;
   calls;
   n;
+  /** What tells models apart in every message and document of a run, whatever their order. */
+  modelKeys;
   /** Names of the models, with the version where a name alone would be ambiguous. */
   names;
   roots;
@@ -1095,6 +1162,7 @@ var Trace = class {
     this.calls = store.calls;
     this.n = store.n;
     this.names = distinctNames(this.header);
+    this.modelKeys = distinctKeys(this.header);
     [this.#offsets, this.#below] = this.#index();
     this.roots = this.#rootCalls();
     this.duration = this.#durations();
@@ -1107,6 +1175,19 @@ var Trace = class {
     }
     this.comparison = Comparison.of(store);
     this.folded = new Folded(this.header.run.folded ?? [], this.calls);
+  }
+  /** The id of a call, which is how users, files and kernels name it; the call itself is a row here. */
+  id(call) {
+    return this.calls.id[call];
+  }
+  /** The call of an id; −1 if it is not here. */
+  at(id) {
+    return rowOf(this.calls.id, id);
+  }
+  /** Whether the run had a call of an id that is no longer kept, or has no row here. */
+  wasDropped(id) {
+    const { calls = this.n, dropped, folded } = this.header.run;
+    return id >= 0 && (id <= (dropped?.calls?.last ?? -1) || !!folded?.length && id < calls);
   }
   start(call) {
     return this.calls.start_us[call];
@@ -1145,7 +1226,7 @@ var Trace = class {
     return this.calls[phase][call];
   }
   responses(call) {
-    return this.#store.responses(call);
+    return this.#store.responses(this.id(call));
   }
   /** Calls made by this one, in order of their start. */
   children(call) {
@@ -1317,6 +1398,15 @@ var Trace = class {
     return Array.from(this.children(call)).sort((a, b) => this.end(b) - this.end(a));
   }
 };
+function distinctKeys({ models }) {
+  const seen = /* @__PURE__ */ new Map();
+  return models.map(({ name, version, kind }) => {
+    const key = encodeURIComponent(`${name}@${version}:${kind}`);
+    const number = seen.get(key) ?? 0;
+    seen.set(key, number + 1);
+    return number ? `${key}.${number}` : key;
+  });
+}
 function distinctNames({ models }) {
   const seen = /* @__PURE__ */ new Map();
   for (const { name } of models) seen.set(name, (seen.get(name) ?? 0) + 1);
@@ -1724,6 +1814,30 @@ function distanceTowards(key, dx, dy) {
   }
 }
 
+// src/dropped.ts
+function droppedCall(trace, id) {
+  return [
+    h("div", { class: "breadcrumb" }, "no longer kept"),
+    h("h3", {}, `call ${id}`),
+    h("p", { class: "note" }, whyDropped(trace, id))
+  ];
+}
+function whyDropped({ header, n }, id) {
+  const { calls = n, dropped } = header.run;
+  const drop = dropped?.calls;
+  if (drop && id <= drop.last) return `Call ${id} is no longer kept: ${drop.because}.`;
+  return `Call ${id} is only counted: this view shows ${count(n)} of ${count(calls)} calls one by one.`;
+}
+function notices(dropped) {
+  const drops = [dropped?.calls, dropped?.values];
+  return drops.flatMap(
+    (drop) => drop ? [h("p", {}, h("b", {}, drop.notice), `: ${drop.because}.`)] : []
+  );
+}
+function lacking(words2) {
+  return words2 ? [h("p", { class: "note lacks" }, `${words2[0].toUpperCase()}${words2.slice(1)}.`)] : [];
+}
+
 // src/filter.ts
 var SCALES = { ns: 1e-3, us: 1, µs: 1, ms: 1e3, s: 1e6 };
 var STATES = {
@@ -1760,7 +1874,7 @@ function selectedBatch(selection, trace) {
   return new Set(batch2.length > 1 ? batch2 : []);
 }
 function selectedModel(selection, trace) {
-  if (!selection || selection.kind === "missing") return null;
+  if (!selection || selection.kind === "missing" || selection.kind === "dropped") return null;
   if (selection.kind === "models") return OTHERS;
   return selection.kind === "call" ? trace.calls.model[selection.call] : selection.model;
 }
@@ -1812,9 +1926,77 @@ function spread(trace, meant) {
   return marks;
 }
 
+// src/viewstate.ts
+function held(trace, selection) {
+  switch (selection?.kind) {
+    case void 0:
+      return null;
+    case "call":
+      return { kind: "call", id: trace.id(selection.call) };
+    case "dropped":
+      return selection;
+    case "model":
+      return { kind: "model", model: trace.modelKeys[selection.model] };
+    case "models":
+      return { kind: "models", models: selection.models.map((each) => trace.modelKeys[each]) };
+    case "fold": {
+      const { key, model, calls } = selection;
+      const ids = calls.map((call) => trace.id(call));
+      return { kind: "fold", key, model: trace.modelKeys[model], ids };
+    }
+    case "missing": {
+      const { key, missing } = selection;
+      const baseline = trace.comparison?.baseline;
+      return { kind: "missing", key, ids: missing.map((call) => baseline?.id(call) ?? call) };
+    }
+  }
+}
+function found(trace, sought) {
+  switch (sought?.kind) {
+    case void 0:
+      return null;
+    case "call":
+    case "dropped": {
+      const call = trace.at(sought.id);
+      return call < 0 ? { kind: "dropped", id: sought.id } : { kind: "call", call };
+    }
+    case "model": {
+      const model = trace.modelKeys.indexOf(sought.model);
+      return model < 0 ? null : { kind: "model", model };
+    }
+    case "models": {
+      const models = rows(sought.models, (key) => trace.modelKeys.indexOf(key));
+      return models.length ? { kind: "models", models } : null;
+    }
+    case "fold": {
+      const model = trace.modelKeys.indexOf(sought.model);
+      const calls = rows(sought.ids, (id) => trace.at(id));
+      return model < 0 || !calls.length ? null : { kind: "fold", key: sought.key, model, calls };
+    }
+    case "missing": {
+      const baseline = trace.comparison?.baseline;
+      const missing = rows(sought.ids, (id) => baseline?.at(id) ?? -1);
+      return missing.length ? { kind: "missing", key: sought.key, missing } : null;
+    }
+  }
+}
+function hoveredIn(trace, before, over) {
+  if (!over || trace === before) return over;
+  if ("call" in over) {
+    const call = trace.at(before.id(over.call));
+    return call < 0 ? null : { call };
+  }
+  const models = rows(over.models, (each) => trace.modelKeys.indexOf(before.modelKeys[each]));
+  return models.length ? { models } : null;
+}
+function rows(sought, rowOf2) {
+  return sought.map(rowOf2).filter((row4) => row4 >= 0);
+}
+
 // src/emphasis.ts
 var Emphasis = class {
   #hovered = null;
+  #trace = null;
   #relevance = null;
   /** Whether the pointer is now over something else. */
   hover(over) {
@@ -1824,6 +2006,8 @@ var Emphasis = class {
   }
   /** Work it out anew, and say what the graph has to show of it. */
   relate(trace, text, selection) {
+    this.#hovered = hoveredIn(trace, this.#trace ?? trace, this.#hovered);
+    this.#trace = trace;
     const filter = filterOf(text, trace);
     this.#relevance = relevanceOf(trace, filter, selection, this.#hovered);
     return {
@@ -1949,17 +2133,17 @@ function besideBaseline(trace, calls) {
   if (before.length === 0) return [heading, hint(nothingBeside(comparison, calls))];
   const { baseline } = comparison;
   const known = calls.filter((call) => !comparison.isCounted(call));
-  const rows = [row("total", total2(trace, known), total2(baseline, before))];
+  const rows2 = [row("total", total2(trace, known), total2(baseline, before))];
   const [now, then] = [trace.phases(known), baseline.phases(before)];
   for (const [part, name] of NAMES)
     if (!SOMETIMES.has(part) || now[part] > 0 || then[part] > 0)
-      rows.push(row(name, now[part], then[part]));
+      rows2.push(row(name, now[part], then[part]));
   const head = ["", "this", "baseline", "Δ"].map((text) => h("th", { scope: "col" }, text));
   const table = h(
     "table",
     { class: "phases beside" },
     h("thead", {}, h("tr", {}, head)),
-    h("tbody", {}, rows)
+    h("tbody", {}, rows2)
   );
   return [heading, table, ...notes(comparison, calls, known).map(hint)];
 }
@@ -2000,11 +2184,11 @@ function differences(trace, call) {
 function missingCalls(baseline, calls) {
   const [call] = calls;
   const many = calls.length > 1 ? ` ×${count(calls.length)}` : "";
-  const rows = [["total", total2(baseline, calls)]];
+  const rows2 = [["total", total2(baseline, calls)]];
   const sums = baseline.phases(calls);
   for (const [part, name] of NAMES)
-    if (!SOMETIMES.has(part) || sums[part] > 0) rows.push([name, sums[part]]);
-  const error = baseline.header.errors[call];
+    if (!SOMETIMES.has(part) || sums[part] > 0) rows2.push([name, sums[part]]);
+  const error = baseline.header.errors[baseline.id(call)];
   return [
     h("div", { class: "breadcrumb" }, "in the baseline only"),
     h("h3", {}, `${baseline.name(call)}${many}`),
@@ -2015,7 +2199,7 @@ function missingCalls(baseline, calls) {
       h(
         "tbody",
         {},
-        rows.map(([name, us]) => h("tr", {}, h("th", {}, name), h("td", {}, time(us))))
+        rows2.map(([name, us]) => h("tr", {}, h("th", {}, name), h("td", {}, time(us))))
       )
     ),
     ...error ? [h("div", { class: "error", role: "note" }, h("div", { class: "code" }, error))] : []
@@ -2058,14 +2242,15 @@ function callLink(session, call, place6) {
   const onclick = () => session.select({ kind: "call", call }, { reveal: true });
   return h(
     "button",
-    { type: "button", class: "link", onclick, "data-focus": `call-${call}` },
+    { type: "button", class: "link", onclick, "data-focus": `call-${session.trace.id(call)}` },
     h("span", {}, place6),
     h("span", {}, time(session.trace.duration[call]))
   );
 }
-function callLinks(session, heading, some, all) {
+function callLinks(session, heading, some) {
   if (some.length === 0) return [];
-  const place6 = (call) => `#${count(all.indexOf(call) + 1)} at ${time(session.trace.start(call))}`;
+  const { trace } = session;
+  const place6 = (call) => `call ${trace.id(call)} at ${time(trace.start(call))}`;
   const links = some.slice(0, LISTED_CALLS).map((call) => callLink(session, call, place6(call)));
   return [h("h4", {}, heading), ...links];
 }
@@ -2082,13 +2267,13 @@ function breadcrumb(session, call) {
 }
 function crumb(session, caller) {
   const onclick = () => session.select({ kind: "call", call: caller }, { reveal: true });
-  const attributes = { type: "button", class: "crumb", onclick, "data-focus": `crumb-${caller}` };
+  const attributes = { type: "button", class: "crumb", onclick, "data-focus": `crumb-${session.trace.id(caller)}` };
   return h("button", attributes, session.trace.name(caller));
 }
 
 // src/batching.ts
 function batchFacts(trace, call) {
-  const entries = trace.header.batching[call] ?? [];
+  const entries = trace.header.batching[trace.id(call)] ?? [];
   const mates = trace.batch(call).filter((each) => each !== call);
   const size = Math.max(trace.calls.batch[call], mates.length ? mates.length + 1 : 0);
   if (entries.length === 0 && size < 2) return null;
@@ -2113,7 +2298,6 @@ function apart(trace, call, [execution, , , words2, , times]) {
 }
 
 // src/chips.ts
-var MOST_RECORDED = 2e4;
 function chipList(chips2) {
   const shown = chips2.filter(([text]) => text);
   return h(
@@ -2124,12 +2308,12 @@ function chipList(chips2) {
 }
 function chipsOf(trace, call) {
   const { header, calls } = trace;
-  const request = header.request_ids[call];
+  const request = header.request_ids[trace.id(call)];
   return [
     [time(trace.duration[call])],
     ...placeOf(trace, call),
     [header.instances[calls.instance[call]] ?? ""],
-    [trace.n < MOST_RECORDED ? `row ${call}` : ""],
+    [`call ${trace.id(call)}`],
     [request ? `request ${request}` : ""],
     ...statesOf(trace, call)
   ];
@@ -2158,6 +2342,84 @@ function statesOf(trace, call) {
   ];
   return states.filter(([is]) => is).map(([, text, kind]) => [text, kind]);
 }
+
+// src/kernel.ts
+var VERSION = 1;
+var QueryError = class extends Error {
+  code;
+  dropped;
+  constructor({ code, text, dropped }) {
+    super(text);
+    this.code = code;
+    this.dropped = dropped;
+  }
+};
+var lastId = 0;
+var GONE = "the kernel that ran this is gone";
+var orphans = /* @__PURE__ */ new WeakSet();
+function watchKernel(model, lost) {
+  const gone = () => {
+    orphans.add(model);
+    lost();
+  };
+  const heard = () => void orphans.delete(model);
+  model.on("comm_live_update", gone);
+  model.on("msg:custom", heard);
+  return () => {
+    model.off("comm_live_update", gone);
+    model.off("msg:custom", heard);
+  };
+}
+var Kernel = class {
+  #model;
+  #waiting = /* @__PURE__ */ new Map();
+  #listener;
+  #stop;
+  constructor(model) {
+    this.#model = model;
+    this.#listener = (message, buffers = []) => message?.type === "answer" && this.#answered(message, buffers);
+    model.on("msg:custom", this.#listener);
+    this.#stop = watchKernel(model, () => this.#reject(GONE));
+  }
+  /** Query the tensors of a call: a run is named by its page id, a call by its id. */
+  tensors(run, call) {
+    return this.#ask({ type: "tensors", run, call });
+  }
+  slice(query) {
+    return this.#ask({ type: "slice", ...query });
+  }
+  dispose() {
+    this.#model.off("msg:custom", this.#listener);
+    this.#stop();
+    this.#reject("the view was closed");
+  }
+  #reject(words2) {
+    for (const { reject } of this.#waiting.values()) reject(new Error(words2));
+    this.#waiting.clear();
+  }
+  /** Ids are unique in the page, since several views may share one model. */
+  #ask(query) {
+    const id = ++lastId;
+    if (orphans.has(this.#model)) return Promise.reject(new Error(GONE));
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      try {
+        this.#model.send({ v: VERSION, ...query, id });
+      } catch {
+        this.#waiting.delete(id);
+        reject(new Error(GONE));
+      }
+    });
+  }
+  #answered({ id, error, ...answer }, buffers) {
+    const waiting = this.#waiting.get(id);
+    if (!waiting) return;
+    this.#waiting.delete(id);
+    const buffer = buffers.length ? ownBuffer(buffers[0]) : new ArrayBuffer(0);
+    if (error === void 0) waiting.resolve({ ...answer, buffer });
+    else waiting.reject(new QueryError(error));
+  }
+};
 
 // src/picture.ts
 var SEQUENTIAL = [
@@ -2231,8 +2493,8 @@ function blend(stops, share) {
   const mixed = stops[lower].map((from, k) => from + (stops[lower + 1][k] - from) * (at2 - lower));
   return Uint8ClampedArray.of(...mixed, 255);
 }
-function proportion([rows, columns]) {
-  return Math.min(8, Math.max(1 / 4, columns / rows));
+function proportion([rows2, columns]) {
+  return Math.min(8, Math.max(1 / 4, columns / rows2));
 }
 function imageLayout(shape2, datatype) {
   if (datatype === "BYTES" || shape2.length < 3) return null;
@@ -2388,8 +2650,8 @@ var SliceView = class {
   /** The embedded preview of a mode, if it is the slice wanted. */
   #embedded(mode) {
     const { preview, grid, image } = this.#source.entry;
-    const found = [preview, grid, image].find((each) => each?.kind === mode);
-    return found && found.kind !== "text" ? found : null;
+    const found2 = [preview, grid, image].find((each) => each?.kind === mode);
+    return found2 && found2.kind !== "text" ? found2 : null;
   }
   /** Show the slice wanted: from what came with the entry, else asked from the kernel. */
   #show() {
@@ -2403,10 +2665,10 @@ var SliceView = class {
   async #ask(kernel) {
     const question = ++this.#asked;
     const busy = setTimeout(() => this.#say("the kernel is busy"), BUSY_AFTER_MS);
-    const { row: row4, tensor } = this.#source;
+    const { run, call, tensor } = this.#source;
     try {
       const { mode, index } = this.#state;
-      const answer = await kernel.slice({ row: row4, tensor, mode, index: [...index] });
+      const answer = await kernel.slice({ run, call, tensor, mode, index: [...index] });
       if (question === this.#asked) this.#answered(answer);
     } catch (error) {
       if (question === this.#asked) this.#say(error.message);
@@ -2427,12 +2689,12 @@ var SliceView = class {
     setText(this.#note, text);
   }
   #paint() {
-    const { rows, columns } = this.#picture;
+    const { rows: rows2, columns } = this.#picture;
     const inLine = columnsOf(this.#picture);
     const shown = inLine ? this.#cells : this.#canvas;
     this.#cells.hidden = inLine === 0;
     this.#canvas.hidden = inLine > 0;
-    shown.setAttribute("aria-label", `${this.#source.entry.name}, ${rows} × ${columns}`);
+    shown.setAttribute("aria-label", `${this.#source.entry.name}, ${rows2} × ${columns}`);
     if (inLine) this.#write(inLine);
     else this.#draw();
     this.#caption();
@@ -2443,26 +2705,26 @@ var SliceView = class {
     this.#cells.replaceChildren(...cells(this.#picture, this.#bytes()));
   }
   #draw() {
-    const { rows, columns } = this.#picture;
+    const { rows: rows2, columns } = this.#picture;
     const pen2 = this.#canvas.getContext("2d");
-    if (!pen2 || rows === 0 || columns === 0) return;
+    if (!pen2 || rows2 === 0 || columns === 0) return;
     this.#canvas.width = columns;
-    this.#canvas.height = rows;
+    this.#canvas.height = rows2;
     const ratio = proportion(this.#picture.of);
-    const height = Math.min(MOST_HEIGHT2, Math.max(LEAST_HEIGHT2, ROW_HEIGHT * rows));
+    const height = Math.min(MOST_HEIGHT2, Math.max(LEAST_HEIGHT2, ROW_HEIGHT * rows2));
     this.#canvas.style.aspectRatio = String(ratio);
     this.#canvas.style.width = `min(100%, ${Math.round(ratio * height)}px)`;
-    pen2.putImageData(new ImageData(pixelsOf(this.#picture, this.#bytes()), columns, rows), 0, 0);
+    pen2.putImageData(new ImageData(pixelsOf(this.#picture, this.#bytes()), columns, rows2), 0, 0);
   }
   #bytes() {
     const [offset, size] = this.#picture.data;
     return new Uint8Array(this.#buffer, offset, size);
   }
   #caption() {
-    const { rows, columns, of } = this.#picture;
-    const whole = of[0] === rows && of[1] === columns;
+    const { rows: rows2, columns, of } = this.#picture;
+    const whole = of[0] === rows2 && of[1] === columns;
     const reduced = this.#picture.kind === "grid" && this.#picture.reduced ? ` by ${this.#picture.reduced}` : "";
-    const size = whole ? `${rows} × ${columns}` : `${rows} × ${columns} of ${of[0]} × ${of[1]}${reduced}`;
+    const size = whole ? `${rows2} × ${columns}` : `${rows2} × ${columns} of ${of[0]} × ${of[1]}${reduced}`;
     setText(this.#size, `${this.#place()}${size}`);
     const scale = this.#picture.kind === "grid" ? this.#picture : null;
     this.#scale.hidden = scale === null;
@@ -2478,13 +2740,13 @@ var SliceView = class {
   /** The value under the pointer. */
   #read(event) {
     if (this.#picture.kind !== "grid") return;
-    const { rows, columns, of } = this.#picture;
+    const { rows: rows2, columns, of } = this.#picture;
     const box = this.#canvas.getBoundingClientRect();
     const column2 = Math.floor((event.clientX - box.left) / box.width * columns);
-    const row4 = Math.floor((event.clientY - box.top) / box.height * rows);
-    if (row4 < 0 || column2 < 0 || row4 >= rows || column2 >= columns) return this.#caption();
+    const row4 = Math.floor((event.clientY - box.top) / box.height * rows2);
+    if (row4 < 0 || column2 < 0 || row4 >= rows2 || column2 >= columns) return this.#caption();
     const level = this.#bytes()[row4 * columns + column2];
-    const at2 = [Math.floor(row4 * of[0] / rows), Math.floor(column2 * of[1] / columns)];
+    const at2 = [Math.floor(row4 * of[0] / rows2), Math.floor(column2 * of[1] / columns)];
     setText(this.#range, `[${at2.join(", ")}] ≈ ${value(valueOf(this.#picture, level))}`);
   }
 };
@@ -2503,6 +2765,7 @@ var TensorList = class {
   /** Tensors opened or closed by hand; kept from call to call, as "role/name". */
   #opened = /* @__PURE__ */ new Map();
   #slices = /* @__PURE__ */ new Map();
+  /** By the id of the call. */
   #answers = /* @__PURE__ */ new Map();
   /** Until when an answer about a running call will do. */
   #fresh = /* @__PURE__ */ new Map();
@@ -2512,7 +2775,7 @@ var TensorList = class {
   constructor(session) {
     this.#session = session;
   }
-  /** Rows have other numbers now. */
+  /** There is another kernel to ask. */
   forget() {
     this.#answers.clear();
     this.#fresh.clear();
@@ -2522,21 +2785,31 @@ var TensorList = class {
   /** The sections of a call; filled again when the kernel has answered. */
   show(call) {
     const element = h("div", { class: "tensors" });
-    const { header } = this.#session.trace;
-    this.#shown = call;
-    const known = this.#answers.get(call);
-    const embedded = header.tensors[call];
-    if (known) this.#fill(element, call, known);
-    else if (embedded)
-      this.#fill(element, call, { tensors: embedded, buffer: this.#session.buffer });
+    const { trace } = this.#session;
+    const id = trace.id(call);
+    this.#shown = id;
+    const known = this.#answers.get(id);
+    const embedded = this.#embedded(id);
+    if (known) this.#fill(element, id, known);
+    else if (embedded) this.#fill(element, id, embedded);
     if (this.#session.kernel && (!known || this.#isStale(call)))
       this.#ask(element, call, Boolean(known ?? embedded));
     else if (!known && !embedded) element.append(...this.#nothing());
     return element;
   }
+  /** What the document has of a call, and why it lacks values. */
+  #embedded(id) {
+    const { header } = this.#session.trace;
+    const tensors2 = header.tensors[id];
+    if (!tensors2) return void 0;
+    const gone = tensors2.some(({ evicted }) => evicted);
+    const why = header.run.dropped?.values?.because;
+    const lacks = gone && why ? `its values are no longer kept: ${why}` : void 0;
+    return { tensors: tensors2, lacks, buffer: this.#session.buffer };
+  }
   /** What a running call has is not all that it will have; but a kernel has other work, too. */
   #isStale(call) {
-    const until = this.#fresh.get(call);
+    const until = this.#fresh.get(this.#session.trace.id(call));
     if (until === void 0) return false;
     return performance.now() > until || !this.#session.trace.has(call, Flag.RUNNING);
   }
@@ -2549,32 +2822,50 @@ var TensorList = class {
     const note = h("p", { class: "hint", role: "status" });
     if (!filled2) element.append(h("h4", {}, "Tensors"), note);
     const busy = setTimeout(() => setText(note, "the kernel is busy"), BUSY_AFTER_MS);
+    const id = this.#session.trace.id(call);
     try {
-      const answer = await this.#question(call);
-      if (this.#shown === call) this.#fill(element, call, answer);
+      const answer = await this.#query(call);
+      if (answer.dropped) this.#session.learn(answer.dropped);
+      if (this.#shown === id) this.#fill(element, id, answer);
     } catch (error) {
-      setText(note, error.message);
+      this.#failed(error, element, note);
     } finally {
       clearTimeout(busy);
     }
   }
-  async #question(call) {
+  /** What the document has of the call stays; why the kernel has nothing more stands above it. */
+  #failed(error, element, note) {
+    if (!(error instanceof QueryError) || error.code !== "dropped")
+      return setText(note, error.message);
+    note.remove();
+    const heading = element.childElementCount ? [] : [h("h4", {}, "Tensors")];
+    element.append(...heading, ...lacking(error.message));
+    if (error.dropped) this.#session.learn(error.dropped);
+  }
+  async #query(call) {
     const { kernel, trace } = this.#session;
-    const asked = this.#asked.get(call) ?? kernel?.tensors(call);
+    const id = trace.id(call);
+    const asked = this.#asked.get(id) ?? kernel?.tensors(trace.header.run.id, id);
     if (!asked) throw new Error("no kernel");
-    this.#asked.set(call, asked);
+    this.#asked.set(id, asked);
     const running = trace.has(call, Flag.RUNNING);
     const began = performance.now();
     try {
-      const answer = await asked;
+      const answer = this.#withEmbedded(await asked, id);
       const now = performance.now();
-      this.#answers.set(call, answer);
-      this.#fresh.delete(call);
-      if (running) this.#fresh.set(call, now + Math.max(FRESH_MS, SHARE * (now - began)));
+      this.#answers.set(id, answer);
+      this.#fresh.delete(id);
+      if (running) this.#fresh.set(id, now + Math.max(FRESH_MS, SHARE * (now - began)));
       return answer;
     } finally {
-      this.#asked.delete(call);
+      this.#asked.delete(id);
     }
+  }
+  /** Values that the document has stay, where the kernel no longer keeps them. */
+  #withEmbedded(answer, id) {
+    const embedded = answer.lacks ? this.#embedded(id) : void 0;
+    const has = embedded?.tensors?.some(({ preview, stats }) => preview || stats);
+    return embedded && has ? { ...answer, ...embedded, lacks: answer.lacks } : answer;
   }
   #fill(element, call, answer) {
     const tensors2 = answer.tensors ?? [];
@@ -2593,7 +2884,7 @@ var TensorList = class {
       this.#list(list, items, LISTED);
       return [h("h4", {}, heading, h("span", {}, count(own.length))), list];
     });
-    element.replaceChildren(...sections);
+    element.replaceChildren(...lacking(answer.lacks), ...sections);
   }
   #list(list, items, shown) {
     list.replaceChildren(...items.slice(0, shown));
@@ -2655,7 +2946,8 @@ var TensorList = class {
       const source = {
         entry,
         buffer: answer.buffer,
-        row: call,
+        run: this.#session.trace.header.run.id,
+        call,
         tensor: position,
         kernel: this.#session.kernel
       };
@@ -2670,7 +2962,7 @@ var TensorList = class {
   #absent({ evicted, byte_size }) {
     const { file } = this.#session.trace.header.run;
     if (evicted && file) return `${file} does not hold its values.`;
-    if (evicted) return "Its values were not kept: the trace budget was spent.";
+    if (evicted) return "Its values are no longer kept.";
     if (byte_size === 0) return EMPTY;
     return this.#session.kernel ? "Nothing to preview." : "Its values are not embedded in this document.";
   }
@@ -2751,7 +3043,7 @@ function deviceWork(trace, calls) {
   const sums = copied(trace, calls);
   const [call] = calls;
   const single = calls.length === 1;
-  const use = single ? trace.header.device_use[call] : void 0;
+  const use = single ? trace.header.device_use[trace.id(call)] : void 0;
   if (sums.us === 0 && sums.bytes === 0 && !use) return [];
   const facts = [];
   if (use) {
@@ -2759,7 +3051,7 @@ function deviceWork(trace, calls) {
     facts.push(["compute", time(us)], ["in use", bytes(inUse)], ["peak", bytes(peak)]);
   }
   if (sums.us || sums.bytes) facts.push(["copied", bytes(sums.bytes)], ["in", time(sums.us)]);
-  const copies = single ? trace.header.copies[call] ?? [] : [];
+  const copies = single ? trace.header.copies[trace.id(call)] ?? [] : [];
   return [
     h("h4", {}, "Device", h("span", {}, use?.[0] ?? "copies")),
     factGrid(facts),
@@ -2852,10 +3144,10 @@ function phaseTable(trace, calls) {
   const sums = trace.phases(calls);
   const whole = Object.values(sums).reduce((sum, us) => sum + us, 0);
   const absent = (phase) => calls.length === 1 && phase !== null && Number.isNaN(trace.phase(calls[0], phase));
-  const rows = PARTS.filter(([part]) => isListed(part, sums, whole)).map(
+  const rows2 = PARTS.filter(([part]) => isListed(part, sums, whole)).map(
     (part) => row3(part, absent(part[3]), sums[part[0]], whole)
   );
-  return [stack(sums, whole), h("table", { class: "phases" }, h("tbody", {}, rows))];
+  return [stack(sums, whole), h("table", { class: "phases" }, h("tbody", {}, rows2))];
 }
 function reachedModel(trace, call) {
   const phases = PARTS.flatMap(([part, , , phase]) => phase && !MARGINAL.has(part) ? [phase] : []);
@@ -2936,9 +3228,9 @@ function manyCalls(session, selection) {
     ...latency(durations, gone),
     ...responseTimes(trace, calls),
     ...deviceWork(trace, calls),
-    ...callLinks(session, "Changed calls", changed, calls),
-    ...callLinks(session, "Failed calls", trace.failedOf(calls), calls),
-    ...callLinks(session, "Slowest calls", slowest, calls)
+    ...callLinks(session, "Changed calls", changed),
+    ...callLinks(session, "Failed calls", trace.failedOf(calls)),
+    ...callLinks(session, "Slowest calls", slowest)
   ];
 }
 function factsOfCalls(trace, selection) {
@@ -2968,25 +3260,25 @@ function chips(trace, model, calls, gone) {
 // src/manymodels.ts
 var LISTED3 = 100;
 function manyModels(session, models) {
-  const rows = rowsOf(session.trace, models);
-  const hidden = rows.length - LISTED3;
+  const rows2 = rowsOf(session.trace, models);
+  const hidden = rows2.length - LISTED3;
   return [
     h("div", { class: "breadcrumb" }, "the smallest by own time"),
     h("h3", {}, counted(models.length, "model")),
     h("h4", {}, "Model", h("span", {}, "own time")),
-    ...rows.slice(0, LISTED3).map((row4) => link(session, row4)),
+    ...rows2.slice(0, LISTED3).map((row4) => link(session, row4)),
     ...hidden > 0 ? [h("p", { class: "reason" }, `… ${counted(hidden, "more model")}`)] : []
   ];
 }
 function rowsOf(trace, models) {
-  const rows = new Map(models.map((model) => [model, { model, calls: 0, own: 0 }]));
+  const rows2 = new Map(models.map((model) => [model, { model, calls: 0, own: 0 }]));
   for (let call = 0; call < trace.n; call++) {
-    const row4 = rows.get(trace.calls.model[call]);
+    const row4 = rows2.get(trace.calls.model[call]);
     if (!row4) continue;
     row4.calls++;
     row4.own += trace.own[call];
   }
-  return [...rows.values()].sort((a, b) => b.own - a.own);
+  return [...rows2.values()].sort((a, b) => b.own - a.own);
 }
 function link(session, { model, calls, own }) {
   const { model: models } = session.trace.calls;
@@ -3062,6 +3354,7 @@ var MOST_CHAIN = 8;
 function oneCall(session, call, tensors2) {
   const { trace } = session;
   const { notes: notes2, logs } = trace.header;
+  const id = trace.id(call);
   const failed = trace.has(call, Flag.ERROR);
   const source = sourceLines(trace, call);
   return [
@@ -3074,37 +3367,40 @@ function oneCall(session, call, tensors2) {
     ...failed ? [errorOf(trace, call), ...source] : [],
     ...besideBaseline(trace, [call]),
     ...differences(trace, call),
-    ...(notes2[call] ?? []).map((note) => h("p", { class: "note" }, note)),
+    ...(notes2[id] ?? []).map((note) => h("p", { class: "note" }, note)),
     ...batch(session, call),
     ...responseTimes(trace, [call]),
     ...deviceWork(trace, [call]),
     tensors2.show(call),
     ...failed ? [] : source,
-    ...logs[call]?.length ? logLines(logs[call]) : []
+    ...logs[id]?.length ? logLines(logs[id]) : []
   ];
 }
 function factsOfCall(trace, call) {
   const { batching, copies, errors: errors2, logs, notes: notes2, tensors: tensors2 } = trace.header;
   const { batch: batch2, flags, responses: responses2 } = trace.calls;
+  const id = trace.id(call);
   return [
     flags[call],
     trace.duration[call],
     responses2[call],
-    errors2[call],
-    logs[call]?.length,
-    notes2[call],
-    batching[call]?.length,
+    errors2[id],
+    logs[id]?.length,
+    notes2[id],
+    batching[id]?.length,
     batch2[call],
-    copies[call]?.length,
-    call in tensors2
+    copies[id]?.length,
+    id in tensors2,
+    trace.header.run.dropped?.values?.calls
   ].join();
 }
 function errorOf(trace, call) {
   const { codes, errors: errors2 } = trace.header;
   const chain = [...trace.ancestors(call), call].map((each) => trace.name(each));
   const where = chain.length > MOST_CHAIN ? [...chain.slice(0, 3), "…", ...chain.slice(-4)] : chain;
-  const head = [...codes[call] ? [codes[call]] : [], where.join(" › ")].join(" · ");
-  const text = h("div", { class: "code" }, errors2[call] ?? "failed");
+  const id = trace.id(call);
+  const head = [...codes[id] ? [codes[id]] : [], where.join(" › ")].join(" · ");
+  const text = h("div", { class: "code" }, errors2[id] ?? "failed");
   return h("div", { class: "error", role: "note" }, h("div", { class: "chain" }, head), text);
 }
 function batch(session, call) {
@@ -3130,10 +3426,7 @@ function reason(words2) {
   return words2 ? [h("p", { class: "reason" }, words2)] : [];
 }
 function place4(trace, call) {
-  const model = trace.calls.model[call];
-  const before = trace.calls.model.subarray(0, call);
-  const number = before.reduce((sum, each) => sum + (each === model ? 1 : 0), 1);
-  return `${trace.name(call)} #${count(number)} at ${time(trace.start(call))}`;
+  return `${trace.name(call)}, call ${trace.id(call)} at ${time(trace.start(call))}`;
 }
 function logLines(lines) {
   const line = ([us, level, text]) => h(
@@ -3184,7 +3477,7 @@ var Inspector = class {
   focus() {
     this.element.focus();
   }
-  /** Rows have other numbers now: what is known of them is of others. */
+  /** There is another kernel to ask. */
   forget() {
     this.#tensors.forget();
     this.#facts = "";
@@ -3212,10 +3505,11 @@ var Inspector = class {
     const { trace } = this.#session;
     const { state } = trace.header.run;
     if (selection.kind === "missing") return `missing ${selection.key}`;
+    if (selection.kind === "dropped") return `dropped ${selection.id}`;
     if (selection.kind === "models") return `models
 ${selection.models} ${trace.n} ${state}`;
     if (selection.kind === "call")
-      return `call ${selection.call}
+      return `call ${trace.id(selection.call)}
 ${factsOfCall(trace, selection.call)} ${state}`;
     const key = selection.kind === "fold" ? selection.key : selection.model;
     return `${selection.kind} ${key}
@@ -3228,6 +3522,7 @@ ${factsOfCalls(trace, selection)} ${state}`;
       return oneCall(this.#session, selection.call, this.#tensors);
     if (selection.kind === "missing")
       return comparison ? missingCalls(comparison.baseline, selection.missing) : [];
+    if (selection.kind === "dropped") return droppedCall(this.#session.trace, selection.id);
     if (selection.kind === "models") return manyModels(this.#session, selection.models);
     return manyCalls(this.#session, selection);
   }
@@ -3342,7 +3637,7 @@ var Panes = class {
 };
 
 // src/style.css
-var style_default = '/* Colours: phases and error keep 3:1 to the background and differ for every kind of colour vision. */\n.view {\n  --bg: #ffffff; --bg2: #f6f7f9; --card: #ffffff;\n  --fg: #1c2128; --fg2: #57606a; --fg3: #818b98;\n  --line: #d8dee4; --line2: #eceff2; --shade: #0f172a14; --over: #0f172a0a; --error-bg: #fdf0ee;\n  --accent: #1f6feb; --queue: #c27c00; --input: #4a9bd3; --infer: #1b4f93; --output: #12866a;\n  --error: #b42318; --running: #7a5cc9;\n  color-scheme: light;\n}\n.view[data-theme="dark"] {\n  --bg: #111317; --bg2: #181b20; --card: #1d2127;\n  --fg: #e6e9ed; --fg2: #a3adb8; --fg3: #77818d;\n  --line: #31373f; --line2: #23282e; --shade: #ffffff1a; --over: #ffffff0d; --error-bg: #331a1d;\n  --accent: #6cb0ff; --queue: #f7c948; --input: #a5dbfa; --infer: #4593e0; --output: #3ccf9b;\n  --error: #f2545b; --running: #b79cf5;\n  color-scheme: dark;\n}\n\n:host { all: initial; display: block; padding-top: 4px; }\n.view {\n  --code: var(--jp-code-font-family, ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace);\n  position: relative; overflow: hidden; container-type: inline-size;\n  border: 1px solid var(--line); border-radius: 8px;\n  background: var(--bg); color: var(--fg); text-align: left;\n  font: 12px/1.4 var(--jp-ui-font-family, system-ui, -apple-system, "Segoe UI", sans-serif);\n  font-variant-numeric: tabular-nums;\n}\n.view *, .view *::before { box-sizing: border-box; }\n.code { font-family: var(--code); font-size: 11px; }\n.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }\n:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }\nh3 { margin: 0; font-size: 14px; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere; }\nh4 { display: flex; justify-content: space-between; gap: 8px; margin: 14px 0 5px; color: var(--fg2); font-size: 11px; font-weight: 600; line-height: 1.3; }\nh4 > span { text-align: right; }\np { margin: 0; }\n\nbutton {\n  min-width: 24px; min-height: 24px; padding: 2px 6px;\n  border: 1px solid var(--line); border-radius: 5px; background: none;\n  color: var(--fg2); font: inherit; font-size: 11px; cursor: pointer;\n}\nbutton:hover { background: var(--over); color: var(--fg); }\nbutton[aria-pressed="true"] { background: var(--shade); color: var(--fg); }\nbutton.quiet { border-color: transparent; }\n\n.back-queue { background: var(--queue); }\n.back-input { background: var(--input); }\n.back-infer { background: var(--infer); }\n.back-child { background: color-mix(in srgb, var(--infer) 28%, transparent); }\n.back-output { background: var(--output); }\n.back-fg3, .back-between { background: var(--fg3); }\n.fill-queue { fill: var(--queue); }\n.fill-input { fill: var(--input); }\n.fill-infer { fill: var(--infer); }\n.fill-between { fill: var(--fg3); }\n.fill-output { fill: var(--output); }\n.swatch { display: inline-block; flex: none; width: 12px; height: 9px; border-radius: 2px; }\n.swatch.queue { height: 4px; vertical-align: 2px; }\n.swatch.pre, .swatch.post { height: 1px; vertical-align: 4px; }\n\n/* the line above the panes */\n.toolbar { display: flex; align-items: center; gap: 4px 10px; min-height: 37px; padding: 5px 10px; border-bottom: 1px solid var(--line); }\n.state { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--output); }\n.state.error { background: var(--error); }\n.state.running { background: var(--running); }\n.state.cancelled { background: var(--fg3); }\n.toolbar > * { flex: none; }\n.toolbar > .title { flex: 0 1 auto; min-width: 4ch; max-width: 36ch; overflow: hidden; font-weight: 600; text-overflow: ellipsis; white-space: nowrap; }\n.figures { display: flex; gap: 12px; color: var(--fg2); white-space: nowrap; }\n.figures b { color: var(--fg); font-weight: 600; }\n.figures .failed, .figures .failed b { color: var(--error); }\n.figures .running { color: var(--running); }\n.toolbar > .space { flex: 1; }\n.legend { display: flex; gap: 10px; color: var(--fg2); font-size: 11px; white-space: nowrap; }\n.legend span { display: inline-flex; align-items: center; gap: 4px; }\n.legend .swatch { vertical-align: 0; }\n.toolbar > .filter { flex: 0 1 150px; width: 150px; min-width: 90px; min-height: 24px; padding: 2px 7px; border: 1px solid var(--line); border-radius: 5px; background: var(--bg2); color: var(--fg); font: inherit; }\n.filter::placeholder { color: var(--fg2); opacity: 1; }\n\n/* the panes */\n.panes { position: relative; display: grid; grid-template: var(--graph, 200px) minmax(0, 1fr) / minmax(0, 1fr) max(220px, min(var(--side, 322px), 100cqw - 360px)); height: var(--height, 500px); }\n.callgraph { grid-area: 1 / 1; position: relative; min-height: 0; overflow: hidden; border-bottom: 1px solid var(--line); background: var(--bg2); }\n.timeline { grid-area: 2 / 1; display: flex; flex-direction: column; min-height: 0; min-width: 0; }\n.inspector { grid-area: 1 / 2 / 3 / 3; min-width: 0; padding: 10px 12px 16px; overflow: auto; border-left: 1px solid var(--line); }\n.splitter { position: relative; z-index: 2; touch-action: none; }\n.splitter.x { grid-area: 1 / 2 / 3 / 3; justify-self: start; width: 7px; margin-left: -3px; cursor: col-resize; }\n.splitter.y { grid-area: 2 / 1; align-self: start; height: 7px; margin-top: -4px; cursor: row-resize; }\n.splitter:hover, .splitter:focus-visible { background: var(--shade); }\n\n/* call graph */\n.callgraph > svg { display: block; width: 100%; height: 100%; cursor: grab; user-select: none; }\n.callgraph > svg:active { cursor: grabbing; }\n.box { cursor: pointer; outline: none; }\n.box .frame { fill: var(--card); stroke: var(--line); }\n.box:hover .frame { stroke: var(--fg3); }\n.box.failing .frame { stroke: var(--error); }\n.box.span .frame { stroke-dasharray: 4 3; }\n.box.selected .frame { stroke: var(--accent); stroke-width: 2.5; }\n.box:focus-visible .frame { stroke: var(--accent); stroke-width: 3; }\n.box .track { fill: var(--line2); }\n.box .name { fill: var(--fg); font-size: 12px; font-weight: 600; }\n.box .second { fill: var(--fg2); font-size: 10.5px; }\n.box .failed { fill: var(--error); font-weight: 600; }\n.box.dim, .edge.dim { opacity: .3; }\n.far .box .second, .far .edge text, .far .edge rect { display: none; }\n.far .box .name { font-size: max(12px, min(var(--grown, 14px), 26px, 11px / var(--scale, 1))); dominant-baseline: central; translate: 0 3px; }\n.edge path { fill: none; stroke: var(--fg3); stroke-width: 1.25; opacity: .75; marker-end: var(--arrow); }\n.edge.async path { stroke-dasharray: 5 3; }\n.edge.stream path { stroke-width: 2; stroke-dasharray: 1.5 3; stroke-linecap: round; }\n.edge.failing path { stroke: var(--error); }\n.edge.path path { stroke: var(--fg); opacity: 1; }\n.edge.path.failing path { stroke: var(--error); stroke-width: 2; }\n.edge .label { fill: var(--bg2); }\n.edge text { fill: var(--fg2); font-size: 10.5px; }\n.edge.failing text { fill: var(--error); }\n.edges { position: absolute; bottom: 6px; left: 10px; display: flex; flex-wrap: wrap; gap: 0 12px; max-width: calc(100% - 112px); padding: 0 4px; background: var(--bg2); color: var(--fg2); font-size: 10.5px; }\n.edges i { display: inline-block; width: 20px; margin-right: 4px; border-top: 1.5px solid var(--fg2); vertical-align: middle; }\n.edges .async { border-top-style: dashed; }\n.edges .stream { border-top: 2px dotted var(--fg2); }\n.edges .legend { display: none; }\n.edges .legend i { width: 12px; margin: 0; border: 0; }\n.zoom { position: absolute; right: 6px; bottom: 6px; display: flex; gap: 2px; border-radius: 6px; background: var(--bg2); }\n\n/* timeline */\n.strip, .axis { display: block; flex: none; border-bottom: 1px solid var(--line2); }\n.strip { height: 26px; cursor: crosshair; touch-action: none; }\n.axis { height: 20px; }\n.tree { position: relative; flex: 1; min-height: 0; overflow: hidden auto; outline-offset: -2px; }\n.bars { position: sticky; top: 0; left: 0; display: block; pointer-events: none; }\n.rows { position: absolute; inset: 0 0 auto; }\n.row { position: absolute; right: 0; left: 0; display: flex; height: 22px; white-space: nowrap; cursor: default; }\n.row:hover { background: var(--over); }\n.row.mate { box-shadow: inset 2px 0 var(--fg3); }\n.row.selected { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.tree:focus-visible .row.cursor { outline: 1px solid var(--accent); outline-offset: -1px; }\n.row.dim .names { opacity: .45; }\n.names { display: flex; flex: none; align-items: center; width: var(--names, 220px); padding: 0 6px 0 2px; overflow: hidden; }\n.guide { flex: none; align-self: stretch; width: 12px; border-right: 1px solid var(--line2); }\n.triangle { display: grid; flex: none; place-items: center; width: 16px; height: 22px; color: var(--fg2); }\n.triangle svg { width: 8px; height: 8px; }\n.row[aria-expanded="true"] .triangle svg { rotate: 90deg; }\n.names .name { overflow: hidden; text-overflow: ellipsis; }\n.names .calls, .names .span { font-style: italic; }\n.names .calls { color: var(--fg2); }\n.count { flex: none; margin-left: 5px; color: var(--fg2); font-size: 11px; }\n.badge { flex: none; margin-left: 5px; padding: 0 3px; border: 1px solid var(--line); border-radius: 3px; color: var(--fg2); font-size: 10px; line-height: 14px; }\n.names .badge { flex: 0 1 auto; min-width: 32px; overflow: hidden; text-align: center; text-overflow: ellipsis; }\n.names .badge.error { flex-shrink: 1; }\n.badge.compared { border-color: var(--infer); color: var(--infer); }\n.name.missing { color: var(--fg2); font-style: italic; }\n.badge.error { border-color: var(--error); color: var(--error); }\n\n/* inspector */\n.breadcrumb, .hint { margin-bottom: 2px; color: var(--fg2); font-size: 11px; overflow-wrap: anywhere; }\n.crumb { min-width: 0; text-align: left; min-height: 22px; padding: 0; border: 0; border-radius: 3px; }\n.crumb:hover { background: none; text-decoration: underline; }\n.chips { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 5px; }\n.chip { max-width: 100%; padding: 0 7px; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 10px; color: var(--fg2); font-size: 10.5px; line-height: 17px; }\n.chip.error { border-color: var(--error); color: var(--error); }\n.chip.running { border-color: var(--running); color: var(--running); }\n.stack { display: flex; gap: 1px; height: 10px; margin: 9px 0 6px; overflow: hidden; border-radius: 3px; background: var(--line2); }\n.stack i { min-width: 1px; }\n.phases { width: 100%; border-collapse: collapse; font-size: 11.5px; }\n.phases th, .phases td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; }\n.phases .swatch { margin-right: 6px; }\n.phases td { padding-left: 8px; color: var(--fg2); text-align: right; }\n.phases td:nth-child(2) { color: var(--fg); }\n.phases .absent { color: var(--fg2); font-style: italic; }\n.error:not(.badge, .chip, .state) { margin-top: 8px; padding: 6px 8px; border-left: 3px solid var(--error); border-radius: 0 4px 4px 0; background: var(--error-bg); overflow-wrap: anywhere; white-space: pre-wrap; }\n.chain { margin-bottom: 3px; color: var(--fg2); font-size: 10.5px; }\n.reason { margin: 2px 0; color: var(--fg2); font-size: 11.5px; overflow-wrap: anywhere; white-space: pre-wrap; }\n.chips + .hint, .phases + .hint { margin-top: 6px; }\n.note { margin-top: 8px; padding: 4px 8px; font-size: 11px; border-left: 3px solid var(--queue); background: var(--bg2); overflow-wrap: anywhere; white-space: pre-wrap; }\n.head { display: grid; grid-template-columns: 14px minmax(0, 1fr) auto; gap: 0 6px; align-items: baseline; width: 100%; padding: 4px 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); text-align: left; }\n.head[aria-expanded="true"] { background: var(--over); }\n.head .name { overflow: hidden; font-weight: 600; text-overflow: ellipsis; }\n.head .arrow, .head .datatype, .head .shape, .head .place { color: var(--fg2); }\n.head .shape { grid-column: 2; }\n.head .place { font-size: 10.5px; text-align: right; }\n.detail { padding: 6px 2px 10px; }\n.facts { display: grid; grid-template-columns: repeat(3, auto); gap: 2px 14px; margin-bottom: 6px; font-size: 11px; }\n.facts div { display: flex; justify-content: space-between; gap: 4px; color: var(--fg2); }\n.facts div { white-space: nowrap; }\n.facts b { color: var(--fg); font-weight: 500; }\n.histogram { display: block; width: 100%; height: 46px; border-radius: 4px; background: var(--bg2); }\n.caption { display: flex; justify-content: space-between; gap: 8px; margin-top: 1px; color: var(--fg2); font-size: 10.5px; }\n.slice { margin-top: 8px; }\n.picture { display: block; width: 100%; margin: 0 auto; object-fit: fill; border-radius: 4px; background: var(--bg2); image-rendering: pixelated; }\n.cells { display: grid; gap: 1px; overflow: hidden; border-radius: 4px; }\n.cells span { padding: 3px 1px; overflow: hidden; background: var(--bg2); font-size: 10.5px; text-align: center; text-overflow: ellipsis; white-space: nowrap; }\n.scale { display: inline-block; width: 36px; height: 7px; margin-right: 5px; border-radius: 2px; }\n.segments { display: inline-flex; margin-bottom: 6px; overflow: hidden; border: 1px solid var(--line); border-radius: 5px; }\n.segments button { padding: 0 8px; border: 0; border-radius: 0; }\n.slider { display: grid; grid-template-columns: 46px 1fr auto; gap: 6px; align-items: center; min-height: 22px; color: var(--fg2); font-size: 11px; }\n.slider input { width: 100%; height: 16px; margin: 0; accent-color: var(--accent); }\n.strings, .logs, .source { max-height: 170px; overflow: auto; border: 1px solid var(--line2); border-radius: 4px; }\n.strings > div, .logs > div { display: grid; gap: 6px; padding: 1px 6px; overflow-wrap: anywhere; white-space: pre-wrap; border-top: 1px solid var(--line2); }\n.strings > div { grid-template-columns: 24px minmax(0, 1fr); }\n.logs > div { grid-template-columns: 52px 52px minmax(0, 1fr); }\n.strings > div:first-child, .logs > div:first-child { border-top: 0; }\n.number, .level { color: var(--fg2); }\n.logs > .log-warning { box-shadow: inset 2px 0 var(--queue); }\n.logs > .log-error { box-shadow: inset 2px 0 var(--error); }\n.log-warning .level { color: var(--fg); font-weight: 600; }\n.log-error .level { color: var(--error); font-weight: 600; }\n.source > div { display: grid; grid-template-columns: 30px max-content; padding: 0 6px; line-height: 17px; white-space: pre; }\n.source .here, .source .part { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.link { display: flex; justify-content: space-between; gap: 8px; width: 100%; padding: 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); font-size: 11.5px; }\n.link span:last-child { color: var(--fg2); }\n.more { width: 100%; margin-top: 4px; }\n\n.box .tone-error { fill: var(--error); font-weight: 600; }\n.box .tone-output { fill: var(--output); font-weight: 600; }\n.box .tone-infer { fill: var(--infer); font-weight: 600; }\n.toolbar.compared .legend { display: none; }\n/* more is told of two runs than fits beside a name */\n.toolbar.compared > .figures { flex: 0 8 auto; flex-wrap: wrap; gap: 2px 12px; min-width: 240px; }\n.toolbar.compared ~ .panes .edges .legend { display: flex; }\n.beside thead th { color: var(--fg2); text-align: right; }\n.beside td { white-space: nowrap; }\n.beside td.tone-error { color: var(--error); font-weight: 600; }\n.beside td.tone-output { color: var(--output); font-weight: 600; }\n.difference { padding: 3px 8px; margin-top: 4px; border-left: 3px solid var(--infer); background: var(--bg2); font-size: 11px; overflow-wrap: anywhere; white-space: pre-wrap; }\n\n/* over the panes */\n.tip { position: absolute; z-index: 9; top: 0; left: 0; max-width: 300px; padding: 6px 8px; border: 1px solid var(--line); border-radius: 6px; background: var(--card); box-shadow: 0 4px 16px #0003; font-size: 11px; pointer-events: none; overflow-wrap: anywhere; }\n.shares { display: grid; grid-template-columns: auto auto auto; gap: 0 10px; margin-top: 3px; }\n.shares > :not(:nth-child(3n + 1)) { text-align: right; }\n.tip .swatch { margin-right: 5px; }\n.tip .share { color: var(--fg2); }\n.tip .failed { margin-top: 4px; color: var(--error); white-space: pre-wrap; }\n[hidden] { display: none; }\n.help { position: absolute; z-index: 8; inset: 37px 0 0; padding: 14px 18px; overflow: auto; background: var(--bg); }\n.help:focus { outline: none; }\n.help dl { display: grid; grid-template-columns: auto 1fr; gap: 4px 14px; margin: 8px 0 12px; }\n.help dd { margin: 0; color: var(--fg2); }\n\n@container (max-width: 980px) {\n  .toolbar .legend { display: none; }\n  .edges { column-gap: 9px; }\n  .edges i { width: 14px; }\n  .edges .legend { display: flex; gap: 8px; }\n  .panes { grid-template-columns: minmax(0, 1fr) max(220px, min(var(--side, 288px), 100cqw - 360px)); }\n}\n@container (max-width: 700px) {\n  .toolbar { flex-wrap: wrap; }\n  .toolbar > .figures { flex: 0 1 auto; flex-wrap: wrap; gap: 2px 12px; }\n  .toolbar > .space { display: none; }\n  .toolbar > .filter { flex: 1 1 90px; }\n  .panes { grid-template: var(--graph, 200px) var(--timeline, 240px) auto / minmax(0, 1fr); height: auto; }\n  .inspector { grid-area: 3 / 1; max-height: 560px; border-top: 1px solid var(--line); border-left: 0; }\n  .splitter.x { display: none; }\n}\n@container (max-width: 520px) {\n  .names .badge { min-width: 18px; }\n  .panes .edges .legend, .toolbar.compared ~ .panes .edges .legend { display: none; }\n}\n@media (prefers-reduced-motion: no-preference) {\n  .state.running { animation: pulse 1.4s ease-in-out infinite; }\n  @keyframes pulse { 50% { opacity: .35; } }\n}\n@media print {\n  .view { break-inside: avoid; print-color-adjust: exact; }\n  .panes .inspector { max-height: none; }\n  .toolbar button, .toolbar > .filter, .zoom { display: none; }\n  /* A canvas that was cleared for paper hides what is below it. */\n  .rows { z-index: 1; }\n  .row.selected { background: none; }\n}\n@media (forced-colors: active) {\n  .state, .swatch, .stack, .stack i { forced-color-adjust: none; }\n  .row.selected { outline: 2px solid Highlight; }\n  .box .frame { stroke: CanvasText; }\n  .box.selected .frame { stroke: Highlight; }\n  .source .here { outline: 1px solid Highlight; outline-offset: -1px; }\n}\n';
+var style_default = '/* Colours: phases and error keep 3:1 to the background and differ for every kind of colour vision. */\n.view {\n  --bg: #ffffff; --bg2: #f6f7f9; --card: #ffffff;\n  --fg: #1c2128; --fg2: #57606a; --fg3: #818b98;\n  --line: #d8dee4; --line2: #eceff2; --shade: #0f172a14; --over: #0f172a0a; --error-bg: #fdf0ee;\n  --accent: #1f6feb; --queue: #c27c00; --input: #4a9bd3; --infer: #1b4f93; --output: #12866a;\n  --error: #b42318; --running: #7a5cc9;\n  color-scheme: light;\n}\n.view[data-theme="dark"] {\n  --bg: #111317; --bg2: #181b20; --card: #1d2127;\n  --fg: #e6e9ed; --fg2: #a3adb8; --fg3: #77818d;\n  --line: #31373f; --line2: #23282e; --shade: #ffffff1a; --over: #ffffff0d; --error-bg: #331a1d;\n  --accent: #6cb0ff; --queue: #f7c948; --input: #a5dbfa; --infer: #4593e0; --output: #3ccf9b;\n  --error: #f2545b; --running: #b79cf5;\n  color-scheme: dark;\n}\n\n:host { all: initial; display: block; padding-top: 4px; }\n.view {\n  --code: var(--jp-code-font-family, ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace);\n  position: relative; overflow: hidden; container-type: inline-size;\n  border: 1px solid var(--line); border-radius: 8px;\n  background: var(--bg); color: var(--fg); text-align: left;\n  font: 12px/1.4 var(--jp-ui-font-family, system-ui, -apple-system, "Segoe UI", sans-serif);\n  font-variant-numeric: tabular-nums;\n}\n.view *, .view *::before { box-sizing: border-box; }\n.code { font-family: var(--code); font-size: 11px; }\n.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }\n:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }\nh3 { margin: 0; font-size: 14px; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere; }\nh4 { display: flex; justify-content: space-between; gap: 8px; margin: 14px 0 5px; color: var(--fg2); font-size: 11px; font-weight: 600; line-height: 1.3; }\nh4 > span { text-align: right; }\np { margin: 0; }\n\nbutton {\n  min-width: 24px; min-height: 24px; padding: 2px 6px;\n  border: 1px solid var(--line); border-radius: 5px; background: none;\n  color: var(--fg2); font: inherit; font-size: 11px; cursor: pointer;\n}\nbutton:hover { background: var(--over); color: var(--fg); }\nbutton[aria-pressed="true"] { background: var(--shade); color: var(--fg); }\nbutton.quiet { border-color: transparent; }\n\n.back-queue { background: var(--queue); }\n.back-input { background: var(--input); }\n.back-infer { background: var(--infer); }\n.back-child { background: color-mix(in srgb, var(--infer) 28%, transparent); }\n.back-output { background: var(--output); }\n.back-fg3, .back-between { background: var(--fg3); }\n.fill-queue { fill: var(--queue); }\n.fill-input { fill: var(--input); }\n.fill-infer { fill: var(--infer); }\n.fill-between { fill: var(--fg3); }\n.fill-output { fill: var(--output); }\n.swatch { display: inline-block; flex: none; width: 12px; height: 9px; border-radius: 2px; }\n.swatch.queue { height: 4px; vertical-align: 2px; }\n.swatch.pre, .swatch.post { height: 1px; vertical-align: 4px; }\n\n/* the line above the panes */\n.toolbar { display: flex; align-items: center; gap: 4px 10px; min-height: 37px; padding: 5px 10px; border-bottom: 1px solid var(--line); }\n.state { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--output); }\n.state.error { background: var(--error); }\n.state.running { background: var(--running); }\n.state.cancelled { background: var(--fg3); }\n.toolbar > * { flex: none; }\n.toolbar > .title { flex: 0 1 auto; min-width: 4ch; max-width: 36ch; overflow: hidden; font-weight: 600; text-overflow: ellipsis; white-space: nowrap; }\n.figures { display: flex; gap: 12px; color: var(--fg2); white-space: nowrap; }\n.figures b { color: var(--fg); font-weight: 600; }\n.figures .failed, .figures .failed b { color: var(--error); }\n.figures .running { color: var(--running); }\n.toolbar > .space { flex: 1; }\n.legend { display: flex; gap: 10px; color: var(--fg2); font-size: 11px; white-space: nowrap; }\n.legend span { display: inline-flex; align-items: center; gap: 4px; }\n.legend .swatch { vertical-align: 0; }\n.toolbar > .filter { flex: 0 1 150px; width: 150px; min-width: 90px; min-height: 24px; padding: 2px 7px; border: 1px solid var(--line); border-radius: 5px; background: var(--bg2); color: var(--fg); font: inherit; }\n.filter::placeholder { color: var(--fg2); opacity: 1; }\n\n.notices:not(:empty) { padding: 4px 10px; border-bottom: 1px solid var(--line); background: var(--bg2); color: var(--fg2); font-size: 11px; }\n.notices b { color: var(--fg); font-weight: 600; }\n\n/* the panes */\n.panes { position: relative; display: grid; grid-template: var(--graph, 200px) minmax(0, 1fr) / minmax(0, 1fr) max(220px, min(var(--side, 322px), 100cqw - 360px)); height: var(--height, 500px); }\n.callgraph { grid-area: 1 / 1; position: relative; min-height: 0; overflow: hidden; border-bottom: 1px solid var(--line); background: var(--bg2); }\n.timeline { grid-area: 2 / 1; display: flex; flex-direction: column; min-height: 0; min-width: 0; }\n.inspector { grid-area: 1 / 2 / 3 / 3; min-width: 0; padding: 10px 12px 16px; overflow: auto; border-left: 1px solid var(--line); }\n.splitter { position: relative; z-index: 2; touch-action: none; }\n.splitter.x { grid-area: 1 / 2 / 3 / 3; justify-self: start; width: 7px; margin-left: -3px; cursor: col-resize; }\n.splitter.y { grid-area: 2 / 1; align-self: start; height: 7px; margin-top: -4px; cursor: row-resize; }\n.splitter:hover, .splitter:focus-visible { background: var(--shade); }\n\n/* call graph */\n.callgraph > svg { display: block; width: 100%; height: 100%; cursor: grab; user-select: none; }\n.callgraph > svg:active { cursor: grabbing; }\n.box { cursor: pointer; outline: none; }\n.box .frame { fill: var(--card); stroke: var(--line); }\n.box:hover .frame { stroke: var(--fg3); }\n.box.failing .frame { stroke: var(--error); }\n.box.span .frame { stroke-dasharray: 4 3; }\n.box.selected .frame { stroke: var(--accent); stroke-width: 2.5; }\n.box:focus-visible .frame { stroke: var(--accent); stroke-width: 3; }\n.box .track { fill: var(--line2); }\n.box .name { fill: var(--fg); font-size: 12px; font-weight: 600; }\n.box .second { fill: var(--fg2); font-size: 10.5px; }\n.box .failed { fill: var(--error); font-weight: 600; }\n.box.dim, .edge.dim { opacity: .3; }\n.far .box .second, .far .edge text, .far .edge rect { display: none; }\n.far .box .name { font-size: max(12px, min(var(--grown, 14px), 26px, 11px / var(--scale, 1))); dominant-baseline: central; translate: 0 3px; }\n.edge path { fill: none; stroke: var(--fg3); stroke-width: 1.25; opacity: .75; marker-end: var(--arrow); }\n.edge.async path { stroke-dasharray: 5 3; }\n.edge.stream path { stroke-width: 2; stroke-dasharray: 1.5 3; stroke-linecap: round; }\n.edge.failing path { stroke: var(--error); }\n.edge.path path { stroke: var(--fg); opacity: 1; }\n.edge.path.failing path { stroke: var(--error); stroke-width: 2; }\n.edge .label { fill: var(--bg2); }\n.edge text { fill: var(--fg2); font-size: 10.5px; }\n.edge.failing text { fill: var(--error); }\n.edges { position: absolute; bottom: 6px; left: 10px; display: flex; flex-wrap: wrap; gap: 0 12px; max-width: calc(100% - 112px); padding: 0 4px; background: var(--bg2); color: var(--fg2); font-size: 10.5px; }\n.edges i { display: inline-block; width: 20px; margin-right: 4px; border-top: 1.5px solid var(--fg2); vertical-align: middle; }\n.edges .async { border-top-style: dashed; }\n.edges .stream { border-top: 2px dotted var(--fg2); }\n.edges .legend { display: none; }\n.edges .legend i { width: 12px; margin: 0; border: 0; }\n.zoom { position: absolute; right: 6px; bottom: 6px; display: flex; gap: 2px; border-radius: 6px; background: var(--bg2); }\n\n/* timeline */\n.strip, .axis { display: block; flex: none; border-bottom: 1px solid var(--line2); }\n.strip { height: 26px; cursor: crosshair; touch-action: none; }\n.axis { height: 20px; }\n.tree { position: relative; flex: 1; min-height: 0; overflow: hidden auto; outline-offset: -2px; }\n.bars { position: sticky; top: 0; left: 0; display: block; pointer-events: none; }\n.rows { position: absolute; inset: 0 0 auto; }\n.row { position: absolute; right: 0; left: 0; display: flex; height: 22px; white-space: nowrap; cursor: default; }\n.row:hover { background: var(--over); }\n.row.mate { box-shadow: inset 2px 0 var(--fg3); }\n.row.selected { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.tree:focus-visible .row.cursor { outline: 1px solid var(--accent); outline-offset: -1px; }\n.row.dim .names { opacity: .45; }\n.names { display: flex; flex: none; align-items: center; width: var(--names, 220px); padding: 0 6px 0 2px; overflow: hidden; }\n.guide { flex: none; align-self: stretch; width: 12px; border-right: 1px solid var(--line2); }\n.triangle { display: grid; flex: none; place-items: center; width: 16px; height: 22px; color: var(--fg2); }\n.triangle svg { width: 8px; height: 8px; }\n.row[aria-expanded="true"] .triangle svg { rotate: 90deg; }\n.names .name { overflow: hidden; text-overflow: ellipsis; }\n.names .calls, .names .span { font-style: italic; }\n.names .calls { color: var(--fg2); }\n.count { flex: none; margin-left: 5px; color: var(--fg2); font-size: 11px; }\n.badge { flex: none; margin-left: 5px; padding: 0 3px; border: 1px solid var(--line); border-radius: 3px; color: var(--fg2); font-size: 10px; line-height: 14px; }\n.names .badge { flex: 0 1 auto; min-width: 32px; overflow: hidden; text-align: center; text-overflow: ellipsis; }\n.names .badge.error { flex-shrink: 1; }\n.badge.compared { border-color: var(--infer); color: var(--infer); }\n.name.missing { color: var(--fg2); font-style: italic; }\n.badge.error { border-color: var(--error); color: var(--error); }\n\n/* inspector */\n.breadcrumb, .hint { margin-bottom: 2px; color: var(--fg2); font-size: 11px; overflow-wrap: anywhere; }\n.crumb { min-width: 0; text-align: left; min-height: 22px; padding: 0; border: 0; border-radius: 3px; }\n.crumb:hover { background: none; text-decoration: underline; }\n.chips { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 5px; }\n.chip { max-width: 100%; padding: 0 7px; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 10px; color: var(--fg2); font-size: 10.5px; line-height: 17px; }\n.chip.error { border-color: var(--error); color: var(--error); }\n.chip.running { border-color: var(--running); color: var(--running); }\n.stack { display: flex; gap: 1px; height: 10px; margin: 9px 0 6px; overflow: hidden; border-radius: 3px; background: var(--line2); }\n.stack i { min-width: 1px; }\n.phases { width: 100%; border-collapse: collapse; font-size: 11.5px; }\n.phases th, .phases td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; }\n.phases .swatch { margin-right: 6px; }\n.phases td { padding-left: 8px; color: var(--fg2); text-align: right; }\n.phases td:nth-child(2) { color: var(--fg); }\n.phases .absent { color: var(--fg2); font-style: italic; }\n.error:not(.badge, .chip, .state) { margin-top: 8px; padding: 6px 8px; border-left: 3px solid var(--error); border-radius: 0 4px 4px 0; background: var(--error-bg); overflow-wrap: anywhere; white-space: pre-wrap; }\n.chain { margin-bottom: 3px; color: var(--fg2); font-size: 10.5px; }\n.reason { margin: 2px 0; color: var(--fg2); font-size: 11.5px; overflow-wrap: anywhere; white-space: pre-wrap; }\n.chips + .hint, .phases + .hint { margin-top: 6px; }\n.note { margin-top: 8px; padding: 4px 8px; font-size: 11px; border-left: 3px solid var(--queue); background: var(--bg2); overflow-wrap: anywhere; white-space: pre-wrap; }\n.head { display: grid; grid-template-columns: 14px minmax(0, 1fr) auto; gap: 0 6px; align-items: baseline; width: 100%; padding: 4px 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); text-align: left; }\n.head[aria-expanded="true"] { background: var(--over); }\n.head .name { overflow: hidden; font-weight: 600; text-overflow: ellipsis; }\n.head .arrow, .head .datatype, .head .shape, .head .place { color: var(--fg2); }\n.head .shape { grid-column: 2; }\n.head .place { font-size: 10.5px; text-align: right; }\n.detail { padding: 6px 2px 10px; }\n.facts { display: grid; grid-template-columns: repeat(3, auto); gap: 2px 14px; margin-bottom: 6px; font-size: 11px; }\n.facts div { display: flex; justify-content: space-between; gap: 4px; color: var(--fg2); }\n.facts div { white-space: nowrap; }\n.facts b { color: var(--fg); font-weight: 500; }\n.histogram { display: block; width: 100%; height: 46px; border-radius: 4px; background: var(--bg2); }\n.caption { display: flex; justify-content: space-between; gap: 8px; margin-top: 1px; color: var(--fg2); font-size: 10.5px; }\n.slice { margin-top: 8px; }\n.picture { display: block; width: 100%; margin: 0 auto; object-fit: fill; border-radius: 4px; background: var(--bg2); image-rendering: pixelated; }\n.cells { display: grid; gap: 1px; overflow: hidden; border-radius: 4px; }\n.cells span { padding: 3px 1px; overflow: hidden; background: var(--bg2); font-size: 10.5px; text-align: center; text-overflow: ellipsis; white-space: nowrap; }\n.scale { display: inline-block; width: 36px; height: 7px; margin-right: 5px; border-radius: 2px; }\n.segments { display: inline-flex; margin-bottom: 6px; overflow: hidden; border: 1px solid var(--line); border-radius: 5px; }\n.segments button { padding: 0 8px; border: 0; border-radius: 0; }\n.slider { display: grid; grid-template-columns: 46px 1fr auto; gap: 6px; align-items: center; min-height: 22px; color: var(--fg2); font-size: 11px; }\n.slider input { width: 100%; height: 16px; margin: 0; accent-color: var(--accent); }\n.strings, .logs, .source { max-height: 170px; overflow: auto; border: 1px solid var(--line2); border-radius: 4px; }\n.strings > div, .logs > div { display: grid; gap: 6px; padding: 1px 6px; overflow-wrap: anywhere; white-space: pre-wrap; border-top: 1px solid var(--line2); }\n.strings > div { grid-template-columns: 24px minmax(0, 1fr); }\n.logs > div { grid-template-columns: 52px 52px minmax(0, 1fr); }\n.strings > div:first-child, .logs > div:first-child { border-top: 0; }\n.number, .level { color: var(--fg2); }\n.logs > .log-warning { box-shadow: inset 2px 0 var(--queue); }\n.logs > .log-error { box-shadow: inset 2px 0 var(--error); }\n.log-warning .level { color: var(--fg); font-weight: 600; }\n.log-error .level { color: var(--error); font-weight: 600; }\n.source > div { display: grid; grid-template-columns: 30px max-content; padding: 0 6px; line-height: 17px; white-space: pre; }\n.source .here, .source .part { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.link { display: flex; justify-content: space-between; gap: 8px; width: 100%; padding: 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); font-size: 11.5px; }\n.link span:last-child { color: var(--fg2); }\n.more { width: 100%; margin-top: 4px; }\n\n.box .tone-error { fill: var(--error); font-weight: 600; }\n.box .tone-output { fill: var(--output); font-weight: 600; }\n.box .tone-infer { fill: var(--infer); font-weight: 600; }\n.toolbar.compared .legend { display: none; }\n/* more is told of two runs than fits beside a name */\n.toolbar.compared > .figures { flex: 0 8 auto; flex-wrap: wrap; gap: 2px 12px; min-width: 240px; }\n.toolbar.compared ~ .panes .edges .legend { display: flex; }\n.beside thead th { color: var(--fg2); text-align: right; }\n.beside td { white-space: nowrap; }\n.beside td.tone-error { color: var(--error); font-weight: 600; }\n.beside td.tone-output { color: var(--output); font-weight: 600; }\n.difference { padding: 3px 8px; margin-top: 4px; border-left: 3px solid var(--infer); background: var(--bg2); font-size: 11px; overflow-wrap: anywhere; white-space: pre-wrap; }\n\n/* over the panes */\n.tip { position: absolute; z-index: 9; top: 0; left: 0; max-width: 300px; padding: 6px 8px; border: 1px solid var(--line); border-radius: 6px; background: var(--card); box-shadow: 0 4px 16px #0003; font-size: 11px; pointer-events: none; overflow-wrap: anywhere; }\n.shares { display: grid; grid-template-columns: auto auto auto; gap: 0 10px; margin-top: 3px; }\n.shares > :not(:nth-child(3n + 1)) { text-align: right; }\n.tip .swatch { margin-right: 5px; }\n.tip .share { color: var(--fg2); }\n.tip .failed { margin-top: 4px; color: var(--error); white-space: pre-wrap; }\n[hidden] { display: none; }\n.help { position: absolute; z-index: 8; inset: 37px 0 0; padding: 14px 18px; overflow: auto; background: var(--bg); }\n.help:focus { outline: none; }\n.help dl { display: grid; grid-template-columns: auto 1fr; gap: 4px 14px; margin: 8px 0 12px; }\n.help dd { margin: 0; color: var(--fg2); }\n\n@container (max-width: 980px) {\n  .toolbar .legend { display: none; }\n  .edges { column-gap: 9px; }\n  .edges i { width: 14px; }\n  .edges .legend { display: flex; gap: 8px; }\n  .panes { grid-template-columns: minmax(0, 1fr) max(220px, min(var(--side, 288px), 100cqw - 360px)); }\n}\n@container (max-width: 700px) {\n  .toolbar { flex-wrap: wrap; }\n  .toolbar > .figures { flex: 0 1 auto; flex-wrap: wrap; gap: 2px 12px; }\n  .toolbar > .space { display: none; }\n  .toolbar > .filter { flex: 1 1 90px; }\n  .panes { grid-template: var(--graph, 200px) var(--timeline, 240px) auto / minmax(0, 1fr); height: auto; }\n  .inspector { grid-area: 3 / 1; max-height: 560px; border-top: 1px solid var(--line); border-left: 0; }\n  .splitter.x { display: none; }\n}\n@container (max-width: 520px) {\n  .names .badge { min-width: 18px; }\n  .panes .edges .legend, .toolbar.compared ~ .panes .edges .legend { display: none; }\n}\n@media (prefers-reduced-motion: no-preference) {\n  .state.running { animation: pulse 1.4s ease-in-out infinite; }\n  @keyframes pulse { 50% { opacity: .35; } }\n}\n@media print {\n  .view { break-inside: avoid; print-color-adjust: exact; }\n  .panes .inspector { max-height: none; }\n  .toolbar button, .toolbar > .filter, .zoom { display: none; }\n  /* A canvas that was cleared for paper hides what is below it. */\n  .rows { z-index: 1; }\n  .row.selected { background: none; }\n}\n@media (forced-colors: active) {\n  .state, .swatch, .stack, .stack i { forced-color-adjust: none; }\n  .row.selected { outline: 2px solid Highlight; }\n  .box .frame { stroke: CanvasText; }\n  .box.selected .frame { stroke: Highlight; }\n  .source .here { outline: 1px solid Highlight; outline-offset: -1px; }\n}\n';
 
 // src/theme.ts
 var TOKENS = [
@@ -3573,9 +3868,9 @@ var beforeOf = oncePerRow((trace, row4) => {
 function oncePerRow(of) {
   const known = /* @__PURE__ */ new WeakMap();
   return (trace, row4) => {
-    let found = known.get(row4);
-    if (!found) known.set(row4, found = { value: of(trace, row4) });
-    return found.value;
+    let found2 = known.get(row4);
+    if (!found2) known.set(row4, found2 = { value: of(trace, row4) });
+    return found2.value;
   };
 }
 
@@ -3945,10 +4240,10 @@ var RowElements = class {
     this.#id = id;
   }
   /** Elements for the rows in view only, in their order; kept as long as they stay in view. */
-  show(visible2, rows, cursor) {
-    this.#rows = rows;
+  show(visible2, rows2, cursor) {
+    this.#rows = rows2;
     this.#cursor = cursor;
-    this.#batch = selectedBatch(this.#session.selection, rows.trace);
+    this.#batch = selectedBatch(this.#session.selection, rows2.trace);
     const keys = new Set(visible2.map((row4) => row4.key));
     for (const [key, { element }] of this.#shown) {
       if (keys.has(key)) continue;
@@ -4072,7 +4367,7 @@ var RowElements = class {
     const gone = this.#counted(row4)?.calls ?? 0;
     if (row4.kind !== "call")
       badges.push(h("span", { class: "count" }, `×${count(row4.calls.length + gone)}`));
-    else if (row4.ordinal) badges.push(h("span", { class: "count" }, `#${count(row4.ordinal)}`));
+    else if (row4.inFold) badges.push(h("span", { class: "count" }, `call ${trace.id(call)}`));
     const errors2 = this.#errors(row4);
     if (errors2) badge(row4.kind === "call" ? "error" : counted(errors2, "error"), "error");
     if (gone) badge(`${count(row4.calls.length)} kept`, "kept");
@@ -4081,7 +4376,7 @@ var RowElements = class {
     if (trace.has(call, Flag.CANCELLED)) badge("cancelled");
     if (trace.has(call, Flag.CACHE_HIT)) badge("cached");
     if (trace.has(call, Flag.DECOUPLED)) badge(counted(trace.calls.responses[call], "response"));
-    if (trace.header.notes[call]) badge("note");
+    if (trace.header.notes[trace.id(call)]) badge("note");
     return badges;
   }
   /** What is different about a row's calls since the baseline. */
@@ -4102,7 +4397,7 @@ var RowElements = class {
   }
 };
 function isSelected(row4, selection) {
-  if (!selection) return false;
+  if (!selection || selection.kind === "dropped") return false;
   if (selection.kind === "fold" || selection.kind === "missing") return row4.key === selection.key;
   if (selection.kind === "model") return row4.model === selection.model;
   if (selection.kind === "models") return selection.models.includes(row4.model);
@@ -4152,9 +4447,9 @@ var Rows = class {
     return this.open.has(row4.key) && this.hasChildren(row4);
   }
   children(row4) {
-    let rows = this.#children.get(row4);
-    if (!rows) this.#children.set(row4, rows = this.#childrenOf(row4));
-    return rows;
+    let rows2 = this.#children.get(row4);
+    if (!rows2) this.#children.set(row4, rows2 = this.#childrenOf(row4));
+    return rows2;
   }
   find(key) {
     return this.list.find((row4) => row4.key === key);
@@ -4176,22 +4471,22 @@ var Rows = class {
   }
   /** Unfold the path to a call and return its row. */
   reveal(call) {
-    let rows = this.#top;
-    let found = null;
+    let rows2 = this.#top;
+    let found2 = null;
     for (const step of [...this.trace.ancestors(call), call]) {
-      if (found) this.open.add(found.key);
-      found = this.#descend(rows, step);
-      if (!found) break;
-      rows = this.children(found);
+      if (found2) this.open.add(found2.key);
+      found2 = this.#descend(rows2, step);
+      if (!found2) break;
+      rows2 = this.children(found2);
     }
     this.rebuild();
-    return found;
+    return found2;
   }
   /** The row of one call among these, unfolding the folds on the way. */
-  #descend(rows, call) {
-    const single = rows.find((row4) => row4.kind === "call" && row4.calls[0] === call);
+  #descend(rows2, call) {
+    const single = rows2.find((row4) => row4.kind === "call" && row4.calls[0] === call);
     if (single) return single;
-    const fold = rows.find(
+    const fold = rows2.find(
       (row4) => row4.kind !== "call" && row4.model === this.trace.calls.model[call]
     );
     if (!fold) return null;
@@ -4218,24 +4513,24 @@ var Rows = class {
     return lacks;
   }
   /** The rows below calls, with those between that only the baseline has. */
-  #withMissing(parent, rows, callers) {
+  #withMissing(parent, rows2, callers) {
     const { comparison } = this.trace;
     const calls = comparison?.missing(callers) ?? [];
-    if (!comparison || calls.length === 0) return rows;
+    if (!comparison || calls.length === 0) return rows2;
     const { baseline } = comparison;
     const at2 = parent ? `${parent.key}/` : "";
     for (const [model, group] of byModel(baseline, calls)) {
       const folded = group.length >= FOLD_FROM;
       for (const missing of folded ? [group] : group.map((call) => [call])) {
-        const key = folded ? `${at2}xm${model}` : `${at2}x${missing[0]}`;
+        const key = folded ? `${at2}xm${baseline.modelKeys[model]}` : `${at2}x${baseline.id(missing[0])}`;
         const row4 = newRow("missing", parent, key, -1, []);
         row4.missing = missing;
         const start = baseline.start(missing[0]);
-        const later = rows.findIndex((each) => this.#start(each) > start);
-        rows.splice(later < 0 ? rows.length : later, 0, row4);
+        const later = rows2.findIndex((each) => this.#start(each) > start);
+        rows2.splice(later < 0 ? rows2.length : later, 0, row4);
       }
     }
-    return numbered(rows);
+    return numbered(rows2);
   }
   #start(row4) {
     if (row4.kind !== "missing") return this.trace.start(row4.calls[0]);
@@ -4245,36 +4540,38 @@ var Rows = class {
     const before = this.trace.comparison?.beforeAll(row4.calls) ?? [];
     if (row4.kind === "missing") return this.#withMissing(row4, [], row4.missing);
     if (row4.kind === "call") {
-      const rows2 = this.#folded(row4, this.trace.children(row4.calls[0]), FOLD_FROM);
-      return this.#withMissing(row4, rows2, before);
+      const rows3 = this.#folded(row4, this.trace.children(row4.calls[0]), FOLD_FROM);
+      return this.#withMissing(row4, rows3, before);
     }
     if (row4.kind === "calls" || this.#isPlainFold(row4)) return this.#singles(row4);
     const below = row4.calls.flatMap((call) => Array.from(this.trace.children(call)));
-    const rows = this.#withMissing(row4, this.#folded(row4, below, 1), before);
-    rows.push(newRow("calls", row4, `${row4.key}/calls`, row4.model, row4.calls));
-    return numbered(rows);
+    const rows2 = this.#withMissing(row4, this.#folded(row4, below, 1), before);
+    rows2.push(newRow("calls", row4, `${row4.key}/calls`, row4.model, row4.calls));
+    return numbered(rows2);
   }
   #singles(fold) {
-    const rows = fold.calls.map((call, k) => {
-      const row4 = newRow("call", fold, `${fold.key}/${call}`, fold.model, [call]);
-      row4.ordinal = k + 1;
+    const rows2 = fold.calls.map((call) => {
+      const key = `${fold.key}/${this.trace.id(call)}`;
+      const row4 = newRow("call", fold, key, fold.model, [call]);
+      row4.inFold = true;
       return row4;
     });
-    return numbered(rows);
+    return numbered(rows2);
   }
   /** Calls as rows in order of their start, folded by model from `foldFrom` calls on. */
   #folded(parent, calls, foldFrom) {
     const { trace } = this;
     const at2 = parent ? `${parent.key}/` : "";
-    const rows = [];
+    const rows2 = [];
     for (const [model, group] of byModel(trace, calls)) {
       if (group.length >= foldFrom)
-        rows.push(newRow("fold", parent, `${at2}m${model}`, model, group));
+        rows2.push(newRow("fold", parent, `${at2}m${trace.modelKeys[model]}`, model, group));
       else
-        for (const call of group) rows.push(newRow("call", parent, `${at2}${call}`, model, [call]));
+        for (const call of group)
+          rows2.push(newRow("call", parent, `${at2}${trace.id(call)}`, model, [call]));
     }
-    rows.sort((a, b) => trace.start(a.calls[0]) - trace.start(b.calls[0]));
-    return numbered(rows);
+    rows2.sort((a, b) => trace.start(a.calls[0]) - trace.start(b.calls[0]));
+    return numbered(rows2);
   }
 };
 function byModel(trace, calls) {
@@ -4296,7 +4593,7 @@ function newRow(kind, parent, key, model, calls) {
     model,
     calls,
     missing: [],
-    ordinal: 0,
+    inFold: false,
     parent,
     depth,
     position: 0,
@@ -4304,12 +4601,12 @@ function newRow(kind, parent, key, model, calls) {
     index: -1
   };
 }
-function numbered(rows) {
-  rows.forEach((row4, k) => {
+function numbered(rows2) {
+  rows2.forEach((row4, k) => {
     row4.position = k + 1;
-    row4.siblings = rows.length;
+    row4.siblings = rows2.length;
   });
-  return rows;
+  return rows2;
 }
 
 // src/strip.ts
@@ -4415,9 +4712,9 @@ var Strip = class {
 var Axis = class {
   element = h("canvas", { class: "axis", "aria-hidden": "true" });
   /** Label round times; returns them for the grid below. */
-  paint(plane, colours, rows) {
+  paint(plane, colours, rows2) {
     const pen2 = context(this.element, plane.right, AXIS_HEIGHT);
-    label(pen2, colours, counted(rows, "row"), AXIS_HEIGHT / 2);
+    label(pen2, colours, counted(rows2, "row"), AXIS_HEIGHT / 2);
     const { times, step } = ticks(plane.range, plane.width);
     const [unit, scale] = plane.range.to >= 1e6 ? ["s", 1e6] : plane.range.to >= 1e3 ? ["ms", 1e3] : ["µs", 1];
     const decimals = Math.max(0, -Math.floor(Math.log10(step / scale) + 1e-9));
@@ -4555,19 +4852,19 @@ var Timeline = class {
   }
   #paint() {
     const { trace, colours, showsCritical } = this.#session;
-    const [rows, height] = [this.#rows, this.#tree.clientHeight];
-    if (!rows || this.#tree.clientWidth === 0) return;
+    const [rows2, height] = [this.#rows, this.#tree.clientHeight];
+    if (!rows2 || this.#tree.clientWidth === 0) return;
     const plane = this.#plane();
     const top = this.#tree.scrollTop;
     const first = Math.max(0, Math.floor(top / ROW_HEIGHT2));
-    const visible2 = rows.list.slice(first, Math.ceil((top + height) / ROW_HEIGHT2));
-    const cursor = this.#elements.show(visible2, rows, this.#cursor);
+    const visible2 = rows2.list.slice(first, Math.ceil((top + height) / ROW_HEIGHT2));
+    const cursor = this.#elements.show(visible2, rows2, this.#cursor);
     if (cursor) this.#tree.setAttribute("aria-activedescendant", cursor.id);
     else this.#tree.removeAttribute("aria-activedescendant");
     const { from, to } = this.range;
     const shown = this.range.isWhole ? "the whole run" : `${time(from)} to ${time(to)}`;
     this.#tree.setAttribute("aria-description", `shows ${shown}`);
-    const times = this.#axis.paint(plane, colours, rows.list.length);
+    const times = this.#axis.paint(plane, colours, rows2.list.length);
     const pen2 = context(this.#canvas, plane.right, height);
     pen2.fillStyle = colours.line2;
     for (const us of times)
@@ -4581,7 +4878,7 @@ var Timeline = class {
     for (const row4 of visible2) {
       const critical = showsCritical && row4.calls.some((call) => trace.critical.has(call));
       bars.paint(row4, row4.index * ROW_HEIGHT2 - top, {
-        dim: this.#session.dims(row4, rows.isOpen(row4)),
+        dim: this.#session.dims(row4, rows2.isOpen(row4)),
         critical,
         mate: row4.kind === "call" && batch2.has(row4.calls[0])
       });
@@ -4636,11 +4933,11 @@ var Timeline = class {
   }
   /** The row of the call that began last, or of the one that made it if that is folded. */
   #scrollToLatest() {
-    const rows = this.#rows;
-    if (!rows || rows.trace.n === 0) return;
-    const latest = rows.trace.n - 1;
-    const path = /* @__PURE__ */ new Set([...rows.trace.ancestors(latest), latest]);
-    const row4 = rows.list.findLast(({ calls }) => path.has(calls[calls.length - 1]));
+    const rows2 = this.#rows;
+    if (!rows2 || rows2.trace.n === 0) return;
+    const latest = rows2.trace.n - 1;
+    const path = /* @__PURE__ */ new Set([...rows2.trace.ancestors(latest), latest]);
+    const row4 = rows2.list.findLast(({ calls }) => path.has(calls[calls.length - 1]));
     if (row4) this.#scrollTo(row4);
   }
   #wheel(event) {
@@ -4673,7 +4970,7 @@ var Timeline = class {
     this.#session.hover({ call });
     const among = row4.kind === "call" ? "" : ` · 1 of ${count(row4.calls.length)}`;
     const title = `${trace.name(call)}${among}  ${time(trace.duration[call])}`;
-    const [phases, error] = [trace.phases([call]), trace.header.errors[call]];
+    const [phases, error] = [trace.phases([call]), trace.header.errors[trace.id(call)]];
     this.#session.tip({ title, phases, facts: inShort(trace, call), error }, event);
   }
   #hoverMissing({ missing }, event) {
@@ -4935,28 +5232,16 @@ var Tooltip = class {
 };
 function content({ title, phases, facts, error }) {
   const whole = Object.values(phases).reduce((sum, us) => sum + us, 0);
-  const rows = PHASES3.filter(([part]) => phases[part] > 0).flatMap(([part, text]) => [
+  const rows2 = PHASES3.filter(([part]) => phases[part] > 0).flatMap(([part, text]) => [
     h("span", {}, h("i", { class: `swatch ${part} back-${part}` }), text),
     h("span", {}, time(phases[part])),
     h("span", { class: "share" }, percent(phases[part], whole))
   ]);
   const parts = [h("b", {}, title)];
   if (facts) parts.push(h("div", { class: "share" }, facts));
-  parts.push(h("div", { class: "shares" }, rows));
+  parts.push(h("div", { class: "shares" }, rows2));
   if (error) parts.push(h("div", { class: "failed" }, error.slice(0, ERROR_LENGTH)));
   return parts;
-}
-
-// src/viewstate.ts
-var SAME = 1e-3;
-function anchorOf(trace, selection) {
-  if (selection?.kind !== "call") return null;
-  const { call } = selection;
-  return { model: trace.calls.model[call], start: trace.start(call) };
-}
-function placeOf2(trace, { model, start }, old = 0) {
-  const same = (call) => trace.calls.model[call] === model && Math.abs(trace.start(call) - start) < SAME;
-  return old < trace.n && same(old) ? old : trace.calls.model.findIndex((_, call) => same(call));
 }
 
 // src/frame.ts
@@ -4979,11 +5264,13 @@ var Frame = class {
   #graph;
   #timeline;
   #inspector;
+  /** What is no longer kept of the run. */
+  #notices = h("div", { class: "notices", role: "note", "aria-label": "No longer kept" });
   #emphasis = new Emphasis();
   #width = 0;
   #room = 0;
-  /** The selected call as it is known when rows are numbered anew. */
-  #anchor = null;
+  /** The selection as it is known when calls have other rows. */
+  #held = null;
   #stops = [];
   constructor(options) {
     this.#options = options;
@@ -5003,7 +5290,7 @@ var Frame = class {
       this.#graph.fit();
       this.#timeline.repaint();
     });
-    const above = [this.#toolbar.element, this.#panes.element];
+    const above = [this.#toolbar.element, this.#notices, this.#panes.element];
     this.#root = h("div", { class: "view" }, above, this.#tip.element, this.#announcer.element);
     this.#help = new Help(this.#root, () => this.#timeline.focus());
     this.#skin = new Skin(this.#root);
@@ -5036,6 +5323,7 @@ var Frame = class {
     this.#findAgain();
     this.#skin.apply();
     this.#toolbar.draw(this.trace);
+    this.#notices.replaceChildren(...notices(this.trace.header.run.dropped));
     this.#timeline.draw(this.trace);
     this.#drawGraph();
     this.#refreshSelection();
@@ -5065,10 +5353,19 @@ var Frame = class {
     this.#inspector.forget();
     this.#inspector.draw();
   }
+  learn(dropped) {
+    const { run } = this.trace.header;
+    if (JSON.stringify(run.dropped) === JSON.stringify(dropped)) return;
+    run.dropped = dropped;
+    this.#notices.replaceChildren(...notices(dropped));
+    this.#drawGraph();
+    this.#timeline.repaint();
+    this.#inspector.draw();
+  }
   get state() {
     const { range, open, top } = this.#timeline;
     return {
-      selection: this.selection,
+      selection: this.#held,
       open,
       range: range.isWhole ? null : [range.from, range.to],
       filter: this.#toolbar.filter.value,
@@ -5082,13 +5379,14 @@ var Frame = class {
     this.tip(null);
     this.#take(selection, reveal);
     this.#announcer.selected(selection, this.trace);
-    this.#options.onSelect?.(selection);
+    this.#options.onSelect?.(idOf(this.#held));
   }
-  /** Select a call from outside the view; a number that is no row selects nothing new. */
-  selectRow(row4) {
-    const selected = this.selection?.kind === "call" && this.selection.call === row4;
-    if (row4 >= 0 && row4 < this.trace.n && !selected)
-      this.select({ kind: "call", call: row4 }, { reveal: true });
+  /** Select a call from outside the view; an id that no call of the run has selects nothing new. */
+  selectCall(id) {
+    if (idOf(this.#held) === id) return;
+    const call = this.trace.at(id);
+    if (call >= 0) this.select({ kind: "call", call }, { reveal: true });
+    else if (this.trace.wasDropped(id)) this.select({ kind: "dropped", id });
   }
   /** Filter by a text that does not come from the field itself. */
   filterBy(text) {
@@ -5142,27 +5440,22 @@ var Frame = class {
     this.#timeline.repaint();
   }
   #drawGraph() {
-    const above = this.#toolbar.element.offsetHeight + BORDERS;
+    const above = this.#toolbar.element.offsetHeight + this.#notices.offsetHeight + BORDERS;
     this.#panes.arrange({
       graph: this.#graph.draw(this.trace),
       timeline: this.#timeline.wantedHeight,
       least: Math.max(this.#room, (this.trace.header.ui.height ?? 0) - above)
     });
   }
-  /** Where calls of a long run gave up their rows, the selected one may have another now. */
+  /** Where calls were dropped, the selected one has another row now, or none. */
   #findAgain() {
-    if (this.selection?.kind !== "call" || !this.#anchor) return;
-    const call = placeOf2(this.trace, this.#anchor, this.selection.call);
-    if (call === this.selection.call) return;
-    this.#inspector.forget();
-    this.selection = call < 0 ? null : { kind: "call", call };
-    this.#options.onSelect?.(this.selection);
+    this.selection = found(this.trace, this.#held);
   }
   /** A fold that is selected has more calls than when it was. */
   #refreshSelection() {
     if (this.selection?.kind !== "fold") return;
     const calls = this.#timeline.callsOf(this.selection.key);
-    if (calls) this.selection = { ...this.selection, calls };
+    if (calls) this.#hold({ ...this.selection, calls });
   }
   #restore({ selection, open, range, filter, critical, sizes, top }) {
     this.#timeline.restore(open);
@@ -5171,15 +5464,18 @@ var Frame = class {
     this.#panes.sizes = sizes;
     this.#drawGraph();
     if (range) this.#timeline.range.show(...range);
-    this.#take(selection, false);
+    this.#take(found(this.trace, selection), false);
     this.#timeline.top = top;
   }
   #take(selection, reveal) {
-    this.selection = selection;
-    this.#anchor = anchorOf(this.trace, selection);
+    this.#hold(selection);
     this.#relate();
     this.#timeline.mark(reveal);
     this.#inspector.draw();
+  }
+  #hold(selection) {
+    this.selection = selection;
+    this.#held = held(this.trace, selection);
   }
   /** Work out what stays bright, and tell the graph. */
   #relate() {
@@ -5222,73 +5518,9 @@ var Frame = class {
     this.select(null);
   }
 };
-
-// src/kernel.ts
-var lastId = 0;
-var GONE = "the kernel that ran this is gone";
-var orphans = /* @__PURE__ */ new WeakSet();
-function watchKernel(model, lost) {
-  const gone = () => {
-    orphans.add(model);
-    lost();
-  };
-  const heard = () => void orphans.delete(model);
-  model.on("comm_live_update", gone);
-  model.on("msg:custom", heard);
-  return () => {
-    model.off("comm_live_update", gone);
-    model.off("msg:custom", heard);
-  };
+function idOf(selected) {
+  return selected?.kind === "call" || selected?.kind === "dropped" ? selected.id : -1;
 }
-var Kernel = class {
-  #model;
-  #waiting = /* @__PURE__ */ new Map();
-  #listener;
-  #stop;
-  constructor(model) {
-    this.#model = model;
-    this.#listener = (message, buffers = []) => message?.type === "answer" && this.#answered(message, buffers);
-    model.on("msg:custom", this.#listener);
-    this.#stop = watchKernel(model, () => this.#reject(GONE));
-  }
-  tensors(row4) {
-    return this.#ask({ type: "tensors", row: row4 });
-  }
-  slice(question) {
-    return this.#ask({ type: "slice", ...question });
-  }
-  dispose() {
-    this.#model.off("msg:custom", this.#listener);
-    this.#stop();
-    this.#reject("the view was closed");
-  }
-  #reject(words2) {
-    for (const { reject } of this.#waiting.values()) reject(new Error(words2));
-    this.#waiting.clear();
-  }
-  /** Ids are unique in the page, since several views may share one model. */
-  #ask(question) {
-    const id = ++lastId;
-    if (orphans.has(this.#model)) return Promise.reject(new Error(GONE));
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
-      try {
-        this.#model.send({ ...question, id });
-      } catch {
-        this.#waiting.delete(id);
-        reject(new Error(GONE));
-      }
-    });
-  }
-  #answered({ id, error, tensors: tensors2, preview }, buffers) {
-    const waiting = this.#waiting.get(id);
-    if (!waiting) return;
-    this.#waiting.delete(id);
-    const buffer = buffers.length ? ownBuffer(buffers[0]) : new ArrayBuffer(0);
-    if (error === void 0) waiting.resolve({ tensors: tensors2, preview, buffer });
-    else waiting.reject(new Error(error));
-  }
-};
 
 // src/live.ts
 var SILENT_MS = 5e3;
@@ -5304,7 +5536,7 @@ var Live = class {
     this.model = model;
     model.on("msg:custom", this.#receive);
     this.#stop = watchKernel(model, () => this.#lost());
-    model.send({ type: "hello", have: this.store.seq });
+    model.send({ v: VERSION, type: "hello", have: this.store.seq });
   }
   get isRunning() {
     const { state, lost } = this.store.header.run;
@@ -5364,7 +5596,7 @@ var Live = class {
   #resync() {
     if (this.#resyncing) return;
     this.#resyncing = true;
-    this.model.send({ type: "resync" });
+    this.model.send({ v: VERSION, type: "resync" });
   }
 };
 
@@ -5507,14 +5739,13 @@ var LiveView = class {
     });
   }
   #obeyTraits() {
-    const [row4, filter] = [this.#model.get("selected"), this.#model.get("filter")];
+    const [id, filter] = [this.#model.get("selected"), this.#model.get("filter")];
     if (typeof filter === "string") this.#frame?.filterBy(filter);
-    if (typeof row4 === "number") this.#frame?.selectRow(row4);
+    if (typeof id === "number") this.#frame?.selectCall(id);
   }
 };
 function selectedIn(model) {
-  const set2 = setter(model, "selected");
-  return (selection) => set2(selection?.kind === "call" ? selection.call : -1);
+  return setter(model, "selected");
 }
 function setter(model, name) {
   return (value2) => {
@@ -5624,8 +5855,8 @@ function initialize({ model }) {
   };
 }
 function render({ model, el }) {
-  const found = liveOf(model);
-  const live = found ?? new Live(model);
+  const found2 = liveOf(model);
+  const live = found2 ?? new Live(model);
   const view = new LiveView(live, model, el);
   const remember = (state) => {
     const known = registry().get(live.store.header.run.id);
@@ -5638,7 +5869,7 @@ function render({ model, el }) {
     const { state } = view;
     remember(() => state);
     view.dispose();
-    if (!found) live.dispose();
+    if (!found2) live.dispose();
   };
 }
 function liveOf(model) {

@@ -1,0 +1,135 @@
+"""What is no longer kept of a run, which limit dropped it, and the words for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from blsnb.trace.spans import Span, Trace
+
+What = Literal["calls", "values"]
+
+PIN = "run.keep() pins a run: nothing of it is dropped from then on"
+_REASONS = {
+    "keep_calls": "limits the calls that are kept one by one, newest runs first",
+    "trace_budget_bytes": "limits the tensor values that are kept, newest runs first",
+    "keep_runs": "limits the runs that are kept, newest first",
+}
+
+
+class Drop(NamedTuple):
+    """Calls of a run, or their values, that a limit has dropped."""
+
+    what: What
+    limit: str
+    """Name of the setting, such as ``"keep_calls"``."""
+    setting: int
+    """Its value when it dropped them."""
+    calls: int
+    """Number of calls that are dropped, or that have lost values."""
+    last: int = -1
+    """Highest id of a dropped call; -1 for values."""
+
+
+def because(limit: str, setting: int) -> str:
+    """Return why something is no longer kept, and how to keep it next time."""
+    return f"{limit}={setting} {_REASONS[limit]}. {PIN}"
+
+
+def drop_of(trace: Trace, what: What) -> Drop | None:
+    """Return what a limit has dropped of a trace's calls, or of their values."""
+    return next((drop for drop in trace.drops if drop.what == what), None)
+
+
+def notice(drop: Drop) -> str:
+    """Return what was dropped of a run, in a few words."""
+    calls = f"{drop.calls:,} call{'' if drop.calls == 1 else 's'}"
+    return f"{calls} dropped" if drop.what == "calls" else f"values of {calls} dropped"
+
+
+def notices(trace: Trace) -> list[str]:
+    """Return a sentence for calls that were dropped, and one for lost values."""
+    return [
+        f"{notice(drop)}: {because(drop.limit, drop.setting)}." for drop in trace.drops
+    ]
+
+
+def was_dropped(trace: Trace, call: int) -> bool:
+    """Return whether a trace once had a call that it no longer keeps."""
+    drop = drop_of(trace, "calls")
+    if drop is not None and 0 <= call <= drop.last:
+        return True
+    last = trace.spans[-1].id if trace.spans else -1
+    return bool(trace.folded) and 0 <= call < max(last + 1, trace.call_count)
+
+
+def missing_call(trace: Trace, call: int) -> str:
+    """Return why a trace has no call of an id: it was dropped, or there was none."""
+    if was_dropped(trace, call):
+        drop = drop_of(trace, "calls")
+        if drop is not None:
+            return f"call {call} is no longer kept: {because(drop.limit, drop.setting)}"
+        kept = f"{len(trace.spans):,} of {trace.call_count:,} calls"
+        return f"call {call} is only counted: {trace.file or 'the trace'} holds {kept}"
+    if not trace.spans:
+        return (
+            f"the run has no call {call}: none was recorded. At trace_level='tensors' "
+            "calls are, with their inputs"
+        )
+    first, last = trace.spans[0].id, trace.spans[-1].id
+    hint = "; -1 is what a view has when no call is selected" if call == -1 else ""
+    return f"the run has no call {call}; its calls are {first} to {last}{hint}"
+
+
+def missing_values(trace: Trace, names: Sequence[str] = ()) -> str:
+    """Return why values are not there, as the end of a sentence.
+
+    Parameters
+    ----------
+    names
+        What they are values of, such as ``["input 'X'"]``; empty for a whole call.
+    """
+    subject = f"the value of {' and '.join(names)}" if names else "its values"
+    verb = "is" if names and len(names) == 1 else "are"
+    if len(names) > 1:
+        subject = f"the values of {' and '.join(names)}"
+    if trace.file:
+        return f"{trace.file} does not hold {subject}"
+    drop = drop_of(trace, "values")
+    reason = f": {because(drop.limit, drop.setting)}" if drop else f". {PIN}"
+    return f"{subject} {verb} no longer kept{reason}"
+
+
+def lost(span: Span) -> bool:
+    """Return whether a call has tensors whose values are no longer kept."""
+    return any(ref.evicted for ref in span.tensors)
+
+
+def drops_of(
+    spans: Iterable[Span],
+    folded: int,
+    keep_calls: tuple[int, int] | None,
+    budget_bytes: int | None,
+) -> tuple[Drop, ...]:
+    """Return what limits have dropped of a run.
+
+    Parameters
+    ----------
+    spans
+        The calls that are kept.
+    folded
+        Number of the others.
+    keep_calls
+        The limit that may have dropped those, and the highest id at that time.
+    budget_bytes
+        The limit that may have dropped values.
+    """
+    found = []
+    if keep_calls is not None and folded:
+        limit, last = keep_calls
+        found.append(Drop("calls", "keep_calls", limit, folded, last))
+    count = 0 if budget_bytes is None else sum(map(lost, spans))
+    if budget_bytes is not None and count:
+        found.append(Drop("values", "trace_budget_bytes", budget_bytes, count))
+    return tuple(found)

@@ -1,0 +1,140 @@
+"""Queries of a page about the tensors of a run, and their answers."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from blsnb.errors import TraceError
+from blsnb.tensors import preview
+from blsnb.trace.dropped import lost, missing_call, missing_values, was_dropped
+from blsnb.trace.spans import Span, Trace
+from blsnb.views import wire
+from blsnb.views.buffer import Buffer
+from blsnb.views.entries import entry, placed, tensors_of
+from blsnb.views.format import sendable
+
+VERSION = 1
+"""Version of the messages between a page and its kernel, see docs/contracts.md."""
+_MOST_TEXT = 4096
+"""Maximum number of characters of an error text."""
+
+Message = dict[str, Any]
+Code = Literal["dropped", "failed", "gone", "invalid", "unsupported", "version"]
+
+
+class QueryError(Exception):
+    """A query that has an error for an answer.
+
+    Parameters
+    ----------
+    code
+        Its code in the protocol.
+    text
+        What the page shows.
+    **facts
+        Further keys of the error.
+    """
+
+    def __init__(self, code: Code, text: str, **facts: Any) -> None:
+        super().__init__(text)
+        text = sendable(text, _MOST_TEXT)
+        self.answer: Message = {"code": code, "text": text, **facts}
+
+
+def check(query: Message, run: str) -> None:
+    """Check the envelope of a query.
+
+    Parameters
+    ----------
+    run
+        Page id of the run that can be asked about.
+
+    Raises
+    ------
+    QueryError
+        The version or the type is unknown, or another run is named.
+    """
+    if query.get("v") != VERSION:
+        text = f"v is {VERSION}, not {query.get('v')!r}: run the cell again"
+        raise QueryError("version", text, versions=[VERSION])
+    if query["type"] not in ("tensors", "slice"):
+        text = f"type is 'tensors' or 'slice', not {query['type']!r}"
+        raise QueryError("unsupported", text)
+    if query.get("run") != run:
+        raise QueryError("gone", "this kernel does not have the run")
+
+
+def answer(trace: Trace, query: Message, buffer: Buffer) -> Message:
+    """Answer a query about a trace's tensors.
+
+    Parameters
+    ----------
+    query
+        ``{type: "tensors", call}`` or ``{type: "slice", call, tensor, index, mode}``;
+        a call is named by its id.
+    buffer
+        Receives the bytes of previews.
+
+    Returns
+    -------
+    dict
+        ``tensors`` or ``preview``. ``lacks``: why values of the call are not there.
+        ``dropped``: what is no longer kept of the run.
+
+    Raises
+    ------
+    QueryError
+        The query is malformed, or names something that is no longer kept.
+    """
+    span = _span(trace, query)
+    found = _found(trace, span, query, buffer)
+    if lost(span):
+        found["lacks"] = missing_values(trace)
+    if trace.drops:
+        found["dropped"] = wire.dropped(trace)
+    return found
+
+
+def _span(trace: Trace, query: Message) -> Span:
+    call = query.get("call")
+    if type(call) is not int:
+        raise QueryError("invalid", f"call is the id of a call, not {call!r}")
+    row = trace.row_of(call)
+    if row >= 0:
+        return trace.spans[row]
+    text = missing_call(trace, call)
+    if not was_dropped(trace, call):
+        raise QueryError("invalid", text)
+    raise QueryError("dropped", text, dropped=wire.dropped(trace))
+
+
+def _found(trace: Trace, span: Span, query: Message, buffer: Buffer) -> Message:
+    uses = tensors_of(span)
+    if query["type"] == "tensors":
+        return {"tensors": [entry(use, buffer) for use in uses]}
+    ref = uses[_number(query, "tensor", len(uses))].ref
+    if ref.evicted:
+        raise QueryError("dropped", missing_values(trace, [f"{ref.name!r}"]))
+    mode = query.get("mode")
+    if mode not in ("grid", "image"):
+        raise QueryError("invalid", f"mode is 'grid' or 'image', not {mode!r}")
+    draw = preview.grid if mode == "grid" else preview.image
+    try:
+        return {"preview": placed(draw(ref, _index(query)), buffer)}
+    except TraceError as error:
+        raise QueryError("invalid", str(error)) from error
+
+
+def _number(query: Message, key: str, size: int) -> int:
+    value = query.get(key)
+    if type(value) is not int or not 0 <= value < size:
+        text = f"{key} is a number from 0 to {size - 1}, not {value!r}"
+        raise QueryError("invalid", text)
+    return value
+
+
+def _index(query: Message) -> list[int]:
+    index = query.get("index")
+    if not isinstance(index, list) or any(type(at) is not int for at in index):
+        raise QueryError("invalid", f"index is a list of numbers, not {index!r}")
+    return index

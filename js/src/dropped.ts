@@ -1,0 +1,35 @@
+/** What is no longer kept of a run, in words. */
+
+import { h } from "./dom.ts";
+import { count } from "./format.ts";
+import type { Trace } from "./trace.ts";
+import type { Drops } from "./wire.ts";
+
+/** About a call that has no row: which limit dropped it. */
+export function droppedCall(trace: Trace, id: number): HTMLElement[] {
+  return [
+    h("div", { class: "breadcrumb" }, "no longer kept"),
+    h("h3", {}, `call ${id}`),
+    h("p", { class: "note" }, whyDropped(trace, id)),
+  ];
+}
+
+function whyDropped({ header, n }: Trace, id: number): string {
+  const { calls = n, dropped } = header.run;
+  const drop = dropped?.calls;
+  if (drop && id <= drop.last) return `Call ${id} is no longer kept: ${drop.because}.`;
+  return `Call ${id} is only counted: this view shows ${count(n)} of ${count(calls)} calls one by one.`;
+}
+
+/** A line above the panes for each thing that was dropped, and why. */
+export function notices(dropped: Drops | undefined): HTMLElement[] {
+  const drops = [dropped?.calls, dropped?.values];
+  return drops.flatMap((drop) =>
+    drop ? [h("p", {}, h("b", {}, drop.notice), `: ${drop.because}.`)] : [],
+  );
+}
+
+/** Why values of a call are not there, where the kernel has said so. */
+export function lacking(words: string | undefined): HTMLElement[] {
+  return words ? [h("p", { class: "note lacks" }, `${words[0].toUpperCase()}${words.slice(1)}.`)] : [];
+}
