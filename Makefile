@@ -58,7 +58,7 @@ check-types: $(VENV)/.test
 	$(BIN)/mypy
 
 check-rooms: $(VENV)/.test
-	$(BIN)/lint-imports
+	@$(BIN)/python -m benchmarks.structure
 
 check-spelling: $(VENV)/.test
 	$(BIN)/codespell

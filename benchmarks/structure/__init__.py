@@ -1,0 +1,1 @@
+"""The structure of ``blsnb/``: measured, and held against ``limits.toml``."""

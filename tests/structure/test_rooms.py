@@ -1,0 +1,175 @@
+"""Contracts that are derived from the order of the rooms and the libraries' places."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import blsnb
+from benchmarks import structure
+from benchmarks.structure.imports import (
+    Imports,
+    file_imports,
+    module_name,
+    read_imports,
+)
+from benchmarks.structure.measure import broken_contracts
+from benchmarks.structure.rooms import (
+    Rooms,
+    import_violations,
+    library_violations,
+    reach_violations,
+)
+from benchmarks.structure.source import SourceFile, read_package
+
+from .trees import imports
+
+LIMITS = tomllib.loads(
+    (Path(structure.__file__).parent / "limits.toml").read_text(encoding="utf-8")
+)
+FILES = read_package(Path(blsnb.__file__).parent)
+MODULES = {module_name("blsnb", path): path for path in FILES}
+ORDER = [["top"], ["left", "right"], ["left/inner"], ["ground"]]
+TREE = {
+    "top.py": "import house.left.a",
+    "left/a.py": "import house.left.inner.b",
+    "left/inner/b.py": "import house.ground",
+    "right.py": "import house.ground",
+    "ground.py": "import numpy",
+}
+TYPING = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import {}"
+
+
+def broken(order=ORDER, **texts):
+    """Return the violations of a tree in which some rooms have another text."""
+    changed = TREE | {f"{name}.py": text for name, text in texts.items()}
+    return list(import_violations(Rooms(order), imports(changed), list(changed)))
+
+
+def test_imports_that_go_down_are_allowed():
+    """Also past rooms in between."""
+    assert [] == broken(top="import house.ground")
+
+
+@pytest.mark.parametrize("text", ["import house.top", TYPING.format("house.top")])
+def test_an_import_that_goes_up_is_a_violation(text):
+    """For type checking, too."""
+    sentences = broken(ground=text)
+
+    assert 1 == len(sentences)
+    assert "ground.py" in sentences[0]
+    assert "'top'" in sentences[0]
+
+
+def test_rooms_in_one_row_do_not_know_each_other():
+    """Neither may import the other one."""
+    assert 1 == len(broken(right="import house.left.a"))
+
+
+def test_a_room_inside_another_has_a_row_of_its_own():
+    """The longest path decides to which room a file belongs."""
+    rooms = Rooms(ORDER)
+
+    assert "left" == rooms.of("left/a.py")
+    assert "left/inner" == rooms.of("left/inner/b.py")
+    assert None is rooms.of("leftover.py")
+
+
+def test_no_file_is_without_a_room():
+    """A new room is put in its row before it is used."""
+    assert ["new.py belongs to no room: add its room to rooms.order."] == broken(new="")
+
+
+def test_no_room_is_without_a_file():
+    """What was removed leaves the list."""
+    sentences = broken([*ORDER, ["cellar"]])
+
+    assert ["Room 'cellar' of rooms.order has no file: remove it there."] == sentences
+
+
+def test_what_a_room_must_never_reach_it_does_not_reach_through_others():
+    """The violation shows the way."""
+    sentences = list(reach_violations(imports(TREE), {"top": ["right", "ground"]}))
+
+    assert [
+        "top.py -> left/a.py -> left/inner/b.py -> ground.py: "
+        "'top' must not reach right, ground."
+    ] == sentences
+
+
+def test_a_library_outside_its_places_is_a_violation():
+    """A place is a room or a file."""
+    met = imports(TREE)
+
+    assert [] == list(library_violations(met, {"numpy": ["ground"]}))
+    assert [
+        "ground.py:1 -> numpy (on import): numpy may be imported only in top."
+    ] == list(library_violations(imports(TREE), {"numpy": ["top"]}))[:1]
+
+
+def test_each_library_has_a_row():
+    """So that a new one is a decision; Python's own need none."""
+    sentences = list(library_violations(imports({"a.py": "import numpy, os"}), {}))
+
+    assert 1 == len(sentences)
+    assert "add the library" in sentences[0]
+
+
+def test_a_place_that_no_longer_imports_a_library_leaves_its_row():
+    """The table says what is, not what once was."""
+    places = {"numpy": ["ground", "top"]}
+
+    assert ["numpy is not imported in top: remove it in [libraries]."] == list(
+        library_violations(imports(TREE), places)
+    )
+
+
+@pytest.fixture(scope="module")
+def whole():
+    """All imports of blsnb."""
+    return read_imports("blsnb", FILES)
+
+
+def test_blsnb_keeps_its_contracts(whole):
+    """Imports go down, and each library is met in its places only."""
+    assert [] == broken_contracts(whole, list(FILES), LIMITS)
+
+
+@pytest.mark.parametrize(
+    ("path", "statement"),
+    [
+        ("model/config.py", "import IPython"),
+        ("command/serve.py", "import IPython.display"),
+        ("engine/engine.py", "import anywidget"),
+        ("magics/show.py", "import anywidget"),
+        ("tensors/ref.py", "import cupy"),
+        ("runtimes/host.py", "import cupy"),
+        ("scheduling/batch.py", "import threading"),
+        ("views/wire.py", "import asyncio"),
+        ("trace/spans.py", "import concurrent.futures"),
+        ("magics/show.py", "import queue"),
+        ("serving/core/wire.py", "import grpc"),
+        ("serving/http/routes.py", "import tritonclient.grpc"),
+        ("serving/grpc/service.py", "import tornado"),
+        ("serving/endpoints.py", "import tornado.httpserver"),
+        ("serving/grpc/service.py", "import blsnb.serving.http.routes"),
+        ("serving/core/wire.py", "import blsnb.serving.grpc.service"),
+        ("views/wire.py", "import blsnb.repository.status"),
+        ("views/wire.py", "import blsnb.model.config"),
+        ("trace/spans.py", "import blsnb.pb_utils.errors"),
+        ("trace/recorder.py", "import blsnb.model.config"),
+        ("tensors/ref.py", "import blsnb.engine.engine"),
+        ("errors.py", "import blsnb.options"),
+    ],
+)
+def test_blsnb_has_a_contract_against(path, statement, whole):
+    """Such an import in such a file is a violation, and so is it for type checking."""
+    for text in (statement, TYPING.format(statement.removeprefix("import "))):
+        more = file_imports(SourceFile(path, text), "blsnb", MODULES)
+        imports = Imports(
+            whole.internal + more.internal, whole.external + more.external
+        )
+
+        assert any(path in each for each in broken_contracts(imports, [*FILES], LIMITS))
