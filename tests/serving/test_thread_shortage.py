@@ -13,6 +13,7 @@ from typing import Any
 
 import grpc
 import pytest
+import stage
 from cells import CONFIG, DOUBLE, cell
 from shortage import no_thread_starts, one_thread_fails
 from tritonclient.grpc import service_pb2 as pb
@@ -34,6 +35,7 @@ STREAM = cell(
     sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
     """
 )
+WAITING = cell("stage.sleep()\nreturn [reply(x_of(request))]")
 FREE = {"http": 0, "grpc": 0, "metrics": 0}
 REFUSAL = "no thread can be started"
 
@@ -197,6 +199,28 @@ def test_end_points_close_where_no_thread_is_left(server: Server) -> None:
     for port in ports.values():
         socket.create_server(("127.0.0.1", port)).close()
     assert set() == mine()
+
+
+def test_a_call_in_flight_is_cancelled_where_no_thread_waits_for_it(
+    server: Server,
+) -> None:
+    """Closing does not wait for its model."""
+    server.define("waiting", WAITING, config=CONFIG)
+    server.define("double", DOUBLE, config=CONFIG)
+    endpoints = serve(server, http=None, grpc=0, metrics=None)
+    with grpc.insecure_channel(endpoints.addresses["gRPC"]) as channel:
+        stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
+        call = stub.ModelInfer.future(asking("waiting", 1), timeout=CALL_S)
+        stream = stub.ModelStreamInfer(iter([asking("waiting", 1)]), timeout=CALL_S)
+        assert stage.events["asleep"].wait(60)
+        began = time.monotonic()
+        with no_thread_starts():
+            endpoints.close(30)
+
+        assert time.monotonic() - began < 20
+        ends = {grpc.StatusCode.CANCELLED, grpc.StatusCode.UNAVAILABLE}
+        assert {call.code(), stream.code()} <= ends
+        stage.events["end"].set()
 
 
 def test_an_end_point_that_cannot_start_leaves_nothing(server: Server) -> None:
