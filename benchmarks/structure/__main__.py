@@ -53,7 +53,7 @@ def main() -> int:
 def _executed_rows(structure: Structure, limits: Limits) -> list[Row]:
     import blsnb
 
-    with blsnb.Server() as server:
+    with blsnb.Server(runtime="numpy") as server:
         rows = server_rows(server, limits)
     return [*rows, *request_rows(walk_request(), structure.files, limits)]
 

@@ -72,13 +72,16 @@ class Walk:
 
 
 def walk_request() -> Walk:
-    """Run a model that calls another one; return the shortest of some warm requests."""
+    """Run a model that calls another one; return the shortest of some warm requests.
+
+    Tensors are on the host, whatever devices the machine has.
+    """
     import numpy as np
 
     import blsnb
 
     x = {"X": np.zeros(4, np.float32)}
-    with blsnb.Server() as server:
+    with blsnb.Server(runtime="numpy") as server:
         server.define("child", CHILD, config=CONFIG)
         server.define("parent", PARENT, config=CONFIG)
         for _ in range(WARM):

@@ -148,6 +148,29 @@ def test_what_is_executed_is_counted_by_file_and_function(tmp_path):
     assert 1 == walk.share(["a.py"])
 
 
+def test_frames_are_counted_between_the_caller_and_each_execute(tmp_path):
+    """Neither the caller nor ``execute`` itself counts, at either of the two calls."""
+    models = {"outer": "def execute(call): call()", "inner": "def execute(): pass"}
+    namespaces = {name: {} for name in models}
+    for name, text in models.items():
+        code = compile(text, f"{tmp_path}/{name}/1/model.py", "exec")
+        exec(code, namespaces[name])
+
+    def exec_inner():
+        namespaces["inner"]["execute"]()
+
+    def start():
+        namespaces["outer"]["execute"](exec_inner)
+
+    def infer():
+        start()
+
+    walk = record(lambda: infer(), str(tmp_path / "package"))
+
+    assert 2 == walk.frames_to_execute
+    assert 1 == walk.frames_per_call
+
+
 def test_a_request_meets_what_it_is_allowed_to():
     """Files, functions, lines and frames of one request with one BLS call."""
     walk = walk_request()
