@@ -12,6 +12,7 @@ from blsnb.engine.engine import Engine
 from blsnb.engine.served import Served
 from blsnb.engine.validation import RequestError
 from blsnb.errors import InferenceError, ServerClosedError
+from blsnb.files.interrupts import uninterrupted
 from blsnb.inference import Inference
 from blsnb.loading.changed_files import ChangedFiles
 from blsnb.loading.control import ConfigOverride, ModelControl
@@ -129,6 +130,11 @@ class Models:
             A path leads out of the folder.
         """
         self._check_open()
+        return uninterrupted(lambda: self._changed(name, files))
+
+    def _changed(
+        self, name: str, files: Mapping[str, FileContent | None]
+    ) -> ModelStatus:
         catalog = self._engine.catalog
         with self._control.alone():
             before = catalog.versions(name)
@@ -188,7 +194,7 @@ class Models:
         """
         self._check_open()
         contents = {path: _bytes(content) for path, content in (files or {}).items()}
-        self._control.load(name, config, contents)
+        uninterrupted(lambda: self._control.load(name, config, contents))
         return self.model(name)
 
     def unload(self, name: str, *, unload_dependents: bool = False) -> None:

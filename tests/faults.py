@@ -12,6 +12,8 @@ from typing import Any
 import blsnb
 
 _PACKAGE = Path(blsnb.__file__).parent
+FILES = tuple(f"files/{name}.py" for name in ("owned", "swap", "whole"))
+"""Where files are changed; the handler of Ctrl-C beside them is never interrupted."""
 
 
 class LineFault:

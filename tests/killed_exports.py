@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from faults import LineFault, lines_of
+from faults import FILES, LineFault, lines_of
 
 from blsnb.files import swap
 from blsnb.repository import export as export_module
@@ -21,7 +21,7 @@ from blsnb.repository.repository import ModelRepository
 
 MODELS = ("a", "b")
 ROOMS = (
-    "files",
+    *FILES,
     *(f"repository/{each}.py" for each in ("copying", "export", "manifest")),
 )
 TWO_STEPS = "two steps"

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cells import CONFIG, DOUBLE, TRIPLE, calling, cell
-from faults import LineFault, lines_of, press_ctrl_c, raise_interrupt
+from faults import FILES, LineFault, lines_of, press_ctrl_c, raise_interrupt
 
 from blsnb import InferenceError, Run, Server, load_run, load_trace
 from blsnb.errors import TraceError, TraceFileError
@@ -426,7 +426,7 @@ def test_a_run_leaves_for_perfetto(run, tmp_path):
 def test_ctrl_c_leaves_the_old_file_or_the_new(run, tmp_path, name, interrupt, step):
     """At every line of saving it; nothing else is left in the folder."""
     path = tmp_path / name
-    rooms = ("files", "run.py", "trace/run_file.py")
+    rooms = (*FILES, "run.py", "trace/run_file.py")
     run.save(path)
     lines = lines_of(lambda: run.save(path), rooms)
     new = path.read_bytes()

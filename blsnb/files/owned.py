@@ -7,13 +7,14 @@ import fcntl
 import os
 import re
 import secrets
-import shutil
 import time
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
+
+from blsnb.files.interrupts import check
 
 _RANDOM_BYTES = 8
 _RANDOM = "[0-9a-f]{16}"
@@ -156,6 +157,7 @@ def locked(folder: Path, wait_s: float) -> Iterator[bool]:
                         f"another process has been writing to {folder} for {wait_s:g} s"
                     )
                 time.sleep(_PAUSE_S)
+                check()
             yield state is _Lock.TAKEN
         finally:
             _close(held)
@@ -190,10 +192,32 @@ def remove(path: Path) -> None:
         with contextlib.suppress(OSError):
             path.unlink()
         return
-    shutil.rmtree(path, ignore_errors=True)
+    _remove_folder(path)
     if path.exists():
         _make_writable(path)
-        shutil.rmtree(path, ignore_errors=True)
+        _remove_folder(path)
+
+
+def _remove_folder(folder: Path) -> None:
+    """Remove a folder; Ctrl-C in `shutil.rmtree` could end as another error."""
+    # What cannot be opened is left, as is what somebody else has removed.
+    with contextlib.suppress(OSError):
+        for _, folders, files, here in os.fwalk(folder, topdown=False):
+            for name in files:
+                with contextlib.suppress(OSError):
+                    os.unlink(name, dir_fd=here)
+            for name in folders:
+                with contextlib.suppress(OSError):
+                    _remove_entry(name, here)
+        folder.rmdir()
+
+
+def _remove_entry(name: str, here: int) -> None:
+    try:
+        os.rmdir(name, dir_fd=here)
+    except NotADirectoryError:
+        # A link to a folder.
+        os.unlink(name, dir_fd=here)
 
 
 def _make_writable(folder: Path) -> None:

@@ -28,6 +28,8 @@ class _Holding:
             self.held = self.lock.free()
 
 
+_LOOK_S = 0.05
+"""Seconds between two looks at whether Ctrl-C has ended a wait."""
 _holding: ContextVar[_Holding | None] = ContextVar("holding", default=None)
 
 

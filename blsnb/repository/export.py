@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from blsnb.errors import ModelConfigError, RepositoryError
+from blsnb.files.interrupts import uninterrupted
 from blsnb.files.owned import locked
 from blsnb.files.whole import whole_file
 from blsnb.model.config import ModelConfig
@@ -94,6 +95,11 @@ class Export:
             A foreign file is in the way, so that nothing was written; or a file
             cannot be read or written, so that its model is as it was.
         """
+        return uninterrupted(lambda: self._exported(directories, notes))
+
+    def _exported(
+        self, directories: Sequence[ModelDirectory], notes: Sequence[str]
+    ) -> Exported:
         _refuse_in_itself(self._target, directories)
         done: list[str] = []
         try:

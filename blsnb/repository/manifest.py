@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from blsnb.files.interrupts import check
 from blsnb.files.whole import whole_file
 
 LEFT_OUT = frozenset({"__pycache__"})
@@ -118,6 +119,7 @@ def digest_of(file: Path) -> str:
     with file.open("rb") as opened:
         while block := opened.read(_BLOCK):
             sha.update(block)
+            check()
     return sha.hexdigest()
 
 

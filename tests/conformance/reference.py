@@ -22,7 +22,7 @@ GOLDEN = Path(__file__).parent / "golden"
 RECORD = "BLSNB_RECORD_GOLDEN"
 REQUIRE = "BLSNB_REQUIRE_TRITON"
 
-FOLDER = r"/[^\s'\"()]*/folder\w{6,8}(?![\w.])"
+FOLDER = r"/[^\s'\"()]*/folder\w{6,16}(?![\w.])"
 """Where a model lies that was loaded from files given with the call."""
 
 Case = Callable[[Target], Any]

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import random
+import signal
 import threading
 
 import numpy as np
 import pytest
 import stage
 from cells import CONFIG, cell
-from faults import LineFault, lines_of, press_ctrl_c, raise_interrupt
+from faults import FILES, LineFault, lines_of, press_ctrl_c, raise_interrupt
 
 from blsnb.errors import ModelLoadError
 
 X = {"X": np.array([1], np.float32)}
-FILES = ("files", "repository", "models.py")
-LOADING = (*FILES, "loading")
+CHANGES = (*FILES, "repository", "models.py")
+LOADING = (*CHANGES, "loading")
 OLD = cell("return [reply(x_of(request) * 2)]")
 NEW = cell("return [reply(x_of(request) * 3)]")
 FAILING = f"{NEW}\nraise ValueError('it does not load')"
@@ -28,10 +31,10 @@ def ways():
     A signal may come anywhere; what is raised stands for it where files are changed.
     """
     return [
-        pytest.param(raise_interrupt, FILES, 23, id="raised"),
+        pytest.param(raise_interrupt, CHANGES, 23, id="raised"),
         pytest.param(press_ctrl_c, LOADING, 41, id="signal"),
         pytest.param(
-            raise_interrupt, FILES, 1, id="raised every line", marks=pytest.mark.slow
+            raise_interrupt, CHANGES, 1, id="raised every line", marks=pytest.mark.slow
         ),
         pytest.param(
             press_ctrl_c, LOADING, 1, id="signal every line", marks=pytest.mark.slow
@@ -103,3 +106,60 @@ def test_ctrl_c_in_a_model_that_loads_leaves_the_old_one(server, ctrl_c):
     assert OLD == source_of(server)
     assert ["m"] == [e.name for e in server.repository.private_root.iterdir()]
     assert stage.events["asleep"].is_set()
+
+
+def hit(call, delay_s, count):
+    """Press Ctrl-C at some moments of a call; whether it came through."""
+    done = threading.Event()
+
+    def press():
+        for _ in range(count):
+            if done.wait(delay_s):
+                return
+            os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=press)
+    came = False
+    try:
+        thread.start()
+        call()
+        done.set()
+        thread.join()
+    except KeyboardInterrupt:
+        came = True
+    while thread.is_alive() or not done.is_set():
+        with contextlib.suppress(KeyboardInterrupt):
+            done.set()
+            thread.join()
+    return came
+
+
+@pytest.mark.parametrize(
+    "rounds",
+    [30, pytest.param(1500, marks=[pytest.mark.slow, pytest.mark.timeout(900)])],
+)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_ctrl_c_at_any_moment_once_and_twice(server, rounds):
+    """As a person presses it: between any two instructions, and while it is undone."""
+    chance = random.Random(7)
+    define(server, OLD)
+    folder = server.repository.private("m").path
+
+    for number in range(1, rounds):
+        source = f"{cell(f'return [reply(x_of(request) * {number})]')}"
+        files = {"data": str(number)}
+        if chance.random() < 0.5:
+            source += "\nraise ValueError('it does not load')"
+
+        def change(source=source, files=files):
+            with contextlib.suppress(ModelLoadError):
+                server.define("m", source, config=CONFIG, files=files)
+
+        before = (folder / "1" / "model.py").read_text()
+        hit(change, chance.random() * 0.01, chance.choice([1, 1, 2]))
+        held = (folder / "1" / "model.py").read_text()
+        assert held in (before, source)
+        data = (folder / "1" / "data").read_text()
+        factor = 2 if held == OLD else int(data)
+        assert [factor] == server.infer("m", X)["Y"].tolist()
+        assert ["m"] == [e.name for e in server.repository.private_root.iterdir()]

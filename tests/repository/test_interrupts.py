@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from faults import LineFault, lines_of, press_ctrl_c, raise_interrupt
+from faults import FILES, LineFault, lines_of, press_ctrl_c, raise_interrupt
 
 from blsnb.errors import RepositoryError
 from blsnb.files import swap
@@ -16,9 +16,9 @@ from blsnb.repository.export import Export, exportable
 from blsnb.repository.manifest import MANIFEST
 from blsnb.repository.repository import ModelRepository
 
-ROOMS = ("files", "repository")
+ROOMS = (*FILES, "repository")
 EXPORT = (
-    "files",
+    *FILES,
     *(f"repository/{each}.py" for each in ("copying", "export", "manifest")),
 )
 """Where an export writes; texts are made elsewhere."""
