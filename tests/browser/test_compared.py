@@ -123,7 +123,7 @@ def test_a_fold_and_a_model_are_compared_as_a_whole(show):
     expect(view.inspector).to_contain_text("Compared with baseline")
     view.box("schema_check").click()
     expect(view.inspector).to_contain_text("Changed calls")
-    view.inspector.get_by_role("button", name="#2 at").first.click()
+    view.inspector.get_by_role("button", name="call 25 at").first.click()
 
     expect(view.inspector).to_contain_text("before: ValueError: field 'total_due'")
 
