@@ -84,7 +84,7 @@ def test_what_could_not_be_compared_is_told(show):
     view.row("layout_model").click()
 
     expect(toolbar).to_contain_text("1 missing2 not compared")
-    expect(view.inspector).to_contain_text("Not compared: values were not kept.")
+    expect(view.inspector).to_contain_text("Not compared: values are no longer kept.")
 
 
 def test_calls_that_the_baseline_only_counts_are_not_new(show):

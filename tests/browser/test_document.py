@@ -112,9 +112,9 @@ def test_arrow_keys_move_unfold_and_fold(show, page):
     view = show()
     view.row("crop_recognizer").click()
     view.tree.press("ArrowRight")
-    expect(view.rows.filter(has_text=re.compile("crop_recognizercall"))).not_to_have_count(
-        0
-    )
+    expect(
+        view.rows.filter(has_text=re.compile("crop_recognizercall"))
+    ).not_to_have_count(0)
     view.tree.press("ArrowDown")
     expect(view.selected_rows).to_have_text(["crop_recognizercall 4"])
     view.tree.press("ArrowLeft")
@@ -314,7 +314,8 @@ def test_batch_mates_are_links_and_reasons_are_told(show):
     expect(view.inspector).to_contain_text("batch of 2")
     expect(view.inspector).to_contain_text("left because the largest size 2 was")
     view.inspector.get_by_role("button", name="encoder, call 2 at").click()
-    expect(view.inspector.get_by_role("button", name="encoder, call 1 at")).to_be_visible()
+    mate = view.inspector.get_by_role("button", name="encoder, call 1 at")
+    expect(mate).to_be_visible()
 
     view.rows.nth(3).click()
     expect(view.inspector).not_to_contain_text("batch of")
