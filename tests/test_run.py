@@ -15,6 +15,7 @@ from blsnb.errors import TraceError, TraceFileError
 from blsnb.response import Response
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import freeze
+from blsnb.trace.dropped import PIN
 from blsnb.trace.events import RequestFields
 
 RECORDED = Path(__file__).parent / "trace" / "golden" / "triton_2.51.0.json"
@@ -329,7 +330,19 @@ def test_what_a_file_does_not_hold_is_not_compared(run, tmp_path):
     comparison = run.compare(load_run(tmp_path / "run.blsrun"))
 
     assert repr(comparison).endswith("baseline, no change known, 2 not compared>")
-    assert {"values were not kept": list(run.trace.spans)} == comparison.not_compared
+    why = "run.blsrun does not hold the values"
+    assert {why: list(run.trace.spans)} == comparison.not_compared
+
+
+def test_values_that_are_no_longer_kept_are_not_compared():
+    """The reason is the limit that dropped them."""
+    with Server(trace_budget_bytes=20) as server:
+        server.define("double", DOUBLE, config=CONFIG)
+        runs = [server.infer("double", {"X": [1.0, 2.0]}) for _ in range(2)]
+        (why,) = runs[1].compare(runs[0]).not_compared
+
+    assert why.startswith("values are no longer kept: trace_budget_bytes=20 limits")
+    assert why.endswith(PIN)
 
 
 def test_a_stream_that_goes_on_is_compared_as_far_as_it_is_known(server, tmp_path):

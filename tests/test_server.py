@@ -163,6 +163,7 @@ def test_loading_what_is_not_there(server):
         {"triton_release": "new"},
         {"trace_level": "everything"},
         {"keep_runs": -1},
+        {"keep_calls": -7},
         {"exit_timeout_s": "soon"},
         {"cache_bytes": None},
         {"hang_notice_s": float("nan")},

@@ -12,6 +12,7 @@ from IPython.display import display
 from blsnb.magics import card, default, trace_files
 from blsnb.magics.display import bundle, collapsed
 from blsnb.magics.flags import Flags, HelpAsked
+from blsnb.trace.dropped import because
 
 if TYPE_CHECKING:
     from blsnb.trace.recorder import RunRecord
@@ -125,6 +126,11 @@ def _found(what: str, namespace: Mapping[str, Any]) -> list[Any]:
     try:
         return list(trace_files.read(what))
     except OSError as error:
+        if server is not None and server.recorder.has_forgotten(what):
+            raise UsageError(
+                f"run {what} is no longer kept: "
+                f"{because('keep_runs', server.recorder.keep_runs)}"
+            ) from error
         raise UsageError(
             f"{what!r} is no variable that holds a run, no run of the list that "
             f"%triton trace shows, and no file that can be read: {error.strerror}"

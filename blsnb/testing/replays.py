@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from blsnb.tensors.tolerance import Tolerance
 from blsnb.trace.changes import CallChange, change_of
 from blsnb.trace.comparison import TraceComparison
+from blsnb.trace.dropped import missing_values
 from blsnb.trace.spans import Span
 from blsnb.views.format import counted
 
@@ -86,7 +87,7 @@ def _told(
         yield f"{counted(now, 'response')}, {before:,} were recorded"
     if change.not_compared:
         outputs = counted(change.not_compared, "output")
-        yield f"{outputs} not compared: the recorded run does not hold every value"
+        yield f"{outputs} not compared: {missing_values(traces.baseline)}"
     elif change.unknown:
         yield f"not compared: {change.unknown}"
 

@@ -80,7 +80,8 @@ class TestedServer(Server):
             How far a number may be from its recorded value:
             ``atol + rtol * abs(recorded)``. Nothing, if neither is given.
         call
-            The call that is made again: its row; the whole run if 0.
+            Id of the call that is made again, as the view shows it; the client
+            request, and so the whole run, if 0.
         client_timeout_s
             How long to wait for an answer; for ever if None.
 
@@ -97,7 +98,8 @@ class TestedServer(Server):
         OSError, TraceFileError
             The file is missing, or no recorded run.
         TraceError
-            There is no such call, or the value of an input was not recorded.
+            There is no such call; it, or the value of an input, is no longer kept or
+            was never recorded.
         """
         __tracebackhide__ = True
         from blsnb.testing.replays import check_replay

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from blsnb.tensors.difference import TensorDifference, difference
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.alignment import Alignment
+from blsnb.trace.dropped import lost, missing_values
 from blsnb.trace.spans import Span
 
 _Key = tuple[str, int]
 RUNNING = "still running"
 UNRECORDED = "tensors were not recorded"
-GONE = "values were not kept"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,7 @@ def change_of(alignment: Alignment, row: int, baseline: int) -> CallChange:
     known = this.has_tensors and before.has_tensors
     compared = list(_tensors(this, before)) if known else []
     gone = sum(change.difference.change == "unknown" for change in compared)
+    lossy = alignment.this if lost(this) else alignment.baseline
     # A span that a user opened has none; a call that was refused may have none.
     tells = alignment.this.models[this.model].kind == "span"
     tells = tells or bool(this.error or before.error)
@@ -69,7 +70,7 @@ def change_of(alignment: Alignment, row: int, baseline: int) -> CallChange:
         next((pair for pair in _errors(this, before) if pair[0] != pair[1]), None),
         None if counts[0] == counts[1] else counts,
         gone,
-        GONE if gone else "" if known or tells else UNRECORDED,
+        missing_values(lossy) if gone else "" if known or tells else UNRECORDED,
     )
 
 

@@ -90,12 +90,11 @@ def missing_values(trace: Trace, names: Sequence[str] = ()) -> str:
     names
         What they are values of, such as ``["input 'X'"]``; empty for a whole call.
     """
-    subject = f"the value of {' and '.join(names)}" if names else "its values"
-    verb = "is" if names and len(names) == 1 else "are"
-    if len(names) > 1:
-        subject = f"the values of {' and '.join(names)}"
+    one = len(names) == 1
+    subject = f"the value{'' if one else 's'} of {' and '.join(names)}"
+    subject, verb = (subject if names else "values"), ("is" if one else "are")
     if trace.file:
-        return f"{trace.file} does not hold {subject}"
+        return f"{trace.file} does not hold {subject if names else 'the values'}"
     drop = drop_of(trace, "values")
     reason = f": {because(drop.limit, drop.setting)}" if drop else f". {PIN}"
     return f"{subject} {verb} no longer kept{reason}"

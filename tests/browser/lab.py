@@ -107,15 +107,18 @@ class Lab:
         self.start()
         self.wait_until_run()
 
-    def run_again(self, index: int) -> None:
-        """Run one cell once more and wait for it."""
+    def run_cell(self, index: int) -> None:
+        """Run one cell, which may not have run before, and wait for it."""
         cell = f"{_PANEL}.content.widgets[{index}].model"
-        before = self.page.evaluate(f"{cell}.executionCount")
+        before = self.page.evaluate(f"{cell}.executionCount ?? 0")
         self.page.evaluate(_SCROLL, index)
         self.command("notebook:run-cell")
         self.page.wait_for_function(
-            f"{cell}.executionCount > {before} && {cell}.executionState !== 'running'"
+            f"({cell}.executionCount ?? 0) > {before}"
+            f" && {cell}.executionState !== 'running'",
+            timeout=_PATIENCE_S * 1000,
         )
+        assert [] == self.page.evaluate(_OUTPUT_ERRORS)
 
     def save(self) -> None:
         """Save the notebook."""

@@ -84,7 +84,7 @@ def test_what_could_not_be_compared_is_told(show):
     view.row("layout_model").click()
 
     expect(toolbar).to_contain_text("1 missing2 not compared")
-    expect(view.inspector).to_contain_text("Not compared: values were not kept.")
+    expect(view.inspector).to_contain_text("Not compared: values are no longer kept.")
 
 
 def test_calls_that_the_baseline_only_counts_are_not_new(show):
@@ -123,7 +123,7 @@ def test_a_fold_and_a_model_are_compared_as_a_whole(show):
     expect(view.inspector).to_contain_text("Compared with baseline")
     view.box("schema_check").click()
     expect(view.inspector).to_contain_text("Changed calls")
-    view.inspector.get_by_role("button", name="#2 at").first.click()
+    view.inspector.get_by_role("button", name="call 25 at").first.click()
 
     expect(view.inspector).to_contain_text("before: ValueError: field 'total_due'")
 

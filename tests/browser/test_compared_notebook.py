@@ -110,10 +110,10 @@ def test_what_is_selected_in_a_view_is_replayed(notebook):
     view = View(notebook.cell(LOOKED_AT))
     view.row("sharpen").click()
     view.tree.press("ArrowRight")
-    view.tree.get_by_role("treeitem", name="sharpen #2").click()
-    expect(view.inspector.get_by_text("row 2", exact=True)).to_be_visible()
-    expect(view.selected_rows).to_have_text("sharpen#2")
-    notebook.run_again(AGAIN)
+    view.tree.get_by_role("treeitem", name="sharpen call 2").click()
+    expect(view.inspector.get_by_text("call 2", exact=True)).to_be_visible()
+    expect(view.selected_rows).to_have_text("sharpencall 2")
+    notebook.run_cell(AGAIN)
     replayed = View(notebook.cell(AGAIN))
 
     expect(replayed.inspector).to_contain_text(

@@ -76,9 +76,9 @@ def test_a_box_of_several_calls_is_about_all_of_them(show):
     view = show()
     view.box("crop_recognizer").click()
     expect(view.inspector).to_contain_text("12 calls")
-    view.inspector.get_by_role("button", name="#10 at").first.click()
+    view.inspector.get_by_role("button", name="call 13 at").first.click()
 
-    expect(view.selected_rows).to_have_text([re.compile("crop_recognizer#10error")])
+    expect(view.selected_rows).to_have_text([re.compile("crop_recognizercall 13error")])
     expect(view.inspector).to_contain_text("INVALID_ARG")
 
 
@@ -112,11 +112,11 @@ def test_arrow_keys_move_unfold_and_fold(show, page):
     view = show()
     view.row("crop_recognizer").click()
     view.tree.press("ArrowRight")
-    expect(view.rows.filter(has_text=re.compile("crop_recognizer#"))).not_to_have_count(
-        0
-    )
+    expect(
+        view.rows.filter(has_text=re.compile("crop_recognizercall"))
+    ).not_to_have_count(0)
     view.tree.press("ArrowDown")
-    expect(view.selected_rows).to_have_text(["crop_recognizer#1"])
+    expect(view.selected_rows).to_have_text(["crop_recognizercall 4"])
     view.tree.press("ArrowLeft")
     expect(view.selected_rows).to_have_text([f"crop_recognizer{TIMES}121 error"])
     view.tree.press("ArrowLeft")
@@ -136,7 +136,7 @@ def test_n_goes_to_the_next_error_and_unfolds_its_path(show):
     """Failures are found without looking for them."""
     view = show()
     view.tree.press("n")
-    expect(view.selected_rows).to_have_text(["crop_recognizer#10error"])
+    expect(view.selected_rows).to_have_text(["crop_recognizercall 13error"])
     view.tree.press("n")
 
     expect(view.selected_rows).to_have_text(["schema_checkerror"])
@@ -313,11 +313,12 @@ def test_batch_mates_are_links_and_reasons_are_told(show):
     view.rows.nth(1).click()
     expect(view.inspector).to_contain_text("batch of 2")
     expect(view.inspector).to_contain_text("left because the largest size 2 was")
-    view.inspector.get_by_role("button", name="encoder #2 at").click()
-    expect(view.inspector.get_by_role("button", name="encoder #1 at")).to_be_visible()
+    view.inspector.get_by_role("button", name="encoder, call 2 at").click()
+    mate = view.inspector.get_by_role("button", name="encoder, call 1 at")
+    expect(mate).to_be_visible()
 
     view.rows.nth(3).click()
     expect(view.inspector).not_to_contain_text("batch of")
     expect(view.inspector).to_contain_text("shape of X differs: [3]")
-    view.inspector.get_by_role("button", name="see encoder #1 at").click()
+    view.inspector.get_by_role("button", name="see encoder, call 1 at").click()
     expect(view.inspector).to_contain_text("batch of 2")

@@ -1,6 +1,7 @@
 """Specification of a view whose rows still come, in a page with no notebook."""
 
 import base64
+from dataclasses import replace
 
 import pytest
 from playwright.sync_api import expect
@@ -148,7 +149,7 @@ def test_a_zoom_by_hand_stays_while_rows_come(live, page):
 
 
 def test_a_selected_call_stays_selected_when_others_give_up_their_rows(live, page):
-    """It has another number now, and Python is told which."""
+    """Its id is the same, in the page and in Python."""
     script = the_loop()
     script.calls[990].logs = [LogLine(samples.BASE_NS, "INFO", "here I am")]
     view = View(page)
@@ -160,7 +161,50 @@ def test_a_selected_call_stays_selected_when_others_give_up_their_rows(live, pag
 
     expect(view.element).to_contain_text("101 kept one by one")
     expect(view.inspector).to_contain_text("here I am")
-    assert 90 == live.get("selected")
+    expect(view.inspector.get_by_text("call 990", exact=True)).to_be_visible()
+    assert 990 == live.get("selected")
+
+
+def test_a_selected_call_that_is_dropped_says_so_and_returns_with_its_row(live, page):
+    """No other call takes its place, and what is unfolded stays unfolded."""
+    script = the_loop()
+    view = View(page)
+    live.send(script.trace())
+    live.set("selected", 500)
+    expect(view.row("inner call 500")).to_be_visible()
+    live.send(folded(script, 100))
+    expect(view.inspector).to_contain_text(
+        "Call 500 is only counted: this view shows 101 of 1,001 calls one by one."
+    )
+    expect(view.rows.filter(has_text="individual calls")).to_have_count(0)
+    expect(view.selected_rows).to_have_count(0)
+    live.send(script.trace())
+
+    expect(view.inspector.get_by_text("call 500", exact=True)).to_be_visible()
+    expect(view.selected_rows).to_have_text("innercall 500")
+    assert 500 == live.get("selected")
+
+
+def test_folds_stay_open_and_a_model_selected_when_a_trim_changes_the_order(live, page):
+    """Rows are known by the ids of calls and the names of models."""
+    script = the_loop()
+    view = View(page)
+    live.send(script.trace())
+    view.row("inner").click()
+    view.tree.press("ArrowRight")
+    expect(view.row("inner call 1")).to_be_visible()
+    view.box("inner").click()
+    trimmed = folded(script, 100)
+    live.send(replace(trimmed, models=trimmed.models[::-1], spans=turned(trimmed)))
+
+    expect(view.row("inner call 1")).to_be_visible()
+    expect(view.subject).to_have_text("inner")
+
+
+def turned(trace):
+    """The calls of a trace whose models are listed in the opposite order."""
+    last = len(trace.models) - 1
+    return tuple(replace(span, model=last - span.model) for span in trace.spans)
 
 
 def test_tensors_of_a_running_call_are_asked_for_again_but_not_at_each_change(page):

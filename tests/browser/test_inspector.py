@@ -120,15 +120,17 @@ def test_calls_of_one_batch_are_marked_in_the_timeline(show, script):
         call.execution, call.batch = execution, batch
     view = show(script)
     view.row("encoder").locator(".triangle").click()
-    view.rows.filter(has_text="encoder#1").click()
+    view.rows.filter(has_text="encodercall 2").click()
     mates = view.tree.locator(".row.mate")
-    expect(mates).to_have_text(["encoder#1", "encoder#2", "encoder#4"])
-    view.rows.filter(has_text="encoder#3").click()
+    expect(mates).to_have_text(["encodercall 2", "encodercall 3", "encodercall 5"])
+    view.rows.filter(has_text="encodercall 4").click()
     expect(mates).to_have_count(0)
 
     view.filter.fill("batched")
-    expect(view.rows.filter(has_text="encoder#3")).to_have_class(re.compile("dim"))
-    expect(view.rows.filter(has_text="encoder#4")).not_to_have_class(re.compile("dim"))
+    alone = view.rows.filter(has_text="encodercall 4")
+    expect(alone).to_have_class(re.compile("dim"))
+    batched = view.rows.filter(has_text="encodercall 5")
+    expect(batched).not_to_have_class(re.compile("dim"))
 
 
 def test_where_no_kernel_can_be_asked_it_is_told_how(show, script):

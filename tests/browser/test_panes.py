@@ -260,7 +260,7 @@ def test_keys_that_mean_the_whole_view_are_heard_in_every_pane(view, page):
         page.keyboard.press("c")
         expect(button).to_have_attribute("aria-pressed", "false")
     page.keyboard.press("n")
-    expect(view.selected_rows).to_have_text(["crop_recognizer#10error"])
+    expect(view.selected_rows).to_have_text(["crop_recognizercall 13error"])
     expect(view.inspector).to_be_focused()
     page.keyboard.press("Escape")
     expect(view.tree).to_be_focused()

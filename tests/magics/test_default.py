@@ -85,10 +85,23 @@ def test_the_options_are_its_settings():
     """As they are when it is first used."""
     options.log_verbose = 1
     options.keep_runs = 3
+    options.keep_calls = 70
     server = default.server()
     default.close_default()
 
-    assert (1, 3) == (server.log.verbose, server.recorder.keep_runs)
+    kept = server.recorder.keep_runs, server.recorder.keep_calls
+    assert (1, 3, 70) == (server.log.verbose, *kept)
+
+
+def test_the_options_have_the_defaults_of_a_server():
+    """Written out in both, since options must not import a server."""
+    of_server = inspect.signature(Server).parameters
+    shared = vars(Options()).keys() & of_server.keys()
+
+    assert {"keep_calls", "keep_runs", "trace_budget_bytes"} <= shared
+    assert {name: getattr(Options(), name) for name in shared} == {
+        name: of_server[name].default for name in shared
+    }
 
 
 @pytest.mark.usefixtures("_settings")

@@ -151,6 +151,19 @@ def test_what_is_wrong_is_said(asked, line, said):
     assert said in asked.run(f"%triton trace {line}").stderr
 
 
+def test_a_run_that_is_no_longer_kept_is_reported_with_its_limit(asked):
+    """It is no unknown name."""
+    server = default.server()
+    server.recorder.keep_runs = 1
+    first = server.runs[0].id
+    for _ in range(2):
+        asked.run("blsnb.infer('double', {'X': [2.0]})")
+    said = asked.run(f"%triton trace {first}").stderr
+
+    assert f"run {first} is no longer kept: keep_runs=1 limits" in said
+    assert "run.keep() pins" in said
+
+
 def test_a_file_that_is_no_trace_is_an_error_of_ours(notebook, tmp_path):
     """It names the file."""
     (tmp_path / "x.json").write_text("{}")

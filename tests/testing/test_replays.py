@@ -216,7 +216,7 @@ def test_values_that_were_not_recorded_are_no_success(server, tmp_path):
     with pytest.warns(UserWarning, match="did not fit"):
         run.save(tmp_path / "run.blsrun", budget_bytes=100)
     said = replayed(server, tmp_path / "run.blsrun")
-    assert "1 output not compared: the recorded run does not hold" in said
+    assert "1 output not compared: run.blsrun does not hold the values" in said
 
     with pytest.warns(UserWarning, match="did not fit"):
         run.save(tmp_path / "run.blsrun", budget_bytes=0)

@@ -9,8 +9,9 @@ import pytest
 from views.samples import edited_run, invoice_run, tensor
 
 from blsnb.tensors.difference import Change
-from blsnb.trace.changes import GONE, RUNNING, UNRECORDED, change_of
+from blsnb.trace.changes import RUNNING, UNRECORDED, change_of
 from blsnb.trace.comparison import compare
+from blsnb.trace.dropped import PIN
 from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Trace
 
@@ -101,7 +102,7 @@ def test_what_was_not_kept_is_not_a_change(before):
 
     assert {} == comparison.changes
     assert 2 == change_of(comparison.alignment, 2, 2).not_compared
-    assert 2 in comparison.unknown[GONE]
+    assert 2 in comparison.unknown[f"values are no longer kept. {PIN}"]
 
 
 def test_what_was_not_recorded_is_not_gone(before):

@@ -24,7 +24,7 @@ MODELS = [
 
 def add_call(calls: list[Call], parent: Call | None, model: ModelInfo, at: int) -> Call:
     """An ended call that starts at a time that no other has."""
-    call = Call(model, parent, len(calls))
+    call = Call(model, parent, at - 1)
     call.request_start_ns = call.request_end_ns = at
     call.ended = True
     calls.append(call)

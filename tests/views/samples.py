@@ -318,3 +318,21 @@ def ensemble_run() -> Trace:
     whole.compute_output_start_ns = whole.compute_end_ns = 0
     whole.instance = ""
     return script.trace()
+
+
+def recorded(recorder, count):
+    """A run of calls, each with eight bytes: call k of the root was sent k, twice."""
+    outer, inner = (
+        ModelInfo(name, 1, "python", "cpu", "model", "") for name in ("outer", "inner")
+    )
+    run = recorder.begin()
+    root = recorder.open(run, outer, None)
+    root.request_start_ns = 1
+    for number in range(1, count + 1):
+        call = recorder.open(run, inner, root)
+        call.request_start_ns, call.request_end_ns = number, number + 1
+        value = tensor("X", "FP32", [number, number])
+        recorder.close(run, call, (value,), ())
+    root.request_end_ns = count + 2
+    recorder.end(run)
+    return run

@@ -13,6 +13,7 @@ from blsnb.trace import shortened as shortening
 from blsnb.trace.alignment import COUNTED
 from blsnb.trace.changes import UNRECORDED
 from blsnb.trace.comparison import compare
+from blsnb.trace.dropped import PIN
 from blsnb.trace.part import part_of
 from blsnb.trace.shortened import shortened
 from blsnb.trace.spans import Trace
@@ -216,7 +217,7 @@ def test_what_could_not_be_compared_is_told_and_why():
 
     assert head.endswith("no change known, 3 not compared")
     assert [
-        "~ not compared: values were not kept",
+        f"~ not compared: values are no longer kept. {PIN}",
         "~ not compared: tensors were not recorded",
         "~ 1 call not compared: tensors were not recorded",
     ] == [line.strip() for line in lines if "~" in line]

@@ -6,11 +6,13 @@ from types import SimpleNamespace
 import pytest
 from traitlets import TraitError
 
+from blsnb.run import take_trace
 from blsnb.trace.alignment import align
+from blsnb.trace.recorder import Recorder
 from blsnb.views import wire
 from blsnb.views.trace_view import TraceView
 
-from .samples import batch_run, edited_run, invoice_run, running_run
+from .samples import batch_run, edited_run, invoice_run, recorded, running_run
 
 MS = 1_000_000
 
@@ -144,6 +146,59 @@ def test_an_open_row_is_sent_again_until_it_has_ended():
     assert "rows" == content["type"]
     assert open_ == list(wire.decode(content["header"], buffer)["id"].tolist())
     view.close()
+
+
+def test_a_call_that_starts_late_changes_no_call_that_was_sent(view):
+    """It has a lower id and another model than those that were sent before it."""
+    whole = batch_run(1600)
+    late = dataclasses.replace(whole.spans[700], model=len(whole.models))
+    models = (*whole.models, invoice_run().models[3])
+    early = [span for span in whole.spans[:900] if span.id != late.id]
+    early = [dataclasses.replace(span, index=at) for at, span in enumerate(early)]
+    spans = [*whole.spans[:700], late, *whole.spans[701:900]]
+    # Its model was met first now, so that the others have other places.
+    first = (models[-1], *models[:-1])
+    spans = [
+        dataclasses.replace(span, model=(span.model + 1) % len(models))
+        for span in spans
+    ]
+    now = [type(whole)("0", "t", "", whole.models, tuple(early), 0)]
+    growing = Recorded(lambda: now[0])
+    growing.tick(0)
+    now[0] = type(whole)("0", "t", "", first, tuple(spans), 0)
+    growing.tick(100 * MS)
+    (before, _), (after, (buffer,)) = growing.sent
+    names = [
+        [model["name"] for model in m["header"]["models"]] for m in (before, after)
+    ]
+    sent = wire.decode(after["header"], buffer)
+    growing.close()
+
+    assert ("rows", [late.id]) == (after["type"], sent["id"].tolist())
+    assert names[0] == names[1][: len(names[0])]
+    assert models[-1].name == names[1][sent["model"][0]]
+
+
+def test_a_trim_sends_what_is_left_under_the_ids_it_had():
+    """And what was dropped, with the limit; the selection is an id."""
+    recorder = Recorder(keep_calls=60, keep_runs=2)
+    run = recorded(recorder, 50)
+    view = Recorded(lambda: take_trace(run), selected=50)
+    view.tick(0)
+    recorded(recorder, 50)
+    view.finish(100 * MS)
+    snapshot, (buffer,) = view.sent[-2]
+    ids = wire.decode(snapshot["header"], buffer)["id"].tolist()
+    said = view.ask(type="tensors", id=1, call=25)[0]["error"]
+    kept = view.ask(type="tensors", id=2, call=view.selected)[0]
+    view.close()
+
+    assert [span.id for span in take_trace(run).spans] == ids
+    assert len(ids) < 51
+    assert snapshot["header"]["run"]["dropped"] == said["dropped"] == kept["dropped"]
+    assert ("dropped", 50) == (said["code"], view.selected)
+    assert "call 25 is no longer kept: keep_calls=60" in said["text"]
+    assert ["50.0", "50.0"] == kept["tensors"][0]["preview"]["values"]
 
 
 def test_a_view_whose_messages_take_long_sends_seldom(view, watch):

@@ -1,0 +1,98 @@
+"""Specification of what a trace says about calls and values that it no longer keeps."""
+
+from __future__ import annotations
+
+import pytest
+from views.samples import recorded
+
+from blsnb.errors import TraceError
+from blsnb.run import take_trace
+from blsnb.trace.dropped import PIN, Drop, missing_call, missing_values, notices
+from blsnb.trace.recorder import Recorder
+from blsnb.trace.spans import Trace
+from blsnb.views.document import still
+from blsnb.views.tree import tree
+
+
+@pytest.fixture
+def trimmed() -> Trace:
+    """A run of 100 calls, of which a later run has left a quarter."""
+    recorder = Recorder(keep_calls=120, keep_runs=2)
+    run = recorded(recorder, 100)
+    recorded(recorder, 90)
+    return take_trace(run)
+
+
+def test_a_call_keeps_its_id_and_its_values_when_others_are_dropped(trimmed):
+    """Whatever its position is."""
+    found = [int(span.inputs[0].view()[0]) for span in trimmed.spans if span.inputs]
+
+    assert len(trimmed.spans) < 60
+    assert found == [span.id for span in trimmed.spans[1:]]
+    assert [span.id for span in trimmed.spans] == [
+        trimmed.span(span.id).id for span in trimmed.spans
+    ]
+
+
+def test_dropped_calls_are_named_with_their_limit(trimmed):
+    """How many, which setting, its value, and how to keep them."""
+    (drop,) = trimmed.drops
+
+    assert Drop("calls", "keep_calls", 120, 101 - len(trimmed.spans), drop.last) == drop
+    text = missing_call(trimmed, 50)
+    assert text.startswith("call 50 is no longer kept: keep_calls=120 limits")
+    assert text.endswith(PIN)
+    with pytest.raises(TraceError, match="the run has no call 101; its calls are 0 to"):
+        trimmed.span(101)
+
+
+def test_lost_values_are_named_with_their_limit():
+    """The calls themselves are kept."""
+    recorder = Recorder(budget_bytes=80)
+    trace = take_trace(recorded(recorder, 30))
+
+    assert (Drop("values", "trace_budget_bytes", 80, 20),) == trace.drops
+    words = missing_values(trace, ["input 'X'"])
+    assert words.startswith(
+        "the value of input 'X' is no longer kept: trace_budget_byt"
+    )
+    words = missing_values(trace, ["input 'X'", "input 'Z'"])
+    assert words.startswith("the values of input 'X' and input 'Z' are no longer kept")
+
+
+def test_every_view_that_is_drawn_later_says_what_was_dropped(trimmed):
+    """The text, and what readers without scripts see."""
+    (line,) = notices(trimmed)
+
+    assert line.startswith(f"{101 - len(trimmed.spans)} calls dropped: keep_calls=120")
+    assert line in tree(trimmed)
+    assert line in still(trimmed)
+
+
+def test_a_run_that_keeps_everything_says_nothing():
+    """Nor does one that was pinned in time."""
+    recorder = Recorder(keep_calls=120, keep_runs=2)
+    run = recorded(recorder, 100)
+    assert () == take_trace(run).drops
+    run.pinned = True
+    recorded(recorder, 110)
+    assert () == take_trace(run).drops
+    assert 101 == len(take_trace(run).spans)
+
+
+def test_calls_that_start_at_once_are_listed_in_the_order_of_their_ids():
+    """Another thread may record its call first, or start it later."""
+    recorder = Recorder()
+    run = recorded(recorder, 3)
+    run.calls[1:3] = run.calls[2:0:-1]
+
+    assert [0, 1, 2, 3] == [span.id for span in take_trace(run).spans]
+
+
+def test_a_run_that_is_no_longer_kept_is_known_to_have_been():
+    """A run that never was is not."""
+    recorder = Recorder(keep_runs=1)
+    runs = [recorded(recorder, 1) for _ in range(3)]
+
+    assert [True, True, False] == [recorder.has_forgotten(run.id) for run in runs]
+    assert not recorder.has_forgotten("00ff")
