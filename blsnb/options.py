@@ -38,6 +38,9 @@ class Options:
     """Number of runs kept."""
     runtime: Any = "auto"
     """``"auto"``, ``"numpy"``, ``"cupy"`` or ``"simulated"``: where tensors may be."""
+    read_limit_bytes: int | None = None
+    """Bytes of memory that reading a file or a compressed body may use; None for 64
+    times its size, at least 1 MiB and at most 256 MiB."""
     hostile_placement: int | None = None
     """A seed: tensors are moved between host and device at random, as Triton might."""
 
