@@ -162,9 +162,9 @@ def _trace(contents: RunContents, file: str) -> Trace:
         file,
         (*contents.remarks, *lost),
         _gaps(contents.gaps, rows),
-        contents.clock,
-        contents.pauses,
-        tuple(contents.profiles),
+        clock=contents.clock,
+        pauses=contents.pauses,
+        profiles=tuple(contents.profiles),
     )
 
 

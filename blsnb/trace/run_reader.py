@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -36,9 +36,18 @@ _TAKE: dict[str, _Take] = {
     "rmrk": RunContents.take_remarks,
     "DONE": RunContents.take_end,
 }
-_ROWS = {"CALL": ("ids", 400), "RESP": ("call", 250), "TENS": ("name", 250)}
-"""The column that counts the rows of a chunk, and the bytes of the objects that each
-row becomes beside its values."""
+_ROWS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "CALL": (("ids",),),
+    "RESP": (("call",),),
+    "TENS": (("name",),),
+    "FOLD": (("folded", "model"), ("gaps", "model")),
+    "ANSW": (("responses", "final"),),
+}
+"""Where the columns are that give the number of rows of a chunk."""
+_ROW_BYTES = {"CALL": 400}
+"""Bytes of the objects that a row becomes beside its values."""
+_FEW_BYTES = 250
+"""The same, of rows of the other types."""
 _CUT_OFF = "it ends before the first chunk does"
 
 
@@ -131,16 +140,28 @@ def _take(
 
 
 def _value(chunk: Chunk, budget: ReadBudget) -> dict[str, Any]:
+    text = _inflated(chunk, budget)
+    budget.spend_json(text)
+    value = checked.table(parsed(text))
+    budget.release(len(text))
+    rows = sum(_length(value, path) for path in _ROWS.get(chunk.type, ()))
+    budget.spend(rows * _ROW_BYTES.get(chunk.type, _FEW_BYTES))
+    return value
+
+
+def _length(value: Any, path: Sequence[str]) -> int:
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return len(value) if isinstance(value, list) else 0
+
+
+def _inflated(chunk: Chunk, budget: ReadBudget) -> bytes:
+    """Return the JSON of a chunk, whose bytes are spent."""
     pieces = []
     for piece in json_pieces(chunk):
-        budget.spend(len(piece))
+        # Once for the piece, once for the whole.
+        budget.spend(2 * len(piece))
         pieces.append(piece)
     text = b"".join(pieces)
     budget.release(len(text))
-    budget.spend_json(text)
-    value = checked.table(parsed(text))
-    column, row_bytes = _ROWS.get(chunk.type, ("", 0))
-    rows = value.get(column)
-    if isinstance(rows, list):
-        budget.spend(len(rows) * row_bytes)
-    return value
+    return text

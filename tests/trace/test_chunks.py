@@ -166,9 +166,9 @@ def test_the_framing_is_a_file_of_its_own_for_python_3_8():
     source = Path(chunks.__file__).read_text()
     tree = ast.parse(source, feature_version=(3, 8))
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import)]
-    froms = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    from_imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     names = {alias.name for node in imports for alias in node.names}
-    names |= {(node.module or "").partition(".")[0] for node in froms}
+    names |= {(node.module or "").partition(".")[0] for node in from_imports}
 
     assert names <= sys.stdlib_module_names
     space: dict[str, object] = {"__name__": "copied"}

@@ -173,9 +173,9 @@ def runs(draw: st.DrawFn) -> SavedRun:
         draw(TEXT),
         tuple(draw(st.lists(TEXT, max_size=2))),
         tuple(draw(st.lists(gaps_of(len(spans), len(known)), max_size=2))),
-        draw(st.none() | st.builds(ClockReading, NS, NS)),
-        tuple(draw(st.lists(st.builds(Pause, NS, NS), max_size=2))),
-        tuple(draw(st.lists(profiles(), max_size=2))),
+        clock=draw(st.none() | st.builds(ClockReading, NS, NS)),
+        pauses=tuple(draw(st.lists(st.builds(Pause, NS, NS), max_size=2))),
+        profiles=tuple(draw(st.lists(profiles(), max_size=2))),
     )
     responses = tuple(draw(st.lists(response, max_size=2)))
     return SavedRun(trace, responses, draw(st.none() | TEXT))
