@@ -10,23 +10,32 @@ from blsnb.run import ImportedRun, Run
 from blsnb.trace.dropped import missing_values
 
 
-def load_run(path: str | Path) -> Run:
+def load_run(path: str | Path, *, limit_bytes: int | None = None) -> Run:
     """Read a run that `Run.save` wrote as ``.blsrun``.
 
-    Nothing in the file is executed. Values that it does not hold are told by the
-    run's view.
+    Nothing in the file is executed. A file that was not completed, or is damaged, is
+    read up to its last whole part. The run's view says so, and names values that the
+    file does not hold.
+
+    Parameters
+    ----------
+    limit_bytes
+        Maximum number of bytes of memory that reading uses beside the tensor values;
+        if None, `blsnb.options.read_limit_bytes`, which is 64 times the size of the
+        file by default, and at most 256 MiB.
 
     Raises
     ------
     TraceFileError
-        It is no such file, or reading it would take more memory than
-        `blsnb.options.read_limit_bytes` allows.
+        It is not such a file, or takes more memory.
     OSError
         It cannot be opened.
     """
     from blsnb.trace import run_file
 
-    saved = run_file.read_run(path)
+    saved = run_file.read_run(path, limit_bytes)
+    if saved.responses is None:
+        return ImportedRun(saved.trace)
     missing = partial(missing_values, saved.trace)
     responses = [
         Response(each.outputs, each.error, each.final, each.parameters, missing)

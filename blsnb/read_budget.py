@@ -54,10 +54,12 @@ class ReadBudget:
         Bytes of the file or body, as received.
     what
         Its name in the error, such as ``"the body"``.
+    limit
+        Bytes of memory; `limit_of` the size if None.
     """
 
-    def __init__(self, size: int, what: str) -> None:
-        self.limit = limit_of(size)
+    def __init__(self, size: int, what: str, limit: int | None = None) -> None:
+        self.limit = limit_of(size) if limit is None else limit
         self._size = size
         self._what = what
         self._left = self.limit

@@ -18,6 +18,7 @@ from blsnb.response import Response
 from blsnb.trace.dropped import missing_values
 from blsnb.trace.recorder import RunRecord
 from blsnb.trace.review import reviewed
+from blsnb.trace.run_facts import ClockReading
 from blsnb.trace.spans import Span, Trace, trace_of
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 
 _EARLY = "It was saved while it was still running."
+_CLOCK = ClockReading(time.monotonic_ns(), time.time_ns())
+"""Ties the times of this process to the time of day. Read once: a run that is saved
+twice gives the same file."""
 
 
 def _counted(count: int, noun: str) -> str:
@@ -205,9 +209,10 @@ class Run:
             partial.write_text(document.page(self.trace), encoding="utf-8")
 
     def _save_run(self, path: Path, budget_bytes: int | None) -> None:
-        from blsnb.trace import run_file
-        from blsnb.views import embed
-        from blsnb.views.columns import columns_of
+        from blsnb.trace.run_file import write_run
+        from blsnb.trace.run_writer import BUDGET_BYTES
+        from blsnb.trace.saved_run import SavedRun
+        from blsnb.trace.saving_order import saving_order
 
         trace = self.trace
         if not trace.title:
@@ -215,13 +220,14 @@ class Run:
             trace = replace(trace, title=self.model_name)
         if trace.running and _EARLY not in trace.remarks:
             trace = replace(trace, remarks=(*trace.remarks, _EARLY))
-        order = embed.priority(trace, columns_of(trace))
+        if not trace.file:
+            trace = replace(trace, clock=_CLOCK)
         responses = tuple(response.saved() for response in self.responses)
-        budget = run_file.BUDGET_BYTES if budget_bytes is None else budget_bytes
+        budget = BUDGET_BYTES if budget_bytes is None else budget_bytes
         if budget < 0:
             raise ValueError(f"budget_bytes is 0 or more, not {budget}")
-        saved = run_file.SavedRun(trace, responses, self.error)
-        left_out = run_file.write_run(saved, path, order, budget)
+        saved = SavedRun(trace, responses, self.error)
+        left_out = write_run(saved, path, saving_order(trace), budget)
         if left_out:
             warnings.warn(f"{path.name}: {left_out}", stacklevel=3)
 

@@ -64,3 +64,24 @@ def unpack_array(data: bytes, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     array = np.empty(len(elements), dtype=np.object_)
     array[:] = elements
     return array.reshape(shape)
+
+
+def check(data: bytes | memoryview, count: int) -> None:
+    """Refuse serialised data that has not the given number of elements.
+
+    Uses no memory, whatever the data say.
+
+    Raises
+    ------
+    ValueError
+        A length or an element is cut off, or the number is another one.
+    """
+    found = offset = 0
+    while offset < len(data) and found <= count:
+        if offset + _LENGTH.size > len(data):
+            raise ValueError(f"the length of element {found} is cut off")
+        (length,) = _LENGTH.unpack_from(data, offset)
+        offset += _LENGTH.size + length
+        found += 1
+    if offset != len(data) or found != count:
+        raise ValueError(f"{len(data):,} bytes are not {count:,} elements")

@@ -24,6 +24,7 @@ from blsnb.trace.events import (
 )
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gap, Gaps, Name, Numbered, name_of, numbered
+from blsnb.trace.run_facts import ClockReading, Pause, Profile
 
 _ID = attrgetter("id")
 
@@ -143,6 +144,12 @@ class Trace:
     """Where those are that are only counted, as far as it is known."""
     drops: tuple[Drop, ...] = ()
     """What is no longer kept of the run, and which limit dropped it."""
+    clock: ClockReading | None = None
+    """Ties the times of a file to the time of day; None if the file does not."""
+    pauses: tuple[Pause, ...] = ()
+    """When a debugger held the process, as far as a file says."""
+    profiles: tuple[Profile, ...] = ()
+    """Profiles of a file, as they were written."""
 
     def __repr__(self) -> str:
         counts = f"{len(self.spans)} calls, {len(self.models)} models"

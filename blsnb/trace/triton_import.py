@@ -6,11 +6,11 @@ import dataclasses
 import glob
 import os
 import sys
-import zipfile
 from pathlib import Path
 
 from blsnb.errors import TraceFileError
 from blsnb.read_budget import ReadBudget, ReadLimitError
+from blsnb.trace.refusal import is_run_file
 from blsnb.trace.spans import Trace
 from blsnb.trace.triton_calls import traces_of
 from blsnb.trace.triton_events import Event, EventReader, Gap, TensorEvent
@@ -59,8 +59,9 @@ def read_traces(path: str | os.PathLike[str]) -> list[Trace]:
     except ReadLimitError as error:
         raise TraceFileError(f"{error}. {_SMALLER}") from None
     if not requests:
-        if zipfile.is_zipfile(path):
-            gaps = ["It is a zip file, as runs are that blsnb.load_run() reads."]
+        with path.open("rb") as file:
+            if is_run_file(file.read(8)):
+                gaps = ["It may be a saved run, which blsnb.load_run() reads."]
         raise TraceFileError(
             " ".join([f"{path} is no trace of a Triton server.", *gaps])
         )

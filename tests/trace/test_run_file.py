@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import random
-import time
-import zipfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from run_files import chunks_of, facts
 from strategies import axes, dtypes, tensors
 from views.samples import hostile_run, invoice_run
 
-from blsnb.errors import TraceFileError
+from blsnb.runtimes.runtime import DeviceUse
 from blsnb.tensors.dtypes import DType
 from blsnb.tensors.ref import TensorRef, freeze
 from blsnb.trace.batching import Batching
+from blsnb.trace.call_columns import FACTS
+from blsnb.trace.device_work import Copy
 from blsnb.trace.events import (
     CallFlag,
     LogLine,
@@ -31,29 +29,14 @@ from blsnb.trace.events import (
 )
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gap
-from blsnb.trace.run_file import SavedResponse, SavedRun, read_run, write_run
-from blsnb.trace.span_columns import FIELDS
+from blsnb.trace.run_facts import ClockReading, Pause, Profile
+from blsnb.trace.run_file import read_run, write_run
+from blsnb.trace.saved_run import SavedResponse, SavedRun
 from blsnb.trace.spans import Span, Trace
 from blsnb.views.tree import tree
 from blsnb.views.wire import encode
 
 _FUZZ_S = 3
-
-
-def facts(value: Any) -> Any:
-    """A value with tensors as what can be compared of them."""
-    if isinstance(value, TensorRef):
-        data = None if value.data is None else bytes(value.data)
-        where = value.device, value.byte_size
-        return value.name, value.dtype.datatype, value.shape, data, where
-    if dataclasses.is_dataclass(value):
-        fields = [field.name for field in dataclasses.fields(value)]
-        return [facts(getattr(value, name)) for name in fields]
-    if isinstance(value, tuple | list):
-        return type(value).__name__ == "list", [facts(each) for each in value]
-    if isinstance(value, dict):
-        return {name: facts(each) for name, each in value.items()}
-    return repr(value)
 
 
 # Any trace -------------------------------------------------------------------
@@ -127,8 +110,12 @@ def fields_of(given: list[TensorRef], count: int) -> dict[str, Any]:
         "notes": texts,
         "requested_outputs": texts,
     }
-    made |= dict.fromkeys(("line", "execution", "batch", "response_count"), U4)
-    made |= {name: NS for name in FIELDS if name.endswith("_ns")}
+    made |= dict.fromkeys(("line", "execution", "batch"), U4)
+    made |= {"response_count": st.integers(3, (1 << 32) - 1)}
+    made |= {name: NS for name in FACTS if name.endswith("_ns")}
+    copy = st.builds(Copy, NS, NS, TEXT, NS, TEXT, TEXT, st.booleans())
+    made |= {"copies": st.lists(copy, max_size=2).map(tuple)}
+    made |= {"device_use": st.none() | st.builds(DeviceUse, TEXT, NS, NS, NS)}
     texts_too = ("instance", "request_id", "error", "error_code")
     return made | dict.fromkeys(texts_too, TEXT)
 
@@ -139,23 +126,30 @@ def gaps_of(spans: int, models: int) -> st.SearchStrategy[Gap]:
     return st.builds(Gap, caller, st.integers(0, models - 1), after, st.integers(1, 99))
 
 
+def profiles() -> st.SearchStrategy[Profile]:
+    """Profiles of any kind: what they say is not looked at."""
+    data = st.dictionaries(st.sampled_from("abc"), st.lists(st.integers()), max_size=2)
+    call = st.none() | st.integers(0, 9)
+    return st.builds(Profile, TEXT, call, data, st.binary(max_size=9))
+
+
 @st.composite
 def runs(draw: st.DrawFn) -> SavedRun:
     """Any run at all, sensible or not."""
     given = draw(st.lists(refs(), max_size=4))
     known = draw(st.lists(models(), min_size=1, max_size=3, unique=True))
-    others = draw(st.lists(models(), max_size=2))
     fields = fields_of(given, len(known))
+    ids = sorted(draw(st.sets(st.integers(0, (1 << 53) - 1), max_size=4)))
     spans = [
         Span(
             index=row,
-            id=row,
+            id=id,
             parent=draw(st.integers(-1, row - 1)),
             **{name: draw(how) for name, how in fields.items()},
         )
-        for row in range(draw(st.integers(0, 4)))
+        for row, id in enumerate(ids)
     ]
-    ends = st.sampled_from([*known, *others])
+    ends = st.sampled_from(known)
     count = st.integers(0, 1 << 40)
     took = st.lists(st.tuples(st.integers(0, 8 * 63), count), max_size=3).map(tuple)
     counts = [count] * 5
@@ -179,6 +173,9 @@ def runs(draw: st.DrawFn) -> SavedRun:
         draw(TEXT),
         tuple(draw(st.lists(TEXT, max_size=2))),
         tuple(draw(st.lists(gaps_of(len(spans), len(known)), max_size=2))),
+        clock=draw(st.none() | st.builds(ClockReading, NS, NS)),
+        pauses=tuple(draw(st.lists(st.builds(Pause, NS, NS), max_size=2))),
+        profiles=tuple(draw(st.lists(profiles(), max_size=2))),
     )
     responses = tuple(draw(st.lists(response, max_size=2)))
     return SavedRun(trace, responses, draw(st.none() | TEXT))
@@ -202,9 +199,9 @@ def test_what_is_saved_comes_back(run, tmp_path_factory):
 
 def test_every_field_of_a_span_is_kept():
     """A new one must not be forgotten."""
-    fields = [field.name for field in dataclasses.fields(Span)]
+    fields = {field.name for field in dataclasses.fields(Span)}
 
-    assert fields == ["index", "id", *FIELDS]
+    assert fields == {"index", "id", "responses", *FACTS}
 
 
 @pytest.mark.parametrize("trace", [invoice_run(), hostile_run()], ids=["page", "bad"])
@@ -226,14 +223,11 @@ def test_a_value_that_is_handed_on_is_kept_once(tmp_path):
 
     decode, detect = back.spans[1], back.spans[2]
     assert decode.outputs[0].data is detect.inputs[0].data
-    with zipfile.ZipFile(path) as file:
-        known = json.loads(file.read("run.json"))
-        size = file.getinfo("values.bin").file_size
+    size = sum(len(chunk.body) for chunk in chunks_of(path.read_bytes()))
     buffers = {id(r.data): r.data for s in trace.spans for r in (*s.inputs, *s.outputs)}
     streamed = [r for s in trace.spans for e in s.responses for r in e.outputs]
     buffers |= {id(ref.data): ref.data for ref in streamed}
     assert sum(len(data) for data in buffers.values() if data is not None) == size
-    assert sum(known["values"]) == size
 
 
 def test_the_same_run_gives_the_same_file(tmp_path):
@@ -276,241 +270,3 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path):
 
     assert "what was there" == path.read_text()
     assert [path] == list(tmp_path.iterdir())
-
-
-# Files of others -------------------------------------------------------------
-
-
-@pytest.fixture
-def refused(tmp_path):
-    """Read bytes as a file, which is refused; return the reason."""
-
-    def refused(data: bytes, said: str = "is no run that blsnb saved: ") -> str:
-        path = tmp_path / "bad.blsrun"
-        path.write_bytes(data)
-        with pytest.raises(TraceFileError) as error:
-            read_run(path)
-        begin = f"{path} {said}"
-        assert str(error.value).startswith(begin)
-        return str(error.value).removeprefix(begin)
-
-    return refused
-
-
-def packed(
-    folder: Path, text: str | bytes, values: bytes = b"", **members: Any
-) -> bytes:
-    path = folder / "made.zip"
-    with zipfile.ZipFile(path, "w", members.pop("compression", 0)) as file:
-        file.writestr("run.json", text)
-        file.writestr("values.bin", values)
-        for name, content in members.items():
-            file.writestr(name, content)
-    return path.read_bytes()
-
-
-def saved(folder: Path) -> tuple[dict[str, Any], bytes]:
-    path = folder / "good.blsrun"
-    write_run(SavedRun(invoice_run(), (), None), path, range(27))
-    with zipfile.ZipFile(path) as file:
-        return json.loads(file.read("run.json")), file.read("values.bin")
-
-
-def test_what_is_no_zip_file_is_refused(refused):
-    """What it may be instead, and what reads that."""
-    assert "it is empty" == refused(b"")
-    assert "File is not a zip file" == refused(b"any text")
-    for trace in (b'[{"id":1}]', b'\n {"id":1}'):
-        assert refused(trace).endswith(
-            "; blsnb.load_trace() reads what a Triton server wrote"
-        )
-    assert "a page that run.save() wrote is to look at" in refused(b"<!doctype html>")
-
-
-@pytest.mark.parametrize("share", [0.01, 0.5, 0.99])
-def test_half_a_file_is_told_to_be_one(share, refused, tmp_path):
-    """A download that broke off, a disk that was full."""
-    saved(tmp_path)
-    whole = (tmp_path / "good.blsrun").read_bytes()
-    said = refused(
-        whole[: int(share * len(whole))], "is damaged, or only a part of a run: "
-    )
-
-    assert "File is not a zip file" == said
-
-
-def test_a_changed_byte_of_a_value_is_found(refused, tmp_path):
-    """By its checksum, whichever it is."""
-    _, values = saved(tmp_path)
-    whole = (tmp_path / "good.blsrun").read_bytes()
-    at = whole.index(values[:64]) + 30
-    changed = whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]
-
-    assert "Bad CRC-32 for file 'values.bin'" == refused(
-        changed, "is damaged, or only a part of a run: "
-    )
-
-
-def test_a_zip_file_of_something_else_is_refused(refused, tmp_path):
-    """It names what it should hold."""
-    path = tmp_path / "arrays.npz"
-    np.savez(path, a=1)
-    assert "should hold run.json and values.bin, not ['a.npy']" in refused(
-        path.read_bytes()
-    )
-    assert "should hold run.json and values.bin" in refused(
-        packed(tmp_path, '{"format":1}', evil=b"")
-    )
-
-
-def test_compressed_values_are_refused(refused, tmp_path):
-    """A small file may not ask for any amount of memory."""
-    bomb = packed(tmp_path, '{"format":1}', bytes(1 << 20), compression=8)
-
-    assert "values.bin is compressed" in refused(bomb)
-
-
-@pytest.mark.parametrize("members", [{}, {"more.bin": b""}])
-def test_a_later_format_is_refused_by_its_number(members, refused, tmp_path):
-    """Who reads it knows that a newer blsnb is needed, whatever else it holds."""
-    text = json.dumps({"format": 2, "written_by": "blsnb 9.1"})
-    said = refused(packed(tmp_path, text, **members), "was saved by ")
-
-    assert (
-        "blsnb 9.1 in format 2; this blsnb reads format 1: a newer one is needed"
-        == said
-    )
-
-
-@pytest.mark.parametrize("version", [0, "2", 2.5, None, True])
-def test_a_format_that_never_was_is_refused(version, refused, tmp_path):
-    """It is another program's file."""
-    said = refused(packed(tmp_path, json.dumps({"format": version})))
-
-    assert f"its format is {version!r}, and this release reads 1" == said
-
-
-@pytest.mark.parametrize(
-    "text", ["", "[]", "null", "[" * 10_000, '{"format":1}', "\xff", '"\\ud800']
-)
-def test_json_that_is_no_run_is_refused(text, refused, tmp_path):
-    """Also where it is deep, cut off, or lacks everything."""
-    refused(packed(tmp_path, text.encode("latin-1")))
-
-
-@pytest.mark.parametrize(
-    ("column", "row", "value"),
-    [
-        ("parent", 3, 3),
-        ("parent", 0, -2),
-        ("model", 1, 9),
-        ("model", 1, True),
-        ("request_start_ns", 5, -1),
-        ("request_end_ns", 5, 1 << 63),
-        ("request_end_ns", 5, 1.5),
-        ("flags", 2, 1 << 16),
-        ("inputs", 0, [999]),
-        ("inputs", 0, [-1]),
-        ("error", 0, None),
-        ("logs", 0, [[1, 2, 3]]),
-        ("responses", 0, [[1]]),
-        ("request_fields", 0, [1, 2]),
-    ],
-)
-def test_a_call_that_makes_no_sense_is_refused(column, row, value, refused, tmp_path):
-    """Callers stand before their calls, numbers are in range, texts are texts."""
-    known, values = saved(tmp_path)
-    known["calls"][column][row] = value
-
-    refused(packed(tmp_path, json.dumps(known), values))
-
-
-@pytest.mark.parametrize(
-    "gap", [[27, 0, 0, 1], [-2, 0, 0, 1], [0, 9, 0, 1], [0, 0, 0, 0], [0]]
-)
-def test_calls_that_are_left_out_nowhere_are_refused(gap, refused, tmp_path):
-    """Their caller and their model are there, and they are some."""
-    known, values = saved(tmp_path)
-
-    refused(packed(tmp_path, json.dumps(known | {"gaps": [gap]}), values))
-
-
-def test_a_file_of_an_older_release_has_no_gaps(tmp_path):
-    """It is read as it always was."""
-    known, values = saved(tmp_path)
-    del known["gaps"]
-    path = tmp_path / "older.blsrun"
-    path.write_bytes(packed(tmp_path, json.dumps(known), values))
-
-    assert () == read_run(path).trace.gaps
-
-
-def test_values_that_do_not_fit_their_tensors_are_refused(refused, tmp_path):
-    """Shape, type and size go together, and values fill their file."""
-    known, values = saved(tmp_path)
-    assert "bytes of values" in refused(packed(tmp_path, json.dumps(known), values[1:]))
-    for change in ([1, 1], [1 << 40] * 40, [-1]):
-        described = json.loads(json.dumps(known["tensors"]))
-        described[0][2] = change
-        text = json.dumps({**known, "tensors": described})
-        refused(packed(tmp_path, text, values))
-
-
-def test_damaged_files_are_read_or_refused_and_nothing_else(tmp_path):
-    """Bytes changed anywhere, values replaced; what is read can be shown."""
-    rng = random.Random(2)
-    path = tmp_path / "run.blsrun"
-    write_run(SavedRun(invoice_run(), (), None), path, range(27), 3000)
-    whole = path.read_bytes()
-    with zipfile.ZipFile(path) as file:
-        known, values = json.loads(file.read("run.json")), file.read("values.bin")
-    known["calls"] = {n: column[:6] for n, column in known["calls"].items()}
-    until = time.monotonic() + _FUZZ_S
-    read = refused = 0
-    while time.monotonic() < until:
-        if rng.random() < 0.5:
-            data = _scratched(whole, rng)
-        else:
-            text = json.dumps(_changed(json.loads(json.dumps(known)), rng))
-            data = packed(tmp_path, text, values)
-        path.write_bytes(data)
-        try:
-            trace = read_run(path).trace
-        except TraceFileError:
-            refused += 1
-        else:
-            read += 1
-            tree(trace)
-            encode(trace)
-
-    assert read > 5
-    assert refused > 5
-
-
-def _scratched(data: bytes, rng: random.Random) -> bytes:
-    changed = bytearray(data)
-    for _ in range(rng.randint(1, 4)):
-        at = rng.randrange(len(changed))
-        # The directory at the end is where zip files are hurt most.
-        if rng.random() < 0.5:
-            at = len(changed) - 1 - rng.randrange(200)
-        changed[at] = rng.randrange(256)
-    return bytes(changed[: rng.randrange(len(data))] if rng.random() < 0.1 else changed)
-
-
-_ODD = (None, True, -1, 0, 3, 1 << 31, 1 << 62, 1 << 70, 1e300, "", "x", [], {}, [[]])
-
-
-def _changed(value: Any, rng: random.Random) -> Any:
-    """Replace one value, at any depth."""
-    keys = list(value) if isinstance(value, dict) else range(len(value))
-    if not keys:
-        return rng.choice(_ODD)
-    key = rng.choice(list(keys))
-    if isinstance(value[key], dict | list) and rng.random() < 0.9:
-        value[key] = _changed(value[key], rng)
-    elif rng.random() < 0.1:
-        del value[key]
-    else:
-        value[key] = rng.choice(_ODD)
-    return value

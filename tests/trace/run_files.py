@@ -1,0 +1,65 @@
+"""Run files for tests: chunks read one by one and made by hand, values compared."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+from collections.abc import Iterable
+from typing import Any
+
+from blsnb.tensors.ref import TensorRef
+from blsnb.trace.chunks import MAGIC, Chunk, ChunkReader, json_pieces, packed, parsed
+
+HEAD = {"format": 2, "written_by": "blsnb 9.1", "run": "0001", "title": "m"}
+DONE = {"taken_ns": 9, "left_out": [0, 0]}
+
+
+def facts(value: Any) -> Any:
+    """A value with tensors as what can be compared of them."""
+    if isinstance(value, TensorRef):
+        data = None if value.data is None else bytes(value.data)
+        where = value.device, value.byte_size
+        return value.name, value.dtype.datatype, value.shape, data, where
+    if dataclasses.is_dataclass(value):
+        fields = [field.name for field in dataclasses.fields(value)]
+        return [facts(getattr(value, name)) for name in fields]
+    if isinstance(value, tuple | list):
+        return type(value).__name__ == "list", [facts(each) for each in value]
+    if isinstance(value, dict):
+        return {name: facts(each) for name, each in value.items()}
+    return repr(value)
+
+
+def chunks_of(data: bytes) -> list[Chunk]:
+    """The chunks of a whole file."""
+    file = io.BytesIO(data)
+    file.seek(len(MAGIC))
+    reader = ChunkReader(file, len(data))
+    found = []
+    while (chunk := reader.read()) is not None:
+        found.append(chunk)
+    return found
+
+
+def said(chunk: Chunk) -> Any:
+    """What a chunk says in JSON."""
+    return parsed(b"".join(json_pieces(chunk)))
+
+
+def file_of(chunks: Iterable[tuple[str, Any] | tuple[str, Any, bytes]]) -> bytes:
+    """A file of chunks: each a type, its JSON, and its body if it has one."""
+    parts = [MAGIC]
+    for number, (type, value, *body) in enumerate(chunks):
+        parts += packed(type, number, value, body)
+    return b"".join(parts)
+
+
+def boundaries(data: bytes) -> list[int]:
+    """Where the chunks of a whole file end."""
+    file = io.BytesIO(data)
+    file.seek(len(MAGIC))
+    reader = ChunkReader(file, len(data))
+    found = []
+    while reader.read() is not None:
+        found.append(reader.offset)
+    return found

@@ -1,0 +1,350 @@
+"""Run files of version 1: what earlier releases saved is read as they read it."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from run_files import facts
+
+from blsnb.errors import TraceFileError
+from blsnb.imported_run import load_run
+from blsnb.runtimes.runtime import DeviceUse
+from blsnb.trace.events import RequestFields
+from blsnb.trace.run_file import read_run
+from blsnb.views.tree import tree
+from blsnb.views.wire import encode
+
+FILES = Path(__file__).with_name("data") / "v1"
+"""Saved by release 0.1.0; of ``invoice`` 3,000 bytes of values."""
+_FUZZ_S = 3
+
+
+# Files of the earlier release ------------------------------------------------
+
+
+def test_a_plain_run_is_read_with_all_that_its_requests_said():
+    """Fields, parameters, a printed line, and the values of each tensor."""
+    run = load_run(FILES / "plain.blsrun")
+    outer, double = run.trace.spans
+
+    assert ("outer", "r-1", [2, 4]) == (
+        run.model_name,
+        run.trace.request_id,
+        run["Y"].tolist(),
+    )
+    client = RequestFields(1, "seven", 3, 70, 0, (("who", "client"),))
+    parameters = (("k", 1), ("s", "text"), ("b", True))
+    assert client == outer.request_fields
+    assert RequestFields(timeout_us=5, parameters=parameters) == double.request_fields
+    assert ["a line\n"] == [line.text for line in outer.logs]
+    assert (0, 1) == (double.parent, double.id)
+    assert outer.inputs[0].data is double.inputs[0].data
+    assert 0 < outer.request_start_ns < double.request_start_ns < double.request_end_ns
+
+
+def test_a_failed_run_is_read_with_its_error():
+    """The calls that failed, and the one that did not."""
+    run = load_run(FILES / "failed.blsrun")
+
+    assert "ValueError: boom" in (run.error or "")
+    assert ["caller", "double", "bad"] == [
+        run.trace.models[span.model].name for span in run.trace.spans
+    ]
+    assert [True, False, True] == [bool(span.error) for span in run.trace.spans]
+
+
+def test_a_stream_is_read_with_its_responses():
+    """Those that were sent, and those that the client received."""
+    run = load_run(FILES / "stream.blsrun")
+    [span] = run.trace.spans
+
+    sent = [[0, 0], [1, 2], [2, 4]]
+    assert sent == [each.outputs[0].view().tolist() for each in span.responses[:3]]
+    assert sent == [each["Y"].tolist() for each in run.responses[:3]]
+    assert "the last one" == span.responses[3].error
+    assert [0, 1, 2, 3, 4] == [each.number for each in span.responses]
+    assert 5 == span.response_count
+
+
+def test_a_folded_run_is_read_with_its_counts_and_gaps():
+    """Calls that were only counted, and where they were; ids are positions."""
+    trace = load_run(FILES / "folded.blsrun").trace
+    [counted] = trace.folded
+
+    assert (61, 20) == (trace.call_count, counted.calls)
+    assert "inner" == counted.model.name
+    assert 20 == sum(gap.calls for gap in trace.gaps)
+    assert list(range(41)) == [span.id for span in trace.spans]
+
+
+def test_a_run_on_a_device_is_read_with_its_copies():
+    """And with what its execution used of the device."""
+    first, second = load_run(FILES / "device.blsrun").trace.spans
+    [copy] = second.copies
+
+    assert ("Y", 16, "gpu:0", "cpu") == copy[2:6]
+    assert isinstance(first.device_use, DeviceUse)
+    assert "gpu:0" == first.device_use.device
+    assert [0, 2, 4, 6] == second.outputs[0].view().tolist()
+
+
+def test_a_run_without_some_values_is_read_with_its_remark():
+    """The values that are there, and the sentence about the others."""
+    run = load_run(FILES / "left_out.blsrun")
+
+    assert [2, 4] == run["Y"].tolist()
+    assert run.trace.spans[0].inputs[0].evicted
+    [remark] = run.trace.remarks
+    assert "did not fit in the 8 bytes" in remark
+
+
+@pytest.mark.parametrize("path", sorted(FILES.iterdir()), ids=lambda path: path.stem)
+def test_a_run_of_version_1_is_saved_as_version_2(path, tmp_path):
+    """Nothing is lost: calls, ids, values, remarks, responses."""
+    before = load_run(path)
+    after = load_run(before.save(tmp_path / path.name))
+
+    assert facts(before.trace) == facts(after.trace)
+    assert list(map(repr, before.responses)) == list(map(repr, after.responses))
+    assert before.error == after.error
+
+
+# Files of others -------------------------------------------------------------
+
+
+@pytest.fixture
+def refused(tmp_path):
+    """Read bytes as a file, which is refused; return the reason."""
+
+    def refused(data: bytes, said: str = "is no run that blsnb saved: ") -> str:
+        path = tmp_path / "bad.blsrun"
+        path.write_bytes(data)
+        with pytest.raises(TraceFileError) as error:
+            read_run(path)
+        begin = f"{path} {said}"
+        assert str(error.value).startswith(begin)
+        return str(error.value).removeprefix(begin)
+
+    return refused
+
+
+def packed(
+    folder: Path, text: str | bytes, values: bytes = b"", **members: Any
+) -> bytes:
+    path = folder / "made.zip"
+    with zipfile.ZipFile(path, "w", members.pop("compression", 0)) as file:
+        file.writestr("run.json", text)
+        file.writestr("values.bin", values)
+        for name, content in members.items():
+            file.writestr(name, content)
+    return path.read_bytes()
+
+
+def saved() -> tuple[dict[str, Any], bytes]:
+    """What a good file says, and its values."""
+    with zipfile.ZipFile(FILES / "invoice.blsrun") as file:
+        return json.loads(file.read("run.json")), file.read("values.bin")
+
+
+def test_what_is_no_zip_file_is_refused(refused):
+    """What it may be instead, and what reads that."""
+    assert "it is empty" == refused(b"")
+    assert "File is not a zip file" == refused(b"any text")
+    for trace in (b'[{"id":1}]', b'\n {"id":1}'):
+        assert refused(trace).endswith(
+            "; blsnb.load_trace() reads what a Triton server wrote"
+        )
+    assert "a page that run.save() wrote is to look at" in refused(b"<!doctype html>")
+
+
+@pytest.mark.parametrize("share", [0.01, 0.5, 0.99])
+def test_half_a_file_is_told_to_be_one(share, refused, tmp_path):
+    """A download that broke off, a disk that was full."""
+    whole = (FILES / "invoice.blsrun").read_bytes()
+    said = refused(
+        whole[: int(share * len(whole))], "is damaged, or only a part of a run: "
+    )
+
+    assert "File is not a zip file" == said
+
+
+def test_a_changed_byte_of_a_value_is_found(refused, tmp_path):
+    """By its checksum, whichever it is."""
+    _, values = saved()
+    whole = (FILES / "invoice.blsrun").read_bytes()
+    at = whole.index(values[:64]) + 30
+    changed = whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]
+
+    assert "Bad CRC-32 for file 'values.bin'" == refused(
+        changed, "is damaged, or only a part of a run: "
+    )
+
+
+def test_a_zip_file_of_something_else_is_refused(refused, tmp_path):
+    """It names what it should hold."""
+    path = tmp_path / "arrays.npz"
+    np.savez(path, a=1)
+    assert "should hold run.json and values.bin, not ['a.npy']" in refused(
+        path.read_bytes()
+    )
+    assert "should hold run.json and values.bin" in refused(
+        packed(tmp_path, '{"format":1}', evil=b"")
+    )
+
+
+def test_compressed_values_are_refused(refused, tmp_path):
+    """A small file may not ask for any amount of memory."""
+    bomb = packed(tmp_path, '{"format":1}', bytes(1 << 20), compression=8)
+
+    assert "values.bin is compressed" in refused(bomb)
+
+
+@pytest.mark.parametrize("members", [{}, {"more.bin": b""}])
+def test_a_later_format_is_refused_by_its_number(members, refused, tmp_path):
+    """Who reads it knows that a newer blsnb is needed, whatever else it holds."""
+    text = json.dumps({"format": 3, "written_by": "blsnb 9.1"})
+    said = refused(packed(tmp_path, text, **members), "was saved by ")
+
+    assert (
+        "blsnb 9.1 in format 3; this blsnb reads format 2 and older: a newer blsnb is "
+        "needed" == said
+    )
+
+
+@pytest.mark.parametrize("version", [0, 2, "2", 2.5, None, True])
+def test_a_format_that_never_was_is_refused(version, refused, tmp_path):
+    """It is another program's file."""
+    said = refused(packed(tmp_path, json.dumps({"format": version})))
+
+    assert f"its format is {version!r}, and a zip file has format 1" == said
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "null", "[" * 10_000, '{"format":1}', "\xff", '"\\ud800']
+)
+def test_json_that_is_no_run_is_refused(text, refused, tmp_path):
+    """Also where it is deep, cut off, or lacks everything."""
+    refused(packed(tmp_path, text.encode("latin-1")))
+
+
+@pytest.mark.parametrize(
+    ("column", "row", "value"),
+    [
+        ("parent", 3, 3),
+        ("parent", 0, -2),
+        ("model", 1, 9),
+        ("model", 1, True),
+        ("request_start_ns", 5, -1),
+        ("request_end_ns", 5, 1 << 63),
+        ("request_end_ns", 5, 1.5),
+        ("flags", 2, 1 << 16),
+        ("inputs", 0, [999]),
+        ("inputs", 0, [-1]),
+        ("error", 0, None),
+        ("logs", 0, [[1, 2, 3]]),
+        ("responses", 0, [[1]]),
+        ("request_fields", 0, [1, 2]),
+    ],
+)
+def test_a_call_that_makes_no_sense_is_refused(column, row, value, refused, tmp_path):
+    """Callers stand before their calls, numbers are in range, texts are texts."""
+    known, values = saved()
+    known["calls"][column][row] = value
+
+    refused(packed(tmp_path, json.dumps(known), values))
+
+
+@pytest.mark.parametrize(
+    "gap", [[27, 0, 0, 1], [-2, 0, 0, 1], [0, 9, 0, 1], [0, 0, 0, 0], [0]]
+)
+def test_calls_that_are_left_out_nowhere_are_refused(gap, refused, tmp_path):
+    """Their caller and their model are there, and they are some."""
+    known, values = saved()
+
+    refused(packed(tmp_path, json.dumps(known | {"gaps": [gap]}), values))
+
+
+def test_a_file_of_an_older_release_has_no_gaps(tmp_path):
+    """It is read as it always was."""
+    known, values = saved()
+    del known["gaps"]
+    path = tmp_path / "older.blsrun"
+    path.write_bytes(packed(tmp_path, json.dumps(known), values))
+
+    assert () == read_run(path).trace.gaps
+
+
+def test_values_that_do_not_fit_their_tensors_are_refused(refused, tmp_path):
+    """Shape, type and size go together, and values fill their file."""
+    known, values = saved()
+    assert "bytes of values" in refused(packed(tmp_path, json.dumps(known), values[1:]))
+    for change in ([1, 1], [1 << 40] * 40, [-1]):
+        described = json.loads(json.dumps(known["tensors"]))
+        next(row for row in described if row[5] >= 0 and row[1] != "BYTES")[2] = change
+        text = json.dumps({**known, "tensors": described})
+        refused(packed(tmp_path, text, values))
+
+
+def test_damaged_files_are_read_or_refused_and_nothing_else(tmp_path):
+    """Bytes changed anywhere, values replaced; what is read can be shown."""
+    rng = random.Random(2)
+    path = tmp_path / "run.blsrun"
+    whole = (FILES / "invoice.blsrun").read_bytes()
+    known, values = saved()
+    known["calls"] = {n: column[:6] for n, column in known["calls"].items()}
+    until = time.monotonic() + _FUZZ_S
+    read = refused = 0
+    while time.monotonic() < until:
+        if rng.random() < 0.5:
+            data = _scratched(whole, rng)
+        else:
+            text = json.dumps(_changed(json.loads(json.dumps(known)), rng))
+            data = packed(tmp_path, text, values)
+        path.write_bytes(data)
+        try:
+            trace = read_run(path).trace
+        except TraceFileError:
+            refused += 1
+        else:
+            read += 1
+            tree(trace)
+            encode(trace)
+
+    assert read > 5
+    assert refused > 5
+
+
+def _scratched(data: bytes, rng: random.Random) -> bytes:
+    changed = bytearray(data)
+    for _ in range(rng.randint(1, 4)):
+        at = rng.randrange(len(changed))
+        # The directory at the end is where zip files are hurt most.
+        if rng.random() < 0.5:
+            at = len(changed) - 1 - rng.randrange(200)
+        changed[at] = rng.randrange(256)
+    return bytes(changed[: rng.randrange(len(data))] if rng.random() < 0.1 else changed)
+
+
+_ODD = (None, True, -1, 0, 3, 1 << 31, 1 << 62, 1 << 70, 1e300, "", "x", [], {}, [[]])
+
+
+def _changed(value: Any, rng: random.Random) -> Any:
+    """Replace one value, at any depth."""
+    keys = list(value) if isinstance(value, dict) else range(len(value))
+    if not keys:
+        return rng.choice(_ODD)
+    key = rng.choice(list(keys))
+    if isinstance(value[key], dict | list) and rng.random() < 0.9:
+        value[key] = _changed(value[key], rng)
+    elif rng.random() < 0.1:
+        del value[key]
+    else:
+        value[key] = rng.choice(_ODD)
+    return value

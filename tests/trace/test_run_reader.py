@@ -1,0 +1,518 @@
+"""Run files of version 2 that anybody may have written, damaged or not completed."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+import random
+import struct
+import time
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from run_files import DONE, HEAD, boundaries, chunks_of, facts, file_of, said
+from views.samples import invoice_run
+
+from blsnb.errors import TraceFileError
+from blsnb.imported_run import load_run
+from blsnb.trace.call_values import read_parameter
+from blsnb.trace.chunks import MAGIC, parsed
+from blsnb.trace.events import CallFlag, RequestFields, ResponseEvent
+from blsnb.trace.folding import FoldedCalls
+from blsnb.trace.gaps import Gap
+from blsnb.trace.run_facts import ClockReading, Pause, Profile
+from blsnb.trace.run_file import read_run, write_run
+from blsnb.trace.saved_run import SavedResponse, SavedRun
+from blsnb.trace.spans import Trace
+from blsnb.views.tree import tree
+from blsnb.views.wire import encode
+
+_FUZZ_S = 3
+MODELS = {"models": [{"name": "outer"}, {"name": "inner", "backend": "python"}]}
+TWO_CALLS: dict[str, Any] = {
+    "ids": [0, 5],
+    "parent": [-1, 0],
+    "model": [0, 1],
+    "request_start_ns": [100, 200],
+    "request_end_ns": [900, 300],
+}
+MINIMAL: list[Any] = [("HEAD", HEAD), ("MODL", MODELS), ("CALL", TWO_CALLS)]
+
+
+def tensor(datatype: str, shape: list[int], body: bytes, **columns: Any) -> Any:
+    """A chunk that describes one tensor."""
+    facts = {"name": ["X"], "datatype": [datatype], "shape": [shape], **columns}
+    return "TENS", facts, body
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Where a file is written."""
+    return tmp_path / "a.blsrun"
+
+
+@pytest.fixture
+def refused(path):
+    """Read chunks as a file, which is refused; return the reason."""
+
+    def refused(*chunks: Any, said: str = "is no run that blsnb saved: ") -> str:
+        path.write_bytes(file_of(chunks))
+        with pytest.raises(TraceFileError) as error:
+            read_run(path)
+        begin = f"{path} {said}"
+        assert str(error.value).startswith(begin)
+        return str(error.value).removeprefix(begin)
+
+    return refused
+
+
+def read(path: Path, *chunks: Any) -> Trace:
+    """The trace of a file of these chunks."""
+    path.write_bytes(file_of(chunks))
+    return read_run(path).trace
+
+
+def small_run() -> SavedRun:
+    """A run with all kinds of chunks, in 5 kB."""
+    trace = invoice_run()
+    spans = trace.spans[:4]
+    # Without large values.
+    spans = tuple(
+        dataclasses.replace(
+            span,
+            id=3 * span.index,
+            inputs=tuple(ref for ref in span.inputs if ref.byte_size < 500),
+            outputs=tuple(ref for ref in span.outputs if ref.byte_size < 500),
+        )
+        for span in spans
+    )
+    sent = (ResponseEvent(7, spans[1].outputs, "", 0), ResponseEvent(8, (), "x", 1))
+    last = dataclasses.replace(spans[3], responses=sent, response_count=2)
+    spans = (*spans[:3], last)
+    models = tuple(model._replace(source="") for model in trace.models)
+    trace = dataclasses.replace(
+        trace,
+        models=models,
+        folded=(FoldedCalls(models[0], models[1], 7, 1, 99),),
+        gaps=(Gap(0, 1, 1, 7),),
+        spans=spans,
+        remarks=("a remark",),
+        clock=ClockReading(1, 2),
+        pauses=(Pause(3, 4),),
+        profiles=(Profile("lines", 3, {"hits": [1, 2]}, b"body"),),
+    )
+    outputs = next(span.outputs for span in spans if span.outputs)
+    answer = SavedResponse(outputs, None, True, {"k": 1})
+    return SavedRun(trace, (answer,), None)
+
+
+# What a file may say ---------------------------------------------------------
+
+
+def test_the_least_that_a_file_may_say_is_read(path):
+    """Columns that are left out have their defaults; ids have gaps."""
+    trace = read(path, *MINIMAL, ("DONE", DONE))
+    outer, inner = trace.spans
+
+    assert ((0, 0, -1), (1, 5, 0)) == (
+        (outer.index, outer.id, outer.parent),
+        (inner.index, inner.id, inner.parent),
+    )
+    assert ["outer", "inner"] == [trace.models[s.model].name for s in trace.spans]
+    assert (300, 1000, 0) == (
+        inner.duration_ns,
+        outer.request_end_ns,
+        outer.queue_start_ns,
+    )
+    assert RequestFields() == inner.request_fields
+    assert ((), 9, "a.blsrun") == (trace.remarks, trace.taken_ns, trace.file)
+
+
+def test_the_last_version_of_a_call_counts(path):
+    """A recorder writes a call when it starts, and again when it ends."""
+    begun = {"ids": [0], "model": [0], "request_start_ns": [100]}
+    ended = {**begun, "request_end_ns": [50], "error": ["boom"], "flags": [4]}
+    trace = read(path, *MINIMAL[:2], ("CALL", begun), ("CALL", ended), ("DONE", DONE))
+
+    [span] = trace.spans
+    assert (50, "boom", False) == (span.duration_ns, span.error, span.running)
+
+
+def test_calls_come_in_any_order(path):
+    """A trace has them in the order of their ids, callers first."""
+    child = {"ids": [5], "parent": [2], "model": [1], "request_start_ns": [200]}
+    caller = {"ids": [2], "model": [0], "request_start_ns": [100]}
+    trace = read(path, *MINIMAL[:2], ("CALL", child), ("CALL", caller), ("DONE", DONE))
+
+    assert [(2, -1), (5, 0)] == [(span.id, span.parent) for span in trace.spans]
+
+
+def test_responses_are_appended_to_their_calls(path):
+    """One by one, as they are sent; their parameters may stand beside them."""
+    responses: list[Any] = [
+        ("RESP", {"call": [5, 5], "ns": [210, 220], "number": [0, 1]}),
+        ("RESP", {"call": [5], "ns": [230], "number": [2], "error": ["x"],
+                  "parameters": [[["k", 1]]]}),
+    ]  # fmt: skip
+    trace = read(path, *MINIMAL, *responses, ("DONE", DONE))
+
+    inner = trace.spans[1]
+    assert [(210, 0, ""), (220, 1, ""), (230, 2, "x")] == [
+        (event.ns, event.number, event.error) for event in inner.responses
+    ]
+    assert 3 == inner.response_count
+
+
+def test_runs_of_equal_values_are_written_once(path):
+    """As counts and values, which together are as many as there are calls."""
+    calls = {**TWO_CALLS, "error": {"runs": [[2, "same"]]}}
+    trace = read(path, *MINIMAL[:2], ("CALL", calls), ("DONE", DONE))
+
+    assert ["same", "same"] == [span.error for span in trace.spans]
+
+
+def test_a_tensor_may_share_the_value_of_an_earlier_one(path):
+    """In the same chunk, and in a later one."""
+    first = {
+        "name": ["X", "Y"],
+        "datatype": {"runs": [[2, "UINT8"]]},
+        "shape": [[2], [1, 2]],
+        "size": [2, None],
+        "same_as": [None, 0],
+    }
+    later = {"name": ["Z"], "datatype": ["BYTES"], "shape": [[2]], "byte_size": [9]}
+    calls = {**TWO_CALLS, "inputs": [[0, 1], [2]]}
+    chunks = [("TENS", first, b"ab"), ("TENS", later), ("CALL", calls), ("DONE", DONE)]
+    trace = read(path, *MINIMAL[:2], *chunks)
+
+    x, y = trace.spans[0].inputs
+    [z] = trace.spans[1].inputs
+    assert [97, 98] == x.view().tolist()
+    assert [[97, 98]] == y.view().tolist()
+    assert x.data is y.data
+    assert (9, True) == (z.byte_size, z.evicted)
+
+
+def test_counted_calls_name_their_models_and_callers(path):
+    """By numbers of models, and by the ids of the calls between which they were."""
+    folded = {
+        "folded": {"caller": [0, -1], "model": [1, 0], "calls": [7, 2]},
+        "gaps": {"caller": [5, -1], "model": [1, 0], "after": [0, 1], "calls": [7, 2]},
+    }
+    trace = read(path, *MINIMAL, ("FOLD", folded), ("DONE", DONE))
+
+    inner, outer = trace.folded
+    assert ("outer", "inner", 7) == (inner.caller.name, inner.model.name, inner.calls)
+    assert (None, "outer", 2) == (outer.caller, outer.model.name, outer.calls)
+    assert [(1, 1, 0, 7), (-1, 0, 1, 2)] == list(trace.gaps)
+
+
+def test_profiles_and_unknown_chunks_in_lower_case_are_no_obstacle(path):
+    """A profile is kept as it is, also by a file that is saved again."""
+    profile = ("prof", {"kind": "samples", "call": 5, "stacks": [1]}, b"bytes")
+    trace = read(path, *MINIMAL, profile, ("xtra", {"a": 1}, b"b"), ("DONE", DONE))
+    again = load_run(load_run(path).save(path)).trace
+
+    assert (Profile("samples", 5, {"stacks": [1]}, b"bytes"),) == trace.profiles
+    assert trace.profiles == again.profiles
+
+
+def test_a_recording_is_read(path):
+    """A file of another process: several client requests, no title, extra facts."""
+    head = {"format": 2, "kind": "recording", "process": {"pid": 7}, "settings": {}}
+    calls = {"ids": [0, 1], "model": [0, 0], "request_start_ns": [5, 6],
+             "origin": [None, {"file": "b", "call": 3}]}  # fmt: skip
+    path.write_bytes(file_of([("HEAD", head), MINIMAL[1], ("CALL", calls)]))
+    run = load_run(path)
+
+    assert ("outer", 2) == (run.model_name, len(run.trace.roots))
+    assert all(span.running for span in run.trace.spans)
+
+
+def test_all_fields_of_a_request_and_gaps_of_ids_survive(path):
+    """A string as correlation id, parameters of each type, an id beyond 32 bits."""
+    parameters = [["b", True], ["i", 1], ["f", 1.0], ["n", ["nan"]], ["s", "1"]]
+    calls = {**TWO_CALLS, "ids": [7, 1 << 40], "parent": [-1, 7],
+             "correlation_id": ["seven", 9], "version": [3, -1], "priority": [1, 0],
+             "timeout_us": [5, 0], "sequence_flags": [3, 0],
+             "parameters": [parameters, []]}  # fmt: skip
+    read(path, *MINIMAL[:2], ("CALL", calls), ("DONE", DONE))
+    trace = load_run(load_run(path).save(path)).trace
+
+    first, second = trace.spans
+    assert [7, 1 << 40] == [first.id, second.id]
+    assert (3, "seven", 3, 5, 1) == first.request_fields[:5]
+    given = dict(first.request_fields.parameters)
+    assert "nan" == str(given.pop("n"))
+    assert repr({"b": True, "i": 1, "f": 1.0, "s": "1"}) == repr(given)
+    assert RequestFields(correlation_id=9) == second.request_fields
+
+
+# Files that were not completed -----------------------------------------------
+
+
+def test_a_file_that_was_not_completed_says_so(path):
+    """Calls without an end were running; others had ended."""
+    calls = {**TWO_CALLS, "request_end_ns": [None, 100]}
+    trace = read(path, *MINIMAL[:2], ("CALL", calls))
+
+    assert [True, False] == [span.running for span in trace.spans]
+    assert 300 == trace.taken_ns == trace.end_ns
+    assert (
+        "The file was not completed: what was written until then is shown.",
+    ) == trace.remarks
+
+
+def test_calls_whose_caller_was_not_written_are_shown_with_a_remark(path):
+    """They are client requests to look at; so are responses without their calls."""
+    calls = {**TWO_CALLS, "parent": [-1, 3]}
+    responses = ("RESP", {"call": [77], "ns": [1]})
+    trace = read(path, *MINIMAL[:2], ("CALL", calls), responses, ("DONE", DONE))
+
+    assert [-1, -1] == [span.parent for span in trace.spans]
+    assert (
+        "The file does not contain the callers of 1 of its calls: they are shown as "
+        "client requests.",
+        "The file does not contain the calls of 1 responses.",
+    ) == trace.remarks
+
+
+def test_what_follows_the_last_chunk_is_ignored_with_a_remark(path):
+    """It belongs to nothing."""
+    path.write_bytes(file_of([*MINIMAL, ("DONE", DONE)]) + b"more")
+
+    remark = "4 bytes after the end of the run were ignored."
+    assert (remark,) == read_run(path).trace.remarks
+
+
+def test_a_file_cut_off_at_any_byte_is_read_as_far_as_it_goes(path):
+    """Up to its last whole chunk, with a remark; never a wrong value."""
+    run = small_run()
+    write_run(run, path, range(4))
+    whole = path.read_bytes()
+    ends = boundaries(whole)
+    seen = set()
+    for size in reversed(range(len(whole))):
+        os.truncate(path, size)
+        if size < ends[0]:
+            with pytest.raises(TraceFileError, match=str(path)):
+                read_run(path)
+            continue
+        trace = read_run(path).trace
+        seen.add(len(trace.spans))
+        assert_part(trace, run.trace)
+        done = max(end for end in ends if end <= size)
+        remark = "not completed" if done == size else f"{done:,} of {size:,} bytes"
+        assert remark in trace.remarks[-1]
+
+    assert {0, 4} == seen
+
+
+def test_any_changed_byte_is_an_error_or_a_remark(path):
+    """And never a wrong value."""
+    run = small_run()
+    write_run(run, path, range(4))
+    whole = path.read_bytes()
+    for at in range(len(whole)):
+        byte = bytes([whole[at] ^ 1 << at % 8])
+        # The byte before it is as it was again.
+        with path.open("r+b") as file:
+            file.seek(max(0, at - 1))
+            file.write(whole[max(0, at - 1) : at] + byte)
+        try:
+            trace = read_run(path).trace
+        except TraceFileError:
+            continue
+        assert_part(trace, run.trace)
+        assert trace.remarks[-1].startswith("The file ")
+
+
+def assert_part(part: Trace, whole: Trace) -> None:
+    """What was read of a file is what was written, as far as it goes."""
+    for span, written in zip(part.spans, whole.spans, strict=False):
+        responses = written.responses[: len(span.responses)]
+        flags = span.flags & ~CallFlag.RUNNING
+        expected = dataclasses.replace(written, responses=responses)
+        expected = dataclasses.replace(expected, flags=flags)
+        assert part.models == whole.models
+        assert facts(expected) == facts(dataclasses.replace(span, flags=flags))
+
+
+# Files of others -------------------------------------------------------------
+
+
+def test_a_file_without_its_first_chunk_is_refused(refused, path):
+    """Cut off, or another one."""
+    for data in (MAGIC[:3], MAGIC, MAGIC + b"HEAD"):
+        path.write_bytes(data)
+        with pytest.raises(TraceFileError, match="is damaged, or only a part of a run"):
+            read_run(path)
+    assert "it begins with a chunk of the type 'MODL', not 'HEAD'" == refused(
+        ("MODL", MODELS)
+    )
+    assert "it has two chunks of the type 'HEAD'" == refused(*MINIMAL[:1], MINIMAL[0])
+
+
+def test_a_later_format_or_chunk_is_refused_with_the_release_that_wrote_it(refused):
+    """A newer blsnb is needed."""
+    said = refused(("HEAD", {**HEAD, "format": 3}), said="was saved by ")
+    assert (
+        "blsnb 9.1 in format 3; this blsnb reads format 2 and older: a newer blsnb is "
+        "needed" == said
+    )
+    said = refused(*MINIMAL, ("Xtra", {}), said="was saved by ")
+    assert (
+        "blsnb 9.1 and contains a chunk of the type 'Xtra', which this blsnb does not "
+        "know: a newer blsnb is needed" == said
+    )
+
+
+@pytest.mark.parametrize("version", [0, 1, "2", 2.5, None, True])
+def test_a_format_that_never_was_is_refused(version, refused):
+    """It is another program's file."""
+    said = refused(("HEAD", {**HEAD, "format": version}))
+
+    assert f"its format is {version!r}, and this file should have 2" == said
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("ids", [0, -1]),
+        ("ids", [0, 1 << 53]),
+        ("ids", 3),
+        ("ids", [0]),
+        ("parent", [-1, 5]),
+        ("parent", [-1, 9]),
+        ("parent", [-2, 0]),
+        ("model", [0, 2]),
+        ("model", [0, True]),
+        ("request_start_ns", [1, -1]),
+        ("request_end_ns", [1, -201]),
+        ("request_end_ns", [1, 1.5]),
+        ("flags", [0, 1 << 16]),
+        ("flags", [0, True]),
+        ("inputs", [[], [0]]),
+        ("inputs", [[], [-1]]),
+        ("error", ["", None]),
+        ("error", "text"),
+        ("error", {"runs": [[1, ""]]}),
+        ("error", {"runs": [[1 << 40, ""]]}),
+        ("error", {"runs": [[2, 3]]}),
+        ("error", {"all": ""}),
+        ("logs", [[[1, 2, 3]], []]),
+        ("parameters", [[["k", None]], []]),
+        ("parameters", [[["k", [None]]], []]),
+        ("correlation_id", [None, 0]),
+        ("device_use", [[1], None]),
+    ],
+)
+def test_a_call_that_makes_no_sense_is_refused(column, values, refused):
+    """Callers have lower ids, numbers are in range, texts are texts."""
+    refused(*MINIMAL[:2], ("CALL", {**TWO_CALLS, column: values}), ("DONE", DONE))
+
+
+@pytest.mark.parametrize(
+    "chunk",
+    [
+        ("MODL", {}),
+        ("MODL", {"models": [{}]}),
+        ("MODL", {"models": [{"name": "m", "origin": [1]}]}),
+        ("MODL", []),
+        tensor("FP32", [1], b"", size=[4]),
+        tensor("FP4", [4], b"abcd", size=[4]),
+        tensor("INT8", [3], b"abcd", size=[4]),
+        tensor("INT8", [4], b"abcd"),
+        tensor("INT8", [0], b"", size=[-1]),
+        tensor("BYTES", [1], b"\1\0\0\0", size=[4]),
+        tensor("BYTES", [1], b"\0\0\0", size=[3]),
+        tensor("BYTES", [2], bytes(4), size=[4]),
+        tensor("BYTES", [1], bytes(8), size=[8]),
+        tensor("INT8", [], b"", same_as=[0]),
+        tensor("INT8", [1] * 65, b""),
+        ("RESP", {"call": [0], "ns": [-1]}),
+        ("RESP", {}),
+        ("FOLD", {"folded": {"model": [9]}, "gaps": {"model": []}}),
+        ("FOLD", {"folded": {"model": []}, "gaps": {"model": [9], "calls": [1]}}),
+        ("FOLD", {"folded": {"model": []}, "gaps": {"model": [0], "calls": [0]}}),
+        ("ANSW", {"responses": {"final": [1]}}),
+        ("PAUS", {"paused": [[1]]}),
+        ("prof", {"call": -1}),
+        ("rmrk", {"remarks": [1]}),
+        ("DONE", {}),
+        ("HEAD", HEAD),
+    ],
+)
+def test_a_chunk_that_makes_no_sense_is_refused(chunk, refused):
+    """Each type has its own rules."""
+    refused(*MINIMAL, chunk, ("DONE", DONE))
+
+
+@pytest.mark.parametrize("text", [b"[" * 10_000, b"[]", b"NaN", b'{"run":1e999}'])
+def test_json_that_is_no_object_is_refused(text, path):
+    """Also where it is deep, or a number is too large."""
+    head = struct.pack("<4sHHIQ", b"HEAD", 0, 0, len(text), 0)
+    checksum = zlib.crc32(text, zlib.crc32(head)).to_bytes(4, "little")
+    path.write_bytes(MAGIC + head + checksum + text)
+
+    with pytest.raises(TraceFileError, match="is no run that blsnb saved"):
+        read_run(path)
+
+
+def test_a_parameter_that_is_too_large_for_a_float_is_refused():
+    """An infinity is written as a text."""
+    assert math.inf == read_parameter(["inf"])
+    with pytest.raises(ValueError, match="finite"):
+        read_parameter(parsed(b"1e999"))
+
+
+def test_models_are_limited(path):
+    """Their numbers fit 16 bits."""
+    path.write_bytes(
+        file_of([MINIMAL[0], ("MODL", {"models": [{"name": ""}] * 60_001})])
+    )
+    with pytest.raises(TraceFileError, match="more than 60,000 models"):
+        read_run(path, limit_bytes=1 << 30)
+
+
+@given(seed=st.integers(0, 1 << 32))
+@settings(max_examples=5)
+def test_changed_chunks_are_read_or_refused_and_nothing_else(seed, tmp_path_factory):
+    """Values replaced at any depth, checksums correct; what is read can be shown."""
+    rng = random.Random(seed)
+    path = tmp_path_factory.mktemp("fuzz") / "a.blsrun"
+    write_run(small_run(), path, range(4))
+    whole = [
+        (each.type, said(each), each.body) for each in chunks_of(path.read_bytes())
+    ]
+    until = time.monotonic() + _FUZZ_S / 5
+    while time.monotonic() < until:
+        at = rng.randrange(len(whole))
+        type, value, body = whole[at]
+        chunk = type, changed(value, rng), body
+        path.write_bytes(file_of([*whole[:at], chunk, *whole[at + 1 :]]))
+        try:
+            trace = read_run(path).trace
+        except TraceFileError:
+            continue
+        tree(trace)
+        encode(trace)
+
+
+_ODD = (None, True, -1, 0, 3, 1 << 31, 1 << 62, 1 << 70, 1e300, "", "x", [], {}, [[]])
+
+
+def changed(value: Any, rng: random.Random) -> Any:
+    """A copy with one value replaced."""
+    if isinstance(value, dict) and value and rng.random() < 0.9:
+        key = rng.choice(sorted(value))
+        return {**value, key: changed(value[key], rng)}
+    if isinstance(value, list) and value and rng.random() < 0.9:
+        at = rng.randrange(len(value))
+        return [*value[:at], changed(value[at], rng), *value[at + 1 :]]
+    return rng.choice(_ODD)
