@@ -281,6 +281,21 @@ def test_a_file_of_an_older_release_has_no_gaps(tmp_path):
     assert () == read_run(path).trace.gaps
 
 
+def test_models_of_counted_calls_only_are_models_of_the_run(tmp_path):
+    """Its page numbers them."""
+    known, values = saved()
+    count = len(known["models"])
+    unused = [*known["models"], ["other", "python", "cpu", "model", "", 1, None, 0]]
+    folded = [[0, count, 7, 0, 9, 1, 2, []]]
+    path = tmp_path / "counted.blsrun"
+    text = json.dumps({**known, "models": unused, "folded": folded})
+    path.write_bytes(packed(tmp_path, text, values))
+    trace = read_run(path).trace
+
+    assert count + 1 == len(trace.models)
+    assert encode(trace)
+
+
 def test_values_that_do_not_fit_their_tensors_are_refused(refused, tmp_path):
     """Shape, type and size go together, and values fill their file."""
     known, values = saved()
