@@ -70,7 +70,7 @@ def write_run(
     head = RunHead(trace.run_id, trace.title, trace.request_id, trace.clock)
     with (
         whole_file(Path(path)) as partial,
-        RunWriter.create(partial, head, budget_bytes) as writer,
+        RunWriter(partial.open("wb"), head, budget_bytes) as writer,
     ):
         writer.models(trace.models)
         writer.tensors(_tensors(run, order))
