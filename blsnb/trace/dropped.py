@@ -71,7 +71,8 @@ def missing_call(trace: Trace, call: int) -> str:
         if drop is not None:
             return f"call {call} is no longer kept: {because(drop.limit, drop.setting)}"
         kept = f"{len(trace.spans):,} of {trace.call_count:,} calls"
-        return f"call {call} is only counted: {trace.file or 'the trace'} holds {kept}"
+        held = f"{trace.file or 'the trace'} holds {kept}"
+        return f"call {call} is only counted: {held}{_of_file(trace, 'keep_calls')}"
     if not trace.spans:
         return (
             f"the run has no call {call}: none was recorded. At trace_level='tensors' "
@@ -94,10 +95,20 @@ def missing_values(trace: Trace, names: Sequence[str] = ()) -> str:
     subject = f"the value{'' if one else 's'} of {' and '.join(names)}"
     subject, verb = (subject if names else "values"), ("is" if one else "are")
     if trace.file:
-        return f"{trace.file} does not hold {subject if names else 'the values'}"
+        held = f"{trace.file} does not hold {subject if names else 'the values'}"
+        return held + _of_file(
+            trace, "run.save(budget_bytes=...) or trace_budget_bytes"
+        )
     drop = drop_of(trace, "values")
     reason = f": {because(drop.limit, drop.setting)}" if drop else f". {PIN}"
     return f"{subject} {verb} no longer kept{reason}"
+
+
+def _of_file(trace: Trace, limits: str) -> str:
+    """Return what may have limited a file that `Run.save` wrote."""
+    if not trace.file.lower().endswith(".blsrun"):
+        return ""
+    return f": {limits} of the server limits what it holds. {PIN}"
 
 
 def lost(span: Span) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, Generic, Literal, TypeVar
 import numpy as np
 
 from blsnb.trace.batching import Batching
-from blsnb.trace.dropped import because, notice
+from blsnb.trace.dropped import because, drop_of, missing_values, notice
 from blsnb.trace.events import CallFlag, ModelInfo
 from blsnb.trace.spans import Span, Trace
 from blsnb.views import device_rows
@@ -219,6 +219,8 @@ def _header(trace: Trace, state: State | None, numbering: Numbering) -> Header:
         run["dropped"] = dropped(trace)
     if trace.file:
         run["file"] = sendable(trace.file, _TEXT)
+    if trace.file or drop_of(trace, "values"):
+        run["lacks"] = sendable(missing_values(trace), _TEXT)
     return {
         "format": FORMAT,
         "run": run,

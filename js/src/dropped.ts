@@ -3,7 +3,7 @@
 import { h } from "./dom.ts";
 import { count } from "./format.ts";
 import type { Trace } from "./trace.ts";
-import type { Drops, Run } from "./wire.ts";
+import type { Drops } from "./wire.ts";
 
 /** About a call that has no row: which limit dropped it. */
 export function droppedCall(trace: Trace, id: number): HTMLElement[] {
@@ -27,13 +27,6 @@ export function notices(dropped: Drops | undefined): HTMLElement[] {
   return drops.flatMap((drop) =>
     drop ? [h("p", {}, h("b", {}, drop.notice), `: ${drop.because}.`)] : [],
   );
-}
-
-/** Why a document has no values of a call. */
-export function whyLacking({ dropped, file }: Run): string {
-  if (file) return `${file} does not hold the values`;
-  const why = dropped?.values?.because;
-  return why ? `values are no longer kept: ${why}` : "values are no longer kept";
 }
 
 /** Why values of a call are not there. */

@@ -1,7 +1,7 @@
 /** The tensors of one call: what they are, their statistics, and a look inside. */
 
 import { h, setText, svg } from "./dom.ts";
-import { lacking, whyLacking } from "./dropped.ts";
+import { lacking } from "./dropped.ts";
 import { bytes, count, percent, shape, value } from "./format.ts";
 import { QueryError, type Answer } from "./kernel.ts";
 import type { Session } from "./session.ts";
@@ -77,7 +77,7 @@ export class TensorList {
     const tensors = header.tensors[id];
     if (!tensors) return undefined;
     const gone = tensors.some(({ evicted }) => evicted);
-    return { tensors, lacks: gone ? whyLacking(header.run) : "", buffer: this.#session.buffer };
+    return { tensors, lacks: gone ? (header.run.lacks ?? "values are no longer kept") : "", buffer: this.#session.buffer };
   }
 
   /** What a running call has is not all that it will have; but a kernel has other work, too. */

@@ -147,6 +147,8 @@ export interface Run {
   file?: string;
   /** What is no longer kept of it. */
   dropped?: Drops;
+  /** Why values of calls are not there, where they are not. */
+  lacks?: string;
 }
 
 /** In what a call differs from that of the baseline. */

@@ -1834,11 +1834,6 @@ function notices(dropped) {
     (drop) => drop ? [h("p", {}, h("b", {}, drop.notice), `: ${drop.because}.`)] : []
   );
 }
-function whyLacking({ dropped, file }) {
-  if (file) return `${file} does not hold the values`;
-  const why = dropped?.values?.because;
-  return why ? `values are no longer kept: ${why}` : "values are no longer kept";
-}
 function lacking(words2) {
   return words2 ? [h("p", { class: "note lacks" }, `${words2[0].toUpperCase()}${words2.slice(1)}.`)] : [];
 }
@@ -2808,7 +2803,7 @@ var TensorList = class {
     const tensors2 = header.tensors[id];
     if (!tensors2) return void 0;
     const gone = tensors2.some(({ evicted }) => evicted);
-    return { tensors: tensors2, lacks: gone ? whyLacking(header.run) : "", buffer: this.#session.buffer };
+    return { tensors: tensors2, lacks: gone ? header.run.lacks ?? "values are no longer kept" : "", buffer: this.#session.buffer };
   }
   /** What a running call has is not all that it will have; but a kernel has other work, too. */
   #isStale(call) {
