@@ -12,6 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from blsnb.files.interrupts import check, uninterrupted
 from blsnb.files.whole import whole_file
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace import checked
@@ -108,13 +109,19 @@ def write_run(
     if left_out:
         written["remarks"].append(left_out)
     text = json.dumps(written, separators=(",", ":"), allow_nan=False).encode()
-    with whole_file(Path(path)) as partial, zipfile.ZipFile(partial, "w") as file:
+    # Cut off within zipfile, Ctrl-C could end as another error.
+    uninterrupted(lambda: _write(Path(path), text, values))
+    return left_out
+
+
+def _write(path: Path, text: bytes, values: ValueWriter) -> None:
+    with whole_file(path) as partial, zipfile.ZipFile(partial, "w") as file:
         file.writestr(_member(_JSON), text, zipfile.ZIP_DEFLATED, 6)
         # Stored: floats do not shrink, and a reader need not fear for its memory.
         with file.open(_member(_VALUES), "w", force_zip64=True) as member:
             for value in values.values:
                 member.write(value)
-    return left_out
+                check()
 
 
 def _member(name: str) -> zipfile.ZipInfo:
