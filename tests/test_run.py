@@ -449,8 +449,11 @@ def test_ctrl_c_leaves_the_old_file_or_the_new(run, tmp_path, name, interrupt, s
     for number in range(1, lines + 1, step):
         path.write_text("old")
         fault = LineFault(number, rooms, interrupt)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises((KeyboardInterrupt, ValueError)) as caught:
             fault.during(lambda: run.save(path))
+        # The ZIP file, too, may find itself left too early; no signal does that.
+        assert KeyboardInterrupt in (caught.type, type(caught.value.__context__))
+        assert interrupt is raise_interrupt or caught.type is KeyboardInterrupt
         assert path.read_bytes() in (b"old", new), fault.where
         assert [path] == list(tmp_path.iterdir()), fault.where
 

@@ -25,7 +25,7 @@ from blsnb.trace.run_columns import (
 from blsnb.trace.spans import Span
 from blsnb.trace.tensor_columns import Take, references
 
-MOST_ID = (1 << 53) - 1
+MOST_ID = (1 << 31) - 1
 """Largest call id: a page holds it without rounding."""
 _LATER = (
     "queue_start_ns",
