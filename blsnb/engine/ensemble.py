@@ -119,8 +119,8 @@ class ServedEnsemble(Served):
         if self._plan.endless:
             inflight.root.end(hang.endless(self.info.name, self._plan.endless))
             raise Unwind
-        inflight.steps = Steps()
-        request = EnsembleRequest(self._router, inflight, inflight.steps)
+        inflight.steps = steps = Steps()
+        request = EnsembleRequest(self._router, inflight, steps)
         run = self._begun(inflight, request)
         Pump(run, request.ask, answer, inflight.root, self._workers).drive()
 
@@ -163,13 +163,14 @@ class ServedEnsemble(Served):
     def ended(self, inflight: Inflight) -> None:
         """Count a request whose final response was sent."""
         inflight.call.request_end_ns = _now()
-        if inflight.steps is not None:
+        steps = inflight.steps
+        if isinstance(steps, Steps):
             self.statistics.add_steps(
                 inflight.call,
                 inflight.batch_size,
                 inflight.failed,
-                inflight.steps.begun_ns,
-                inflight.steps.phases,
+                steps.begun_ns,
+                steps.phases,
             )
 
     def was_rejected(self, inflight: Inflight) -> bool:

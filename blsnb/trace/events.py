@@ -6,10 +6,10 @@ import enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from blsnb.tensors.ref import TensorRef
+from blsnb.trace.device_work import DeviceWork
 
 if TYPE_CHECKING:
     from blsnb.trace.batching import Batching
-    from blsnb.trace.device_work import DeviceWork
     from blsnb.trace.responses import ResponseLog
 
 
@@ -192,3 +192,9 @@ class Call:
 
     def __repr__(self) -> str:
         return f"<Call {self.id} {self.model.name}>"
+
+    def device_work(self) -> DeviceWork:
+        """Return the record of the call's work on a device; create it if missing."""
+        if self.device is None:
+            self.device = DeviceWork()
+        return self.device
