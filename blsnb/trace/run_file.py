@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from blsnb.errors import TraceFileError
+from blsnb.files.read_budget import ReadBudget, ReadLimitError
 from blsnb.files.whole import whole_file
-from blsnb.read_budget import ReadBudget, ReadLimitError
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace import checked
 from blsnb.trace.checked import NS, Malformed

@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 
 from blsnb.errors import TraceFileError
-from blsnb.read_budget import ReadBudget, ReadLimitError
+from blsnb.files.read_budget import ReadBudget, ReadLimitError
 from blsnb.trace.spans import Trace
 from blsnb.trace.triton_calls import traces_of
 from blsnb.trace.triton_events import Event, EventReader, Gap, TensorEvent
