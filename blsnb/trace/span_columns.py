@@ -12,7 +12,8 @@ from blsnb.trace import checked
 from blsnb.trace.batching import Batching
 from blsnb.trace.checked import NS, Malformed
 from blsnb.trace.device_work import Copy
-from blsnb.trace.events import CallFlag, LogLine, RequestFields, ResponseEvent
+from blsnb.trace.events import CallFlag, LogLine, RequestFields
+from blsnb.trace.responses import ResponseEvent
 from blsnb.trace.spans import Span
 from blsnb.trace.values import ValueWriter
 

@@ -27,10 +27,10 @@ from blsnb.trace.events import (
     ModelInfo,
     Origin,
     RequestFields,
-    ResponseEvent,
 )
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gap
+from blsnb.trace.responses import ResponseEvent
 from blsnb.trace.run_file import SavedResponse, SavedRun, read_run, write_run
 from blsnb.trace.span_columns import FIELDS
 from blsnb.trace.spans import Span, Trace
