@@ -20,6 +20,7 @@ from blsnb.engine.workers import Workers
 from blsnb.errors import InferenceError, InputError, ServerClosedError, TraceError
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.message import RequestMessage
+from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START
 from blsnb.response import Response
 from blsnb.response_stream import Stream, async_responses
 from blsnb.run import Run
@@ -108,7 +109,8 @@ class OutsideRequest:
             -1 if self.version is None else self.version,
             self.request_id,
             self.correlation_id,
-            int(self.sequence_start) | int(self.sequence_end) << 1,
+            SEQUENCE_START * int(self.sequence_start)
+            | SEQUENCE_END * int(self.sequence_end),
             self.timeout_us,
             self.priority,
             dict(self.parameters or {}),

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TypeAlias
 
 from blsnb.trace.batching import Batching, added
+from blsnb.trace.events import Call
 
-if TYPE_CHECKING:
-    from blsnb.engine.queue_scheduler import Seat
-    from blsnb.scheduling.batch import Batch
-    from blsnb.scheduling.queued import Queued
-    from blsnb.scheduling.sequence_batcher import SequenceBatch
+Because: TypeAlias = tuple[str, str]
+"""A kind of reason, by which it is counted, and the reason with numbers and names."""
+
+
+class Batched(NamedTuple):
+    """One request of a batch.
+
+    Parameters
+    ----------
+    size
+        What it adds to the batch size.
+    """
+
+    call: Call
+    run_id: str
+    size: int
 
 
 @dataclass(frozen=True)
@@ -73,32 +85,36 @@ class BatchingCounts:
         self._sent: Counter[str] = Counter()
         self._not_joined: Counter[str] = Counter()
 
-    def start(
+    def count(
         self,
-        members: list[Queued[Seat]],
-        batch: Batch[Seat] | SequenceBatch[Seat],
+        executed: Sequence[Batched],
+        sent_because: Because,
+        left_out: Iterable[tuple[Call, Because]],
         execution: int,
     ) -> None:
-        """Count a batch, and let its calls and those it leaves behind know why.
+        """Count a batch, and record the reasons on its calls and those left behind.
 
         Parameters
         ----------
-        members
-            Its requests, without those that nobody sent.
+        executed
+            Its requests, without the synthetic ones that only fill a slot.
+        sent_because
+            Why it left now and with no more than these.
+        left_out
+            Calls that wait behind it, each with the reason.
         execution
             The number that its ``execute`` will have.
         """
-        self._sizes[sum(queued.size for queued in members)] += 1
-        self._requests[len(members)] += 1
-        cause, words = batch.sent_because
-        self._sent[cause.value] += 1
-        runs = _runs_of(members)
-        joined = Batching(execution, True, cause.value, words, runs)
-        for queued in members:
-            _keep(queued, joined)
-        for queued, (cause, words) in batch.left_out:
-            self._not_joined[cause.value] += 1
-            _keep(queued, Batching(execution, False, cause.value, words))
+        self._sizes[sum(each.size for each in executed)] += 1
+        self._requests[len(executed)] += 1
+        cause, words = sent_because
+        self._sent[cause] += 1
+        joined = Batching(execution, True, cause, words, _runs_of(executed))
+        for each in executed:
+            _keep(each.call, joined)
+        for call, (cause, words) in left_out:
+            self._not_joined[cause] += 1
+            _keep(call, Batching(execution, False, cause, words))
 
     def taken(self, name: str, version: int, batcher: str) -> ModelBatching:
         """Return the counts as they are now."""
@@ -117,13 +133,11 @@ def _ordered(counts: Counter[int]) -> dict[int, int]:
     return dict(sorted(counts.copy().items()))
 
 
-def _runs_of(members: Iterable[Queued[Seat]]) -> tuple[str, ...]:
-    """Return the runs of several requests, if these are several, too."""
-    records = (queued.request.inflight.root.record for queued in members)
-    runs = tuple(dict.fromkeys(record.id for record in records))
+def _runs_of(executed: Iterable[Batched]) -> tuple[str, ...]:
+    """Return the ids of the runs of a batch if there are several."""
+    runs = tuple(dict.fromkeys(each.run_id for each in executed))
     return runs if len(runs) > 1 else ()
 
 
-def _keep(queued: Queued[Seat], new: Batching) -> None:
-    call = queued.request.inflight.call
+def _keep(call: Call, new: Batching) -> None:
     call.batching = added(call.batching, new)

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from blsnb.engine.inflight import Execution, Inflight
+from blsnb.engine.inflight import Execution, Inflight, StepLog
 from blsnb.engine.root import RootRequest
-
-if TYPE_CHECKING:
-    from blsnb.engine.steps import Steps
 
 
 class Caller:
@@ -48,7 +43,7 @@ class Caller:
         self.line = line
         self.flags = flags
         self.outside = outside
-        self.steps: Steps | None = None
+        self.steps: StepLog | None = None
         """Of the ensemble that makes it, if one does."""
 
     @property

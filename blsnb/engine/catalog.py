@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from blsnb.engine.batching import ModelBatching
+from blsnb.engine.root import RootRequest
 from blsnb.engine.served import Served
 from blsnb.engine.validation import RequestError
 from blsnb.model.config import ModelConfig
@@ -52,6 +53,11 @@ class Catalog:
             for versions in list(self._served.values())
             for version in list(versions.values())
         ]
+
+    def leave_behind(self, root: RootRequest) -> None:
+        """Let fresh instances take over from those that still run for a request."""
+        for version in self.all_versions():
+            version.leave_behind(root)
 
     def states(self, name: str) -> dict[int, VersionState]:
         """Return the state of each version of a model."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from blsnb.engine.inflight import Execution, Inflight
-
-if TYPE_CHECKING:
-    from blsnb.engine.instance import ModelInstance
-    from blsnb.engine.pool import InstancePool
+from blsnb.engine.inflight import (
+    Execution,
+    Inflight,
+    InstanceQueue,
+    RunningInstance,
+)
 
 
 def is_deadlocked(waiting: Inflight) -> bool:
@@ -74,7 +75,7 @@ def chain(waiting: Inflight) -> list[str]:
     return lines
 
 
-def _wait_in(pool: InstancePool) -> tuple[str, Execution | None]:
+def _wait_in(pool: InstanceQueue) -> tuple[str, Execution | None]:
     """Return what a request of a model waits for, and one that has it."""
     holders = lacks_resources(pool)
     if holders:
@@ -85,7 +86,7 @@ def _wait_in(pool: InstancePool) -> tuple[str, Execution | None]:
     return f"{count} {noun}, all busy", busy[0] if busy else None
 
 
-def lacks_resources(pool: InstancePool) -> list[ModelInstance]:
+def lacks_resources(pool: InstanceQueue) -> Sequence[RunningInstance]:
     """Return who has the resources for which free instances wait, if they do."""
     if all(instance.execution is not None for instance in pool.instances):
         return []

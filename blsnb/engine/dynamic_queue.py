@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from blsnb.engine.batching import Batched, BatchingCounts, Because
 from blsnb.engine.executor import number_execution
 from blsnb.engine.pool import InstancePool
 from blsnb.engine.queue_scheduler import Moves, Seat, Start
@@ -13,6 +16,8 @@ from blsnb.model.config import ModelConfig
 from blsnb.scheduling.batch import Batch, Decision
 from blsnb.scheduling.dynamic_batcher import DynamicBatcher
 from blsnb.scheduling.queued import Queued, QueueFull
+from blsnb.scheduling.reason import Reason
+from blsnb.scheduling.sequence_batcher import SequenceBatch
 
 _TIMED_OUT = ("Request timeout expired", "UNAVAILABLE")
 _CANCELLED = ("", "CANCELLED")
@@ -39,6 +44,33 @@ class Arrivals:
             seat.inflight.is_cancelled,
         )
         return seat.queued
+
+
+def count_batch(
+    counts: BatchingCounts,
+    members: Iterable[Queued[Seat]],
+    batch: Batch[Seat] | SequenceBatch[Seat],
+    execution: int,
+) -> None:
+    """Count a batch whose synthetic requests are left out of ``members``."""
+    counts.count(
+        [_batched(queued) for queued in members],
+        _because(batch.sent_because),
+        (
+            (queued.request.inflight.call, _because(reason))
+            for queued, reason in batch.left_out
+        ),
+        execution,
+    )
+
+
+def _batched(queued: Queued[Seat]) -> Batched:
+    inflight = queued.request.inflight
+    return Batched(inflight.call, inflight.root.record.id, queued.size)
+
+
+def _because(reason: Reason) -> Because:
+    return reason.cause.value, reason.words
 
 
 class DynamicQueue:
@@ -90,7 +122,7 @@ class DynamicQueue:
     def _start(self, batch: Batch[Seat], place: Place) -> Start:
         members = list(batch.members)
         number = number_execution()
-        self._counts.start(members, batch, number)
+        count_batch(self._counts, members, batch, number)
         seats = [queued.request for queued in members]
         inflights = [seat.inflight for seat in seats]
         return Start(inflights, seats, place, batch, number)

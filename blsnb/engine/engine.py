@@ -74,7 +74,9 @@ class Engine:
         self.schedulers = Schedulers(
             self._alarm, self.workers, settings.hang_notice_s, settings.rate_limits
         )
-        self.outside = Outside(self.catalog, recorder, settings.hang_notice_s, folders)
+        self.outside = Outside(
+            recorder, settings.hang_notice_s, folders, self.catalog.leave_behind
+        )
         self.routes = routes = Routes(
             self.catalog,
             recorder,
@@ -226,8 +228,10 @@ class Engine:
         return self.metrics.exposition(own_metrics.own_metrics(versions, self._metrics))
 
     def _check_accepting(self, message: RequestMessage) -> None:
-        if self.is_stopping:
-            raise refusal(message, self.catalog)
+        if not self.is_stopping:
+            return
+        served = self.catalog.find(message.model_name, message.model_version)
+        raise refusal(message, served.config.scheduling)
 
     def stop(self, timeout_s: float) -> None:
         """Refuse requests, and end those that are on their way.

@@ -19,6 +19,7 @@ from blsnb.engine.streaming import StreamInflight
 from blsnb.engine.workers import Workers
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.message import ResponseMessage
+from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START
 from blsnb.scheduling.ensemble_calls import (
     EnsembleResponse,
     Held,
@@ -27,7 +28,6 @@ from blsnb.scheduling.ensemble_calls import (
 )
 from blsnb.scheduling.ensemble_plan import EnsemblePlan
 from blsnb.scheduling.ensemble_run import EnsembleRun
-from blsnb.scheduling.sequence_rules import END, START
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import ModelInfo
 
@@ -116,11 +116,12 @@ class ServedEnsemble(Served):
         """Ask all steps, and give the answers to a function."""
         __tracebackhide__ = True
         inflight.call.queue_start_ns = _now()
-        if self._plan.endless:
-            inflight.root.end(hang.endless(self.info.name, self._plan.endless))
+        if endless := self._plan.endless:
+            again = ((step.model, step.index) for step in endless)
+            inflight.root.end(hang.endless(self.info.name, again))
             raise Unwind
-        inflight.steps = Steps()
-        request = EnsembleRequest(self._router, inflight, inflight.steps)
+        inflight.steps = steps = Steps()
+        request = EnsembleRequest(self._router, inflight, steps)
         run = self._begun(inflight, request)
         Pump(run, request.ask, answer, inflight.root, self._workers).drive()
 
@@ -153,8 +154,8 @@ class ServedEnsemble(Served):
             prefix=f"[request id: {message.request_id or '<id_unknown>'}] ",
             sequence=Sequence(
                 message.correlation_id,
-                bool(message.flags & START),
-                bool(message.flags & END),
+                bool(message.flags & SEQUENCE_START),
+                bool(message.flags & SEQUENCE_END),
             ),
             refuse=request.refuse,
             waits_with_errors=self._waits_with_errors,
@@ -163,13 +164,14 @@ class ServedEnsemble(Served):
     def ended(self, inflight: Inflight) -> None:
         """Count a request whose final response was sent."""
         inflight.call.request_end_ns = _now()
-        if inflight.steps is not None:
+        steps = inflight.steps
+        if isinstance(steps, Steps):
             self.statistics.add_steps(
                 inflight.call,
                 inflight.batch_size,
                 inflight.failed,
-                inflight.steps.begun_ns,
-                inflight.steps.phases,
+                steps.begun_ns,
+                steps.phases,
             )
 
     def was_rejected(self, inflight: Inflight) -> bool:

@@ -13,6 +13,7 @@ from blsnb.engine.steps import Steps
 from blsnb.engine.streaming import FinalFlag, Readable
 from blsnb.engine.validation import RequestError
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
+from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START
 from blsnb.scheduling.ensemble_calls import (
     EnsembleError,
     Held,
@@ -21,7 +22,6 @@ from blsnb.scheduling.ensemble_calls import (
     StepCall,
 )
 from blsnb.scheduling.ensemble_run import EnsembleRun
-from blsnb.scheduling.sequence_rules import END, START
 from blsnb.tensors.ref import TensorRef
 
 Call = StepCall[TensorRef]
@@ -89,7 +89,7 @@ class EnsembleRequest:
             call.step.version,
             asked.request_id,
             sequence.correlation_id,
-            START * sequence.start | END * sequence.end,
+            SEQUENCE_START * sequence.start | SEQUENCE_END * sequence.end,
             asked.timeout_us,
             asked.priority,
             asked.parameters,

@@ -91,14 +91,14 @@ class Executor:
         number = number or number_execution()
         execution = Execution(instance, inflights, number, root)
         instance.execution = execution
-        requests = self._begin(execution)
+        requests = self._begin(instance, execution)
         try:
-            self._run_hook(execution, requests)
+            self._run_hook(instance, execution, requests)
         except Abandoned as left:
-            left.outcome.then(lambda: self._leave(execution))
+            left.outcome.then(lambda: self._leave(instance, execution))
             raise Unwind from None
         except BaseException:
-            self._leave(execution)
+            self._leave(instance, execution)
             raise
         end = _now()
         is_open = False
@@ -112,9 +112,11 @@ class Executor:
         instance.execution = None
         self._pool.give_back(instance)
 
-    def _begin(self, execution: Execution) -> list[InferenceRequest]:
+    def _begin(
+        self, instance: ModelInstance, execution: Execution
+    ) -> list[InferenceRequest]:
         """Make the requests as the model sees them, and note who executes them."""
-        instance, inflights = execution.instance, execution.inflights
+        inflights = execution.inflights
         start = _now()
         requests: list[InferenceRequest] = []
         leader = None
@@ -162,9 +164,14 @@ class Executor:
             self._zero_copy,
         )
 
-    def _run_hook(self, execution: Execution, requests: list[InferenceRequest]) -> None:
+    def _run_hook(
+        self,
+        instance: ModelInstance,
+        execution: Execution,
+        requests: list[InferenceRequest],
+    ) -> None:
         __tracebackhide__ = True
-        instance, inflights = execution.instance, execution.inflights
+        inflights = execution.inflights
         if self._batching and fail_without_inputs(inflights):
             _computed(inflights)
             return
@@ -178,13 +185,17 @@ class Executor:
             if self._placement is not None:
                 self._placement.explain(inflights)
             return
-        self._take(results, execution, requests)
+        self._take(results, instance, execution, requests)
         if execution.watched is not None:
             # Now, since who passes an error on has looked at it.
             execution.note_unasked()
 
     def _take(
-        self, results: Any, execution: Execution, requests: list[InferenceRequest]
+        self,
+        results: Any,
+        instance: ModelInstance,
+        execution: Execution,
+        requests: list[InferenceRequest],
     ) -> None:
         """Answer requests with what ``execute`` returned."""
         inflights = execution.inflights
@@ -198,28 +209,28 @@ class Executor:
             inflight.release_flags = flags = release_flags(requests[place])
             released = released and flags == RELEASE_ALL
         try:
-            take_results(results, inflights, execution.instance.name)
+            take_results(results, inflights, instance.name)
         except BaseException as error:
             # A list or an object of the model's own classes.
             if isinstance(error, Unwind) or execution.root.ended_by(error):
                 raise Unwind from error
-            text = failed(execution.instance.name, describe(error, _TAKE_BOUNDARY))
+            text = failed(instance.name, describe(error, _TAKE_BOUNDARY))
             fail_all(inflights, text, error)
         if not (released or self._iterative):
-            self._drop(execution)
+            self._drop(instance, execution)
 
-    def _drop(self, execution: Execution) -> None:
+    def _drop(self, instance: ModelInstance, execution: Execution) -> None:
         """Let no request come back: nothing is configured that would bring it."""
         for inflight in execution.inflights:
             if inflight.again:
                 inflight.drop(hang.RESCHEDULED)
-                execution.instance.backend.log("ERROR", hang.not_released(inflight))
+                instance.backend.log("ERROR", hang.not_released(inflight))
 
-    def _leave(self, execution: Execution) -> None:
-        execution.instance.execution = None
+    def _leave(self, instance: ModelInstance, execution: Execution) -> None:
+        instance.execution = None
         for inflight in execution.inflights:
             inflight.execution = None
-        self._pool.give_back(execution.instance)
+        self._pool.give_back(instance)
 
 
 _TAKE_BOUNDARY = Executor._take.__code__

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from blsnb.engine import deadlock
 from blsnb.engine.inflight import Inflight
 from blsnb.errors import WouldHang
-from blsnb.scheduling.ensemble_plan import PlannedStep
-from blsnb.scheduling.sequence_rules import END
+from blsnb.request_fields import SEQUENCE_END
 
 RESCHEDULED = (
     "Request is released with TRITONSERVER_REQUEST_RELEASE_RESCHEDULE, while the model "
@@ -75,7 +74,7 @@ def rescheduled(inflight: Inflight) -> WouldHang:
     """Return the error of a request that was to come back where it cannot."""
     name = inflight.message.model_name
     advice = "Raise max_sequence_idle_microseconds: a run took longer than that."
-    if inflight.message.flags & END:
+    if inflight.message.flags & SEQUENCE_END:
         advice = "Send the request without the END flag (sequence_end)."
     if inflight.dropped == RESCHEDULED:
         advice = (
@@ -91,9 +90,15 @@ def rescheduled(inflight: Inflight) -> WouldHang:
     )
 
 
-def endless(name: str, steps: Sequence[PlannedStep]) -> WouldHang:
-    """Return the error of an ensemble that starts its steps again and again."""
-    models = ", ".join(f"'{step.model}' (step {step.index})" for step in steps)
+def endless(name: str, steps: Iterable[tuple[str, int]]) -> WouldHang:
+    """Return the error of an ensemble that starts its steps again and again.
+
+    Parameters
+    ----------
+    steps
+        The steps that start again: the name of the model and the step's index.
+    """
+    models = ", ".join(f"'{model}' (step {index})" for model, index in steps)
     return WouldHang(
         f"Triton would never end this request: the ensemble '{name}' writes an input "
         f"of its own, so that {models} starts again and again.",

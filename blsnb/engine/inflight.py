@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Collection, Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from blsnb.engine.root import RootRequest
 from blsnb.engine.turns import Turn
@@ -16,11 +17,42 @@ from blsnb.pb_utils.response import InferenceResponse, is_unasked
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import Call
 
-if TYPE_CHECKING:
-    from blsnb.engine.instance import ModelInstance
-    from blsnb.engine.pool import InstancePool
-    from blsnb.engine.statistics import ModelStatistics
-    from blsnb.engine.steps import Steps
+
+class RunningInstance(Protocol):
+    """An instance of a model, as a node of the wait graph."""
+
+    @property
+    def name(self) -> str:
+        """The name that Triton gives the instance."""
+
+    @property
+    def execution(self) -> Execution | None:
+        """The current ``execute``; None while the instance is free."""
+
+
+class InstanceQueue(Protocol):
+    """The instances of one model version, and the requests that wait for one."""
+
+    @property
+    def instances(self) -> Sequence[RunningInstance]:
+        """All instances that serve the version."""
+
+    def held_up_by(self) -> Sequence[RunningInstance]:
+        """Return the holders of the rate-limit resources that the instances lack."""
+
+
+class StepLog(Protocol):
+    """The steps of one request of an ensemble."""
+
+    @property
+    def active(self) -> Collection[Inflight]:
+        """The steps in flight."""
+
+    def begin(self, step: Inflight) -> None:
+        """Record the start of a step."""
+
+    def end(self, step: Inflight) -> None:
+        """Record the end of a step and its durations."""
 
 
 class Inflight:
@@ -75,7 +107,7 @@ class Inflight:
         """Batch size of the ``execute`` that it was the first of; else 0."""
         self.extra: tuple[TensorRef, ...] = ()
         """What its scheduler gives the model besides its inputs."""
-        self.waiting_for: InstancePool | None = None
+        self.waiting_for: InstanceQueue | None = None
         """Whose free instance it waits for."""
         self.response: ResponseMessage | None = None
         self.final = False
@@ -84,7 +116,7 @@ class Inflight:
         self.failed = False
         """Whether ``execute`` failed; an error that a model returns does not count."""
         self.waiter: Waiter | None = None
-        self.steps: Steps | None = None
+        self.steps: StepLog | None = None
         """What an ensemble's request waits for."""
         self.turn: Turn | None = None
         """When its answer may leave, where a model answers in order."""
@@ -147,10 +179,6 @@ class Inflight:
         """Return how many responses were sent, and whether the final flag was."""
         return int(self.response is not None), self.final
 
-    def count_in(self, statistics: ModelStatistics) -> None:
-        """Count it in its model's statistics, now that it has ended."""
-        statistics.add(self.call, self.batch_size, self.failed, self.execution_size)
-
     def is_cancelled(self) -> bool:
         """Whether the caller no longer wants the answer.
 
@@ -199,7 +227,7 @@ class Execution:
 
     def __init__(
         self,
-        instance: ModelInstance,
+        instance: RunningInstance,
         inflights: list[Inflight],
         number: int,
         root: RootRequest | None = None,

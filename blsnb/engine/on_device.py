@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from blsnb.engine.placement import work_of
 from blsnb.model.config import InstanceSpec
 from blsnb.runtimes.runtime import Runtime
 
@@ -49,7 +48,7 @@ class OnDevice:
             result = hook(requests)
         if execution is not None and not inspect.iscoroutine(result):
             for inflight in execution.inflights:
-                work_of(inflight.call).use = measured.use
+                inflight.call.device_work().use = measured.use
         return result
 
 

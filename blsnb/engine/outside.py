@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar, cast
 
-from blsnb.engine.catalog import Catalog
 from blsnb.engine.failure import end_at_the_reader
 from blsnb.engine.root import RootRequest, Unwind, interruptible
 from blsnb.engine.roots import Roots
@@ -24,27 +23,27 @@ class Outside:
 
     Parameters
     ----------
-    catalog
-        Which models serve.
     recorder
         Where everything that happens is recorded.
     hang_notice_s
         After this long a wait is reported.
     folders
         By them an interrupt in a model's code is told from one in ours.
+    leave_behind
+        Replaces the instances that still run for a request that has ended.
     """
 
     def __init__(
         self,
-        catalog: Catalog,
         recorder: Recorder,
         hang_notice_s: float,
         folders: Folders,
+        leave_behind: Callable[[RootRequest], None],
     ) -> None:
-        self._catalog = catalog
         self._recorder = recorder
         self._hang_notice_s = hang_notice_s
         self.folders = folders
+        self._leave_behind = leave_behind
         self.roots = Roots()
         self.is_closed = False
 
@@ -150,8 +149,3 @@ class Outside:
         self._recorder.end(root.record)
         self.roots.discard(root)
         root.done.wake()
-
-    def _leave_behind(self, root: RootRequest) -> None:
-        """Let fresh instances take over from those that still run for a request."""
-        for version in self._catalog.all_versions():
-            version.leave_behind(root)

@@ -4,15 +4,36 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from blsnb.engine.latency_summaries import LatencySummaries, Summary
 from blsnb.engine.metrics import Fixed, Row
 from blsnb.engine.metrics_config import MetricsConfig
-from blsnb.engine.served import Served
+from blsnb.engine.statistics import ModelStatistics
+from blsnb.trace.events import ModelInfo
 
 _USUAL = MetricsConfig()
 _REASONS = ("OTHER", "BACKEND", "CANCELED", "REJECTED")
+
+
+class Measured(Protocol):
+    """A model version with counters."""
+
+    @property
+    def info(self) -> ModelInfo:
+        """The name and number of the version."""
+
+    @property
+    def statistics(self) -> ModelStatistics:
+        """The counters of the requests."""
+
+    @property
+    def waiting_count(self) -> int:
+        """Number of requests that wait to be executed."""
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether the model asks for a response cache."""
 
 
 class _Counter(NamedTuple):
@@ -143,7 +164,7 @@ NAMES = {
 
 
 def own_metrics(
-    versions: Iterable[Served], config: MetricsConfig = _USUAL
+    versions: Iterable[Measured], config: MetricsConfig = _USUAL
 ) -> Iterator[Fixed]:
     """Return the families with what the counters of the versions say now.
 
@@ -177,7 +198,7 @@ def own_metrics(
 class _Version:
     """The counters of one version, read once."""
 
-    def __init__(self, version: Served) -> None:
+    def __init__(self, version: Measured) -> None:
         info = version.info
         self.name, self.number = info.name, str(info.version)
         self.labels = (("model", self.name), ("version", self.number))

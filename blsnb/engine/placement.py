@@ -16,7 +16,7 @@ from blsnb.tensors.device_ref import DeviceRef, on_host
 from blsnb.tensors.dtypes import BYTES
 from blsnb.tensors.memory import HOST, device_name, device_number
 from blsnb.tensors.ref import TensorRef
-from blsnb.trace.device_work import Copy, DeviceWork
+from blsnb.trace.device_work import Copy
 from blsnb.trace.events import Call
 
 _now = time.monotonic_ns
@@ -146,7 +146,7 @@ class Placement:
         copy = Copy(
             start, _now() - start, ref.name, ref.byte_size, ref.device, target, hostile
         )
-        work_of(call).copies.append(copy)
+        call.device_work().copies.append(copy)
         return moved
 
     def explain(self, inflights: list[Inflight]) -> None:
@@ -167,13 +167,6 @@ def _copied(ref: TensorRef, target: str, runtime: Runtime) -> TensorRef:
     assert data is not None
     memory = runtime.put(data, dtype, ref.shape, device_number(target))
     return DeviceRef(ref.name, ref.dtype, ref.shape, memory)
-
-
-def work_of(call: Call) -> DeviceWork:
-    """Return the record of what a call cost on a device, to be filled in."""
-    if call.device is None:
-        call.device = DeviceWork()
-    return call.device
 
 
 def _made_by(inflight: Inflight) -> list[Call]:

@@ -6,15 +6,13 @@ import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from blsnb.engine import deadlock, hang
 from blsnb.engine.inflight import Inflight
+from blsnb.engine.instance import ModelInstance
 from blsnb.engine.root import RootRequest
 from blsnb.engine.vacancy import Place, Vacancy, Waiting
-
-if TYPE_CHECKING:
-    from blsnb.engine.instance import ModelInstance
 
 _COMES_BACK_S = 0.1
 """How long an instance may take to come back before another one is made."""

@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from blsnb.engine import hang
-from blsnb.engine.dynamic_queue import Arrivals
+from blsnb.engine.dynamic_queue import Arrivals, count_batch
 from blsnb.engine.executor import number_execution
 from blsnb.engine.inflight import Inflight
 from blsnb.engine.pool import InstancePool
@@ -124,7 +124,7 @@ class SequenceQueue:
     def _start(self, batch: SequenceBatch[Seat]) -> Start:
         members = [queued for queued in batch.members if queued is not None]
         number = number_execution()
-        self._statistics.batching.start(members, batch, number)
+        count_batch(self._statistics.batching, members, batch, number)
         seats = [queued.request for queued in members]
         for seat in seats:
             self._extend(seat.inflight, ready=True)
@@ -183,7 +183,12 @@ class SequenceQueue:
         # Each run counts as a request, as on Triton.
         inflight.release_flags = RELEASE_ALL
         inflight.call.request_end_ns = now_ns
-        inflight.count_in(self._statistics)
+        self._statistics.add(
+            inflight.call,
+            inflight.batch_size,
+            inflight.failed,
+            inflight.execution_size,
+        )
         inflight.call.request_end_ns = 0
         return True
 

@@ -8,7 +8,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from blsnb.engine import hang
 from blsnb.engine.inflight import Inflight, current_execution
@@ -17,9 +17,6 @@ from blsnb.engine.waiter import Waiter
 from blsnb.errors import WouldHang
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.trace.events import Call
-
-if TYPE_CHECKING:
-    from blsnb.engine.placement import Placement
 
 _COLLECT_AFTER_S = 0.2
 
@@ -38,6 +35,13 @@ class Readable(Protocol):
 
     def leave(self) -> None:
         """Note that nobody reads any more; takes no lock."""
+
+
+class OutputPlacement(Protocol):
+    """Moves the outputs of responses to the devices where their callers want them."""
+
+    def outputs(self, inflight: Inflight, response: ResponseMessage) -> None:
+        """Move the outputs of one response; a failure becomes its error."""
 
 
 class Left(Exception):
@@ -95,7 +99,7 @@ class StreamInflight(Inflight):
         super().__init__(message, root, call)
         self.failure: ResponseMessage | None = None
         """The first error that was sent."""
-        self.placement: Placement | None = None
+        self.placement: OutputPlacement | None = None
         """Moves the outputs; None where there is no device."""
         self._unread: deque[ResponseMessage] = deque()
         self._first = 0

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import TYPE_CHECKING, TypeAlias, final
+from typing import TypeAlias, final
 
+from blsnb.engine.instance import ModelInstance
 from blsnb.engine.waiter import Waiter
-
-if TYPE_CHECKING:
-    from blsnb.engine.instance import ModelInstance
 
 
 @final
@@ -35,7 +33,7 @@ class Vacancy:
         return not self.filled and self.instance not in left
 
 
-Place: TypeAlias = "ModelInstance | Vacancy"
+Place: TypeAlias = ModelInstance | Vacancy
 """Where a request can be executed; to be filled first if it is vacant."""
 
 

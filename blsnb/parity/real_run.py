@@ -13,7 +13,8 @@ from blsnb.response import Response
 from blsnb.run import ImportedRun, Run
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.alignment import align
-from blsnb.trace.events import Call, CallFlag, ModelInfo, ResponseEvent
+from blsnb.trace.events import Call, CallFlag, ModelInfo
+from blsnb.trace.responses import ResponseEvent
 from blsnb.trace.spans import Span, Trace, trace_of
 
 _DIGITS = 1e-5

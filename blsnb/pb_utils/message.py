@@ -5,9 +5,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from blsnb.request_fields import Parameters
 from blsnb.tensors.ref import TensorRef
-
-Parameters = dict[str, bool | int | float | str]
 
 
 class RequestMessage:

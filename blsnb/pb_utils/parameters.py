@@ -7,7 +7,7 @@ from typing import Any
 
 from blsnb.pb_utils.errors import TritonModelException
 from blsnb.pb_utils.json_text import text_of
-from blsnb.pb_utils.message import Parameters
+from blsnb.request_fields import Parameters
 
 UNSUPPORTED = "Unsupported value type on parameters"
 _INT64 = 2**63

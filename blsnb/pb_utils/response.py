@@ -8,10 +8,11 @@ from types import NoneType
 from blsnb.pb_utils.compiled_type import Compiled
 from blsnb.pb_utils.enums import ErrorCode
 from blsnb.pb_utils.errors import CODE_NAMES, TritonError, TritonModelException
-from blsnb.pb_utils.message import Parameters, ResponseMessage
+from blsnb.pb_utils.message import ResponseMessage
 from blsnb.pb_utils.parameters import UNSUPPORTED, as_text, checked, fits
 from blsnb.pb_utils.signature import compiled, expect, list_of
 from blsnb.pb_utils.tensor import Tensor, receive, transmit_some
+from blsnb.request_fields import Parameters
 
 _new = object.__new__
 _ELEMENTS = (Tensor, NoneType)

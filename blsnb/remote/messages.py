@@ -7,11 +7,11 @@ from typing import Any
 from tritonclient.grpc import service_pb2 as wire
 
 from blsnb.pb_utils.errors import CODE_NAMES
-from blsnb.pb_utils.message import Parameters, RequestMessage, ResponseMessage
+from blsnb.pb_utils.message import RequestMessage, ResponseMessage
+from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START, Parameters
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import TensorRef
 
-_START, _END = 1, 2
 _CODES = {"INVALID_ARGUMENT": "INVALID_ARG", "UNIMPLEMENTED": "UNSUPPORTED"}
 _FINAL = "triton_final_response"
 _KINDS = {bool: "bool_param", int: "int64_param", float: "double_param"}
@@ -37,8 +37,8 @@ def _reserved(message: RequestMessage) -> Parameters:
     reserved: Parameters = {}
     if message.correlation_id:
         reserved["sequence_id"] = message.correlation_id
-        reserved["sequence_start"] = bool(message.flags & _START)
-        reserved["sequence_end"] = bool(message.flags & _END)
+        reserved["sequence_start"] = bool(message.flags & SEQUENCE_START)
+        reserved["sequence_end"] = bool(message.flags & SEQUENCE_END)
     if message.timeout_us:
         reserved["timeout"] = message.timeout_us
     return reserved

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from blsnb.model.config import ModelConfig
 from blsnb.model.schema import data_type_name, schema
-from blsnb.scheduling.sequence_rules import END, START, SequenceId
+from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START
+from blsnb.scheduling.sequence_rules import SequenceId
 from blsnb.tensors.dtypes import BY_DATA_TYPE
 
 _CORRID = "CONTROL_SEQUENCE_CORRID"
@@ -65,8 +66,8 @@ class Controls:
             False for a null request, whose flags and correlation id do not count.
         """
         said = {
-            "CONTROL_SEQUENCE_START": ready and bool(flags & START),
-            "CONTROL_SEQUENCE_END": ready and bool(flags & END),
+            "CONTROL_SEQUENCE_START": ready and bool(flags & SEQUENCE_START),
+            "CONTROL_SEQUENCE_END": ready and bool(flags & SEQUENCE_END),
             "CONTROL_SEQUENCE_READY": ready,
         }
         tensors = {

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Generic
 
+from blsnb.request_fields import SEQUENCE_START
 from blsnb.scheduling.policy_queue import US
 from blsnb.scheduling.queued import Queued, T
 from blsnb.scheduling.sequence_backlog import Backlog
-from blsnb.scheduling.sequence_rules import START, SequenceId, conflict, no_start
+from blsnb.scheduling.sequence_rules import SequenceId, conflict, no_start
 from blsnb.scheduling.sequence_slots import FreeSlots, Slot
 from blsnb.scheduling.sequence_turns import Line, Turn, requests
 
@@ -59,7 +60,7 @@ class Places(Generic[T]):
         SequenceRefused
             The sequence did not start.
         """
-        sequence, starts = turn.sequence, bool(turn.flags & START)
+        sequence, starts = turn.sequence, bool(turn.flags & SEQUENCE_START)
         known = sequence in self._slots or sequence in self.backlog
         if not starts and not known:
             raise no_start(self._model, sequence)

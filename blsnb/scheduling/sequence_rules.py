@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 
+from blsnb.request_fields import SEQUENCE_START
+
 SequenceId = int | str
 """A correlation id; 0 and ``""`` are none."""
-
-START = 1
-END = 2
 
 EXPIRED = "timeout of the corresponding sequence has been expired"
 EXPIRED_CODE = "UNAVAILABLE"
@@ -49,7 +48,7 @@ class SequenceNumbers:
         """
         if sequence:
             return sequence, flags
-        return next(self._numbers), START
+        return next(self._numbers), SEQUENCE_START
 
 
 def check_alone(model: str, sequence: SequenceId, batch_size: int) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import deque
 from typing import Generic, NamedTuple
 
+from blsnb.request_fields import SEQUENCE_END
 from blsnb.scheduling.queued import Queued, T
-from blsnb.scheduling.sequence_rules import END, SequenceId
+from blsnb.scheduling.sequence_rules import SequenceId
 
 
 class Turn(NamedTuple, Generic[T]):
@@ -19,7 +20,7 @@ class Turn(NamedTuple, Generic[T]):
     @property
     def ends(self) -> bool:
         """Whether its sequence ends with it."""
-        return bool(self.flags & END)
+        return bool(self.flags & SEQUENCE_END)
 
     @property
     def cancelled(self) -> bool:

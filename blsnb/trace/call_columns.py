@@ -26,7 +26,7 @@ from blsnb.trace.spans import Span
 from blsnb.trace.tensor_columns import Take, references
 
 MOST_ID = (1 << 31) - 1
-"""Largest call id: a page holds it without rounding."""
+"""Largest call id: columns of pages are 32 bits wide."""
 _LATER = (
     "queue_start_ns",
     "compute_start_ns",

@@ -6,11 +6,11 @@ import enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from blsnb.tensors.ref import TensorRef
+from blsnb.trace.device_work import DeviceWork
+from blsnb.trace.responses import ResponseLog
 
 if TYPE_CHECKING:
     from blsnb.trace.batching import Batching
-    from blsnb.trace.device_work import DeviceWork
-    from blsnb.trace.responses import ResponseLog
 
 
 class Activity(enum.StrEnum):
@@ -49,16 +49,6 @@ class LogLine(NamedTuple):
     level: str
     """``INFO``, ``WARNING``, ``ERROR``, ``VERBOSE``, or ``PRINT`` for print()."""
     text: str
-
-
-class ResponseEvent(NamedTuple):
-    """One response of a call, at the time it was sent."""
-
-    ns: int
-    outputs: tuple[TensorRef, ...]
-    error: str
-    number: int
-    """How many were sent before it."""
 
 
 class Origin(NamedTuple):
@@ -192,3 +182,9 @@ class Call:
 
     def __repr__(self) -> str:
         return f"<Call {self.id} {self.model.name}>"
+
+    def device_work(self) -> DeviceWork:
+        """Return the record of the call's work on a device; create it if missing."""
+        if self.device is None:
+            self.device = DeviceWork()
+        return self.device

@@ -9,7 +9,7 @@ from blsnb.tensors.ref import TensorRef
 from blsnb.trace import call_values, checked
 from blsnb.trace.call_columns import MOST_ID
 from blsnb.trace.call_values import U4
-from blsnb.trace.events import ResponseEvent
+from blsnb.trace.responses import ResponseEvent
 from blsnb.trace.run_columns import (
     TIME,
     Column,

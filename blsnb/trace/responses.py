@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.ends import Ends
-from blsnb.trace.events import ResponseEvent
+
+
+class ResponseEvent(NamedTuple):
+    """One response of a call, at the time it was sent."""
+
+    ns: int
+    outputs: tuple[TensorRef, ...]
+    error: str
+    number: int
+    """How many were sent before it."""
 
 
 class ResponseLog:

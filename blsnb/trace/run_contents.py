@@ -10,7 +10,7 @@ from blsnb.tensors.ref import TensorRef
 from blsnb.trace import call_values, checked
 from blsnb.trace.call_columns import FACTS, MOST_ID, read_calls
 from blsnb.trace.checked import Malformed
-from blsnb.trace.events import CallFlag, ModelInfo, ResponseEvent
+from blsnb.trace.events import CallFlag, ModelInfo
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gap
 from blsnb.trace.model_rows import (
@@ -25,6 +25,7 @@ from blsnb.trace.response_columns import (
     read_answer,
     read_responses,
 )
+from blsnb.trace.responses import ResponseEvent
 from blsnb.trace.run_facts import ClockReading, Pause, Profile
 from blsnb.trace.saved_run import SavedResponse
 from blsnb.trace.spans import Span, Trace

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from blsnb.errors import TraceFileError
+from blsnb.files.read_budget import ReadBudget, ReadLimitError, limit_of
 from blsnb.files.whole import whole_file
 from blsnb.options import options
-from blsnb.read_budget import ReadBudget, ReadLimitError, limit_of
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.chunks import MAGIC, DamagedChunk
 from blsnb.trace.refusal import damage, refusal

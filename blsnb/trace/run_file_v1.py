@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from blsnb.read_budget import ReadBudget
+from blsnb.files.read_budget import ReadBudget
 from blsnb.trace import checked
 from blsnb.trace.call_values import latency, read_parameter
 from blsnb.trace.checked import NS, Malformed

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from blsnb.read_budget import ReadBudget
+from blsnb.files.read_budget import ReadBudget
 from blsnb.trace import checked
 from blsnb.trace.checked import Malformed
 from blsnb.trace.chunks import (

@@ -12,9 +12,10 @@ from typing import Any, BinaryIO, NamedTuple, Self
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.call_columns import write_calls
 from blsnb.trace.chunks import FORMAT, MAGIC, LargeChunk, packed
-from blsnb.trace.events import ModelInfo, ResponseEvent
+from blsnb.trace.events import ModelInfo
 from blsnb.trace.model_rows import model_row, write_folded, write_gaps
 from blsnb.trace.response_columns import write_answer, write_responses
+from blsnb.trace.responses import ResponseEvent
 from blsnb.trace.run_facts import ClockReading, Pause, Profile
 from blsnb.trace.saved_run import SavedResponse
 from blsnb.trace.spans import Trace

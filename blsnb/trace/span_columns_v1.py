@@ -9,7 +9,8 @@ from blsnb.tensors.ref import TensorRef
 from blsnb.trace import call_values, checked
 from blsnb.trace.call_values import U2, U4, ns
 from blsnb.trace.checked import NS, Malformed
-from blsnb.trace.events import CallFlag, RequestFields, ResponseEvent
+from blsnb.trace.events import CallFlag, RequestFields
+from blsnb.trace.responses import ResponseEvent
 from blsnb.trace.spans import Span
 
 Tensors = Sequence[TensorRef]

@@ -20,10 +20,10 @@ from blsnb.trace.events import (
     LogLine,
     ModelInfo,
     RequestFields,
-    ResponseEvent,
 )
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gap, Gaps, Name, Numbered, name_of, numbered
+from blsnb.trace.responses import ResponseEvent
 from blsnb.trace.run_facts import ClockReading, Pause, Profile
 
 _ID = attrgetter("id")

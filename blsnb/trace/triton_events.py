@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from blsnb.read_budget import ReadBudget, json_cost
+from blsnb.files.read_budget import ReadBudget, json_cost
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace import triton_values
 

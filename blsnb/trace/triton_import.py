@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from blsnb.errors import TraceFileError
-from blsnb.read_budget import ReadBudget, ReadLimitError
+from blsnb.files.read_budget import ReadBudget, ReadLimitError
 from blsnb.trace.refusal import is_run_file
 from blsnb.trace.spans import Trace
 from blsnb.trace.triton_calls import traces_of

@@ -9,15 +9,10 @@ from dataclasses import dataclass, field
 
 from blsnb.model.config import ModelConfig, parse_pbtxt
 from blsnb.model.normalise import normalise
+from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START
 from blsnb.scheduling.queued import Queued
 from blsnb.scheduling.sequence_batcher import SequenceBatch, SequenceBatcher
-from blsnb.scheduling.sequence_rules import (
-    END,
-    EXPIRED,
-    START,
-    SequenceNumbers,
-    SequenceRefused,
-)
+from blsnb.scheduling.sequence_rules import EXPIRED, SequenceNumbers, SequenceRefused
 
 MS = 1_000_000
 
@@ -99,7 +94,9 @@ class Stage:
         inputs: Iterable[str] = ("D",),
     ) -> None:
         """Let a request arrive."""
-        played = Played(name, sequence, start * START | end * END, takes, again)
+        played = Played(
+            name, sequence, start * SEQUENCE_START | end * SEQUENCE_END, takes, again
+        )
         shapes = {each: (width,) for each in inputs}
         self.played[name] = played
         self.queued[name] = Queued(

@@ -1,8 +1,9 @@
 import pytest
 
+from blsnb.request_fields import SEQUENCE_START
 from blsnb.scheduling.queued import Queued
 from blsnb.scheduling.sequence_batcher import SequenceBatcher
-from blsnb.scheduling.sequence_rules import START, SequenceRefused
+from blsnb.scheduling.sequence_rules import SequenceRefused
 
 from .playing import MS, Stage, config_of
 
@@ -147,7 +148,7 @@ def test_a_sequence_that_waited_too_long_loses_its_slot_soon_after_it_got_it(
 def test_a_request_finds_its_sequence_idle_though_nobody_asked_in_between():
     """The clock of the request decides."""
     batcher = SequenceBatcher(IDLE, 1)
-    batcher.add(Queued("start", 1, {"D": (1,)}), 1, START, 0)
+    batcher.add(Queued("start", 1, {"D": (1,)}), 1, SEQUENCE_START, 0)
 
     with pytest.raises(SequenceRefused):
         batcher.add(Queued("late", 1, {"D": (1,)}), 1, 0, 200 * MS)

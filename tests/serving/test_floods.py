@@ -10,7 +10,7 @@ import pytest
 from peak_memory import measure
 from raising import CONFIG, EXECUTE, HEAD
 
-from blsnb.read_budget import MOST_BYTES, RATIO
+from blsnb.files.read_budget import MOST_BYTES, RATIO
 
 MB = 1 << 20
 CLIENTS = 6

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from trace_files import EXAMPLE, GOLDEN, RECORDED, known, reader
 
 from blsnb import TraceFileError, views
+from blsnb.files.read_budget import ReadLimitError
 from blsnb.options import options
-from blsnb.read_budget import ReadLimitError
 from blsnb.trace import triton_calls
 from blsnb.trace.export import write_traces
 from blsnb.trace.spans import Trace

@@ -11,8 +11,8 @@ from peak_memory import Measured, measure
 from views.samples import invoice_run
 
 from blsnb.errors import TraceFileError
+from blsnb.files.read_budget import LEAST_BYTES, RATIO
 from blsnb.options import options
-from blsnb.read_budget import LEAST_BYTES, RATIO
 from blsnb.trace.run_file import SavedRun, read_run, write_run
 
 _NOISE = 12 << 20

@@ -25,7 +25,6 @@ from blsnb.trace.events import (
     ModelInfo,
     Origin,
     RequestFields,
-    ResponseEvent,
 )
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gap

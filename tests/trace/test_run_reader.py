@@ -22,9 +22,10 @@ from blsnb.errors import TraceFileError
 from blsnb.imported_run import load_run
 from blsnb.trace.call_values import read_parameter
 from blsnb.trace.chunks import MAGIC, parsed
-from blsnb.trace.events import CallFlag, RequestFields, ResponseEvent
+from blsnb.trace.events import CallFlag, RequestFields
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gap
+from blsnb.trace.responses import ResponseEvent
 from blsnb.trace.run_facts import ClockReading, Pause, Profile
 from blsnb.trace.run_file import read_run, write_run
 from blsnb.trace.saved_run import SavedResponse, SavedRun

@@ -18,7 +18,8 @@ from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import freeze
 from blsnb.trace import run_writer
 from blsnb.trace.chunks import LargeChunk
-from blsnb.trace.events import Call, CallFlag, ModelInfo, ResponseEvent
+from blsnb.trace.events import Call, CallFlag, ModelInfo
+from blsnb.trace.responses import ResponseEvent
 from blsnb.trace.run_file import read_run
 from blsnb.trace.run_writer import RunHead, RunWriter
 from blsnb.trace.spans import Trace, trace_of

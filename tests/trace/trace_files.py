@@ -9,7 +9,7 @@ import numpy as np
 import strategies
 from hypothesis import strategies as st
 
-from blsnb.read_budget import ReadBudget
+from blsnb.files.read_budget import ReadBudget
 from blsnb.tensors.dtypes import DType
 from blsnb.tensors.ref import TensorRef, freeze
 from blsnb.trace.events import Call, ModelInfo

@@ -12,6 +12,7 @@ from blsnb.engine.validation import RequestError
 from blsnb.errors import InferenceError, WouldHang
 from blsnb.inference_server import Server
 from blsnb.pb_utils.message import RequestMessage
+from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START
 from blsnb.serving.core.class_labels import ClassLabels
 from blsnb.serving.core.parameters import check_correlation_id
 from blsnb.serving.core.responses import Responses
@@ -24,7 +25,6 @@ STOPPING = (
     "requests"
 )
 """What Triton says of a request that comes too late."""
-_START, _END = 1, 2
 _NO_DATATYPE = DType("TYPE_INVALID", "<invalid>", 0, None, 0)
 
 
@@ -196,7 +196,7 @@ def message_of(request: WireRequest) -> RequestMessage:
         request.model_version,
         request.id,
         request.correlation_id,
-        _START * request.sequence_start | _END * request.sequence_end,
+        SEQUENCE_START * request.sequence_start | SEQUENCE_END * request.sequence_end,
         request.timeout_us,
         request.priority,
         dict(request.parameters),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from blsnb.read_budget import Inflated, ReadBudget
+from blsnb.files.read_budget import Inflated, ReadBudget
 
 _GZIP, _ZLIB = b"\x1f\x8b", b"\x78"
 _FIELD_BYTES = 256

@@ -7,7 +7,7 @@ from typing import Any
 
 import grpc
 
-from blsnb.read_budget import ReadLimitError
+from blsnb.files.read_budget import ReadLimitError
 from blsnb.serving.grpc.compressed import inflated
 from blsnb.serving.grpc.threads import GrpcThreads
 

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Mapping
 
 from blsnb.engine.validation import RequestError
-from blsnb.read_budget import Inflated, ReadBudget
+from blsnb.files.read_budget import Inflated, ReadBudget
 
 GZIP, DEFLATE, IDENTITY = "gzip", "deflate", "identity"
 _WEIGHT = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)")

@@ -7,7 +7,7 @@ import re
 from blsnb.engine.root import RootRequest
 from blsnb.engine.served import Served
 from blsnb.engine.validation import RequestError
-from blsnb.read_budget import ReadLimitError
+from blsnb.files.read_budget import ReadLimitError
 from blsnb.serving.core.metadata import parse_version
 from blsnb.serving.core.requests import Requests
 from blsnb.serving.core.shared_memory import SharedMemory

@@ -12,8 +12,8 @@ import pytest
 from cells import CONFIG, DOUBLE
 from tritonclient.grpc import service_pb2 as pb
 
+from blsnb.files.read_budget import LEAST_BYTES, RATIO, ReadLimitError
 from blsnb.inference_server import Server
-from blsnb.read_budget import LEAST_BYTES, RATIO, ReadLimitError
 from blsnb.serving.grpc.compressed import inflated
 
 from .over_grpc import CALL_S, Connection, asking, connected, values

@@ -16,8 +16,8 @@ import pytest
 import stage
 from cells import CONFIG, DOUBLE, cell
 
+from blsnb.files.read_budget import LEAST_BYTES, RATIO
 from blsnb.inference_server import Server
-from blsnb.read_budget import LEAST_BYTES, RATIO
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http.endpoint import HttpEndpoint, MetricsEndpoint
 
