@@ -10,6 +10,7 @@ from typing import Any
 import grpc
 import pytest
 import stage
+from asserting import every, some
 from cells import CONFIG, DOUBLE, cell
 from tritonclient.grpc import service_pb2_grpc
 
@@ -203,7 +204,7 @@ def test_a_client_that_hangs_up_is_told_to_the_model(
     replies.cancel()
 
     assert stage.told.wait(60)
-    assert settled(lambda: all(run.ended for run in server.runs))
+    assert settled(lambda: every(run.ended for run in server.runs))
 
 
 def test_a_client_that_vanishes_is_told_to_the_model(wire: Connection) -> None:
@@ -337,7 +338,7 @@ def test_a_client_that_leaves_a_crowd_frees_the_reading(server: Server) -> None:
     reading.join(60)
     stage.go.set()
     workers.shutdown(cancel_futures=True)
-    for thread in threading.enumerate():
+    for thread in some(threading.enumerate()):
         if thread.name == "blsnb test":
             thread.join(60)
             assert not thread.is_alive()
