@@ -70,7 +70,7 @@ class Scratch:
         )
         for name in filter(None, listed.stdout.decode().split("\0")):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name)
+            shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
         (folder / "js" / "node_modules").symlink_to(ROOT / "js" / "node_modules")
         self._sound: set[tuple[str, ...]] = set()
 
