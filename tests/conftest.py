@@ -20,13 +20,17 @@ from conformance.report import (  # noqa: F401 (hooks)
     pytest_terminal_summary,
     pytest_testnodedown,
 )
-from dealing import LONG_LIVED, ByServers
+from dealing import LONG_LIVED, RECORD, ByServers, Recorder
 from interrupts import Interrupt
 from mortal import pytest_runtest_protocol  # noqa: F401 (a hook)
 
 from blsnb.inference_server import Server
 
 _JOIN_S = 30.0
+_SLOW_S = 300
+# jsonschema would compile forty grammars for a format that no notebook has: 1.7 s for
+# each process that imports nbformat.
+sys.modules.setdefault("rfc3987_syntax", None)
 # Hypothesis would fail an example that takes long to run, or to be drawn: on a busy
 # machine any of them may.
 hypothesis.settings.register_profile(
@@ -35,6 +39,21 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("busy")
 # Wherever tests run they mean a server without a GPU, unless they say otherwise.
 os.environ["BLSNB_RUNTIME"] = "numpy"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Take Ctrl-C as a terminal sends it, also where a script's `&` has it ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if os.environ.get(RECORD) == "1":
+        config.pluginmanager.register(Recorder())
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give the long hunts, which `make test` leaves out, more time."""
+    for item in items:
+        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(_SLOW_S))
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByServers:

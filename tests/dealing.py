@@ -2,23 +2,102 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
+import json
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+from typing import Any
 
+import pytest
 from xdist.scheduler import LoadFileScheduling
 
 LONG_LIVED = ("browser", "conformance", "notebooks")
 """Folders whose servers outlive a test."""
+WAITING = ("conformance", "parity", "remote")
+"""Folders whose tests spend most of their time waiting for a real server."""
+TOGETHER = {
+    **dict.fromkeys(
+        (
+            "tests/browser/test_compared_notebook.py",
+            "tests/browser/test_keyboard.py",
+            "tests/browser/test_live.py",
+            "tests/browser/test_live_endings.py",
+            "tests/browser/test_monitor.py",
+            "tests/browser/test_notebook.py",
+            "tests/browser/test_notebook7.py",
+        ),
+        "browser with Jupyter",
+    ),
+    "tests/browser": "browser",
+    "tests/notebooks": "notebooks",
+}
+"""Files and folders that share a server which takes long to start."""
+DURATIONS = Path(__file__).with_name("durations.json")
+RECORD = "BLSNB_RECORD_DURATIONS"
+"""Environment variable: 1 to rewrite the measured durations."""
+_SHORT_S = 1
 
 
 def share_of(nodeid: str) -> str:
-    """Return what a test stays together with: its file, or its folder and servers."""
+    """Return the share that a test is dealt out with: its file, or several files."""
     path = PurePosixPath(nodeid.split("::", 1)[0])
-    folder = path.parts[1] if len(path.parts) > 1 else ""
-    return folder if folder in LONG_LIVED else str(path)
+    for place in (path, *path.parents):
+        if str(place) in TOGETHER:
+            return TOGETHER[str(place)]
+    return str(path)
+
+
+def waits(share: str) -> bool:
+    """Tell whether a share mostly waits, so that others can compute meanwhile."""
+    return share.startswith(tuple(f"tests/{folder}/" for folder in WAITING))
+
+
+def next_share(
+    shares: Iterable[str], seconds: dict[str, int], *, waiting_first: bool
+) -> str:
+    """Return the longest share of the preferred kind, else of the other one."""
+    return max(
+        shares,
+        key=lambda each: (waits(each) == waiting_first, seconds.get(each, _SHORT_S)),
+    )
 
 
 class ByServers(LoadFileScheduling):
-    """Deals by file, and all that share a server to one process."""
+    """Deals out files and groups that share a server, the longest first.
+
+    Every second process prefers shares that wait, the others those that compute, so
+    that the processors are busy from the first minute to the last.
+    """
+
+    def __init__(self, config: pytest.Config, log: Any = None) -> None:
+        super().__init__(config, log)
+        self._seconds = json.loads(DURATIONS.read_text(encoding="utf-8"))
 
     def _split_scope(self, nodeid: str) -> str:
         return share_of(nodeid)
+
+    def _assign_work_unit(self, node: Any) -> None:
+        number = int(node.gateway.id.removeprefix("gw"))
+        share = next_share(self.workqueue, self._seconds, waiting_first=number % 2 == 1)
+        self.workqueue.move_to_end(share, last=False)
+        super()._assign_work_unit(node)
+
+
+class Recorder:
+    """Rewrites the durations of shares at the end of a session."""
+
+    def pytest_terminal_summary(
+        self, terminalreporter: pytest.TerminalReporter
+    ) -> None:
+        """Add up set-up, call and tear-down of the tests of each share."""
+        seconds = Counter[str]()
+        for reports in terminalreporter.stats.values():
+            for each in reports:
+                if isinstance(each, pytest.TestReport):
+                    seconds[share_of(each.nodeid)] += each.duration
+        lines = [
+            f"{json.dumps(share)}: {round(taken)}"
+            for share, taken in sorted(seconds.items())
+            if round(taken) > _SHORT_S
+        ]
+        DURATIONS.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 import stage
+from waiting import until
 
 import blsnb
 
-_PATIENCE_S = 60
 _TICK_S = 0.01
 _ROOMS = tuple(
     str(Path(blsnb.__file__).with_name(room)) for room in ("engine", "loading")
@@ -102,13 +102,6 @@ class Interrupt:
         self._until_back.end()
         for thread in self._threads:
             thread.join()
-
-
-def until(holds: Callable[[], bool]) -> None:
-    """Wait until something holds, but not for ever: then the test tells."""
-    deadline = time.monotonic() + _PATIENCE_S
-    while not holds() and time.monotonic() < deadline:
-        threading.Event().wait(0.002)
 
 
 def _at_work() -> bool:

@@ -1,36 +1,68 @@
-"""The real server dies at times, of its own; a test that met that is run again."""
+"""Run a test again if a real server crashed in it; the real server does so at times."""
 
 from __future__ import annotations
 
-import re
+import signal
+import subprocess
+from typing import Any
 
 import pytest
 from _pytest.runner import runtestprotocol
 
+from blsnb.parity import server_process
+
 TRIES = 3
-DEATHS = re.compile(
-    # What it says itself, and what those say whom it does not answer any more. It
-    # takes a model's process for dead that a busy machine has let stand still.
-    r"lock_exception|is not healthy|UNAVAILABLE|went away|ServerDied|Socket closed"
-    r"|Connection refused"
-)
+CRASHES = {
+    -number for number in (signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE)
+}
+"""Exit statuses of a process that crashed; nobody sends it these signals."""
+
+
+class Crashes:
+    """Real servers that this process started, and which of them have crashed."""
+
+    def __init__(self) -> None:
+        self._started: list[subprocess.Popen[Any]] = []
+        self._reported: set[int] = set()
+
+    def watch(self) -> None:
+        """Note every real server that is started from now on."""
+        start = server_process._start
+
+        def noted(*arguments: Any) -> subprocess.Popen[Any]:
+            process = start(*arguments)
+            self._started.append(process)
+            return process
+
+        server_process._start = noted
+
+    def new(self) -> bool:
+        """Tell whether a server has crashed since this was last asked.
+
+        Also between two tests: the second one meets it.
+        """
+        crashed = {each.pid for each in self._started if each.poll() in CRASHES}
+        found = crashed - self._reported
+        self._reported |= found
+        return bool(found)
+
+
+_crashes = Crashes()
+_crashes.watch()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> object:
-    """Run a test of the real server again if it died meanwhile, and only then."""
+    """Run a test of the real server again if that crashed meanwhile, and only then."""
     if item.get_closest_marker("triton_server") is None:
         return None
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     for tries_left in reversed(range(TRIES)):
         reports = runtestprotocol(item, nextitem=nextitem, log=False)
-        if not tries_left or not any(map(_tells_of_a_death, reports)):
+        crashed = _crashes.new()
+        if not (tries_left and crashed and any(each.failed for each in reports)):
             break
     for report in reports:
         item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
-
-
-def _tells_of_a_death(report: pytest.TestReport) -> bool:
-    return report.failed and bool(DEATHS.search(report.longreprtext))

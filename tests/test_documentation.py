@@ -75,6 +75,7 @@ def _built(folder: Path, *options: str) -> str:
     return warnings.read_text(encoding="utf-8")
 
 
+@pytest.mark.timeout(180)  # Sphinx reads every page and every module.
 def test_the_documentation_builds_without_a_warning(tmp_path):
     """A link that leads nowhere, or a name that is gone, is one."""
     # Which language a tutorial is in is known once it has run: "!" is no Python.

@@ -1,4 +1,4 @@
-"""A test of the real server that met its death is run again; any other is not."""
+"""A test in which a real server crashed is run again; any other is not."""
 
 import os
 import re
@@ -10,25 +10,40 @@ import pytest
 
 HERE = Path(__file__).parent
 TEST = """
+import sys
+from pathlib import Path
+
 import pytest
 
+from blsnb.parity import server_process
+from blsnb.parity.environment import TritonEnv
+
 runs = []
+# It stands for the real server, which ends as it is told.
+SERVER = 'import os, signal; {end}'
+ENV = TritonEnv(sys.executable, "", sys.executable, "", "none")
+
 
 {marks}
-def test_it():
+def test_it(tmp_path):
     runs.append(1)
+    command = [sys.executable, "-c", SERVER]
+    process = server_process._start(command, ENV, tmp_path / "log")
+    process.wait()
     assert len(runs) >= {enough}, {words!r}
 """
-DIED = "terminate called after throwing boost::interprocess::lock_exception"
 REAL = "@pytest.mark.triton_server"
+CRASH = "os.abort()"
 
 
 def outcome(folder: Path, **test: object) -> str:
     """Return what pytest says of a test."""
-    (folder / "test_it.py").write_text(TEST.format(**test))
+    given = {"marks": REAL, "enough": 2, "end": CRASH, "words": ""}
+    (folder / "test_it.py").write_text(TEST.format(**given | test))
     (folder / "pytest.ini").write_text("[pytest]\nmarkers = triton_server\n")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "mortal", str(folder)]
-    variables = {**os.environ, "PYTHONPATH": str(HERE)}
+    paths = [str(HERE), str(HERE.parent)]
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     ended = subprocess.run(command, env=variables, capture_output=True, text=True)
     return re.sub(r" in .*", "", ended.stdout.splitlines()[-1])
 
@@ -36,10 +51,19 @@ def outcome(folder: Path, **test: object) -> str:
 @pytest.mark.parametrize(("enough", "said"), [(3, "1 passed"), (4, "1 failed")])
 def test_it_is_run_three_times(tmp_path, enough, said):
     """One that fails again and again has failed."""
-    assert said == outcome(tmp_path, marks=REAL, enough=enough, words=DIED)
+    assert said == outcome(tmp_path, enough=enough)
 
 
-@pytest.mark.parametrize(("marks", "words"), [(REAL, "2 is not 3"), ("", DIED)])
-def test_what_met_no_death_of_it_is_run_once(tmp_path, marks, words):
-    """Another failure is one; a test of ours alone meets none."""
-    assert "1 failed" == outcome(tmp_path, marks=marks, enough=2, words=words)
+@pytest.mark.parametrize(
+    "test",
+    [
+        {"end": "raise SystemExit(1)"},
+        {"end": "os.kill(os.getpid(), signal.SIGTERM)"},
+        {"marks": ""},
+        {"end": "pass", "words": "UNAVAILABLE: Socket closed, lock_exception"},
+    ],
+    ids=["refused to start", "was stopped", "test of ours", "text of a crash"],
+)
+def test_without_a_crash_a_failure_is_one(tmp_path, test):
+    """Whatever its text says, and however else a server ended."""
+    assert "1 failed" == outcome(tmp_path, **test)

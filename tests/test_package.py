@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from asserting import every
 
 import blsnb
 
@@ -56,7 +56,7 @@ def test_the_public_names_are_exactly_these():
         "unload_ipython_extension",
     ] == blsnb.__all__
     assert sorted(blsnb.__all__) == dir(blsnb)
-    assert all(getattr(blsnb, name) is not None for name in blsnb.__all__)
+    assert every(getattr(blsnb, name) is not None for name in blsnb.__all__)
 
 
 def test_an_unknown_name_is_an_attribute_error():
@@ -116,34 +116,3 @@ def test_no_folder_of_tests_shadows_other_modules():
     packages = {str(path.parent) for path in TESTS.rglob("__init__.py")}
 
     assert set() == packages & set(sys.path)
-
-
-def test_every_test_says_what_it_specifies():
-    """A docstring of one sentence at least; fixtures and helpers, too."""
-    silent = [
-        f"{path.relative_to(TESTS)}: {node.name}"
-        for path in sorted(TESTS.rglob("test_*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and node.name.startswith("test_")
-        and not ast.get_docstring(node)
-    ]
-
-    assert [] == silent
-
-
-def test_no_test_waits_for_time_to_pass():
-    """Tests wait for events; only models and Ctrl-C may take their time."""
-    allowed = {
-        "browser/test_live.py",
-        "engine/test_interrupt.py",
-        "engine/test_interrupt_elsewhere.py",
-        "test_package.py",
-    }
-    sleeping = [
-        str(path.relative_to(TESTS))
-        for path in sorted(TESTS.rglob("test_*.py"))
-        if "time.sleep(" in path.read_text(encoding="utf-8")
-    ]
-
-    assert set(sleeping) <= allowed

@@ -134,6 +134,22 @@ def test_a_failed_call_is_replayed(server):
     assert [2, 4] == replayed.this["Y"].tolist()
 
 
+def test_a_call_that_was_refused_is_replayed(server):
+    """One that wanted an output which the model has not; it is refused again."""
+    server.define("inner", DOUBLE, config=CONFIG)
+    asks = calling("inner").replace('["Y"]', '["Q"]')
+    server.define("outer", asks, config=CONFIG)
+    with pytest.raises(InferenceError) as caught:
+        server.infer("outer", X)
+    text = "unexpected inference output 'Q' for model 'inner'"
+
+    replayed = caught.value.run.replay(1)
+
+    assert text in str(caught.value)
+    assert (text, text) == (replayed.this.error, replayed.baseline.error)
+    assert [] == replayed.changes
+
+
 def test_a_call_that_fails_now_is_no_error_of_the_replay(run, server):
     """The new run says why, beside the old answer."""
     server.define("inner", cell("raise ValueError('broken')"), config=CONFIG)

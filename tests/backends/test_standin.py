@@ -8,6 +8,7 @@ import signal
 
 import numpy as np
 import pytest
+from asserting import every
 from cells import CONFIG, DOUBLE, TRIPLE, cell
 
 from blsnb.errors import InferenceError, ModelLoadError, RepositoryError
@@ -165,7 +166,7 @@ def test_a_decoupled_model_is_stood_in_for_by_a_generator(server):
     assert [[[[1, 2, 3]], [[2, 3, 4]]], [[[0, 0, 0]]]] == [
         [each["Y"].tolist() for each in stream if each.outputs] for stream in streams
     ]
-    assert all(stream[-1].final for stream in streams)
+    assert every(stream[-1].final for stream in streams)
 
 
 def test_a_recorded_run_is_answered_from_again(server):

@@ -6,11 +6,12 @@ import json
 import os
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from pathlib import Path
 from types import TracebackType
+
+from waiting import until
 
 from blsnb.parity.ports import free_ports
 
@@ -123,19 +124,18 @@ class LabServer:
         (folder / "notification.jupyterlab-settings").write_text(json.dumps(_NO_NEWS))
 
     def _wait_until_ready(self) -> None:
-        deadline = time.monotonic() + _START_S
-        while not self._answers():
-            ended = self._process.poll() is not None
-            if ended or time.monotonic() > deadline:
-                how = "ended" if ended else f"does not answer after {_START_S:.0f} s"
-                log = self._log.read_text(errors="replace")[-4000:]
-                raise RuntimeError(f"the JupyterLab server {how}:\n{log}")
+        until(lambda: self._ended() or self._answers(), _START_S, tick_s=0.1)
+        if self._ended() or not self._answers():
+            how = "ended" if self._ended() else f"does not answer in {_START_S:.0f} s"
+            log = self._log.read_text(errors="replace")[-4000:]
+            raise RuntimeError(f"the JupyterLab server {how}:\n{log}")
+
+    def _ended(self) -> bool:
+        return self._process.poll() is not None
 
     def _answers(self) -> bool:
         try:
             with urllib.request.urlopen(self._at(f"/api?token={TOKEN}"), timeout=10):
                 return True
         except (urllib.error.URLError, TimeoutError, ConnectionError):
-            # Refused at once while it starts: do not ask a thousand times.
-            time.sleep(0.1)
             return False

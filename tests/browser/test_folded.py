@@ -45,6 +45,16 @@ def test_the_inspector_says_what_is_left_of_the_others(view):
         )
 
 
+def test_the_caller_says_how_long_its_counted_calls_took(view):
+    """Their time looks like its own: they have no rows."""
+    view.box("outer").click()
+
+    expect(view.inspector).to_contain_text(
+        "900 calls that calls of this model made, 13.5 ms, "
+        "are only counted, not in child calls above."
+    )
+
+
 def test_quantiles_are_those_of_all_calls(view):
     """Also of those that have no rows: their latencies are counted in classes."""
     view.row("inner").click()

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from asserting import some
 from playwright.sync_api import expect
 from views import samples
 
@@ -164,3 +165,74 @@ def test_a_tensor_without_elements_says_so_and_is_not_opened_first(show, script)
 
     details = view.inspector.locator(".detail")
     expect(details).to_have_text(["It has no elements.", "It has no elements."])
+
+
+def test_a_slider_goes_from_the_first_slice_to_the_last(show, script):
+    """One for each leading axis; its place is written beside it."""
+    values = samples.noise((3, 5, 16, 16))
+    script.calls[0].outputs = (samples.tensor("MANY", "FP32", values),)
+    view = show(script)
+
+    for axis, last in ((0, "2"), (1, "4")):
+        slider = view.slider(axis)
+        expect(slider).to_have_attribute("min", "0")
+        expect(slider).to_have_attribute("max", last)
+        expect(slider).to_have_value("0")
+        expect(slider.locator("xpath=..")).to_contain_text(f"0 / {last}")
+
+
+def test_the_bar_of_phases_has_a_part_for_each_as_wide_as_it_took(show, script):
+    """In their order; the time in child calls is one of them."""
+    script.calls[:] = []
+    root = script.call(None, "pipeline", 0, 100, 50, 800, 40)
+    script.call(root, "reader", 200, 0, 0, 395, 0)
+    view = show(script)
+    bar = view.inspector.get_by_role("img", name=re.compile("^before the queue"))
+
+    took = {"queue": 100, "input": 50, "infer": 400, "child": 400, "output": 40}
+    shown = {
+        part.get_attribute("class").removeprefix("back-"): part.bounding_box()["width"]
+        for part in bar.locator("i").all()
+        if part.get_attribute("class") != "back-fg3"
+    }
+    assert [*took] == [*shown]
+    for part, us in some(took.items()):
+        assert shown[part] / shown["infer"] == pytest.approx(us / 400, abs=0.02)
+    expect(bar).to_have_attribute(
+        "aria-label",
+        re.compile("queue 100 µs, compute input 50 µs, compute infer 400 µs"),
+    )
+
+
+SOURCE = """import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        asked = pb_utils.InferenceRequest(
+            model_name="reader",
+        )
+        return [asked.exec()]
+"""
+
+
+def test_the_source_is_shown_around_the_line_of_the_call(show, script):
+    """The caller's, whole statements, without its indentation; the line is marked."""
+    script.model("pipeline", source=SOURCE)
+    script.calls[:] = []
+    root = script.call(None, "pipeline", 0, 5, 5, 900, 5)
+    script.call(root, "reader", 100, 5, 5, 90, 5, line=8)
+    view = show(script)
+    view.row("reader").click()
+
+    source = view.inspector.get_by_role("group", name="Source of the call")
+    expect(view.inspector).to_contain_text("Called by pipelinemodel.py:8")
+    expect(source.locator("> div")).to_have_text(
+        [
+            "6asked = pb_utils.InferenceRequest(",
+            '7    model_name="reader",',
+            "8)",
+            "9return [asked.exec()]",
+        ]
+    )
+    expect(source.locator("[aria-current=location] .number")).to_have_text("8")

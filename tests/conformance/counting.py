@@ -8,8 +8,9 @@ from typing import Any
 
 from google.protobuf import json_format
 from tritonclient.grpc import service_pb2 as pb
+from waiting import until
 
-from .scripted import pause, until
+from .scripted import pause
 from .targets import Target
 
 SETTLES_S = 0.03

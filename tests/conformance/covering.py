@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
+from itertools import starmap
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -56,6 +57,8 @@ class Ledger:
     deviations: dict[str, list[Deviation]] = field(default_factory=dict)
     left: dict[str, set[str]] = field(default_factory=dict)
     """Slow tests that this session leaves to the long one, and their rows."""
+    chosen: set[str] = field(default_factory=set)
+    """Conformance tests that this session runs, without their parameters."""
 
     @property
     def later(self) -> set[str]:
@@ -74,6 +77,30 @@ class Ledger:
                 self.agreed.setdefault(row, set()).add(case)
             else:
                 self.deviations.setdefault(row, []).append(deviation)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the ledger as JSON can keep it."""
+        return {
+            "agreed": {row: sorted(cases) for row, cases in self.agreed.items()},
+            "live": sorted(self.live),
+            "deviations": {
+                row: [astuple(each) for each in many]
+                for row, many in self.deviations.items()
+            },
+            "left": {test: sorted(rows) for test, rows in self.left.items()},
+            "chosen": sorted(self.chosen),
+        }
+
+    def merge(self, plain: Mapping[str, Any]) -> None:
+        """Add the ledger of another process, as `to_plain` returned it."""
+        for row, cases in plain["agreed"].items():
+            self.agreed.setdefault(row, set()).update(cases)
+        self.live |= set(plain["live"])
+        for row, many in plain["deviations"].items():
+            self.deviations.setdefault(row, []).extend(starmap(Deviation, many))
+        for test, rows in plain["left"].items():
+            self.left.setdefault(test, set()).update(rows)
+        self.chosen |= set(plain["chosen"])
 
 
 LEDGER = pytest.StashKey[Ledger]()

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 import grpc
 from tritonclient.grpc import service_pb2 as pb
+from waiting import until
 
 from blsnb import InferenceError, ModelLoadError, Server
 from blsnb.parity.environment import TritonEnv, installed
@@ -111,13 +112,13 @@ class _Triton:
             request.parameters["config"].string_param = json.dumps(config)
         failure = self._ask(self._server.stub.RepositoryModelLoad, request)
         # What it replaced is unloaded in the background.
-        wait_until(lambda: "UNLOADING" not in str(self.index()))
+        until(lambda: "UNLOADING" not in str(self.index()))
         return failure
 
     def unload(self, name: str) -> Failure | None:
         request = pb.RepositoryModelUnloadRequest(model_name=name)
         failure = self._ask(self._server.stub.RepositoryModelUnload, request)
-        wait_until(lambda: "UNLOADING" not in str(self.index()))
+        until(lambda: "UNLOADING" not in str(self.index()))
         return failure
 
     def _ask(self, call: Any, request: Any) -> Failure | None:
@@ -148,7 +149,7 @@ class _Triton:
     def stop(self) -> None:
         os.kill(self._server.pid, signal.SIGTERM)
         # It is told a little later.
-        wait_until(lambda: not self._is_ready())
+        until(lambda: not self._is_ready())
 
     def _is_ready(self) -> bool:
         try:
@@ -214,7 +215,7 @@ class _Blsnb:
     def stop(self) -> None:
         self._stopping = threading.Thread(target=self._server.close)
         self._stopping.start()
-        wait_until(lambda: self._server.closed)
+        until(lambda: self._server.closed)
 
     def infer(
         self, name: str, version: str = "", id: str = "", sequence: int = 0
@@ -242,13 +243,6 @@ def _counts(statistics: Any) -> list[Any]:
         for each in row["batch_stats"]
     ]
     return [row["inference_count"], row["execution_count"], counts, batches]
-
-
-def wait_until(holds: Any) -> None:
-    """Wait until something holds, but not for ever: then the answers tell."""
-    deadline = time.monotonic() + WAIT_S
-    while not holds() and time.monotonic() < deadline:
-        time.sleep(PAUSE_S)
 
 
 @contextlib.contextmanager
@@ -316,7 +310,8 @@ def elsewhere(
     try:
         yield _Triton(server, folder)
     finally:
-        server.close()
+        # Every answer is known by now, and an orderly end takes seconds.
+        server.kill()
 
 
 def cache_of(env: TritonEnv, byte_size: int) -> list[str]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from blsnb.parity.environment import installed
 
-from .covering import LEDGER, summary
+from .covering import LEDGER, Ledger, summary
+from .judging import is_whole, verdicts
 from .reference import recording, required
 
 REPORT = pytest.StashKey[list[str]]()
@@ -30,19 +32,33 @@ def pytest_report_header() -> str:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Keep which rows agree and which deviate; a worker sends it to its controller."""
-    ledger = session.config.stash.get(LEDGER, None)
-    if ledger and (ledger.agreed or ledger.deviations):
-        lines = list(summary(ledger))
-        session.config.stash[REPORT] = lines
-        getattr(session.config, "workeroutput", {})["conformance"] = lines
+    """Judge the rows of all processes; a worker sends its own to the controller."""
+    config = session.config
+    ledger = config.stash.get(LEDGER, None)
+    if ledger is None:
+        return
+    if (output := getattr(config, "workeroutput", None)) is not None:
+        output["conformance"] = json.dumps(ledger.to_plain())
+    elif ledger.agreed or ledger.deviations:
+        wrong = _verdicts(ledger)
+        config.stash[REPORT] = [*wrong, *summary(ledger)]
+        if wrong and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _verdicts(ledger: Ledger) -> list[str]:
+    if recording() or not is_whole(ledger):
+        return []
+    found = verdicts(ledger, beside_triton=installed() is not None)
+    return [f"FAILED: {each}" for each in found]
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Take over what a worker found."""
-    if lines := getattr(node, "workeroutput", {}).get("conformance"):
-        node.config.stash[REPORT] = lines
+    """Add what became of a worker's rows."""
+    if text := getattr(node, "workeroutput", {}).get("conformance"):
+        stash = node.config.stash
+        stash.setdefault(LEDGER, Ledger()).merge(json.loads(text))
 
 
 def pytest_terminal_summary(

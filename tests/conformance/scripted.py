@@ -12,6 +12,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from waiting import until
+
 from .asking import tensor
 from .targets import Answer, Failure, Request, Target
 
@@ -235,13 +237,6 @@ def error(answer: Answer | list[Answer]) -> Any:
         if each.error is not None:
             return list(each.error)
     return None
-
-
-def until(holds: Any, patience_s: float = WAIT_S) -> None:
-    """Wait until something holds, but not for ever: then the answers tell."""
-    deadline = time.monotonic() + patience_s
-    while not holds() and time.monotonic() < deadline:
-        time.sleep(PAUSE_S)
 
 
 def pause(seconds: float) -> None:

@@ -4,10 +4,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from waiting import until
 
 from .asking import run, script
 from .covering import rows
-from .scripted import WAIT_S, until
+from .scripted import WAIT_S
 
 SENDER = "sender = request.get_response_sender()\n"
 UNTIL_CANCELLED = """

@@ -8,11 +8,12 @@ from textwrap import dedent
 
 import pytest
 from model.ensembles import DECOUPLED, IO, ensemble, ins, model, outs, step
+from waiting import until
 
 from .asking import tensor
 from .composed import ADD, BATCHES, DOUBLE, Cast, Written
 from .covering import rows
-from .scripted import WAIT_S, until
+from .scripted import WAIT_S
 
 CHAIN = ensemble(step("plus", made="Y=M"), step("double", "X=M"))
 PLAIN = {"plus": Written(ADD), "double": Written(DOUBLE)}

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from model.ensembles import IO, ensemble, model, outs, step
 from tritonclient.grpc import service_pb2 as pb
+from waiting import until
 
 from blsnb import InferenceError, ModelLoadError
 
 from .covering import rows
-from .elsewhere import CALL_S, elsewhere, make_newest, remove, wait_until
+from .elsewhere import CALL_S, elsewhere, make_newest, remove
 
 SOURCE = """
 import numpy as np
@@ -103,7 +104,7 @@ class Stage:
 
     def _after(self) -> list[Any]:
         """Return the index, and what each that serves makes of nothing."""
-        wait_until(lambda: "LOADING" not in str(self._server.index()))
+        until(lambda: "LOADING" not in str(self._server.index()))
         index = self._server.index()
         names = sorted({row["name"] for row in index})
         return [index, {name: self._ask(name) for name in names}]

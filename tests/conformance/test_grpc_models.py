@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-
 import pytest
 import tritonclient.grpc as client_of
+from waiting import until
 
 from .covering import rows
 from .served_models import config, connected, given, source
@@ -82,13 +81,12 @@ def test_the_server_describes_itself_and_its_models(agree, beside):
 
 def counted(client, name, requests):
     """Return the statistics of a model; Triton counts a little after it answers."""
-    waiting = threading.Event()
-    for _ in range(1000):
-        rows = client.get_inference_statistics(name).model_stats
-        if rows[0].inference_stats.success.count >= requests:
-            break
-        waiting.wait(0.005)
-    return rows
+
+    def rows():
+        return client.get_inference_statistics(name).model_stats
+
+    until(lambda: rows()[0].inference_stats.success.count >= requests)
+    return rows()
 
 
 def test_what_is_counted_of_requests_agrees(agree, beside):

@@ -6,13 +6,13 @@ import gzip
 import http.client
 import json
 import socket
-import threading
 import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import until
 
 from .over_http import CALL_S, HOST, Ask, End
 from .targets import Target
@@ -358,8 +358,7 @@ ASKED: dict[str, Any] = {
 
 def seen(path: Path) -> bool:
     """Wait until a file is there."""
-    waiting = threading.Event()
-    return any(path.exists() or waiting.wait(0.005) for _ in range(4000))
+    return until(path.exists)
 
 
 def asked(line: Line, model: str, kind: str) -> None:

@@ -272,6 +272,12 @@ ASKED = {
             ([given("A"), given("B")], b"xx"),
         )
     ],
+    "a byte short": [
+        Ask(ADD, {"inputs": [in_bytes("A", 16), in_bytes("B", 15)]}, tail=X + X[:15]),
+        Ask(ADD, {"inputs": [in_bytes("A", 16), in_bytes("B", 16)]}, tail=X + X[:15]),
+        Ask(ADD, {"inputs": [in_bytes("A", 17), in_bytes("B", 16)]}, tail=X + X + X),
+        Ask("/v2/models/flexible/infer", X[:15], headers={LENGTH: "0"}),
+    ],
     "header length": [
         Ask(ADD, b"{}", headers={LENGTH: each})
         for each in ("99999", "-1", "abc", "5x", " 2", "0x2")

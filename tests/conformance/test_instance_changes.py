@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from waiting import until
 
 from .covering import rows
-from .elsewhere import CONFIG, elsewhere, make_newest, wait_until
+from .elsewhere import CONFIG, elsewhere, make_newest
 
 TELLING = """
 import json
@@ -83,7 +84,7 @@ class Told:
         said = [server.load("m"), server.load("m")]
         copies = sum("initialize" in line for line in self.told())
         # All but those that serve now are finalized, in the background.
-        wait_until(lambda: copies - 1 == sum("fin" in line for line in self.told()))
+        until(lambda: copies - 1 == sum("fin" in line for line in self.told()))
         self.seen()
         return said
 
@@ -91,7 +92,7 @@ class Told:
         """Load, and return what became of the model; it is asked so often then."""
         seen = [server.load("m"), self.seen(), server.index(), server.infer("m")]
         # Triton counts a little later.
-        wait_until(lambda: server.counted("m")[0] == asked)
+        until(lambda: server.counted("m")[0] == asked)
         return [*seen, server.counted("m")]
 
     def told(self):

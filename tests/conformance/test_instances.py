@@ -2,9 +2,11 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
+from waiting import until
+
 from .counting import counted, statistics
 from .covering import rows
-from .scripted import ACCOUNT, pause, until, write
+from .scripted import ACCOUNT, pause, write
 from .targets import Request
 
 TELLING = ACCOUNT.replace(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
+from waiting import until
 
 from .covering import rows
-from .elsewhere import CONFIG, elsewhere, put, wait_until
+from .elsewhere import CONFIG, elsewhere, put
 
 X = 'input { name: "X" data_type: TYPE_INT32 dims: [ 1 ] optional: true }'
 SETTINGS = {
@@ -32,7 +33,7 @@ def told(page):
 def settled(server, asked):
     """Return the page once the server has counted so many requests."""
     line = f'nv_inference_request_success{{model="asked",version="1"}} {asked}\n'
-    wait_until(lambda: line in server.metrics())
+    until(lambda: line in server.metrics())
     return server.metrics()
 
 

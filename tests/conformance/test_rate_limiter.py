@@ -6,9 +6,10 @@ import contextlib
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from waiting import until
 
 from .covering import rows
-from .elsewhere import elsewhere, wait_until
+from .elsewhere import elsewhere
 
 SOURCE = """
 import os
@@ -86,7 +87,7 @@ def played(server, place, order):
         for number, name in enumerate(order):
             answers.append(pool.submit(server.infer, name))
             arrived = number + 1
-            wait_until(
+            until(
                 lambda arrived=arrived: (
                     events.exists()
                     and waiting(server) + events.read_text().count("starts") == arrived
@@ -177,6 +178,7 @@ REFUSED = {
 
 
 @rows("r2.6/resource-global-and-per-device", "r2.6/resource-short")
+@pytest.mark.timeout(120)  # The real server loads eleven models, one by one.
 @pytest.mark.parametrize(("models", "resources"), REFUSED.values(), ids=REFUSED)
 def test_what_could_never_execute_does_not_load(agree, folder, models, resources):
     """In the words of the real server; what was refused leaves nothing."""

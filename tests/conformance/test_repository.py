@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from waiting import until
 
 from blsnb import Server
 
 from .covering import rows
-from .elsewhere import CONFIG, MODEL, put, remove, wait_until
+from .elsewhere import CONFIG, MODEL, put, remove
 
 CALLER = """
 import helper
@@ -288,20 +289,20 @@ def test_polling_follows_the_folders(agree, disks):
             seen = [server.index()]
             seen += [server.load("m"), server.unload("m"), server.unload("nowhere")]
             disk.put("n", 2)
-            wait_until(lambda: server.infer("n") == 2)
+            until(lambda: server.infer("n") == 2)
             disk.put("m", 3)
-            wait_until(lambda: server.infer("m") == 3)
+            until(lambda: server.infer("m") == 3)
             seen += [server.index(), server.infer("n"), server.infer("m")]
             disk.put("n", 4, initialize="raise ValueError('no')")
             disk.put("m", 5, config="max_batch_size: {")
             # What comes after it in the same look or a later one is there in the end.
             disk.put("o", 6)
-            wait_until(lambda: server.infer("o") == 6)
+            until(lambda: server.infer("o") == 6)
             seen += [server.index(), server.infer("n"), server.infer("m")]
             disk.put("m", 7)
-            wait_until(lambda: server.infer("m") == 7)
+            until(lambda: server.infer("m") == 7)
             remove(disk.models / "gone")
-            wait_until(lambda: not isinstance(server.infer("gone"), int))
+            until(lambda: not isinstance(server.infer("gone"), int))
             seen += [server.index(), server.infer("m"), server.infer("gone")]
         return seen
 
@@ -363,7 +364,7 @@ def test_a_broken_model_of_the_start_is_in_the_index(agree, disks):
         disk.put("bad", **BROKEN["bad"])
         settings = {"startup": ("m", "bad", "m"), "exit_on_error": False}
         with disk.serving(target, **settings) as server:
-            wait_until(lambda: "LOADING" not in str(server.index()))
+            until(lambda: "LOADING" not in str(server.index()))
             return [server.index(), server.infer("bad"), server.load("bad")]
 
     agree(case)

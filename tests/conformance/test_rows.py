@@ -1,56 +1,14 @@
-"""The list of the specification's rows: none is lost, and the server confirms them.
-
-What is judged here is the whole session, so these tests run after all others.
-"""
+"""The list of the specification's rows: every observable one is covered by a test."""
 
 from __future__ import annotations
 
 import inspect
 import json
-from pathlib import Path
 
 import pytest
 
-from .covering import (
-    LEDGER,
-    LIVE_SHARE,
-    NOT_YET,
-    OBSERVABLE,
-    Ledger,
-    covered,
-    modules,
-    statuses,
-)
-from .reference import GOLDEN, recording
-
-DEVIATIONS = Path(__file__).parents[2] / "docs" / "deviations.md"
-
-
-@pytest.fixture
-def session(request: pytest.FixtureRequest) -> Ledger:
-    """What this session saw, where it ran every test that covers a row."""
-    if recording():
-        pytest.skip("the answers are being recorded")
-    ledger = request.config.stash[LEDGER]
-    ran = {item.nodeid.split("[")[0] for item in request.session.items}
-    ran |= set(ledger.left)
-    missing = [
-        f"{path}::{name}"
-        for path, name in covering_tests()
-        if not any(each.endswith(f"{path}::{name}") for each in ran)
-    ]
-    if missing:
-        pytest.skip(f"{len(missing)} covering tests were not chosen")
-    return ledger
-
-
-def covering_tests() -> set[tuple[str, str]]:
-    """File and name of every test that covers a row."""
-    return {
-        (f"{module}.py", test)
-        for tests in covered().values()
-        for module, test in (each.split(".") for each in tests)
-    }
+from .covering import NOT_YET, OBSERVABLE, covered, modules, statuses
+from .reference import GOLDEN
 
 
 def test_every_row_has_a_status():
@@ -113,40 +71,6 @@ def case_ids(test: object) -> set[str]:
             )
             ids = {"-".join(filter(None, (i, n))) for i in ids for n in names}
     return ids
-
-
-def test_every_observable_row_was_seen_to_agree(session):
-    """In a full run each row has a case that agreed, or deviated as declared.
-
-    Without the slow tests, rows that only they cover are left to the long run.
-    """
-    seen = {*session.agreed, *session.deviations, *session.later}
-    status = statuses()
-
-    assert [] == [
-        row for row in status if status[row] == OBSERVABLE and row not in seen
-    ]
-
-
-def test_every_deviation_is_documented(session):
-    """Each gives a reason in the very words of docs/deviations.md."""
-    text = DEVIATIONS.read_text()
-    reasons = {each.reason for many in session.deviations.values() for each in many}
-
-    assert set() == {reason for reason in reasons if reason not in text}
-
-
-@pytest.mark.triton_server
-def test_rows_were_compared_with_the_running_server(session, triton):
-    """Where it can run, its recorded answers stand in for few rows or none."""
-    if triton is None:
-        pytest.skip("no real Triton server here")
-    status = statuses()
-    later = session.later
-    wanted = [row for row in status if status[row] == OBSERVABLE and row not in later]
-    live = [row for row in wanted if row in session.live]
-
-    assert len(live) >= LIVE_SHARE * len(wanted)
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in GOLDEN.glob("*.json")))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
+from waiting import until
+
 from .covering import rows
-from .elsewhere import CONFIG, elsewhere, put, wait_until
+from .elsewhere import CONFIG, elsewhere, put
 
 HOLDING = """
 import os
@@ -54,9 +56,9 @@ def test_a_busy_server_stops(agree, folders):
         ):
             seen = [server.load(name) for name in MODELS]
             first = pool.submit(server.infer, "held")
-            wait_until((notes / "busy").exists)
+            until((notes / "busy").exists)
             others = [pool.submit(server.infer, "held") for _ in "12"]
-            wait_until(lambda: PENDING in server.metrics())
+            until(lambda: PENDING in server.metrics())
             server.stop()
             seen += [server.infer(name, id="x") for name in ("held", "idle", "batched")]
             seen += [server.infer("idle"), server.infer("nowhere", id="x")]

@@ -143,6 +143,7 @@ SERVES["undeclared"].files["f"] = TEXTS
     "r4.7/executed-on-every-instance-after-initialize",
     "r5.1/warm-up",
 )
+@pytest.mark.timeout(180)  # The real server loads twenty models.
 def test_samples_are_executed_before_the_model_serves(agree, folder):
     """As many requests together, as often as they say, on each instance; counted."""
     agree(lambda target: loaded(target, folder(), SERVES))
@@ -236,6 +237,7 @@ FAILS = {
 
 
 @rows("r4.7/errors-stage-c-invalid-argument-model")
+@pytest.mark.timeout(180)  # Fifteen real servers, some of which die and are replaced.
 def test_an_error_in_a_warm_up_fails_the_load(agree, folder):
     """All errors of the round are told; there is no further round.
 
@@ -261,7 +263,7 @@ NEVER = {
 
 def test_an_answer_that_never_comes_keeps_the_model_loading(agree, folder, monkeypatch):
     """On Triton, for ever; blsnb ends the load and says what is owed."""
-    monkeypatch.setattr(servers, "CALL_S", 10.0)
+    monkeypatch.setattr(servers, "CALL_S", 5.0)
 
     def ask(server, name):
         try:

@@ -6,7 +6,6 @@ import contextlib
 import re
 import shutil
 import tempfile
-import time
 import urllib.request
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +15,7 @@ from typing import Any, TypeVar
 
 import grpc
 from tritonclient.grpc import service_pb2 as pb
+from waiting import until
 
 from blsnb.parity.environment import TritonEnv
 from blsnb.parity.server_process import ServerDiedError, TritonServer
@@ -105,9 +105,8 @@ class TritonTarget(OverGrpc):
         """Unload a model, wait until its instances are gone, remove its copy."""
         request = pb.RepositoryModelUnloadRequest(model_name=model)
         self.server.stub.RepositoryModelUnload(request, timeout=CALL_S)
-        deadline = time.monotonic() + CALL_S * wait
-        while time.monotonic() < deadline and "UNLOADING" in self._states(model):
-            time.sleep(0.02)
+        if wait:
+            until(lambda: "UNLOADING" not in self._states(model), CALL_S)
         shutil.rmtree(self.repository / model, ignore_errors=True)
         self._loaded.pop(model, None)
 

@@ -64,7 +64,9 @@ ANSWER = "return [pb_utils.InferenceResponse([]) for _ in requests]"
 DECOUPLED = "model_transaction_policy { decoupled: true }"
 BATCHING = "max_batch_size: 4"
 LIVES = 8
-"""So many servers may die of the same."""
+"""Maximum number of servers that may die of the same models."""
+AT_ONCE = 6
+"""Number of models that are loaded at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,13 +146,29 @@ def loaded(
     Parameters
     ----------
     apart
-        Whether one after another, since a server may die of each.
+        Whether each on a server of its own, which may die of it.
 
     Raises
     ------
     ServerDiedError
         It died too often.
     """
+    if not apart:
+        return _survived(target, folder, models)
+    names = {name: folder / name for name in models}
+    for own in names.values():
+        own.mkdir()
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        found = pool.map(
+            lambda name: _survived(target, names[name], {name: models[name]}), names
+        )
+        return {name: answer for each in found for name, answer in each.items()}
+
+
+def _survived(
+    target: Target, folder: Path, models: dict[str, Warmed]
+) -> dict[str, Any]:
+    """Load models together, again on another server where one has died."""
     answers: dict[str, Any] = {}
     for life in range(LIVES):
         left = {name: each for name, each in models.items() if name not in answers}
@@ -161,15 +179,13 @@ def loaded(
         for name, each in left.items():
             each.put(place / "models" / name)
         with elsewhere(target, place) as server:
-            answers |= _loaded(server, place / "models", left, apart)
+            answers |= _loaded(server, place / "models", left)
     if dead := models.keys() - answers:
         raise ServerDiedError(f"{LIVES} times; it has not told of {sorted(dead)}")
     return {name: answers[name] for name in models}
 
 
-def _loaded(
-    server: Elsewhere, models: Path, left: dict[str, Warmed], apart: bool
-) -> dict[str, Any]:
+def _loaded(server: Elsewhere, models: Path, left: dict[str, Warmed]) -> dict[str, Any]:
     def ask(name: str) -> Any:
         try:
             answer = server.load(name)
@@ -180,14 +196,7 @@ def _loaded(
             # It died a little later.
             return None
 
-    if apart:
-        answers: dict[str, Any] = {}
-        for name in left:
-            if (known := ask(name)) is None:
-                break
-            answers[name] = known
-        return answers
-    with ThreadPoolExecutor(4) as pool:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
         found = dict(zip(left, pool.map(ask, left), strict=True))
     return {name: each for name, each in found.items() if each is not None}
 

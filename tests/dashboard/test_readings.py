@@ -1,6 +1,7 @@
 """What is read of every kind of model."""
 
 import pytest
+from asserting import every
 from cells import CONFIG, DOUBLE, FINAL, cell
 
 from blsnb import Server
@@ -61,7 +62,7 @@ def test_latencies_of_every_kind_of_request_are_remembered(server):
     assert {"cached": 2, "double": 1, "stream": 1, "whole": 1} == {
         name: each.succeeded for name, each in found.items()
     }
-    assert all(ns > 0 for each in found.values() for _, ns in each.latest)
+    assert every(ns > 0 for each in found.values() for _, ns in each.latest)
 
 
 def test_an_ensemble_has_no_instances(server):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from asserting import every
 
 from blsnb.engine.answers import fail_all, take_results
 from blsnb.engine.inflight import Inflight
@@ -94,7 +95,7 @@ def test_a_wrong_return_fails_the_whole_batch(results, text):
     take_results(results, inflights, "model_0")
 
     assert [PREFIX + text] * 2 == errors(inflights)
-    assert all(i.failed for i in inflights)
+    assert every(i.failed for i in inflights)
 
 
 def test_an_answer_to_what_comes_back_fails_the_whole_batch():

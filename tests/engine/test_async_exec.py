@@ -9,6 +9,7 @@ import threading
 import numpy as np
 import pytest
 import stage
+from asserting import every
 from cells import CONFIG, DOUBLE, cell, instances
 
 from blsnb.errors import InferenceError
@@ -57,7 +58,7 @@ def test_async_exec_runs_in_parallel(server):
 
     assert [16, 32] == run["Y"].tolist()
     assert 8 == len({span.instance for span in run.trace.spans[1:]})
-    assert all(span.flags.ASYNC in span.flags for span in run.trace.spans[1:])
+    assert every(span.flags.ASYNC in span.flags for span in run.trace.spans[1:])
 
 
 def test_async_exec_to_one_instance_is_serialized(server):

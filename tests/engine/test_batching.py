@@ -15,6 +15,7 @@ from .clients import FAN_OUT, SUMS, batching, x
 
 ANY_LENGTH = batching().replace("dims: [ 1 ]", "dims: [ -1 ]")
 WAITING = batching("max_queue_delay_microseconds: 5000000")
+OWN_THREAD = 'parameters { key: "BLSNB_THREAD" value { string_value: "instance" } }'
 ALONE = batching(size=1).split("dynamic")[0]
 IDLE = "max_sequence_idle_microseconds: 60000000"
 DIRECT = batching(size=2).split("dynamic")[0] + (
@@ -37,6 +38,19 @@ def test_calls_of_one_execute_are_batch_mates(server):
     assert (trace.spans[1].execution, ()) == (joined.execution, joined.runs)
     assert "the largest size 4 was reached" == joined.words
     assert () == trace.spans[0].batching
+
+
+def test_a_correct_batched_run_has_no_notes(server):
+    """A note is advice: a model that follows it all, threads included, gets none."""
+    # A batch is executed on another thread than the model was initialized on.
+    server.define("sums", SUMS, config=f"{WAITING}\n{OWN_THREAD}")
+    traced = FAN_OUT.replace(").async_exec()", "trace=request.trace()).async_exec()")
+    server.define("fan_out", traced, config=f"{ALONE}\n{OWN_THREAD}")
+
+    run = server.infer("fan_out", x(1))
+
+    assert [4, 4, 4, 4] == [span.batch for span in run.trace.spans[1:]]
+    assert [] == [*run.notes, *(n for span in run.trace.spans for n in span.notes)]
 
 
 def test_why_a_request_was_not_batched_is_recorded(server, clients):

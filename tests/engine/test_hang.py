@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import stage
+from asserting import every
 from cells import CONFIG, DOUBLE, OWN_THREAD, calling, cell, instances, line_of
 
 from blsnb.errors import WouldHang
@@ -96,7 +97,7 @@ def test_the_run_of_a_hang_shows_how_far_it_got(server):
 
     spans = caught.value.run.trace.spans
     assert [("me_0", -1), ("", 0)] == [(s.instance, s.parent) for s in spans]
-    assert all(span.request_end_ns for span in spans)
+    assert every(span.request_end_ns for span in spans)
     assert not caught.value.run.trace.running
 
 

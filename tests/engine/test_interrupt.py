@@ -8,6 +8,7 @@ import sys
 
 import pytest
 import stage
+from asserting import every
 from cells import CONFIG, DOUBLE, OWN_THREAD, calling, cell
 
 from blsnb.errors import InferenceError, WouldHang
@@ -97,7 +98,7 @@ def test_the_interrupted_run_is_kept(server, ctrl_c):
 
     calls = server.runs[-1].calls
     assert ["outer", "sleeper"] == [call.model.name for call in calls]
-    assert all(call.request_end_ns for call in calls)
+    assert every(call.request_end_ns for call in calls)
 
 
 def test_a_keyboard_interrupt_of_the_model_is_its_error(server):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import stage
+from asserting import every
 from cells import HEAD, cell
 
 from blsnb import InferenceError, Run, Server, WouldHang
@@ -93,7 +94,7 @@ def test_a_failure_is_that_of_every_request_in_the_batch(server, clients):
 
     errors = [answer.exception(60) for answer in answers]
 
-    assert all("ValueError: too large" in str(error) for error in errors)
+    assert every("ValueError: too large" in str(error) for error in errors)
     assert 2 == row_of(server)["inference_stats"]["fail"]["count"]
 
 

@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import numpy as np
 import pytest
 import stage
+from asserting import every
 from cells import CONFIG, DOUBLE, FINAL, calling, cell
 
 from blsnb import ModelLoadError, Run, Server, WouldHang
@@ -137,7 +138,7 @@ def test_a_batch_grows_until_it_may_begin(limited):
     answers = [models.hold("a"), *(models.ask("b", BATCH) for _ in range(5))]
     stage.events["go"].set()
 
-    assert all(answer.result(60) for answer in answers)
+    assert every(answer.result(60) for answer in answers)
     assert ["a1", "b5"] == stage.seen
 
 
@@ -156,7 +157,7 @@ def test_a_batcher_with_priorities_waits_for_resources_too(limited):
     answers = [models.hold("a"), *(models.ask("b", BATCH) for _ in range(5))]
     stage.events["go"].set()
 
-    assert all(answer.result(60) for answer in answers)
+    assert every(answer.result(60) for answer in answers)
     assert 5 == sum(int(seen[1:]) for seen in stage.seen if seen[0] == "b")
 
 

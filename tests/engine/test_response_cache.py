@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import stage
@@ -176,3 +178,42 @@ def test_a_key_is_of_bytes_alone():
         cache_key("m", 1, [a_ref("A", 1), a_ref("B", 2)]),
     }
     assert 5 == len(keys)
+
+
+QUEUED = """
+max_batch_size: 4
+input { name: "X" data_type: TYPE_FP32 dims: [ 1 ] }
+output { name: "Y" data_type: TYPE_FP32 dims: [ 1 ] }
+response_cache { enable: true }
+dynamic_batching { default_queue_policy { default_timeout_microseconds: 1000 } }
+"""
+HOLDING = cell(
+    """
+    stage.seen.append(float(x_of(request).flat[0]))
+    if x_of(request).flat[0] < 0:
+        stage.events["busy"].set()
+        stage.events["go"].wait(60)
+    return [reply(x_of(each) * 2) for each in requests]
+    """
+)
+
+
+def test_a_request_rejected_by_its_queue_timeout_is_not_kept(server):
+    """Asked again when the instance is free, it is executed."""
+    server.define("queued", HOLDING, config=QUEUED)
+    one = {"X": np.array([[1]], np.float32)}
+    with ThreadPoolExecutor(1) as pool:
+        busy = pool.submit(server.infer, "queued", {"X": -one["X"]})
+        assert stage.events["busy"].wait(60)
+        with pytest.raises(InferenceError, match="Request timeout expired"):
+            server.infer("queued", one)
+        stage.events["go"].set()
+        busy.result(60)
+
+    assert [[[2]]] * 2 == [server.infer("queued", one)["Y"].tolist() for _ in "12"]
+    assert [-1, 1] == stage.seen
+    (row,) = server.statistics("queued")["model_stats"]
+    stats = row["inference_stats"]
+    assert [3, 1, 1] == [
+        stats[key]["count"] for key in ("success", "fail", "cache_hit")
+    ]

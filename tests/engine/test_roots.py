@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+from asserting import every
 
 from blsnb.engine.root import RootRequest
 from blsnb.engine.roots import Roots
@@ -54,7 +55,7 @@ def test_they_are_counted_while_others_come_and_go():
         for thread in threads:
             thread.join()
 
-    assert all(seen)
+    assert every(seen)
 
 
 def test_what_is_not_done_in_time_is_ended():

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import stage
+from asserting import every
 from cells import CONFIG, DOUBLE, cell, instances
 
 from blsnb.errors import ModelLoadError
@@ -390,7 +391,7 @@ def test_modules_go_with_the_model(server):
 
     server.unload("model")
 
-    assert all(name.startswith("_blsnb_") for name in loaded)
+    assert every(name.startswith("_blsnb_") for name in loaded)
     assert before == set(sys.modules)
 
 

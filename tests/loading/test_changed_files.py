@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import stage
+from asserting import every
 from cells import CONFIG, DOUBLE, TRIPLE, cell
 
 from blsnb import InferenceError, ModelLoadError, Server
@@ -269,7 +270,7 @@ class TestPoll(Quiet):
         answer(polling, "asking")
 
         assert 2 == len(stage.seen)
-        assert all(text.endswith(REFUSED) for text in stage.seen)
+        assert every(text.endswith(REFUSED) for text in stage.seen)
 
 
 def test_a_polling_server_looks_by_itself(tmp_path):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import stage
 from cells import CONFIG, cell, instances
+from engine import clients
+from waiting import until
 
 from blsnb import Server
 
@@ -145,3 +148,42 @@ def test_the_configuration_tells_of_the_instances(server):
     change(server, instances(3))
     after = server.statistics("model")["model_stats"][0]["inference_count"]
     assert (1, 1) == (before, after)
+
+
+NUMBERED = cell(
+    """
+    if x_of(request)[0][0] == 0:
+        stage.barriers["busy"].wait(60)
+        stage.events["go on"].wait(60)
+    stage.seen.append([each[0][0] for each in map(x_of, requests)])
+    return [reply(x_of(each) * 2) for each in requests]
+    """
+)
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, 3), (3, 1)], ids=["more", "fewer"])
+def test_batches_formed_ahead_survive_a_change_of_instances(server, before, after):
+    """What waits for a busy instance is executed once, and answered."""
+    server.define("model", NUMBERED, config=instances(before) + BATCHED)
+    stage.barriers["busy"] = threading.Barrier(before + 1)
+    numbers = range(1, 11)
+    with ThreadPoolExecutor(before + len(numbers)) as pool:
+
+        def ask(array):
+            return pool.submit(server.infer, "model", {"X": array.astype(np.float32)})
+
+        # Of another width each: none is batched with another.
+        held = [ask(np.zeros((1, 1 + number))) for number in range(before)]
+        stage.barriers["busy"].wait(60)
+        waiting = [ask(np.full((1, 1), number)) for number in numbers]
+        assert until(lambda: len(numbers) == clients.waiting(server))
+
+        change(server, instances(after) + BATCHED)
+        stage.events["go on"].set()
+
+        assert [0] * before == [each.result(60)["Y"].max() for each in held]
+        answers = [each.result(60)["Y"].item() for each in waiting]
+    assert [2 * number for number in numbers] == answers
+    executed = sorted(number for batch in stage.seen for number in batch)
+    assert [0] * before + [*numbers] == executed
+    assert [] == [batch for batch in stage.seen if len(batch) > 4]

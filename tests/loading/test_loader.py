@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import stage
+from asserting import every
 from cells import CONFIG, DOUBLE, LIFE, TRIPLE, cell
 
 from blsnb import Server
@@ -150,7 +151,7 @@ def test_initialize_receives_seven_strings(server):
     server.define("model", cell("pass", methods=methods), config=CONFIG)
 
     (args,) = stage.seen
-    assert all(type(each) is str for pair in args.items() for each in pair)
+    assert every(type(each) is str for pair in args.items() for each in pair)
     assert '"name":"X"' in args.pop("model_config")
     assert {
         "model_instance_kind": "CPU",

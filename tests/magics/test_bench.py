@@ -1,6 +1,7 @@
 """Specification of %triton bench."""
 
 import pytest
+from asserting import every
 from IPython.core.error import UsageError
 
 from blsnb.errors import InferenceError
@@ -133,7 +134,7 @@ def test_a_bar_moves_where_there_is_a_page(double, monkeypatch):
     ran = double.run(f"{BENCH} --concurrency 2")
 
     *moves, last, table = ran.outputs
-    assert all("<progress" in shown["text/html"] for shown in moves)
+    assert every("<progress" in shown["text/html"] for shown in moves)
     assert {"text/html", "text/plain"} == {key for each in moves for key in each}
     assert "100% double: done" == moves[-1]["text/plain"]
     assert "double: done" == last["text/plain"]

@@ -4,6 +4,7 @@ import threading
 from types import SimpleNamespace
 
 import pytest
+from asserting import every
 from views.samples import invoice_run, running_run
 
 from blsnb.magics import live
@@ -74,7 +75,7 @@ def test_it_is_a_document_of_the_run_so_far_which_is_made_anew(view, clock, outp
     looks(view, clock, 1, 2, 3, 4, 5, 6, 7)
 
     assert [True] * 4 == output.are_running
-    assert all({"text/html", "text/plain"} == set(each) for each in output.shown)
+    assert every({"text/html", "text/plain"} == set(each) for each in output.shown)
     assert NOTE.replace("'", "&#x27;") in output.shown[-1]["text/html"]
 
 

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from asserting import every
 
 from blsnb.errors import InferenceError
 from blsnb.magics import default
@@ -27,7 +28,7 @@ def test_every_subcommand_of_the_design_is_there():
 
     assert sorted(designed.split()) == sorted(SUBCOMMANDS)
     methods = [sub.method for sub in SUBCOMMANDS.values()]
-    assert all(callable(getattr(OperateMagics, method)) for method in methods)
+    assert every(callable(getattr(OperateMagics, method)) for method in methods)
 
 
 def test_the_help_is_the_docstring(notebook):

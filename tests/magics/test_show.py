@@ -6,6 +6,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
+from asserting import every, some
 
 from blsnb.magics import default, show
 from blsnb.magics.show import CellRuns, RunDisplay
@@ -103,7 +104,9 @@ def test_three_runs_are_shown_open(double):
     ran = double.run(LOOP.format(3))
 
     assert 3 == len(documents(ran))
-    assert not any("<details><summary>double" in o["text/html"] for o in ran.outputs)
+    assert not any(
+        "<details><summary>double" in o["text/html"] for o in some(ran.outputs)
+    )
 
 
 def test_more_than_three_runs_start_collapsed(double):
@@ -476,7 +479,7 @@ def test_widgets_of_ended_runs_are_kept_for_their_documents(runs):
     assert [True, True] + [False] * 8 == closed
 
     runs.close()
-    assert all(view.asked[-1] == "close" for view in FakeView.made)
+    assert every(view.asked[-1] == "close" for view in FakeView.made)
 
 
 def test_without_a_page_no_run_is_live(runs):

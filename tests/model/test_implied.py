@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from asserting import some
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,7 +63,9 @@ def test_what_looks_like_a_batch_is_said():
         [call((2, 3), (1,)), call((4, 3), (1,))],
         [call((2, 3), ()), call((4, 3), ())],
     ):
-        assert not any("set max_batch_size" in remark for remark in remarks(others))
+        assert not any(
+            "set max_batch_size" in remark for remark in some(remarks(others))
+        )
 
 
 def test_inputs_of_several_batch_sizes_are_no_batch():

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from asserting import some
 
 import blsnb
 
@@ -19,6 +20,7 @@ LONGEST_S = 60
 
 
 @pytest.mark.notebook
+@pytest.mark.timeout(120)  # Whichever test is the first executes the notebook.
 @pytest.mark.parametrize("name", TUTORIALS)
 def test_it_runs_from_top_to_bottom_in_a_fresh_kernel(executed, name):
     """Run All works anywhere; what fails was meant to, and nothing is on stderr."""
@@ -35,6 +37,7 @@ def test_it_runs_from_top_to_bottom_in_a_fresh_kernel(executed, name):
 
 
 @pytest.mark.notebook
+@pytest.mark.timeout(120)  # Whichever test is the first executes the notebook.
 @pytest.mark.parametrize("name", TUTORIALS)
 def test_a_cell_that_is_said_to_fail_fails(executed, name):
     """The reader is promised an error, and sees one."""
@@ -46,10 +49,11 @@ def test_a_cell_that_is_said_to_fail_fails(executed, name):
 
 
 @pytest.mark.notebook
+@pytest.mark.timeout(120)  # Whichever test is the first executes the notebook.
 @pytest.mark.parametrize("name", TUTORIALS)
 def test_no_run_is_shown_twice_and_none_is_left_as_a_widget(executed, name):
     """What a cell shows is a document that the saved notebook keeps."""
-    for cell in executed(name).cells:
+    for cell in some(executed(name).cells):
         bundles = [output.get("data", {}) for output in cell.outputs]
         widgets = [
             b for b in bundles if "application/vnd.jupyter.widget-view+json" in b
@@ -62,10 +66,11 @@ def test_no_run_is_shown_twice_and_none_is_left_as_a_widget(executed, name):
 
 
 @pytest.mark.notebook
+@pytest.mark.timeout(120)  # Whichever test is the first executes the notebook.
 @pytest.mark.parametrize("name", TUTORIALS)
 def test_its_saved_runs_are_whole_where_nobody_has_its_models(executed, name, tmp_path):
     """They are looked at, compared and saved again in another process."""
-    for path in sorted(executed(name).runs.iterdir()):
+    for path in some(sorted(executed(name).runs.iterdir())):
         run = blsnb.load_run(path)
         assert [] == run.compare(run).changes
         assert run.save(tmp_path / path.name).read_bytes() == path.read_bytes()

@@ -93,6 +93,7 @@ def test_an_installation_that_lost_a_part_is_none(tmp_path, monkeypatch):
         **parts, python_library=str(tmp_path / "libpython3.11.so.1.0"), package="p"
     )
     monkeypatch.setenv(environment.HOME, str(tmp_path))
+    monkeypatch.delenv(environment.HIDE, raising=False)
     assert environment.installed() is None
 
     env.save()

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from interrupts import Lived, until
+from interrupts import Lived
+from waiting import until
 
 from blsnb.errors import InputError, TritonServerError
 from blsnb.inference_server import Server

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
+from asserting import every, some
 from hypothesis import given, settings
 from strategies import Node, call_trees
+from waiting import until
 
 from blsnb import InferenceError, Run, Server
 from blsnb.trace.events import CallFlag
@@ -44,10 +44,7 @@ def without_loop(text: str) -> str:
 
 def eventually(is_so: Callable[[], bool]) -> None:
     """Wait until something is so, which another thread is about to do."""
-    end = time.monotonic() + 60
-    while not is_so():
-        assert time.monotonic() < end
-        threading.Event().wait(0.001)
+    assert until(is_so)
 
 
 class Trees:
@@ -132,7 +129,7 @@ def test_every_call_lies_within_its_caller_and_has_an_end(trees):
         trace = trees.run(node)[0].trace
 
         assert not trace.running
-        for span in trace.spans:
+        for span in some(trace.spans):
             reached = [ns for name in _TIMES if (ns := getattr(span, name))]
             assert sorted(reached) == reached
             assert span.request_start_ns
@@ -173,7 +170,7 @@ def test_phases_add_up_and_what_is_shown_is_what_was_recorded(trees):
         assert made == {box.name: box.calls for box in graph.boxes}
         assert len(spans) - 1 == sum(edge.calls for edge in graph.edges)
         assert trace.error_count == sum(box.errors for box in graph.boxes)
-        assert all(name in tree(trace) for name in made)
+        assert every(name in tree(trace) for name in made)
 
     check()
 

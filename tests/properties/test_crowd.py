@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 import stage
 from cells import touch
+from waiting import until
 
 from blsnb import InferenceError, ModelLoadError, Server
 
@@ -271,10 +272,8 @@ def settled(server: Server) -> Iterator[str]:
 
 def eventually(found: Callable[[], list[str]]) -> list[str]:
     """Return what is found, when there is nothing any more or it is time."""
-    deadline = time.monotonic() + 60
-    while (what := found()) and time.monotonic() < deadline:
-        threading.Event().wait(0.01)
-    return what
+    until(lambda: not found())
+    return found()
 
 
 @contextmanager

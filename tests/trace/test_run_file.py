@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asserting import every
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from run_files import chunks_of, facts
@@ -246,7 +247,7 @@ def test_what_does_not_fit_is_told(tmp_path):
     told = write_run(SavedRun(trace, (), None), path, order, 770_000)
     back = read_run(path).trace
 
-    assert all(ref.data is not None for ref in back.spans[2].outputs)
+    assert every(ref.data is not None for ref in back.spans[2].outputs)
     missing = [
         ref
         for here, there in zip(trace.spans, back.spans, strict=True)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
+from asserting import every
 
 from blsnb.views import document, wire
 from blsnb.views.snapshot import heading
@@ -108,7 +109,9 @@ def test_nothing_that_a_trace_says_becomes_an_element_or_ends_the_script():
         *("tr", "th", "td", "script"),
     }
     assert 2 == elements.tags().count("script")
-    assert all(not key.startswith("on") for _, attrs in elements.found for key in attrs)
+    assert every(
+        not key.startswith("on") for _, attrs in elements.found for key in attrs
+    )
 
 
 def test_a_document_asks_nothing_of_the_network(page):

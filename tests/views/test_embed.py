@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+from asserting import every
 
 from blsnb.views import embed
 from blsnb.views.buffer import Buffer
@@ -61,7 +62,7 @@ def test_when_the_budget_is_spent_statistics_remain():
 
     assert sorted(has_preview, reverse=True) == has_preview
     assert {True, False} == set(has_preview)
-    assert all(entries[0]["stats"] for entries in found.values())
+    assert every(entries[0]["stats"] for entries in found.values())
 
 
 def test_a_few_values_are_kept_however_large_other_tensors_are():

@@ -1,5 +1,6 @@
 """Specification of the rows of a timeline."""
 
+from asserting import every
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,7 +39,7 @@ def test_below_a_folded_row_all_callees_are_folded():
     below = [row for row in rows(batch_run(300)) if row.depth == 2]
 
     assert below
-    assert all(row.folded for row in below)
+    assert every(row.folded for row in below)
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 2)), max_size=30))

@@ -1,7 +1,9 @@
 """Specification of the picture of a run."""
 
+import re
 from xml.etree import ElementTree
 
+from blsnb.trace.events import Call
 from blsnb.views.snapshot import snapshot
 
 from . import golden_run
@@ -122,3 +124,45 @@ def test_a_model_that_calls_itself_is_drawn_as_a_loop():
     script.call(inner, "m", 6, 0, 0, 5, 0)
 
     assert "\N{MULTIPLICATION SIGN}2" in texts(snapshot(script.trace()))
+
+
+def test_a_call_of_no_time_has_a_box_and_a_bar():
+    """A clock may not tick while a model runs; no number of the picture is lost."""
+    script = Script()
+    script.model("outer")
+    script.model("instant")
+    outer = script.call(None, "outer", 0, 0, 0, 100, 0)
+    instant = script.call(outer, "instant", 10, 0, 0, 0, 0)
+    for name in TIMES_OF_A_CALL:
+        setattr(instant, name, instant.request_start_ns)
+    picture = snapshot(script.trace())
+
+    assert "instant" in texts(picture)
+    assert [] == broken_numbers(picture)
+
+
+def test_a_run_of_no_time_has_a_picture():
+    """Nothing is divided by it."""
+    script = Script()
+    script.model("instant")
+    call = script.call(None, "instant", 0, 0, 0, 0, 0)
+    for name in TIMES_OF_A_CALL:
+        setattr(call, name, call.request_start_ns)
+    picture = snapshot(script.trace())
+
+    assert "instant" in texts(picture)[0]
+    assert [] == broken_numbers(picture)
+
+
+TIMES_OF_A_CALL = [name for name in Call.__slots__ if name.endswith("_ns")]
+
+
+def broken_numbers(picture):
+    """Attributes of a picture that have no number, or a negative size."""
+    return [
+        (element.tag.removeprefix(SVG), name, value)
+        for element in ElementTree.fromstring(picture).iter()
+        for name, value in element.attrib.items()
+        if {"nan", "inf"} & set(re.findall("[a-z]+", value.lower()))
+        or (name in ("width", "height", "r") and float(value) < 0)
+    ]

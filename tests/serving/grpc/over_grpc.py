@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import struct
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -12,6 +11,7 @@ import grpc
 from cells import CONFIG
 from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc import service_pb2_grpc
+from waiting import until
 
 from blsnb.inference_server import Server
 from blsnb.serving.endpoints import serve
@@ -47,8 +47,7 @@ def asking(model: str, *values: float, id: str = "") -> pb.ModelInferRequest:
 
 def settled(condition: Callable[[], bool]) -> bool:
     """Wait until something is so."""
-    waiting = threading.Event()
-    return any(condition() or waiting.wait(0.002) for _ in range(30_000))
+    return until(condition)
 
 
 def values(reply: pb.ModelInferResponse) -> list[float]:

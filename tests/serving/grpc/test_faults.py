@@ -15,6 +15,7 @@ import stage
 from cells import CONFIG, DOUBLE, cell
 from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc import service_pb2_grpc
+from waiting import until
 
 from blsnb.inference_server import Server
 from blsnb.serving.core import limits
@@ -40,9 +41,7 @@ def live(wire: Connection) -> bool:
 
 def settled(count: int) -> bool:
     """Wait until no more files are open than that."""
-    waiting = threading.Event()
-    few = (len(os.listdir(FILES)) <= count or waiting.wait(0.01) for _ in range(500))
-    return any(few)
+    return until(lambda: len(os.listdir(FILES)) <= count, 5)
 
 
 def test_a_thousand_idle_connections_cost_no_thread(wire: Connection) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import grpc
 import pytest
 import stage
+from asserting import every
 from cells import CONFIG, DOUBLE, OWN_THREAD, calling, cell
 from tritonclient.grpc import service_pb2 as pb
 
@@ -54,7 +55,7 @@ def patient(server: Server) -> Iterator[None]:
 
 def ended(server: Server) -> list[int]:
     """Return the flags of all calls, once all runs are over."""
-    assert settled(lambda: all(run.ended for run in server.runs))
+    assert settled(lambda: every(run.ended for run in server.runs))
     return [call.flags for run in server.runs for call in run.calls]
 
 

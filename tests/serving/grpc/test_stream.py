@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import queue
 import threading
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from typing import Any
 import grpc
 import pytest
 import stage
+from asserting import every, some
 from cells import CONFIG, DOUBLE, cell
 from tritonclient.grpc import service_pb2_grpc
 
@@ -203,7 +205,7 @@ def test_a_client_that_hangs_up_is_told_to_the_model(
     replies.cancel()
 
     assert stage.told.wait(60)
-    assert settled(lambda: all(run.ended for run in server.runs))
+    assert settled(lambda: every(run.ended for run in server.runs))
 
 
 def test_a_client_that_vanishes_is_told_to_the_model(wire: Connection) -> None:
@@ -336,8 +338,35 @@ def test_a_client_that_leaves_a_crowd_frees_the_reading(server: Server) -> None:
     reading.join(60)
     stage.go.set()
     workers.shutdown(cancel_futures=True)
-    for thread in threading.enumerate():
+    for thread in some(threading.enumerate()):
         if thread.name == "blsnb test":
             thread.join(60)
             assert not thread.is_alive()
     assert not reading.is_alive()
+
+
+@pytest.mark.parametrize("first", ["client", "server"])
+def test_a_client_leaves_while_the_server_closes(server: Server, first: str) -> None:
+    """Whoever begins: the model is told, every run ends, and the port is free."""
+    stage.tick, stage.told = threading.Event(), threading.Event()
+    server.define("endless", cell(ENDLESS), config=DECOUPLED)
+    endpoints = serve(server, http=None, grpc=0, metrics=None)
+    with grpc.insecure_channel(endpoints.addresses["gRPC"]) as channel:
+        stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
+        replies = stub.ModelStreamInfer(iter([asking("endless", 1)]), timeout=CALL_S)
+        next(replies)
+        closing = threading.Thread(target=endpoints.close)
+        steps = [replies.cancel, closing.start]
+        for step in steps if first == "client" else reversed(steps):
+            step()
+        with pytest.raises(grpc.RpcError) as ended:
+            collections.deque(replies, maxlen=0)
+        closing.join(CALL_S)
+
+    assert not closing.is_alive()
+    assert ended.value.code() in (
+        grpc.StatusCode.CANCELLED,
+        grpc.StatusCode.UNAVAILABLE,
+    )
+    assert stage.told.wait(60)
+    assert settled(lambda: every(run.ended for run in server.runs))

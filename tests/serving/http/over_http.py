@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,14 +26,6 @@ def head(length: int, path: str = "/v2/models/double/infer") -> bytes:
     return (
         f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n".encode()
     )
-
-
-def until(holds: Any, seconds: float = WAIT_S) -> bool:
-    """Wait until something holds, but not for ever."""
-    deadline = time.monotonic() + seconds
-    while not holds() and time.monotonic() < deadline:
-        threading.Event().wait(0.005)
-    return bool(holds())
 
 
 STREAM = """

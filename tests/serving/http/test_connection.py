@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import stage
 from cells import CONFIG, DOUBLE
+from waiting import until
 
 from blsnb.errors import OutOfResourcesError
 from blsnb.inference_server import Server
@@ -21,7 +22,7 @@ from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http.endpoint import HttpEndpoint
 
 from ..conftest import body_of
-from .over_http import BODY, SLEEPER, WAIT_S, head, streaming, until
+from .over_http import BODY, SLEEPER, WAIT_S, head, streaming
 
 IDLE = 1000
 

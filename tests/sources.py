@@ -1,0 +1,137 @@
+"""What the sources of the tests say: functions, assertions on nothing, and pauses."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+REPOSITORIES = TESTS / "repositories"
+"""Models; they may do anything."""
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+SHORT_S = 1
+"""A wait with a shorter limit is a pause: no machine is that punctual."""
+SLEEPS = ("time.sleep", "asyncio.sleep", ".wait_for_timeout")
+HELPERS = ("sleep", "pause")
+"""Names of functions that do nothing but pause."""
+_PASSED_ON = ("enumerate", "sorted", "reversed", "list", "zip", "map", "range", "some")
+_VIEWS = ("items", "values", "keys", "split")
+
+
+def files() -> Iterator[Path]:
+    """Yield every source of the tests, helpers included."""
+    for path in sorted(TESTS.rglob("*.py")):
+        if REPOSITORIES not in path.parents:
+            yield path
+
+
+@cache
+def functions(path: Path) -> list[Function]:
+    """Return all functions of a file, those in classes and functions included."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [node for node in ast.walk(tree) if isinstance(node, Function)]
+
+
+def vacuous(test: Function) -> Iterator[ast.AST]:
+    """Yield assertions of a test that hold of an empty collection.
+
+    An example that Hypothesis draws may be empty, and an inner loop may be.
+    """
+    if any("given" in ast.unparse(each) for each in test.decorator_list):
+        return
+    parameters = {each.arg for each in (*test.args.args, *test.args.kwonlyargs)}
+    inner = {
+        below
+        for loop in ast.walk(test)
+        if isinstance(loop, ast.For)
+        for below in ast.walk(loop)
+        if below is not loop
+    }
+    for node in ast.walk(test):
+        if isinstance(node, ast.Assert):
+            for call in ast.walk(node.test):
+                if _is_all(call) and not holds_elements(call.args[0], set()):
+                    yield call
+        elif isinstance(node, ast.For) and node not in inner:
+            asserts = any(isinstance(each, ast.Assert) for each in ast.walk(node))
+            if asserts and not holds_elements(node.iter, parameters):
+                yield node
+
+
+def _is_all(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func) == "all"
+
+
+def holds_elements(node: ast.expr, parameters: set[str]) -> bool:
+    """Tell whether a collection cannot be empty, as far as its source says.
+
+    It is written out, a constant, a parameter of the test, or goes through `some`.
+    """
+    match node:
+        case ast.List() | ast.Tuple() | ast.Set():
+            return bool(node.elts)
+        case ast.Dict():
+            return bool(node.keys)
+        case ast.Constant():
+            return bool(node.value)
+        case ast.Name(name):
+            return name.isupper() or name in parameters
+        case ast.Attribute(attr=name):
+            return name.isupper()
+        case ast.Subscript(value):
+            return holds_elements(value, parameters)
+        case ast.GeneratorExp(generators=[each]) | ast.ListComp(generators=[each]):
+            return not each.ifs and holds_elements(each.iter, parameters)
+        case ast.Call(func=ast.Name("some" | "range")):
+            return True
+        case ast.Call(func=ast.Name(name), args=given) if name in _PASSED_ON:
+            return any(holds_elements(each, parameters) for each in given)
+        case ast.Call(func=ast.Attribute(value, name)) if name in _VIEWS:
+            return holds_elements(value, parameters)
+        case ast.Call(func=ast.Attribute(attr=name), args=given):
+            return any(holds_elements(each, parameters) for each in given)
+    return False
+
+
+def pausing() -> Iterator[tuple[str, str]]:
+    """Yield file and text of every call that lets time pass, in helpers, too."""
+    for path in files():
+        limits = _constants(path)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and is_pause(node, limits):
+                yield str(path.relative_to(TESTS)), ast.unparse(node)
+
+
+def is_pause(call: ast.Call, limits: dict[str, float]) -> bool:
+    """Tell whether a call sleeps, or waits for so short that nothing can happen."""
+    name, given = ast.unparse(call.func), [*call.args]
+    if name.endswith(SLEEPS) or name in HELPERS:
+        return [ast.unparse(each) for each in given] != ["0"]
+    given += [each.value for each in call.keywords if each.arg == "timeout"]
+    if not name.endswith(".wait") or not given:
+        return False
+    if name.endswith("Event().wait"):
+        return True
+    match given[0]:
+        case ast.Constant(limit):
+            return limit is not None and 0 < limit < SHORT_S
+        case ast.Name(id):
+            return limits.get(id, SHORT_S) < SHORT_S
+        case ast.BinOp():
+            return True
+    return False
+
+
+@cache
+def _constants(path: Path) -> dict[str, float]:
+    """Return the numbers that a module gives names to."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {
+        target.id: node.value.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name) and isinstance(node.value.value, int | float)
+    }

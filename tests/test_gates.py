@@ -1,0 +1,138 @@
+"""Every test specifies something, checks something, and never sleeps."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+import sources
+from asserting import every, some
+from sources import TESTS, holds_elements
+
+PAUSES = {
+    "conformance/counting.py": "statistics change once more after they look right",
+    "conformance/scripted.py": "the helper itself",
+    "conformance/test_dynamic_batching.py": "a timeout is longer than a request's age",
+    "conformance/test_instances.py": "the time that passes is what is counted",
+    "conformance/test_no_inputs.py": "a refused request must not begin a batch",
+    "conformance/test_sequences.py": "a sequence ends by silence on Triton's clock",
+    "engine/test_interrupt_elsewhere.py": "Ctrl-C comes at any time",
+    "engine/test_waiter.py": "a wait ends with its time",
+    "interrupts.py": "Ctrl-C comes shortly after; a busy machine's time is no delay",
+    "properties/test_crowd.py": "models change at any time",
+    "waiting.py": "between two looks at a condition",
+}
+"""Where time may pass, and why nothing can be waited for."""
+
+
+def parsed(text: str) -> sources.Function:
+    """The first function of a source."""
+    (function,) = ast.parse(text).body
+    assert isinstance(function, sources.Function)
+    return function
+
+
+def all_tests() -> list[tuple[Path, sources.Function]]:
+    """Every test, with its file."""
+    return [
+        (path.relative_to(TESTS), function)
+        for path in sources.files()
+        for function in sources.functions(path)
+        if function.name.startswith("test_")
+    ]
+
+
+def test_every_test_says_what_it_specifies():
+    """A docstring of one sentence at least."""
+    assert [] == [
+        f"{path}: {test.name}"
+        for path, test in some(all_tests())
+        if not ast.get_docstring(test)
+    ]
+
+
+def test_no_test_checks_nothing():
+    """What must hold of every element is checked with `every`, or over `some`."""
+    assert [] == [
+        f"{path}:{node.lineno}: {test.name}"
+        for path, test in some(all_tests())
+        for node in sources.vacuous(test)
+    ]
+
+
+def test_no_test_waits_for_time_to_pass():
+    """Tests and their helpers wait for conditions, or say why they cannot."""
+    found = dict(sources.pausing())
+
+    assert {} == {file: call for file, call in found.items() if file not in PAUSES}
+    assert set() == PAUSES.keys() - found.keys()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "assert all(x for x in found)",
+        "assert all([x for x in NUMBERS if x])",
+        "assert all(map(bool, found))",
+        "for x in found:\n  assert x",
+        "for x in found.items():\n  assert x",
+    ],
+)
+def test_an_assertion_on_nothing_is_seen(line):
+    """A loop or `all` over what may be empty."""
+    assert 1 == len(list(sources.vacuous(parsed(f"def test():\n {line}"))))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "assert every(x for x in found)",
+        "assert all(x in found for x in NUMBERS)",
+        "assert all((a, b))",
+        "for x in some(found):\n  assert x\n  for y in x:\n   assert y",
+        "for x in parameter:\n  assert x",
+        "for x in found:\n  x.close()",
+    ],
+)
+def test_an_assertion_on_something_passes(line):
+    """Something is written out, a constant, a parameter, or counted."""
+    assert [] == list(sources.vacuous(parsed(f"def test(parameter):\n {line}")))
+
+
+@pytest.mark.parametrize(
+    ("call", "is_pause"),
+    [
+        ("time.sleep(0.1)", True),
+        ("asyncio.sleep(1)", True),
+        ("asyncio.sleep(0)", False),
+        ("page.wait_for_timeout(100)", True),
+        ("threading.Event().wait(5)", True),
+        ("over.wait(TICK_S)", True),
+        ("over.wait(timeout=0.01)", True),
+        ("over.wait(60)", False),
+        ("over.wait(None)", False),
+        ("process.wait()", False),
+        ("pause(1)", True),
+    ],
+)
+def test_a_pause_is_seen_whatever_it_is_called(call, is_pause):
+    """A wait for an event is none, if it lasts long enough for the event to come."""
+    node = ast.parse(call, mode="eval").body
+
+    assert is_pause == sources.is_pause(node, {"TICK_S": 0.01})
+
+
+def test_every_fails_on_nothing():
+    """As `some` does."""
+    assert every([1, True])
+    assert not every([1, 0])
+    with pytest.raises(AssertionError, match="nothing to check"):
+        every([])
+
+
+def test_a_collection_may_be_empty_unless_its_source_says_otherwise():
+    """A list that is written out has elements; a variable may have none."""
+    assert holds_elements(ast.parse("[1]", mode="eval").body, set())
+    assert not holds_elements(ast.parse("[]", mode="eval").body, set())
+    assert not holds_elements(ast.parse("found", mode="eval").body, set())
