@@ -29,6 +29,7 @@ from blsnb.trace.events import (
 )
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gap
+from blsnb.trace.responses import ResponseEvent
 from blsnb.trace.run_facts import ClockReading, Pause, Profile
 from blsnb.trace.run_file import read_run, write_run
 from blsnb.trace.saved_run import SavedResponse, SavedRun
