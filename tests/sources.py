@@ -116,7 +116,7 @@ def is_pause(call: ast.Call, limits: dict[str, float]) -> bool:
         return True
     match given[0]:
         case ast.Constant(limit):
-            return limit is not None and 0 < limit < SHORT_S
+            return isinstance(limit, int | float) and 0 < limit < SHORT_S
         case ast.Name(id):
             return limits.get(id, SHORT_S) < SHORT_S
         case ast.BinOp():

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable
 
 import pytest
+from asserting import every
 from shortage import no_thread_starts
+from waiting import until
 
 from blsnb.engine import workers as module
 from blsnb.engine.workers import Workers
@@ -129,14 +129,6 @@ def test_shutdown_drops_what_has_not_begun():
     assert running.result(60) is None
 
 
-def until(holds: Callable[[], bool]) -> bool:
-    """Wait until something holds, but not forever."""
-    deadline = time.monotonic() + 60
-    while not holds() and time.monotonic() < deadline:
-        threading.Event().wait(0.002)
-    return holds()
-
-
 def test_work_that_finds_no_thread_is_refused_and_never_done(workers):
     """The error says what is missing; work that comes later has a thread again."""
     done = []
@@ -216,7 +208,7 @@ def test_one_key_leaves_threads_to_others():
     assert 5 == workers.submit_for("other", lambda: 5).result(60)
     assert 2 == workers.thread_count - len(workers._idle)
     go_on.set()
-    assert all(future.result(60) for future in hog)
+    assert every(future.result(60) for future in hog)
     workers.shutdown()
 
 

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import stage
+from asserting import every
 from cells import CONFIG, DOUBLE, LIFE, TRIPLE, cell, instances, touch
 
 from blsnb.errors import ModelLoadError
@@ -178,5 +179,5 @@ def test_a_load_never_meets_half_a_definition(server):
         for number in range(2, rounds):
             define(number)
         over.set()
-        assert all(each.result() for each in loads)
+        assert every(each.result() for each in loads)
     assert rounds - 1 == server.infer("model", X).outputs["Y1"][0]

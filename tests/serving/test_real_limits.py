@@ -14,6 +14,7 @@ from typing import Any
 
 import grpc
 import pytest
+from asserting import every
 from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc import service_pb2_grpc
 
@@ -150,7 +151,7 @@ def test_a_process_without_threads_refuses_what_needs_one(process: Process) -> N
 
     assert 8 <= len(refused) < 20
     assert {503} == {status for status, _ in refused}
-    assert all("no thread can be started" in text for _, text in refused)
+    assert every("no thread can be started" in text for _, text in refused)
     assert process.is_live()
     process.do("stage.events['go'].set()")
     served = [answer(each) for each in clients if each.sock is not None]

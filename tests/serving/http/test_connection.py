@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import stage
+from asserting import some
 from cells import CONFIG, DOUBLE
 from waiting import until
 
@@ -160,7 +161,7 @@ def test_there_is_an_end_to_connections(
                 for _ in range(4)
             ]
             assert is_dropped(found[0])
-            for each in found[1:]:
+            for each in some(found[1:]):
                 each.sendall(b"GET /v2/health/live HTTP/1.1\r\n\r\n")
                 assert each.recv(100).startswith(b"HTTP/1.1 200 OK")
     finally:
