@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from blsnb.magics import bench, card, stats, verify
+from blsnb.magics.frontend import bundle
 from blsnb.options import options
 
 if TYPE_CHECKING:
@@ -79,29 +79,3 @@ def register(shell: Any, shown: Callable[[Trace], bool]) -> Callable[[], None]:
                 formatter.for_type_by_name(*name.rsplit(".", 1), earlier)
 
     return unregister
-
-
-def bundle(trace: Trace, **how: Any) -> dict[str, Any]:
-    """Return a finished run as the document, as the options want it."""
-    from blsnb import views
-
-    shown: dict[str, Any] = views.mimebundle(
-        trace, embed_previews=options.embed_previews, **how
-    )
-    if options.static == "png":
-        shown["image/png"] = views.png(trace)
-    return shown
-
-
-def collapsed(trace: Trace) -> dict[str, Any]:
-    """Return a finished run folded to its title; a click unfolds it."""
-    from blsnb.views.columns import columns_of
-    from blsnb.views.format import visible
-    from blsnb.views.snapshot import heading, summary
-
-    shown = bundle(trace)
-    title = visible(", ".join([heading(trace), *summary(trace, columns_of(trace))]))
-    shown["text/html"] = (
-        f"<details><summary>{escape(title)}</summary>{shown['text/html']}</details>"
-    )
-    return shown

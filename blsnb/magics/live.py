@@ -9,8 +9,7 @@ from IPython.display import display
 
 from blsnb import views
 from blsnb.engine.waiter import Waiter
-from blsnb.magics.display import bundle
-from blsnb.magics.page import has_no_models
+from blsnb.magics.frontend import bundle, has_no_models
 from blsnb.run import take_trace
 from blsnb.trace.spans import Trace
 from blsnb.views.keeping import KeepClock

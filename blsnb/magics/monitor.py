@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from IPython.display import DisplayHandle, display
 
-from blsnb.magics.page import has_no_models
+from blsnb.magics.frontend import has_no_models
 
 if TYPE_CHECKING:
     from blsnb.dashboard.monitor import Monitor

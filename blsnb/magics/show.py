@@ -11,7 +11,7 @@ from IPython.display import display
 
 from blsnb.engine.bystanders import Bystanders
 from blsnb.magics import default
-from blsnb.magics.display import bundle, collapsed
+from blsnb.magics.frontend import bundle, collapsed
 from blsnb.magics.lookout import Lookout
 from blsnb.magics.underway import Underway
 from blsnb.options import options

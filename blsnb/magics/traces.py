@@ -10,8 +10,8 @@ from IPython.core.error import UsageError
 from IPython.display import display
 
 from blsnb.magics import card, default, trace_files
-from blsnb.magics.display import bundle, collapsed
 from blsnb.magics.flags import Flags, HelpAsked
+from blsnb.magics.frontend import bundle, collapsed
 from blsnb.trace.dropped import because
 
 if TYPE_CHECKING:

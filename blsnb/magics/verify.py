@@ -10,8 +10,8 @@ from IPython.core.error import UsageError
 
 from blsnb.magics import default
 from blsnb.magics.asked import Evaluate, asked
-from blsnb.magics.bar import Bar
 from blsnb.magics.flags import Flags, HelpAsked
+from blsnb.magics.frontend import Bar
 
 if TYPE_CHECKING:
     from blsnb.parity.parity import Parity

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from blsnb.errors import RepositoryError, TritonServerError
 from blsnb.exchange import Exchange
+from blsnb.repository.directory import CONFIG_FILE, ModelDirectory
 
 if TYPE_CHECKING:
     from blsnb.parity.cases import Cases
@@ -133,13 +135,27 @@ class Comparing(Exchange):
         RepositoryError
             A file cannot be read or written.
         """
-        from blsnb.parity.as_served import put_as_served
-
         exported = self._exported(folder)
         names = set(exported.models)
         for name in filter(self._control.is_overridden, self._control.serving()):
             served = self._control.served_from(name)
             if served is not None:
-                put_as_served(served, folder / name)
+                _put_as_served(served, folder / name)
                 names.add(name)
         return replace(exported, models=tuple(sorted(names)))
+
+
+def _put_as_served(served: ModelDirectory, folder: Path) -> None:
+    """Replace an exported model by the files and configuration that serve.
+
+    Parameters
+    ----------
+    folder
+        The model's folder in the export.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(
+        served.path, folder, ignore=shutil.ignore_patterns("__pycache__", "configs")
+    )
+    config = served.config().to_pbtxt()
+    (folder / CONFIG_FILE).write_text(config, encoding="utf-8")

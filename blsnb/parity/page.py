@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 
 from blsnb.parity import picture
-from blsnb.parity.parity import Parity
+from blsnb.parity.agreement import Agreement
 from blsnb.views import compared_document
 from blsnb.views.document import spelled, whole_page
 
@@ -14,7 +14,7 @@ _MOST_TEXT = 2000
 _LEFT = 'style="text-align:left;vertical-align:top;white-space:pre-wrap"'
 
 
-def html(parity: Parity, *, embed_previews: bool = True) -> str:
+def html(parity: Agreement, *, embed_previews: bool = True) -> str:
     """Return it as HTML that needs neither kernel nor network.
 
     Parameters
@@ -27,13 +27,13 @@ def html(parity: Parity, *, embed_previews: bool = True) -> str:
     return f"{_image(parity)}{notes}{_table(parity)}{calls}"
 
 
-def whole(parity: Parity) -> str:
+def whole(parity: Agreement) -> str:
     """Return it as a whole web page, to be saved in a file."""
     body = f'<div style="font:14px system-ui,sans-serif">{html(parity)}</div>'
     return whole_page(parity.caption, body)
 
 
-def _image(parity: Parity) -> str:
+def _image(parity: Agreement) -> str:
     data = base64.b64encode(picture.png(parity)).decode()
     return (
         f'<img alt="{spelled(parity.caption)}" width="{picture.WIDTH}" '
@@ -41,7 +41,7 @@ def _image(parity: Parity) -> str:
     )
 
 
-def _table(parity: Parity) -> str:
+def _table(parity: Agreement) -> str:
     head, rows = parity.table()
     cells = "".join(f"<th {_LEFT}>{spelled(name)}</th>" for name in head)
     body = "".join(map(_row, rows[:_MOST_ROWS]))
@@ -66,7 +66,7 @@ def _lines(text: str) -> str:
     return "<br>".join(map(spelled, cut.strip().splitlines()))
 
 
-def _calls(parity: Parity, embed_previews: bool) -> str:
+def _calls(parity: Agreement, embed_previews: bool) -> str:
     case, comparison = parity.told, parity.comparison
     if case is None or comparison is None:
         return ""

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from blsnb.parity.agreement import Agreement, Case
 from blsnb.parity.answers import Answers
 from blsnb.parity.checks import Check
-from blsnb.parity.parity import Case, Parity
 from blsnb.tensors.ref import TensorRef
 from blsnb.views.format import clip, counted, time
 from blsnb.views.shown_figure import new_figure
@@ -47,7 +47,7 @@ _WHAT, _OURS, _THEIRS, _WORDS, _PLOT = (
 )
 
 
-def png(parity: Parity) -> bytes:
+def png(parity: Agreement) -> bytes:
     """Return the figure as a PNG file, with twice as many pixels as it is wide."""
     written = io.BytesIO()
     with warnings.catch_warnings():
@@ -57,7 +57,7 @@ def png(parity: Parity) -> bytes:
     return written.getvalue()
 
 
-def plot(parity: Parity) -> Figure:
+def plot(parity: Agreement) -> Figure:
     """Draw what differs first; and as many cases as a reader looks at."""
     cases = sorted(parity.cases, key=lambda case: case.agree)[:_MOST_CASES]
     lines = [line for case in cases for line in _lines(case)]
@@ -105,7 +105,7 @@ class _Sheet:
             spine.set_color(COLOURS["line"])
         return axes
 
-    def title(self, parity: Parity, hidden: int) -> None:
+    def title(self, parity: Agreement, hidden: int) -> None:
         """Write what was compared, and the names of the columns."""
         colour = "output" if parity.agree else "error"
         more = f"; {counted(hidden, 'further case')} not drawn" if hidden else ""

@@ -6,8 +6,8 @@ from IPython.core.error import UsageError
 
 from blsnb.errors import InferenceError
 from blsnb.magics import default
-from blsnb.magics.bar import Bar
 from blsnb.magics.bench import bench_flags
+from blsnb.magics.frontend import Bar
 
 from .models import DOUBLE
 
@@ -145,7 +145,7 @@ def test_a_name_that_is_markup_stays_text(double, monkeypatch, capsys):
     """In the bar, too."""
     shown = []
     monkeypatch.setattr(
-        "blsnb.magics.bar.display", lambda data, **_: shown.append(data)
+        "blsnb.magics.frontend.display", lambda data, **_: shown.append(data)
     )
     Bar("<b>")(0.5, "2 clients")
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from blsnb.parity import page, picture
+from blsnb.parity.agreement import Case
 from blsnb.parity.answers import Answer, Answers, Failure
 from blsnb.parity.checks import check
-from blsnb.parity.parity import Case, Parity
+from blsnb.parity.parity import Parity
 from blsnb.tensors.convert import to_ref
 
 

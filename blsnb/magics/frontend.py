@@ -1,0 +1,82 @@
+"""Outputs in the page: documents of runs, progress bars, what the page supports."""
+
+from __future__ import annotations
+
+import os
+import sys
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from IPython.display import DisplayHandle, display
+
+from blsnb.options import options
+
+if TYPE_CHECKING:
+    from blsnb.trace.spans import Trace
+
+
+def has_no_models() -> bool:
+    """Whether a page knows of a widget only where it is displayed itself.
+
+    Where it knows of all, an output can be a document whose place a widget takes:
+    a notebook that is saved meanwhile keeps the document.
+    """
+    return "VSCODE_PID" in os.environ or "google.colab" in sys.modules
+
+
+def bundle(trace: Trace, **how: Any) -> dict[str, Any]:
+    """Return a finished run as the document, as the options want it."""
+    from blsnb import views
+
+    shown: dict[str, Any] = views.mimebundle(
+        trace, embed_previews=options.embed_previews, **how
+    )
+    if options.static == "png":
+        shown["image/png"] = views.png(trace)
+    return shown
+
+
+def collapsed(trace: Trace) -> dict[str, Any]:
+    """Return a finished run folded to its title; a click unfolds it."""
+    from blsnb.views.columns import columns_of
+    from blsnb.views.format import visible
+    from blsnb.views.snapshot import heading, summary
+
+    shown = bundle(trace)
+    title = visible(", ".join([heading(trace), *summary(trace, columns_of(trace))]))
+    shown["text/html"] = (
+        f"<details><summary>{escape(title)}</summary>{shown['text/html']}</details>"
+    )
+    return shown
+
+
+class Bar:
+    """A bar that moves while something takes its time, and is a line afterwards."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._said = "not begun"
+        self._handle: DisplayHandle | None = None
+
+    def __call__(self, share: float, words: str) -> None:
+        """Move."""
+        self._said = words
+        percent = f"{share:.0%}"
+        label = f"{self._name}: {words}"
+        self._show(
+            f'<progress value="{share:.3f}" max="1" aria-label="{escape(label)}">'
+            f"</progress> {percent} · {escape(label)}",
+            f"{percent} {label}",
+        )
+
+    def end(self) -> None:
+        """Leave a line."""
+        text = f"{self._name}: {self._said}"
+        self._show(f"<small>{escape(text)}</small>", text)
+
+    def _show(self, page: str, plain: str) -> None:
+        shown = {"text/html": page, "text/plain": plain}
+        if self._handle is None:
+            self._handle = display(shown, raw=True, display_id=True)
+        else:
+            self._handle.update(shown, raw=True)
