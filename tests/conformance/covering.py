@@ -59,6 +59,8 @@ class Ledger:
     """Slow tests that this session leaves to the long one, and their rows."""
     chosen: set[str] = field(default_factory=set)
     """Conformance tests that this session runs, without their parameters."""
+    whole: bool = False
+    """Whether these, and those left to the long session, cover every row."""
 
     @property
     def later(self) -> set[str]:
@@ -89,6 +91,7 @@ class Ledger:
             },
             "left": {test: sorted(rows) for test, rows in self.left.items()},
             "chosen": sorted(self.chosen),
+            "whole": self.whole,
         }
 
     def merge(self, plain: Mapping[str, Any]) -> None:
@@ -101,6 +104,7 @@ class Ledger:
         for test, rows in plain["left"].items():
             self.left.setdefault(test, set()).update(rows)
         self.chosen |= set(plain["chosen"])
+        self.whole |= plain["whole"]
 
 
 LEDGER = pytest.StashKey[Ledger]()

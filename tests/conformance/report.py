@@ -37,6 +37,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     ledger = config.stash.get(LEDGER, None)
     if ledger is None:
         return
+    if not config.pluginmanager.hasplugin("dsession"):
+        # The controller of other processes has no tests, and cannot tell.
+        ledger.whole = is_whole(ledger)
     if (output := getattr(config, "workeroutput", None)) is not None:
         output["conformance"] = json.dumps(ledger.to_plain())
     elif ledger.agreed or ledger.deviations:
@@ -47,7 +50,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def _verdicts(ledger: Ledger) -> list[str]:
-    if recording() or not is_whole(ledger):
+    if recording() or not ledger.whole:
         return []
     found = verdicts(ledger, beside_triton=installed() is not None)
     return [f"FAILED: {each}" for each in found]
