@@ -11,8 +11,8 @@ from benchmarks.rounds import medians
 from benchmarks.row import Row
 from benchmarks.sides import Sides
 from blsnb.trace.spans import Trace
-from blsnb.views.document import html
-from blsnb.views.snapshot import snapshot
+from blsnb.views.documents.document import html
+from blsnb.views.pictures.snapshot import snapshot
 
 COUNTS = (27, 1000, 10_000)
 ROUNDS = 5

@@ -16,7 +16,7 @@ from benchmarks.repository import MODELS, copy
 from benchmarks.rounds import medians
 from benchmarks.row import TRITON, Row
 from benchmarks.sides import Sides
-from blsnb.parity.environment import TritonEnv
+from blsnb.parity.triton.environment import TritonEnv
 from tests.conformance.triton_target import TritonTarget
 
 ROUNDS, CELLS = 3, 20

@@ -8,7 +8,7 @@ import numpy as np
 
 import blsnb
 from benchmarks.repository import Repository
-from blsnb.parity.environment import TritonEnv
+from blsnb.parity.triton.environment import TritonEnv
 from tests.conformance.targets import Request, Value
 from tests.conformance.triton_target import MORTAL, TritonTarget
 

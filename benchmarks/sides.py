@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.repository import Repository
 from benchmarks.rounds import medians
 from benchmarks.side import Ours, Real, Side
-from blsnb.parity.environment import installed
+from blsnb.parity.triton.environment import installed
 
 TIMESTAMPS, TENSORS, TRITON = "timestamps", "tensors", "triton"
 Started = TypeVar("Started", bound=Side)

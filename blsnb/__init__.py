@@ -17,13 +17,13 @@ from blsnb.errors import (
     WouldHang,
 )
 from blsnb.options import options
-from blsnb.pb_utils import finder
+from blsnb.pb_utils.module import finder
 from blsnb.release import TRITON_RELEASE
 
 if TYPE_CHECKING:
-    from blsnb.imported_run import load_run, load_trace
     from blsnb.inference_server import Server
-    from blsnb.magics.default import async_infer, bench, infer, server, stream
+    from blsnb.loaded_run import load_run, load_trace
+    from blsnb.magics.default_server import async_infer, bench, infer, server, stream
     from blsnb.magics.extension import (
         load_ipython_extension,
         unload_ipython_extension,
@@ -58,14 +58,14 @@ _HOMES = {
     "Response": "blsnb.response",
     "Run": "blsnb.run",
     "Server": "blsnb.inference_server",
-    "async_infer": "blsnb.magics.default",
-    "bench": "blsnb.magics.default",
-    "infer": "blsnb.magics.default",
+    "async_infer": "blsnb.magics.default_server",
+    "bench": "blsnb.magics.default_server",
+    "infer": "blsnb.magics.default_server",
     "load_ipython_extension": "blsnb.magics.extension",
-    "load_run": "blsnb.imported_run",
-    "load_trace": "blsnb.imported_run",
-    "server": "blsnb.magics.default",
-    "stream": "blsnb.magics.default",
+    "load_run": "blsnb.loaded_run",
+    "load_trace": "blsnb.loaded_run",
+    "server": "blsnb.magics.default_server",
+    "stream": "blsnb.magics.default_server",
     "unload_ipython_extension": "blsnb.magics.extension",
 }
 

@@ -38,8 +38,8 @@ class Comparison:
         self._traces = compare(this.trace, baseline.trace)
 
     def __repr__(self) -> str:
-        from blsnb.views.compared_facts import counts, versus
-        from blsnb.views.snapshot import heading
+        from blsnb.views.pictures.snapshot import heading
+        from blsnb.views.summary import counts, versus
 
         facts = [versus(self._traces), *counts(self._traces)]
         return f"<Comparison {heading(self._traces.this)}: {', '.join(facts)}>"
@@ -96,7 +96,7 @@ class Comparison:
 
     def widget(self) -> Any:
         """Return the connected widget: slices of tensors come from the kernel."""
-        from blsnb.views.trace_view import TraceView
+        from blsnb.views.live.trace_view import TraceView
 
         return TraceView(lambda: self._traces.this, baseline=self.baseline)
 
@@ -111,7 +111,7 @@ class Comparison:
             The file cannot be written; what stood there before still does.
         """
         from blsnb.files.whole import whole_file
-        from blsnb.views import compared_document
+        from blsnb.views.documents import compared_document
 
         path = Path(path).expanduser()
         if path.suffix.lower() != ".html":

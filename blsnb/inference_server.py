@@ -8,30 +8,31 @@ from types import TracebackType
 from typing import Any
 
 from blsnb.engine.engine import Answer, Engine
-from blsnb.engine.metrics_config import parse_metrics_config
+from blsnb.engine.loading.changed_files import ChangedFiles
+from blsnb.engine.loading.control import ModelControl
+from blsnb.engine.loading.control_mode import ControlMode, parse_control_mode
+from blsnb.engine.loading.override_folders import OverrideFolders
+from blsnb.engine.loading.startup import load_startup_models
+from blsnb.engine.metrics.config import parse_metrics_config
 from blsnb.engine.model_log import ModelLog
-from blsnb.engine.rate_limits import Counts, parse_rate_limit
-from blsnb.engine.reader import Reader
-from blsnb.engine.root import RootRequest
+from blsnb.engine.request.client_request import OutsideRequest
+from blsnb.engine.request.lifetime import RootRequest
+from blsnb.engine.request.reader import Reader
+from blsnb.engine.scheduling.rate_limits import Counts, parse_rate_limit
 from blsnb.engine.settings import Settings, check_numbers
 from blsnb.files.owned import Creator
-from blsnb.inference import Inference, OutsideRequest
-from blsnb.loading.changed_files import ChangedFiles
-from blsnb.loading.control import ModelControl
-from blsnb.loading.control_mode import ControlMode, parse_control_mode
-from blsnb.loading.override_folders import OverrideFolders
-from blsnb.loading.startup import load_startup_models
-from blsnb.measuring import Measuring
-from blsnb.parity.comparing import Comparing
+from blsnb.parity.compare import Comparing
+from blsnb.parts.devices import Placing
+from blsnb.parts.measurements import Measuring
+from blsnb.parts.requests import Inference
+from blsnb.parts.stand_ins import StandingIn
 from blsnb.pb_utils.message import RequestMessage
-from blsnb.placing import Placing
 from blsnb.release import parse_release
 from blsnb.repository.repository import ModelRepository, Roots
 from blsnb.response import Response
 from blsnb.response_stream import Stream
 from blsnb.run import Run
 from blsnb.runtimes.runtime import Runtime
-from blsnb.standing_in import StandingIn
 from blsnb.trace.recorder import KEEP_CALLS, Recorder, RunRecord, parse_level
 
 

@@ -11,7 +11,7 @@ from blsnb.errors import TraceError
 from blsnb.tensors.ref import TensorRef
 
 if TYPE_CHECKING:
-    from blsnb.trace.saved_run import SavedResponse
+    from blsnb.trace.files.saved_run import SavedResponse
 
 
 class Response:
@@ -87,7 +87,7 @@ class Response:
 
     def saved(self) -> SavedResponse:
         """Return it as a file keeps it."""
-        from blsnb.trace.saved_run import SavedResponse
+        from blsnb.trace.files.saved_run import SavedResponse
 
         refs = tuple(self._refs.values())
         return SavedResponse(refs, self.error, self.final, self.parameters)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 
-from blsnb.engine.reader import Reader
-from blsnb.engine.workers import Workers
+from blsnb.engine.request.reader import Reader
+from blsnb.engine.threads.workers import Workers
 from blsnb.errors import InferenceError
 from blsnb.pb_utils.message import ResponseMessage
 from blsnb.replay import Asked

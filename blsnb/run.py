@@ -164,7 +164,7 @@ class Run:
 
     def widget(self) -> Any:
         """Return the connected widget: slices of tensors come from the kernel."""
-        from blsnb.views import trace_view
+        from blsnb.views.live import trace_view
 
         return trace_view.TraceView(lambda: self.trace)
 
@@ -203,16 +203,16 @@ class Run:
 
     def _save_page(self, path: Path) -> None:
         from blsnb.files.whole import whole_file
-        from blsnb.views import document
+        from blsnb.views.documents import document
 
         with whole_file(path) as partial:
             partial.write_text(document.page(self.trace), encoding="utf-8")
 
     def _save_run(self, path: Path, budget_bytes: int | None) -> None:
-        from blsnb.trace.run_file import write_run
-        from blsnb.trace.run_writer import BUDGET_BYTES
-        from blsnb.trace.saved_run import SavedRun
-        from blsnb.trace.saving_order import saving_order
+        from blsnb.trace.files.run_file import write_run
+        from blsnb.trace.files.saved_run import SavedRun
+        from blsnb.trace.files.saving_order import saving_order
+        from blsnb.trace.files.v2.writer import BUDGET_BYTES
 
         trace = self.trace
         if not trace.title:
@@ -247,13 +247,13 @@ class Run:
         OSError
             The file cannot be written.
         """
-        from blsnb.trace import export
+        from blsnb.trace.files import export
 
         return export.write_traces([self.trace], path, format)
 
     def plot(self) -> Any:
         """Return a matplotlib figure of the timeline."""
-        from blsnb.views import figure
+        from blsnb.views.figures import figure
 
         return figure.plot(self.trace)
 

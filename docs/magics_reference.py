@@ -9,8 +9,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from blsnb.magics.commands.subcommands import SUBCOMMANDS, help_of, help_text
 from blsnb.magics.define import DefineMagics
-from blsnb.magics.operate import SUBCOMMANDS, help_of, help_text
 
 DEFINING = ("triton_model", "triton_config", "triton_file")
 

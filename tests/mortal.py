@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from _pytest.runner import runtestprotocol
 
-from blsnb.parity import server_process
+from blsnb.parity.triton import server_process
 
 TRIES = 3
 CRASHES = {

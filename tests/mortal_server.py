@@ -8,7 +8,7 @@ from collections.abc import Callable
 import grpc
 from tritonclient.grpc import service_pb2 as wire
 
-from blsnb.parity.server_process import TritonServer
+from blsnb.parity.triton.server_process import TritonServer
 
 CALL_S = 60
 

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from blsnb.model.config import ModelConfig
-from blsnb.model.schema import new_message
+from blsnb.model.text.schema import new_message
 from blsnb.tensors.dtypes import BF16, BYTES, DTYPES, DType
 
 Array = np.ndarray[Any, Any]

@@ -16,7 +16,7 @@ import nbformat
 import pytest
 
 import blsnb
-from blsnb.magics.operate import SUBCOMMANDS
+from blsnb.magics.commands.subcommands import SUBCOMMANDS
 
 ROOT = Path(__file__).parents[1]
 _ENTRY = re.compile(r"^### `(.+)`$", re.MULTILINE)

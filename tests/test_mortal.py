@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from blsnb.parity import server_process
-from blsnb.parity.environment import TritonEnv
+from blsnb.parity.triton import server_process
+from blsnb.parity.triton.environment import TritonEnv
 
 runs = []
 # It stands for the real server, which ends as it is told.

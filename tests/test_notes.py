@@ -8,7 +8,7 @@ import pytest
 from cells import CONFIG, DOUBLE, cell
 
 from blsnb import InferenceError, options
-from blsnb.views import wire
+from blsnb.views.documents import wire
 
 X = {"X": [1.0]}
 TRACED = 'ask("callee", request, trace=request.trace())'

@@ -441,7 +441,7 @@ def test_a_run_leaves_for_perfetto(run, tmp_path):
 def test_ctrl_c_leaves_the_old_file_or_the_new(run, tmp_path, name, interrupt, step):
     """At every line of saving it; nothing else is left in the folder."""
     path = tmp_path / name
-    rooms = (*FILES, "run.py", "trace/run_file.py")
+    rooms = (*FILES, "run.py", "trace/files/run_file.py")
     run.save(path)
     lines = lines_of(lambda: run.save(path), rooms)
     new = path.read_bytes()

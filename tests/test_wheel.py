@@ -123,7 +123,7 @@ def test_the_command_brings_the_notebooks(python, tmp_path):
     """All of the checkout's, and nothing else of that folder."""
     command = python.parent / "blsnb"
     assert _run(tmp_path, command, "--version").startswith("blsnb ")
-    copy = "from blsnb.magics.notebooks import *; copy_notebooks(Path('mine'))"
+    copy = "from blsnb.magics.commands.tutorial import *; copy_notebooks(Path('mine'))"
     _run(tmp_path, python, "-W", "error", "-c", copy)
 
     there = {path.name for path in (tmp_path / "mine").iterdir()}

@@ -7,7 +7,7 @@ from typing import Any
 from blsnb.backends.onnx_tensors import Tensors
 from blsnb.errors import BackendError
 from blsnb.model.config import ModelConfig
-from blsnb.model.schema import schema
+from blsnb.model.text.schema import schema
 
 DEFAULT_MAX_BATCH_SIZE = 4
 """Triton's, unless its command has ``--backend-config=default-max-batch-size``."""

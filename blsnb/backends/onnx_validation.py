@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from blsnb.backends.onnx_tensors import CONFIGURABLE, TensorInfo, Tensors, written
 from blsnb.errors import BackendError
 from blsnb.model.config import ModelConfig, TensorSpec
-from blsnb.model.schema import data_type_name, schema
+from blsnb.model.text.schema import data_type_name, schema
 from blsnb.tensors.dtypes import Shape
 
 _BOOLEAN = ("CONTROL_SEQUENCE_START", "CONTROL_SEQUENCE_END", "CONTROL_SEQUENCE_READY")

@@ -100,7 +100,7 @@ class Bench:
 
     def plot(self) -> Any:
         """Return a matplotlib figure: throughput and latencies by concurrency."""
-        from blsnb.views import load_figure
+        from blsnb.views.figures import load_figure
 
         return load_figure.plot(self.caption, [row._asdict() for row in self.rows])
 

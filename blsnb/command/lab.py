@@ -8,7 +8,7 @@ from pathlib import Path
 
 from blsnb.command.process import become, check_installed
 from blsnb.command.words import asks_for_help, first
-from blsnb.magics.notebooks import FOLDER, copy_notebooks, notebooks
+from blsnb.magics.commands.tutorial import FOLDER, copy_notebooks, notebooks
 
 _HELP = f"""\
 usage: blsnb lab [FOLDER] [OPTION OF JUPYTERLAB ...]

@@ -27,7 +27,7 @@ MODES = ("none", "poll", "explicit")
 
 def flags() -> Parser:
     """Return the parser of the subcommand."""
-    from blsnb.magics.serve import add_ports
+    from blsnb.magics.commands.serve import add_ports
 
     parser = Parser("serve", _ABOUT)
     add = parser.add_argument

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from blsnb.command.words import Mistake, Parser
-from blsnb.magics import trace_files
+from blsnb.magics.commands import trace_files
 
 _ABOUT = """\
 Show a file as a tree of calls: a .blsrun that run.save() wrote, or a trace that a

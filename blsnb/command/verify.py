@@ -22,7 +22,7 @@ compare the answers. The status is 0 if they agree, 1 if not.
 
 def flags() -> Parser:
     """Return the parser of the subcommand."""
-    from blsnb.magics import verify
+    from blsnb.magics.commands import verify
 
     parser = Parser("verify", _ABOUT, verify.NOTES)
     add = parser.add_argument

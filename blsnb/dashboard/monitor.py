@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from blsnb.dashboard.window import Window
 from blsnb.engine.readings import Reading
-from blsnb.engine.watcher import Watcher
-from blsnb.views.keeping import KeepClock
-from blsnb.views.overview import Overview
+from blsnb.engine.threads.watcher import Watcher
+from blsnb.views.live.keep_clock import KeepClock
+from blsnb.views.live.overview import Overview
 
 if TYPE_CHECKING:
-    from blsnb.views.monitor_view import MonitorView
+    from blsnb.views.live.monitor_view import MonitorView
 
 INTERVAL_S = 0.5
 UNWATCHED_NS = 600_000_000_000
@@ -72,7 +72,7 @@ class Monitor:
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         if self.closed:
-            from blsnb.views.monitor_view import still
+            from blsnb.views.live.monitor_view import still
 
             return still(self.overview())
         return self.widget().document()
@@ -97,7 +97,7 @@ class Monitor:
         RuntimeError
             The monitor was closed.
         """
-        from blsnb.views.monitor_view import MonitorView
+        from blsnb.views.live.monitor_view import MonitorView
 
         with self._lock:
             if self.closed:

@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from blsnb.engine.readings import Reading, VersionReading
-from blsnb.views.overview import ModelRow, Overview
+from blsnb.views.live.overview import ModelRow, Overview
 
 RATE_NS = 5_000_000_000
 """Rates are those of so long a time."""

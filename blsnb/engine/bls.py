@@ -12,13 +12,18 @@ from pathlib import Path
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Protocol
 
-from blsnb.engine.caller import Caller
-from blsnb.engine.failure import is_ours
-from blsnb.engine.inflight import Execution, Inflight, call_in, current_execution
-from blsnb.engine.root import RootRequest, Unwind
+from blsnb.engine.request.caller import Caller
+from blsnb.engine.request.failure import is_ours
+from blsnb.engine.request.inflight import (
+    Execution,
+    Inflight,
+    call_in,
+    current_execution,
+)
+from blsnb.engine.request.lifetime import RootRequest, Unwind
+from blsnb.engine.request.streaming import Readable, Single
+from blsnb.engine.request.validation import RequestError
 from blsnb.engine.source_lines import SourceLines
-from blsnb.engine.streaming import Readable, Single
-from blsnb.engine.validation import RequestError
 from blsnb.errors import (
     OUT_OF_RESOURCES,
     InferenceError,
@@ -31,16 +36,16 @@ from blsnb.pb_utils.backend import (
     Responses,
     SampleFamily,
 )
-from blsnb.pb_utils.errors import TritonModelException
+from blsnb.pb_utils.compiled.errors import TritonModelException
+from blsnb.pb_utils.compiled.parameters import UNSUPPORTED, fits
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
-from blsnb.pb_utils.parameters import UNSUPPORTED, fits
 from blsnb.pb_utils.response import InferenceResponse
 from blsnb.trace.events import Call, CallFlag, LogLine
 
 if TYPE_CHECKING:
-    from blsnb.engine.instance import ModelInstance
-    from blsnb.engine.metrics import MetricRegistry
-    from blsnb.engine.placement import Placements
+    from blsnb.engine.instance.instance import ModelInstance
+    from blsnb.engine.instance.placement import Placements
+    from blsnb.engine.metrics.registry import MetricRegistry
     from blsnb.runtimes.runtime import Runtime
     from blsnb.trace.recorder import Recorder
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from blsnb.engine.batching import ModelBatching
-from blsnb.engine.root import RootRequest
+from blsnb.engine.metrics.batching import ModelBatching
+from blsnb.engine.request.lifetime import RootRequest
+from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
-from blsnb.engine.validation import RequestError
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.backend import Refusal
 

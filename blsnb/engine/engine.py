@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from blsnb.engine import own_metrics
-from blsnb.engine.alarm import Alarm
-from blsnb.engine.caller import Caller
 from blsnb.engine.catalog import Catalog
-from blsnb.engine.failure import note_lost
-from blsnb.engine.metrics import MetricRegistry
-from blsnb.engine.outside import Begun, Folders, Outside
-from blsnb.engine.placement import Placements
-from blsnb.engine.reader import TOO_LATE, Reader
+from blsnb.engine.instance.placement import Placements
+from blsnb.engine.metrics import server_metrics as own_metrics
+from blsnb.engine.metrics.registry import MetricRegistry
+from blsnb.engine.request.caller import Caller
+from blsnb.engine.request.failure import note_lost
+from blsnb.engine.request.lifetime import RootRequest, TooLate
+from blsnb.engine.request.open_requests import Begun, Folders, Outside
+from blsnb.engine.request.reader import TOO_LATE, Reader
+from blsnb.engine.request.refusal import refusal
+from blsnb.engine.request.streaming import Single
+from blsnb.engine.request.validation import RequestError
 from blsnb.engine.response_cache import ResponseCache
-from blsnb.engine.root import RootRequest, TooLate
-from blsnb.engine.routes import Routes
-from blsnb.engine.schedulers import Schedulers
+from blsnb.engine.routing import Routes
+from blsnb.engine.scheduling.scheduler_choice import Schedulers
 from blsnb.engine.served import Served
 from blsnb.engine.settings import Settings
-from blsnb.engine.stopping import refusal
-from blsnb.engine.streaming import Single
-from blsnb.engine.validation import RequestError
-from blsnb.engine.workers import Workers
+from blsnb.engine.threads.alarm import Alarm
+from blsnb.engine.threads.workers import Workers
+from blsnb.pb_utils.compiled.releases import has
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
-from blsnb.pb_utils.releases import has
 from blsnb.runtimes.host import NumpyRuntime
 from blsnb.tensors.memory import HOST
 from blsnb.trace.recorder import Recorder, RunRecord

@@ -5,29 +5,33 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-from blsnb.engine import hang
-from blsnb.engine.ensemble_request import EnsembleRequest, StepRouter, seen_as
-from blsnb.engine.inflight import Inflight
-from blsnb.engine.placement import Placement
-from blsnb.engine.pump import Pump
-from blsnb.engine.reshape import Reshapes
+from blsnb.engine.instance.inputs import Reshapes
+from blsnb.engine.instance.placement import Placement
+from blsnb.engine.request import hang_report as hang
+from blsnb.engine.request.inflight import Inflight
+from blsnb.engine.request.lifetime import Unwind
+from blsnb.engine.request.streaming import StreamInflight
 from blsnb.engine.response_cache import ResponseCache
-from blsnb.engine.root import Unwind
-from blsnb.engine.served import Served
-from blsnb.engine.steps import Steps
-from blsnb.engine.streaming import StreamInflight
-from blsnb.engine.workers import Workers
-from blsnb.model.config import ModelConfig
-from blsnb.pb_utils.message import ResponseMessage
-from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START
-from blsnb.scheduling.ensemble_calls import (
+from blsnb.engine.scheduling.ensembles.calls import (
     EnsembleResponse,
     Held,
     Progress,
     Sequence,
 )
-from blsnb.scheduling.ensemble_plan import EnsemblePlan
-from blsnb.scheduling.ensemble_run import EnsembleRun
+from blsnb.engine.scheduling.ensembles.driver import Pump
+from blsnb.engine.scheduling.ensembles.plan import EnsemblePlan
+from blsnb.engine.scheduling.ensembles.run import EnsembleRun
+from blsnb.engine.scheduling.ensembles.step_requests import (
+    EnsembleRequest,
+    StepRouter,
+    seen_as,
+)
+from blsnb.engine.scheduling.ensembles.steps import Steps
+from blsnb.engine.served import Served
+from blsnb.engine.threads.workers import Workers
+from blsnb.model.config import ModelConfig
+from blsnb.pb_utils.message import ResponseMessage
+from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import ModelInfo
 

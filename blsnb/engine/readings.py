@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from blsnb.engine.catalog import Catalog, VersionState
-from blsnb.engine.roots import Roots
+from blsnb.engine.request.roots import Roots
 from blsnb.engine.served import Served
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import abc
 import time
 
-from blsnb.engine.inflight import Inflight
-from blsnb.engine.placement import Placement
+from blsnb.engine.instance.placement import Placement
+from blsnb.engine.metrics.statistics import ModelStatistics
+from blsnb.engine.request.inflight import Inflight
+from blsnb.engine.request.lifetime import RootRequest
+from blsnb.engine.request.streaming import StreamInflight
+from blsnb.engine.request.validation import RequestValidator
 from blsnb.engine.response_cache import Kept, ResponseCache, cache_key
-from blsnb.engine.root import RootRequest
-from blsnb.engine.statistics import ModelStatistics
-from blsnb.engine.streaming import StreamInflight
-from blsnb.engine.validation import RequestValidator
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.message import ResponseMessage
 from blsnb.tensors.memory import HOST

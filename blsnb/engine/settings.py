@@ -5,9 +5,9 @@ from __future__ import annotations
 from numbers import Real
 from typing import NamedTuple
 
-from blsnb.engine.metrics_config import MetricsConfig
-from blsnb.engine.placement import Placements
-from blsnb.engine.rate_limits import RateLimits
+from blsnb.engine.instance.placement import Placements
+from blsnb.engine.metrics.config import MetricsConfig
+from blsnb.engine.scheduling.rate_limits import RateLimits
 
 
 class Settings(NamedTuple):

@@ -7,20 +7,20 @@ import time
 import weakref
 from collections.abc import Sequence
 
-from blsnb.engine import hang
-from blsnb.engine.answers import failed
-from blsnb.engine.default_scheduler import Rejected
-from blsnb.engine.executor import Executor
-from blsnb.engine.inflight import Inflight
-from blsnb.engine.instance import HookFailed, ModelInstance
-from blsnb.engine.outputs import OutputNotes
-from blsnb.engine.placement import Placement
-from blsnb.engine.pool import InstancePool
+from blsnb.engine.instance.executor import Executor
+from blsnb.engine.instance.instance import HookFailed, ModelInstance
+from blsnb.engine.instance.outputs import OutputNotes
+from blsnb.engine.instance.placement import Placement
+from blsnb.engine.instance.pool import InstancePool
+from blsnb.engine.instance.results import failed
+from blsnb.engine.request import hang_report as hang
+from blsnb.engine.request.inflight import Inflight
+from blsnb.engine.request.lifetime import RootRequest, Unwind
+from blsnb.engine.request.streaming import StreamInflight
 from blsnb.engine.response_cache import ResponseCache
-from blsnb.engine.root import RootRequest, Unwind
-from blsnb.engine.schedulers import Schedulers
+from blsnb.engine.scheduling.default_scheduler import Rejected
+from blsnb.engine.scheduling.scheduler_choice import Schedulers
 from blsnb.engine.served import Served
-from blsnb.engine.streaming import StreamInflight
 from blsnb.model.config import ModelConfig
 from blsnb.model.instance_changes import with_instances_of
 from blsnb.pb_utils.message import ResponseMessage

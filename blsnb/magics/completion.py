@@ -9,18 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.completer import SimpleCompletion, context_matcher
 
-from blsnb.magics import (
-    bench,
-    default,
-    flags,
-    serve,
-    standins,
-    stats,
-    trace_files,
-    traces,
-    verify,
-)
-from blsnb.magics.operate import SUBCOMMANDS
+from blsnb.magics import default_server as default
+from blsnb.magics import flags
+from blsnb.magics.commands import bench, serve, stats, trace_files, traces, verify
+from blsnb.magics.commands import standin as standins
+from blsnb.magics.commands.subcommands import SUBCOMMANDS
 from blsnb.magics.paths import paths
 from blsnb.repository.repository import models_in
 from blsnb.runtimes import choosing

@@ -19,10 +19,12 @@ from IPython.core.magic import (
 from IPython.display import display
 
 from blsnb.errors import BlsnbError
-from blsnb.magics import card, default, first_line, flags, line
-from blsnb.magics.cells import CellBook, Place
+from blsnb.magics import card, flags, line
+from blsnb.magics import cell_transforms as first_line
+from blsnb.magics import default_server as default
+from blsnb.magics.cell_book import CellBook, Place
+from blsnb.magics.cell_config import Written, compose, configuration_text, no_options
 from blsnb.magics.files import beside
-from blsnb.magics.written import Written, compose, configuration_text, no_options
 
 if TYPE_CHECKING:
     from blsnb.repository.change import FileContent

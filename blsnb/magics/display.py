@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from blsnb.magics import bench, card, stats, verify
+from blsnb.magics import card
+from blsnb.magics.commands import bench, stats, verify
 from blsnb.magics.frontend import bundle
 from blsnb.options import options
 
 if TYPE_CHECKING:
     from blsnb.benchmark.bench import Bench
     from blsnb.comparison import Comparison
-    from blsnb.engine.batching import ModelBatching
+    from blsnb.engine.metrics.batching import ModelBatching
     from blsnb.parity.parity import Parity
     from blsnb.repository.status import ModelStatus
     from blsnb.run import Run
@@ -38,7 +39,7 @@ def register(shell: Any, shown: Callable[[Trace], bool]) -> Callable[[], None]:
         return {"text/plain": repr(run)} if shown(trace) else bundle(trace)
 
     def comparison_bundle(comparison: Comparison, **_: Any) -> dict[str, Any]:
-        from blsnb.views import compared_document
+        from blsnb.views.documents import compared_document
 
         # What stands in it need not be shown again below it.
         for run in (comparison.this, comparison.baseline):
@@ -62,7 +63,7 @@ def register(shell: Any, shown: Callable[[Trace], bool]) -> Callable[[], None]:
     printers = {
         "blsnb.parity.parity.Parity": parity_bundle,
         "blsnb.benchmark.bench.Bench": bench_bundle,
-        "blsnb.engine.batching.ModelBatching": batching_bundle,
+        "blsnb.engine.metrics.batching.ModelBatching": batching_bundle,
         "blsnb.comparison.Comparison": comparison_bundle,
         "blsnb.run.Run": run_bundle,
         "blsnb.repository.status.ModelStatus": status_bundle,

@@ -7,19 +7,12 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from blsnb.magics import (
-    completion,
-    display,
-    first_line,
-    misplaced,
-    reloads,
-    report,
-    show,
-    triton_log,
-)
-from blsnb.magics.cells import CellBook
+from blsnb.magics import cell_transforms as first_line
+from blsnb.magics import completion, display, misplaced, reloads, show, triton_log
+from blsnb.magics.cell_book import CellBook
+from blsnb.magics.commands.subcommands import OperateMagics
 from blsnb.magics.define import DefineMagics
-from blsnb.magics.operate import OperateMagics
+from blsnb.magics.errors import report
 
 _loaded: weakref.WeakKeyDictionary[Any, contextlib.ExitStack]
 _loaded = weakref.WeakKeyDictionary()

@@ -40,7 +40,7 @@ def collapsed(trace: Trace) -> dict[str, Any]:
     """Return a finished run folded to its title; a click unfolds it."""
     from blsnb.views.columns import columns_of
     from blsnb.views.format import visible
-    from blsnb.views.snapshot import heading, summary
+    from blsnb.views.pictures.snapshot import heading, summary
 
     shown = bundle(trace)
     title = visible(", ".join([heading(trace), *summary(trace, columns_of(trace))]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from blsnb.engine.watcher import Watcher
+from blsnb.engine.threads.watcher import Watcher
 from blsnb.errors import OutOfResourcesError
 
 _PAUSE_S = 0.25

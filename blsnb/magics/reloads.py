@@ -7,7 +7,8 @@ from typing import Any
 
 from IPython.display import display
 
-from blsnb.magics import card, default
+from blsnb.magics import card
+from blsnb.magics import default_server as default
 from blsnb.options import options
 
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.display import display
 
-from blsnb.engine.bystanders import Bystanders
-from blsnb.magics import default
+from blsnb.magics import default_server as default
+from blsnb.magics.bystanders import Bystanders
 from blsnb.magics.frontend import bundle, collapsed
 from blsnb.magics.lookout import Lookout
 from blsnb.magics.underway import Underway
 from blsnb.options import options
 
 if TYPE_CHECKING:
-    from blsnb.magics.live import LiveView
+    from blsnb.magics.live_runs import LiveView
     from blsnb.trace.events import Call
     from blsnb.trace.recorder import RunRecord
     from blsnb.trace.spans import Trace

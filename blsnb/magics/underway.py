@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from blsnb.engine.waiter import Waiter
+from blsnb.engine.threads.waiter import Waiter
 
 if TYPE_CHECKING:
-    from blsnb.magics.live import LiveView
+    from blsnb.magics.live_runs import LiveView
     from blsnb.trace.recorder import RunRecord
 
 _MAKING_S = 5.0
@@ -47,7 +47,7 @@ class Underway:
         """Make the widget, once claimed; whoever ends the run waits for it."""
         self.live = True
         try:
-            from blsnb.magics.live import LiveView
+            from blsnb.magics.live_runs import LiveView
 
             self.view = LiveView(self.record)
         finally:

@@ -8,11 +8,12 @@ from functools import cached_property
 from typing import Any
 
 from blsnb.errors import ModelConfigError
-from blsnb.model import json_form, text
-from blsnb.model.instance_rules import check_count
-from blsnb.model.schema import data_type_name, new_message, schema
-from blsnb.model.text_hints import hint
-from blsnb.pb_utils.releases import NEWEST, Release, has
+from blsnb.model.rules.instances import check_count
+from blsnb.model.text import json_form
+from blsnb.model.text import text_format as text
+from blsnb.model.text.schema import data_type_name, new_message, schema
+from blsnb.model.text.text_hints import hint
+from blsnb.pb_utils.compiled.releases import NEWEST, Release, has
 from blsnb.tensors.dtypes import BY_DATA_TYPE, Shape
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig
-from blsnb.model.schema import schema
+from blsnb.model.text.schema import schema
 from blsnb.tensors.dtypes import Shape
 
 VARIES = -1

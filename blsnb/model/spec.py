@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig, TensorSpec
-from blsnb.model.schema import new_message, schema
 from blsnb.model.tensor_spec import format_tensor_spec, parse_tensor_spec
+from blsnb.model.text.schema import new_message, schema
 
 __all__ = [
     "Options",

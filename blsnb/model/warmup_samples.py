@@ -9,7 +9,7 @@ from typing import Any
 
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig
-from blsnb.model.schema import data_type_name
+from blsnb.model.text.schema import data_type_name
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.tensors.dtypes import BY_DATA_TYPE, BYTES, DType
 from blsnb.tensors.ref import TensorRef

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from blsnb.comparison import Comparison
-from blsnb.parity.answers import Answers
 from blsnb.parity.checks import Check
+from blsnb.parity.triton.answers import Answers
 from blsnb.run import Run
 from blsnb.views.format import counted, time
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from blsnb.engine.request.client_request import OutsideRequest
 from blsnb.errors import InputError
-from blsnb.inference import OutsideRequest
 
 Cases = str | Path | Iterable[Mapping[str, Any]]
 _NAME, _INPUTS, _FILE = "name", "inputs", "npy"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from blsnb.parity.answers import NO_ANSWER, WOULD_HANG, Answer, Answers, Failure
+from blsnb.parity.triton.answers import NO_ANSWER, WOULD_HANG, Answer, Answers, Failure
 from blsnb.tensors.difference import Change, TensorDifference, difference
 from blsnb.tensors.ref import TensorRef
 from blsnb.tensors.tolerance import Tolerance

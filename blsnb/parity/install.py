@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from blsnb.errors import TritonServerError
-from blsnb.parity.environment import HOME, STAMP, TritonEnv, home, installed
+from blsnb.parity.triton.environment import HOME, STAMP, TritonEnv, home, installed
 
 PACKAGE = "nvidia-pytriton==0.7.0"
 # The 24.10 model process dies when NumPy 2 is imported.

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from blsnb.errors import TritonServerError
 from blsnb.parity import install
-from blsnb.parity.environment import TritonEnv, installed
-from blsnb.parity.finding import install_command
+from blsnb.parity.discovery import install_command
+from blsnb.parity.triton.environment import TritonEnv, installed
 from blsnb.repository.requirements import requirements_text
 
 _ASK = """

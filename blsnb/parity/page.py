@@ -6,8 +6,8 @@ import base64
 
 from blsnb.parity import picture
 from blsnb.parity.agreement import Agreement
-from blsnb.views import compared_document
-from blsnb.views.document import spelled, whole_page
+from blsnb.views.documents import compared_document
+from blsnb.views.documents.document import spelled, whole_page
 
 _MOST_ROWS = 80
 _MOST_TEXT = 2000

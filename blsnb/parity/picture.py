@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from blsnb.parity.agreement import Agreement, Case
-from blsnb.parity.answers import Answers
 from blsnb.parity.checks import Check
+from blsnb.parity.triton.answers import Answers
 from blsnb.tensors.ref import TensorRef
+from blsnb.views.figures.shown_figure import new_figure
 from blsnb.views.format import clip, counted, time
-from blsnb.views.shown_figure import new_figure
-from blsnb.views.svg import COLOURS
+from blsnb.views.pictures.svg import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

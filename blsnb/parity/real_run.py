@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from blsnb.parity.answers import Answer, Answers
+from blsnb.parity.triton.answers import Answer, Answers
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.response import Response
 from blsnb.run import ImportedRun, Run

@@ -11,18 +11,18 @@ from typing import Protocol
 import grpc
 from tritonclient.grpc import service_pb2_grpc
 
+from blsnb.backends.address import netloc_of
 from blsnb.errors import TritonServerError
 from blsnb.parity import install
-from blsnb.parity.environment import TritonEnv
-from blsnb.parity.finding import find
-from blsnb.parity.local import LocalServer
+from blsnb.parity.blsnb_client import Ours
+from blsnb.parity.discovery import find
 from blsnb.parity.needed import needed, texts_in
-from blsnb.parity.ours import Ours
 from blsnb.parity.packages import command_adding, provide
-from blsnb.parity.server_options import server_options
-from blsnb.parity.server_process import ANY_SIZE
-from blsnb.parity.theirs import Theirs
-from blsnb.remote.address import netloc_of
+from blsnb.parity.triton.client import Theirs
+from blsnb.parity.triton.environment import TritonEnv
+from blsnb.parity.triton.local_server import LocalServer
+from blsnb.parity.triton.server_options import server_options
+from blsnb.parity.triton.server_process import ANY_SIZE
 from blsnb.trace.spans import Trace
 
 LOCAL = "local"

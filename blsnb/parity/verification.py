@@ -10,15 +10,15 @@ from pathlib import Path
 from blsnb.errors import RepositoryError
 from blsnb.files.owned import OwnedFolder, sweep
 from blsnb.parity.agreement import Case
-from blsnb.parity.answers import NO_ANSWER, WOULD_HANG, Answer, Answers
+from blsnb.parity.blsnb_client import Ours
 from blsnb.parity.cases import Asked
 from blsnb.parity.checks import EXACT, check
-from blsnb.parity.ours import Ours
 from blsnb.parity.parity import Parity
 from blsnb.parity.real_run import real_run
 from blsnb.parity.targets import Target, target_of
-from blsnb.parity.texts import plain
-from blsnb.parity.theirs import Theirs
+from blsnb.parity.triton.answers import NO_ANSWER, WOULD_HANG, Answer, Answers
+from blsnb.parity.triton.client import Theirs
+from blsnb.parity.triton.texts import plain
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.tensors.tolerance import Tolerance
 from blsnb.trace.events import ModelInfo

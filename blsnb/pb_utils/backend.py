@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Protocol
 
-from blsnb.pb_utils.errors import TritonModelException
+from blsnb.pb_utils.compiled.errors import TritonModelException
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.runtimes.host import NumpyRuntime
 from blsnb.runtimes.runtime import Runtime

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from blsnb.pb_utils.compiled_type import CompiledType
+from blsnb.pb_utils.compiled.compiled_type import CompiledType
 from blsnb.pb_utils.request import InferenceRequest
 from blsnb.pb_utils.tensor import Tensor
 from blsnb.tensors import byte_strings

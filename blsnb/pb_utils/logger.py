@@ -6,9 +6,9 @@ import functools
 from typing import Any, cast
 
 from blsnb.pb_utils.backend import Backend
-from blsnb.pb_utils.compiled_type import Compiled, CompiledType
-from blsnb.pb_utils.enums import LogLevel
-from blsnb.pb_utils.signature import compiled, expect, string
+from blsnb.pb_utils.compiled.compiled_type import Compiled, CompiledType
+from blsnb.pb_utils.compiled.enums import LogLevel
+from blsnb.pb_utils.compiled.signature import compiled, expect, string
 
 _INFO = LogLevel(0)
 

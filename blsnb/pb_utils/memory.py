@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from blsnb.pb_utils.compiled_type import Compiled
-from blsnb.pb_utils.enums import MemoryType
-from blsnb.pb_utils.signature import INT64, compiled, expect, integer
+from blsnb.pb_utils.compiled.compiled_type import Compiled
+from blsnb.pb_utils.compiled.enums import MemoryType
+from blsnb.pb_utils.compiled.signature import INT64, compiled, expect, integer
 from blsnb.tensors.memory import HOST, device_name
 
 GPU = MemoryType(0)

@@ -15,10 +15,10 @@ from blsnb.pb_utils.backend import (
     SampleFamily,
     told,
 )
-from blsnb.pb_utils.compiled_type import Compiled, CompiledType
-from blsnb.pb_utils.enums import MetricKind
-from blsnb.pb_utils.errors import TritonModelException
-from blsnb.pb_utils.signature import NO_CAST, compiled, expect, real, string
+from blsnb.pb_utils.compiled.compiled_type import Compiled, CompiledType
+from blsnb.pb_utils.compiled.enums import MetricKind
+from blsnb.pb_utils.compiled.errors import TritonModelException
+from blsnb.pb_utils.compiled.signature import NO_CAST, compiled, expect, real, string
 
 T = TypeVar("T")
 

@@ -11,19 +11,12 @@ from types import NoneType
 from typing import Any
 
 from blsnb.pb_utils.backend import Backend, Outside, Reply, Responses
-from blsnb.pb_utils.compiled_type import Compiled
-from blsnb.pb_utils.enums import MemoryType
-from blsnb.pb_utils.errors import TritonModelException
-from blsnb.pb_utils.inference_trace import NO_TRACE, InferenceTrace, mark
-from blsnb.pb_utils.iterator import ResponseIterator, over
-from blsnb.pb_utils.memory import PreferredMemory, place_of
-from blsnb.pb_utils.message import RequestMessage, ResponseMessage
-from blsnb.pb_utils.older import Classes, classes_of
-from blsnb.pb_utils.parameters import as_text, checked
-from blsnb.pb_utils.releases import NEWEST
-from blsnb.pb_utils.response import InferenceResponse, receive_response
-from blsnb.pb_utils.sender import InferenceResponseSender, sender_of
-from blsnb.pb_utils.signature import (
+from blsnb.pb_utils.compiled.compiled_type import Compiled
+from blsnb.pb_utils.compiled.enums import MemoryType
+from blsnb.pb_utils.compiled.errors import TritonModelException
+from blsnb.pb_utils.compiled.parameters import as_text, checked
+from blsnb.pb_utils.compiled.releases import NEWEST
+from blsnb.pb_utils.compiled.signature import (
     INT64,
     MISSING,
     UINT32,
@@ -36,6 +29,13 @@ from blsnb.pb_utils.signature import (
     string,
     truth,
 )
+from blsnb.pb_utils.memory import PreferredMemory, place_of
+from blsnb.pb_utils.message import RequestMessage, ResponseMessage
+from blsnb.pb_utils.older_releases import Classes, classes_of
+from blsnb.pb_utils.request_values import NO_TRACE, InferenceTrace, mark
+from blsnb.pb_utils.response import InferenceResponse, receive_response
+from blsnb.pb_utils.response_iterator import ResponseIterator, over
+from blsnb.pb_utils.sender import InferenceResponseSender, sender_of
 from blsnb.pb_utils.tensor import Tensor, receive, receive_view, transmit
 from blsnb.tensors.ref import TensorRef
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import NoneType
 
-from blsnb.pb_utils.compiled_type import Compiled
-from blsnb.pb_utils.enums import ErrorCode
-from blsnb.pb_utils.errors import CODE_NAMES, TritonError, TritonModelException
+from blsnb.pb_utils.compiled.compiled_type import Compiled
+from blsnb.pb_utils.compiled.enums import ErrorCode
+from blsnb.pb_utils.compiled.errors import CODE_NAMES, TritonError, TritonModelException
+from blsnb.pb_utils.compiled.parameters import UNSUPPORTED, as_text, checked, fits
+from blsnb.pb_utils.compiled.signature import compiled, expect, list_of
 from blsnb.pb_utils.message import ResponseMessage
-from blsnb.pb_utils.parameters import UNSUPPORTED, as_text, checked, fits
-from blsnb.pb_utils.signature import compiled, expect, list_of
 from blsnb.pb_utils.tensor import Tensor, receive, transmit_some
 from blsnb.request_fields import Parameters
 

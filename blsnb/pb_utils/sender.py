@@ -6,10 +6,10 @@ from typing import Any
 
 from blsnb.pb_utils import response as responses
 from blsnb.pb_utils.backend import Reply
-from blsnb.pb_utils.compiled_type import Compiled
-from blsnb.pb_utils.errors import TritonModelException
+from blsnb.pb_utils.compiled.compiled_type import Compiled
+from blsnb.pb_utils.compiled.errors import TritonModelException
+from blsnb.pb_utils.compiled.signature import UINT32, compiled, expect, integer
 from blsnb.pb_utils.response import InferenceResponse
-from blsnb.pb_utils.signature import UINT32, compiled, expect, integer
 
 FINAL = 1
 """The flag of a response, or of none, after which there are no more."""

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from blsnb.pb_utils.anywhere import Anywhere
-from blsnb.pb_utils.compiled_type import Compiled
-from blsnb.pb_utils.errors import TritonModelException
-from blsnb.pb_utils.signature import Mismatch, compiled, string
+from blsnb.pb_utils.compiled.compiled_type import Compiled
+from blsnb.pb_utils.compiled.errors import TritonModelException
+from blsnb.pb_utils.compiled.signature import Mismatch, compiled, string
 from blsnb.runtimes.runtime import DeviceError, Taken
 from blsnb.tensors import dlpack
 from blsnb.tensors.buffers import LARGE, frozen, private

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from blsnb.model.config import ModelConfig
-from blsnb.model.lint import findings
+from blsnb.model.rules.lint import findings
 from blsnb.model.tensor_spec import format_tensor_spec
 
 AMBIGUOUS = "model appears in two or more repositories"

@@ -113,7 +113,7 @@ class TestedServer(Server):
 
     def _recorded(self, recorded: str | Path | Run) -> tuple[Run, str]:
         __tracebackhide__ = True
-        from blsnb.imported_run import load_run
+        from blsnb.loaded_run import load_run
 
         if isinstance(recorded, Run):
             return recorded, f"run {recorded.id}"

@@ -158,7 +158,7 @@ class Trace:
     @cached_property
     def shown(self) -> Trace:
         """The trace itself; of a very long one the part that a page can hold."""
-        from blsnb.trace.shortened import shortened
+        from blsnb.trace.excerpt import shortened
 
         return shortened(self)
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from blsnb.views.document import html, mimebundle, page, still
-from blsnb.views.flush import FlushClock
-from blsnb.views.snapshot import snapshot
+from blsnb.views.documents.document import html, mimebundle, page, still
+from blsnb.views.live.flush_clock import FlushClock
+from blsnb.views.pictures.snapshot import snapshot
 from blsnb.views.tree import tree
 
 if TYPE_CHECKING:
-    from blsnb.views.figure import plot, png
-    from blsnb.views.trace_view import TraceView
+    from blsnb.views.figures.figure import plot, png
+    from blsnb.views.live.trace_view import TraceView
 
 __all__ = [
     "FlushClock",
@@ -33,11 +33,11 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "TraceView":
-        from blsnb.views.trace_view import TraceView
+        from blsnb.views.live.trace_view import TraceView
 
         return TraceView
     if name in ("plot", "png"):
-        from blsnb.views import figure
+        from blsnb.views.figures import figure
 
         return getattr(figure, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

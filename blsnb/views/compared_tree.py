@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from blsnb.trace.comparison import TraceComparison
 from blsnb.trace.spans import Trace
 from blsnb.views.columns import columns_of
-from blsnb.views.compared_facts import counts, told, versus
 from blsnb.views.compared_rows import ComparedRow, compared_rows
 from blsnb.views.folded import OnlyCounted
 from blsnb.views.format import TIMES, counted, time, visible
+from blsnb.views.pictures.snapshot import heading, summary
 from blsnb.views.rows import Row, distinct_names
-from blsnb.views.snapshot import heading, summary
+from blsnb.views.summary import counts, told, versus
 
 _MOST_LINES = 200
 _MOST_TOLD = 5

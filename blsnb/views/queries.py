@@ -8,9 +8,9 @@ from blsnb.errors import TraceError
 from blsnb.tensors import preview
 from blsnb.trace.dropped import lost, missing_call, missing_values, was_dropped
 from blsnb.trace.spans import Span, Trace
-from blsnb.views import wire
-from blsnb.views.buffer import Buffer
-from blsnb.views.entries import entry, placed, tensors_of
+from blsnb.views.documents import wire
+from blsnb.views.documents.buffer import Buffer
+from blsnb.views.documents.entries import entry, placed, tensors_of
 from blsnb.views.format import sendable
 
 VERSION = 1

@@ -11,8 +11,8 @@ from blsnb.views import batches
 from blsnb.views.columns import columns_of
 from blsnb.views.folded import OnlyCounted, left_out
 from blsnb.views.format import TIMES, counted, time, visible
+from blsnb.views.pictures.snapshot import heading, summary
 from blsnb.views.rows import Row, distinct_names, rows
-from blsnb.views.snapshot import heading, summary
 
 _MARKED = ("stand-in",)
 """Kinds that are no models, though they answer for one."""

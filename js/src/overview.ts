@@ -2,7 +2,7 @@
 
 import { count } from "./format.ts";
 
-/** One model version; what is not known is null. Twin of ModelRow in views/overview.py. */
+/** One model version; what is not known is null. Twin of ModelRow in views/live/overview.py. */
 export interface ModelRow {
   name: string;
   version: number;

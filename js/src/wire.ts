@@ -1,4 +1,4 @@
-/** Columns of numbers and their header, as blsnb/views/wire.py sends them, and the store that keeps them. */
+/** Columns of numbers and their header, as blsnb/views/documents/wire.py sends them, and the store that keeps them. */
 
 import type { Compared } from "./comparison.ts";
 import type { FoldedEntry } from "./folded.ts";

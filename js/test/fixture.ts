@@ -1,4 +1,4 @@
-/** Calls encoded as the wire contract says: what blsnb/views/wire.py would send. */
+/** Calls encoded as the wire contract says: what blsnb/views/documents/wire.py would send. */
 
 import { Store, type Column, type Header, type ModelEntry } from "../src/wire.ts";
 import { Trace } from "../src/trace.ts";

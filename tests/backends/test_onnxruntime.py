@@ -17,7 +17,7 @@ from blsnb.backends.onnx_session import session_options
 from blsnb.backends.onnxruntime import OnnxRuntime
 from blsnb.errors import BackendError, InferenceError, ModelLoadError
 from blsnb.model.config import parse_pbtxt
-from blsnb.model.normalise import normalise
+from blsnb.model.normalization import normalise
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import freeze

@@ -13,7 +13,7 @@ from cells import CONFIG, DOUBLE, TRIPLE, cell
 
 from blsnb.errors import InferenceError, ModelLoadError, RepositoryError
 from blsnb.magics import card
-from blsnb.views.snapshot import snapshot as picture
+from blsnb.views.pictures.snapshot import snapshot as picture
 from blsnb.views.tree import tree
 
 TENSORRT = """

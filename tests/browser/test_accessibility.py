@@ -3,7 +3,7 @@
 import pytest
 from views import samples
 
-from blsnb.views import document
+from blsnb.views.documents import document
 
 from .axe import violations
 from .view import View

@@ -8,9 +8,9 @@ from playwright.sync_api import expect
 from views import samples
 
 from blsnb.trace.comparison import compare
-from blsnb.trace.shortened import shortened
-from blsnb.views import compared_document
+from blsnb.trace.excerpt import shortened
 from blsnb.views.delta import MINUS
+from blsnb.views.documents import compared_document
 
 from .axe import violations
 from .view import View
@@ -160,7 +160,7 @@ def test_runs_that_have_nothing_in_common_are_shown(show):
 
 def test_a_run_and_its_comparison_stand_on_one_page(page, tmp_path):
     """Each in its own place."""
-    from blsnb.views import document
+    from blsnb.views.documents import document
 
     run, edited = samples.invoice_run(), samples.edited_run()
     parts = [

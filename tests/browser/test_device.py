@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from blsnb.inference_server import Server
 from blsnb.runtimes import simulated
-from blsnb.views import document
+from blsnb.views.documents import document
 
 from .view import View
 

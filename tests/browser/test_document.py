@@ -9,8 +9,8 @@ from playwright.sync_api import expect
 from views import samples
 
 from blsnb.trace.batching import Batching
-from blsnb.trace.triton_import import read_traces
-from blsnb.views import document
+from blsnb.trace.triton.trace_file import read_traces
+from blsnb.views.documents import document
 from blsnb.views.format import TIMES
 
 from .view import View

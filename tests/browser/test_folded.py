@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 from views import samples
 from views.test_folded import folded, the_loop
 
-from blsnb.views import document
+from blsnb.views.documents import document
 from blsnb.views.format import TIMES
 
 from .view import View

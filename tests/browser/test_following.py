@@ -9,7 +9,7 @@ from views import samples
 from views.test_folded import folded, the_loop
 
 from blsnb.trace.events import LogLine
-from blsnb.views import document, wire
+from blsnb.views.documents import document, wire
 
 from .view import View
 

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from views import samples
 
 from blsnb.trace.events import CallFlag
-from blsnb.views import document
+from blsnb.views.documents import document
 from blsnb.views.format import TIMES
 
 from .view import View

@@ -6,7 +6,7 @@ from views import samples
 
 from blsnb.trace.comparison import compare
 from blsnb.trace.events import LogLine
-from blsnb.views import compared_document, document
+from blsnb.views.documents import compared_document, document
 
 from .test_following import Page as Live
 from .view import View

@@ -6,7 +6,9 @@ import pytest
 from playwright.sync_api import expect
 from views import samples
 
-from blsnb.views import document, monitor_view, running
+from blsnb.views.documents import document
+from blsnb.views.live import monitor_view
+from blsnb.views.live import running_page as running
 
 from . import hosts
 from .view import View

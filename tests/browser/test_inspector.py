@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from views import samples
 
 from blsnb.trace.events import LogLine
-from blsnb.views import document
+from blsnb.views.documents import document
 from blsnb.views.format import TIMES
 
 from .view import View

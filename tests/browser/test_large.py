@@ -8,7 +8,7 @@ from views import samples
 
 from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import trace_of
-from blsnb.views import document
+from blsnb.views.documents import document
 
 from .axe import violations
 from .test_following import Page as Live

@@ -5,8 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from blsnb.views.monitor_view import CODE
-from blsnb.views.overview import ModelRow, Overview
+from blsnb.views.live.monitor_view import CODE
+from blsnb.views.live.overview import ModelRow, Overview
 
 from .axe import violations
 

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 from views import samples
 
-from blsnb.views import document
+from blsnb.views.documents import document
 
 from .view import View
 

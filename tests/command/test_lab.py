@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from blsnb.magics.notebooks import notebooks
+from blsnb.magics.commands.tutorial import notebooks
 
 from .conftest import write_module
 

@@ -13,7 +13,7 @@ from cells import CONFIG, DOUBLE, calling
 
 from blsnb import load_trace
 from blsnb.command import trace
-from blsnb.magics.traces import trace_flags
+from blsnb.magics.commands.traces import trace_flags
 
 RECORDED = Path(__file__).parents[1] / "trace" / "golden"
 EXAMPLE = RECORDED / "bls_trace_example.json"

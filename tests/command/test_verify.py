@@ -9,8 +9,8 @@ import pytest
 from cells import CONFIG, DOUBLE, TRIPLE, calling, cell
 from conformance.reference import required
 
-from blsnb.magics.verify import verify_flags
-from blsnb.parity.environment import installed
+from blsnb.magics.commands.verify import verify_flags
+from blsnb.parity.triton.environment import installed
 from blsnb.serving import serve
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TypeVar
 
 import blsnb.pb_utils
-from blsnb.engine.streaming import FinalFlag
-from blsnb.engine.validation import RequestError
+from blsnb.engine.request.streaming import FinalFlag
+from blsnb.engine.request.validation import RequestError
 from blsnb.errors import InferenceError, ModelLoadError, WouldHang
 from blsnb.inference_server import Server
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage

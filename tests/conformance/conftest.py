@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from blsnb.parity.environment import installed
+from blsnb.parity.triton.environment import installed
 
 from .covering import LEDGER, Deviation, Ledger, named, rows_of
 from .elsewhere import Disk, cache_of

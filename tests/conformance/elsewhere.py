@@ -20,8 +20,8 @@ from tritonclient.grpc import service_pb2 as pb
 from waiting import until
 
 from blsnb import InferenceError, ModelLoadError, Server
-from blsnb.parity.environment import TritonEnv, installed
-from blsnb.parity.server_process import ServerDiedError, TritonServer
+from blsnb.parity.triton.environment import TritonEnv, installed
+from blsnb.parity.triton.server_process import ServerDiedError, TritonServer
 
 from .blsnb_target import GRPC_CODES
 from .targets import Failure, Target

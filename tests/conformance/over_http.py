@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from blsnb.inference_server import Server
-from blsnb.parity.environment import installed
-from blsnb.parity.server_process import TritonServer
+from blsnb.parity.triton.environment import installed
+from blsnb.parity.triton.server_process import TritonServer
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http.endpoint import HttpEndpoint, MetricsEndpoint
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blsnb.parity.server_process import ServerDiedError
+from blsnb.parity.triton.server_process import ServerDiedError
 
 from .targets import Answer, Failure, Target
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from blsnb.parity.environment import installed
+from blsnb.parity.triton.environment import installed
 
 from .covering import LEDGER, Ledger, summary
 from .judging import is_whole, verdicts

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import blsnb
-from blsnb.parity.environment import HIDE
+from blsnb.parity.triton.environment import HIDE
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from blsnb.parity.server_process import ServerDiedError
+from blsnb.parity.triton.server_process import ServerDiedError
 
 from .reference import RECORD, TRIES, Golden, Reference
 

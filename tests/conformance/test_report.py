@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from blsnb.parity.environment import HIDE, installed
+from blsnb.parity.triton.environment import HIDE, installed
 
 from .reference import RECORD, REQUIRE
 

@@ -13,8 +13,8 @@ import pytest
 from tritonclient.grpc import service_pb2 as pb
 
 from blsnb import InferenceError, Server, load_trace
-from blsnb.parity.environment import installed
-from blsnb.parity.server_process import TritonServer
+from blsnb.parity.triton.environment import installed
+from blsnb.parity.triton.server_process import TritonServer
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Span, Trace

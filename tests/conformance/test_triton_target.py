@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from blsnb.parity.server_process import SHARED_MEMORY
+from blsnb.parity.triton.server_process import SHARED_MEMORY
 
 from .triton_target import TritonTarget
 

@@ -17,8 +17,8 @@ import grpc
 from tritonclient.grpc import service_pb2 as pb
 from waiting import until
 
-from blsnb.parity.environment import TritonEnv
-from blsnb.parity.server_process import ServerDiedError, TritonServer
+from blsnb.parity.triton.environment import TritonEnv
+from blsnb.parity.triton.server_process import ServerDiedError, TritonServer
 
 from .over_grpc import OverGrpc
 from .targets import REPOSITORIES, Answer, Failure, Request

@@ -11,7 +11,7 @@ from typing import Any
 
 import grpc
 
-from blsnb.parity.server_process import ServerDiedError
+from blsnb.parity.triton.server_process import ServerDiedError
 
 from .elsewhere import Elsewhere, elsewhere
 from .targets import Failure, Target

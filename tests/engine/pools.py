@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from blsnb.engine.inflight import Execution, Inflight
-from blsnb.engine.pool import InstancePool
-from blsnb.engine.root import RootRequest, Unwind
+from blsnb.engine.instance.pool import InstancePool
+from blsnb.engine.request.inflight import Execution, Inflight
+from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.trace.events import Call, ModelInfo
 from blsnb.trace.recorder import RunRecord

@@ -9,7 +9,7 @@ import stage
 from cells import CONFIG, DOUBLE, FINAL, cell, instances
 
 from blsnb import Server
-from blsnb.engine import readiness
+from blsnb.engine.instance import readiness
 from blsnb.errors import InferenceError, ModelLoadError
 
 X = {"X": [1.0]}

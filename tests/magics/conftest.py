@@ -10,7 +10,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from traitlets.config import Config
 
-from blsnb.magics import default, extension
+from blsnb.magics import default_server as default
+from blsnb.magics import extension
 from blsnb.options import Options, options
 
 

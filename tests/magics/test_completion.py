@@ -7,7 +7,8 @@ from .models import DOUBLE
 
 @pytest.fixture(scope="module")
 def completer(shell):
-    from blsnb.magics import default, extension
+    from blsnb.magics import default_server as default
+    from blsnb.magics import extension
 
     extension.load_ipython_extension(shell)
     shell.run_cell(DOUBLE.replace("--input", "--quiet --input"))
@@ -74,7 +75,7 @@ def test_what_may_stand_there_is_offered(completer, line, expected):
 
 def test_all_subcommands_are_offered(completer):
     """Before anything is typed."""
-    from blsnb.magics.operate import SUBCOMMANDS
+    from blsnb.magics.commands.subcommands import SUBCOMMANDS
 
     assert sorted(SUBCOMMANDS) == sorted(texts(completer, "%triton "))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from blsnb.errors import ModelConfigError, ModelLoadError, RepositoryError
-from blsnb.magics import default
+from blsnb.magics import default_server as default
 
 from .models import DOUBLE, FLOW, OUTER, infer
 

@@ -7,7 +7,7 @@ import pytest
 from IPython.core.completer import provisionalcompleter
 
 from blsnb import ModelLoadError, Server
-from blsnb.magics import default
+from blsnb.magics import default_server as default
 
 MODEL = """%%triton_model {name} --input X:{type}[-1] --output Y:FP32[-1]
 import numpy as np

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from blsnb.errors import RepositoryError
-from blsnb.magics import default
+from blsnb.magics import default_server as default
 
 from .models import DOUBLE
 

@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from blsnb.errors import BlsnbError
-from blsnb.magics import default, extension
+from blsnb.magics import default_server as default
+from blsnb.magics import extension
 
 from .models import DOUBLE, FLOW, infer
 

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from blsnb.magics import default
+from blsnb.magics import default_server as default
 
 from .models import DOUBLE
 

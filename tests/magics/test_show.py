@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import pytest
 from asserting import every, some
 
-from blsnb.magics import default, show
+from blsnb.magics import default_server as default
+from blsnb.magics import show
 from blsnb.magics.show import CellRuns, RunDisplay
 from blsnb.magics.underway import Underway
 
@@ -231,10 +232,10 @@ class FakeView:
 @pytest.fixture
 def runs(monkeypatch):
     """A display in a running cell, with a clock and views of our own."""
-    import blsnb.magics.live
+    import blsnb.magics.live_runs
 
     FakeView.made = []
-    monkeypatch.setattr(blsnb.magics.live, "LiveView", FakeView)
+    monkeypatch.setattr(blsnb.magics.live_runs, "LiveView", FakeView)
     monkeypatch.setattr(
         show,
         "trace_now",
@@ -282,7 +283,7 @@ def test_events_that_come_while_the_widget_is_imported_make_no_second_one(
             runs.observe(run, run.calls[0])
             return FakeView
 
-    monkeypatch.setitem(sys.modules, "blsnb.magics.live", Slow())
+    monkeypatch.setitem(sys.modules, "blsnb.magics.live_runs", Slow())
     for runs.clock.now in (100, 600_000_000):
         runs.observe(run, run.calls[0])
 
@@ -411,7 +412,7 @@ def test_a_run_that_ends_while_its_widget_is_made_is_finished(runs, monkeypatch)
             making.set()
             go.wait(60)
 
-    monkeypatch.setattr("blsnb.magics.live.LiveView", Slow)
+    monkeypatch.setattr("blsnb.magics.live_runs.LiveView", Slow)
     monkeypatch.setattr(show, "display", lambda *args, **_: shown.append(args))
     run = record()
     runs.clock.now = 600_000_000

@@ -7,7 +7,7 @@ import pytest
 from blsnb.errors import ModelConfigError
 from blsnb.model.backend_fields import Entries, tells_backend
 from blsnb.model.config import ModelConfig, parse_pbtxt
-from blsnb.model.normalise import normalise
+from blsnb.model.normalization import normalise
 
 PY = {"model.py": False}
 ONNX = {"model.onnx": False}

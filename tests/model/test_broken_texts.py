@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig, parse_json, parse_pbtxt
-from blsnb.model.lint import findings
-from blsnb.model.normalise import normalise
-from blsnb.model.validate import validate_create, validate_poll
+from blsnb.model.normalization import normalise
+from blsnb.model.rules.lint import findings
+from blsnb.model.rules.validate import validate_create, validate_poll
 
 from .accepted import ACCEPTED
 from .ensembles import JOIN, ensemble, step

@@ -6,7 +6,7 @@ import pytest
 
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import InstanceSpec, ModelConfig, TensorSpec, parse_pbtxt
-from blsnb.model.normalise import normalise
+from blsnb.model.normalization import normalise
 
 
 def test_inputs_and_outputs_are_plain_values() -> None:

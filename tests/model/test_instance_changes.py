@@ -10,7 +10,7 @@ from blsnb.model.instance_changes import (
     differ_in_instances_only,
     with_instances_of,
 )
-from blsnb.model.normalise import normalise
+from blsnb.model.normalization import normalise
 
 
 def config(groups: str = "", more: str = "") -> ModelConfig:

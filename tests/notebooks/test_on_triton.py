@@ -14,9 +14,9 @@ from conformance.reference import required
 from tritonclient.grpc import service_pb2 as wire
 
 import blsnb
-from blsnb.parity.environment import installed
 from blsnb.parity.packages import provide
-from blsnb.parity.server_process import TritonServer
+from blsnb.parity.triton.environment import installed
+from blsnb.parity.triton.server_process import TritonServer
 
 from .test_tutorials import TUTORIALS
 

@@ -9,8 +9,8 @@ from conformance.reference import required
 from mortal_server import Mortal
 
 from blsnb.inference_server import Server
-from blsnb.parity.environment import TritonEnv, installed
-from blsnb.parity.server_process import TritonServer
+from blsnb.parity.triton.environment import TritonEnv, installed
+from blsnb.parity.triton.server_process import TritonServer
 
 from . import models
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from blsnb.engine.rate_limits import parse_rate_limit
+from blsnb.engine.scheduling.rate_limits import parse_rate_limit
 from blsnb.engine.settings import Settings
 from blsnb.inference_server import Server
 from blsnb.model.config import parse_pbtxt
-from blsnb.parity.server_options import server_options
+from blsnb.parity.triton.server_options import server_options
 
 from .models import CONFIG, source
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blsnb.parity.answers import NO_ANSWER, WOULD_HANG, Answer, Answers, Failure
 from blsnb.parity.checks import check
+from blsnb.parity.triton.answers import NO_ANSWER, WOULD_HANG, Answer, Answers, Failure
 from blsnb.tensors.convert import to_ref
 from blsnb.tensors.tolerance import Tolerance
 

@@ -4,7 +4,8 @@ import platform
 
 import pytest
 
-from blsnb.parity import environment, install
+from blsnb.parity import install
+from blsnb.parity.triton import environment
 
 FITTING = {
     "executable": "/usr/bin/python3.11",

@@ -6,7 +6,7 @@ import killed_exports
 import pytest
 from tritonclient.grpc import service_pb2 as pb
 
-from blsnb.parity.server_process import TritonServer
+from blsnb.parity.triton.server_process import TritonServer
 
 pytestmark = pytest.mark.triton_server
 EVERYTHING = ["--load-model=*", "--disable-auto-complete-config"]

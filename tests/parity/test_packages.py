@@ -8,7 +8,7 @@ import pytest
 
 from blsnb.errors import TritonServerError
 from blsnb.parity import install, packages
-from blsnb.parity.environment import TritonEnv
+from blsnb.parity.triton.environment import TritonEnv
 
 ENV = TritonEnv("/opt/server", "", sys.executable, "", "p")
 

@@ -7,9 +7,9 @@ import pytest
 
 from blsnb.parity import page, picture
 from blsnb.parity.agreement import Case
-from blsnb.parity.answers import Answer, Answers, Failure
 from blsnb.parity.checks import check
 from blsnb.parity.parity import Parity
+from blsnb.parity.triton.answers import Answer, Answers, Failure
 from blsnb.tensors.convert import to_ref
 
 

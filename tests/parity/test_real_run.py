@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from blsnb.parity.answers import Answer, Answers, Failure
 from blsnb.parity.real_run import real_run
+from blsnb.parity.triton.answers import Answer, Answers, Failure
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.run import ImportedRun
 from blsnb.tensors.convert import to_ref

@@ -5,9 +5,9 @@ import gc
 import numpy as np
 import pytest
 
-from blsnb.engine.metrics import MetricRegistry
+from blsnb.engine.metrics.registry import MetricRegistry
 from blsnb.pb_utils.backend import Outside
-from blsnb.pb_utils.errors import TritonModelException
+from blsnb.pb_utils.compiled.errors import TritonModelException
 from blsnb.pb_utils.metrics import MetricFamily, bound_metric_family
 
 

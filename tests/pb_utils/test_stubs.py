@@ -11,7 +11,7 @@ import zipfile
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
-from blsnb.pb_utils import module
+from blsnb.pb_utils.module import module
 
 from .checked_sources import (
     NAMES,
@@ -34,7 +34,7 @@ FLAGS = (
 STUBTEST = """
 import sys
 from mypy import stubtest
-from blsnb.pb_utils import finder
+from blsnb.pb_utils.module import finder
 finder.install()
 sys.exit(stubtest.test_stubs(stubtest.parse_options(["--concise", *sys.argv[1:]])))
 """

@@ -17,9 +17,9 @@ from waiting import until
 from blsnb import InferenceError, Run, Server
 from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Span, Trace
-from blsnb.views import wire
 from blsnb.views.callgraph import call_graph
 from blsnb.views.columns import columns_of
+from blsnb.views.documents import wire
 from blsnb.views.tree import tree
 
 from .oracle import CONFIG, DECOUPLED, LEVELS, NOBODY, SOURCE, Oracle

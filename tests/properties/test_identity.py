@@ -18,9 +18,9 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
 from blsnb import InferenceError, Run, Server, load_run, load_trace
 from blsnb.errors import TraceError
 from blsnb.trace.spans import Span
-from blsnb.views import embed, wire
 from blsnb.views.columns import columns_of
-from blsnb.views.trace_view import TraceView
+from blsnb.views.documents import embed, wire
+from blsnb.views.live.trace_view import TraceView
 
 MOST = 40
 CALLS = st.integers(0, MOST + 2) | st.just(-1)

@@ -15,8 +15,8 @@ import pytest
 from cells import CONFIG, DOUBLE, cell
 
 from blsnb import InferenceError
+from blsnb.engine.loading.loader import Origins
 from blsnb.errors import ModelLoadError
-from blsnb.loading.loader import Origins
 from blsnb.trace.events import Origin
 
 HUNT = Path(__file__).with_name("leak_hunt.py")

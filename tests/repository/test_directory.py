@@ -8,7 +8,7 @@ import pytest
 
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import parse_pbtxt
-from blsnb.model.normalise import normalise
+from blsnb.model.normalization import normalise
 from blsnb.repository.directory import (
     ModelDirectory,
     is_version_changed,

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from blsnb import placing
 from blsnb.inference_server import Server
+from blsnb.parts import devices as placing
 from blsnb.runtimes.choosing import choose
 from blsnb.runtimes.simulated_runtime import SimulatedRuntime
 
@@ -147,7 +147,7 @@ def test_importing_blsnb_and_making_a_server_import_no_cupy_but_where_it_is(tmp_
     """CUDA is initialised by a server, never by an import."""
     (tmp_path / "cupy.py").write_text("raise SystemExit('cupy was imported')")
     code = (
-        "import blsnb, blsnb.inference_server, blsnb.pb_utils.module\n"
+        "import blsnb, blsnb.inference_server, blsnb.pb_utils.module.module\n"
         "import blsnb.engine.engine, blsnb.runtimes.choosing"
     )
     path = f"{tmp_path}:{':'.join(filter(None, sys.path))}"

@@ -8,7 +8,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from blsnb.tensors.ref import TensorRef
-from blsnb.trace.chunks import MAGIC, Chunk, ChunkReader, json_pieces, packed, parsed
+from blsnb.trace.files.v2.chunks import (
+    MAGIC,
+    Chunk,
+    ChunkReader,
+    json_pieces,
+    packed,
+    parsed,
+)
 
 HEAD = {"format": 2, "written_by": "blsnb 9.1", "run": "0001", "title": "m"}
 DONE = {"taken_ns": 9, "left_out": [0, 0]}

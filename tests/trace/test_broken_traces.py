@@ -15,10 +15,10 @@ from trace_files import EXAMPLE, GOLDEN, RECORDED, known, reader
 from blsnb import TraceFileError, views
 from blsnb.files.read_budget import ReadLimitError
 from blsnb.options import options
-from blsnb.trace import triton_calls
-from blsnb.trace.export import write_traces
+from blsnb.trace.files.export import write_traces
 from blsnb.trace.spans import Trace
-from blsnb.trace.triton_import import read_traces
+from blsnb.trace.triton import calls as triton_calls
+from blsnb.trace.triton.trace_file import read_traces
 from blsnb.views.tree import tree
 
 PIECES = sorted(GOLDEN.glob(f"{RECORDED.name}.*"))
@@ -398,7 +398,7 @@ def judge(data: bytes, folder) -> None:
         return
     assert traces
     for trace in traces:
-        views.wire.encode(trace)
+        views.documents.wire.encode(trace)
         tree(trace)
         assert not trace.running
     again = read_traces(write_traces(traces, path))

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from run_files import boundaries, chunks_of, file_of, said
 
-from blsnb.trace import chunks
-from blsnb.trace.chunks import (
+from blsnb.trace.files.v2 import chunks
+from blsnb.trace.files.v2.chunks import (
     MAGIC,
     ChunkReader,
     CutOffChunk,

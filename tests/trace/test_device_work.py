@@ -10,12 +10,12 @@ from cells import CONFIG
 from cells import DOUBLE as HOST_DOUBLE
 from engine.device_cells import DOUBLE, ON_GPU, asking
 
-from blsnb.imported_run import load_run
 from blsnb.inference_server import Server
+from blsnb.loaded_run import load_run
 from blsnb.runtimes import simulated
 from blsnb.trace.device_work import Copy, copied_bytes, copied_ns
-from blsnb.trace.perfetto import perfetto_json
-from blsnb.views import wire
+from blsnb.trace.files.perfetto import perfetto_json
+from blsnb.views.documents import wire
 
 X = np.arange(4, dtype=np.float32)
 TO_CPU = "preferred_memory=pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY_CPU)"

@@ -10,7 +10,7 @@ from blsnb.run import take_trace
 from blsnb.trace.dropped import PIN, Drop, missing_call, missing_values, notices
 from blsnb.trace.recorder import Recorder
 from blsnb.trace.spans import Trace
-from blsnb.views.document import still
+from blsnb.views.documents.document import still
 from blsnb.views.tree import tree
 
 

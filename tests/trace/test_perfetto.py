@@ -12,9 +12,9 @@ from hypothesis import given
 from trace_files import EXAMPLE, traces
 from views import samples
 
-from blsnb.trace.perfetto import perfetto_json
+from blsnb.trace.files.perfetto import perfetto_json
 from blsnb.trace.spans import Trace
-from blsnb.trace.triton_import import read_traces
+from blsnb.trace.triton.trace_file import read_traces
 
 FIELDS = {
     "M": {"args"},

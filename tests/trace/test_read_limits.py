@@ -13,7 +13,7 @@ from views.samples import invoice_run
 from blsnb.errors import TraceFileError
 from blsnb.files.read_budget import LEAST_BYTES, RATIO
 from blsnb.options import options
-from blsnb.trace.run_file import SavedRun, read_run, write_run
+from blsnb.trace.files.run_file import SavedRun, read_run, write_run
 
 _NOISE = 12 << 20
 """Bytes by which the resident memory of a process varies, whatever it does."""
@@ -30,7 +30,7 @@ FLOODS = {
 PREPARE = """
 import sys
 import blsnb
-from blsnb.trace.triton_import import read_traces
+from blsnb.trace.triton.trace_file import read_traces
 blsnb.load_run(sys.argv[1])
 """
 WORK = """

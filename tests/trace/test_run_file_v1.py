@@ -14,12 +14,12 @@ import pytest
 from run_files import facts
 
 from blsnb.errors import TraceFileError
-from blsnb.imported_run import load_run
+from blsnb.loaded_run import load_run
 from blsnb.runtimes.runtime import DeviceUse
 from blsnb.trace.events import RequestFields
-from blsnb.trace.run_file import read_run
+from blsnb.trace.files.run_file import read_run
+from blsnb.views.documents.wire import encode
 from blsnb.views.tree import tree
-from blsnb.views.wire import encode
 
 FILES = Path(__file__).with_name("data") / "v1"
 """Saved by release 0.1.0; of ``invoice`` 3,000 bytes of values."""

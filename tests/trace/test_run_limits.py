@@ -11,9 +11,9 @@ import pytest
 from run_files import DONE, HEAD, file_of
 
 from blsnb.errors import TraceFileError
-from blsnb.imported_run import load_run
+from blsnb.loaded_run import load_run
 from blsnb.options import options
-from blsnb.trace.run_file import read_run
+from blsnb.trace.files.run_file import read_run
 
 _LIMIT = 8 << 20
 COUNT = 1_000_000

@@ -17,12 +17,12 @@ from views.samples import invoice_run
 
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import freeze
-from blsnb.trace import run_writer
-from blsnb.trace.chunks import LargeChunk
 from blsnb.trace.events import Call, CallFlag, ModelInfo
+from blsnb.trace.files.run_file import read_run
+from blsnb.trace.files.v2 import writer as run_writer
+from blsnb.trace.files.v2.chunks import LargeChunk
+from blsnb.trace.files.v2.writer import RunHead, RunWriter
 from blsnb.trace.responses import ResponseEvent
-from blsnb.trace.run_file import read_run
-from blsnb.trace.run_writer import RunHead, RunWriter
 from blsnb.trace.spans import Trace, trace_of
 
 MODELS = [
@@ -150,7 +150,7 @@ def path_of(whole: Trace, path: Path) -> Path:
 
 def test_blocks_of_calls_that_are_too_large_are_divided(tmp_path, monkeypatch):
     """Down to single calls; one that is too large alone is an error."""
-    monkeypatch.setattr("blsnb.trace.chunks.MOST_JSON", 5000)
+    monkeypatch.setattr("blsnb.trace.files.v2.chunks.MOST_JSON", 5000)
     whole = trace(9)
     spans = [dataclasses.replace(s, error=f"{s.id}" * 900) for s in whole.spans]
     path = tmp_path / "a.blsrun"

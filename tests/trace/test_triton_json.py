@@ -13,11 +13,11 @@ from views import samples
 
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import TensorRef, freeze
-from blsnb.trace import triton_values
-from blsnb.trace.export import write_traces
+from blsnb.trace.files.export import write_traces
 from blsnb.trace.spans import Trace
-from blsnb.trace.triton_import import read_traces
-from blsnb.trace.triton_json import triton_json
+from blsnb.trace.triton import values as triton_values
+from blsnb.trace.triton.json_form import triton_json
+from blsnb.trace.triton.trace_file import read_traces
 
 
 def text_of(*traces: Trace) -> str:

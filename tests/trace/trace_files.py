@@ -15,7 +15,7 @@ from blsnb.tensors.ref import TensorRef, freeze
 from blsnb.trace.events import Call, ModelInfo
 from blsnb.trace.responses import ResponseLog
 from blsnb.trace.spans import Span, Trace, trace_of
-from blsnb.trace.triton_events import EventReader
+from blsnb.trace.triton.events import EventReader
 
 GOLDEN = Path(__file__).with_name("golden")
 EXAMPLE = GOLDEN / "bls_trace_example.json"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from blsnb.views import trace_view
+from blsnb.views.live import trace_view
 
 
 class Watch:

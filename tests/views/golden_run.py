@@ -9,11 +9,11 @@ import json
 from pathlib import Path
 
 from blsnb.trace.comparison import compare
-from blsnb.views import compared_wire, embed, wire
 from blsnb.views.columns import columns_of
-from blsnb.views.compared_picture import compared_snapshot
 from blsnb.views.compared_tree import compared_tree
-from blsnb.views.snapshot import snapshot
+from blsnb.views.documents import compared_wire, embed, wire
+from blsnb.views.pictures.compared_picture import compared_snapshot
+from blsnb.views.pictures.snapshot import snapshot
 from blsnb.views.tree import tree
 
 from .samples import edited_run, invoice_run

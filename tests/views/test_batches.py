@@ -5,7 +5,7 @@ import re
 import pytest
 
 from blsnb.trace.batching import Batching
-from blsnb.views import document, wire
+from blsnb.views.documents import document, wire
 from blsnb.views.format import TIMES
 from blsnb.views.tree import tree
 

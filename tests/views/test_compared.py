@@ -10,23 +10,23 @@ from xml.etree import ElementTree
 import pytest
 from asserting import every, some
 
-from blsnb.trace import shortened as shortening
+from blsnb.trace import excerpt as shortening
 from blsnb.trace.alignment import COUNTED
 from blsnb.trace.changes import UNRECORDED
 from blsnb.trace.comparison import compare
 from blsnb.trace.dropped import PIN
+from blsnb.trace.excerpt import shortened
 from blsnb.trace.part import part_of
-from blsnb.trace.shortened import shortened
 from blsnb.trace.spans import Trace
-from blsnb.views import compared_document, compared_wire, wire
-from blsnb.views.compared_facts import own_times
-from blsnb.views.compared_picture import compared_snapshot
 from blsnb.views.compared_rows import compared_rows
 from blsnb.views.compared_tree import compared_tree
 from blsnb.views.delta import MINUS, Delta
+from blsnb.views.documents import compared_document, compared_wire, wire
 from blsnb.views.format import TIMES, width
+from blsnb.views.pictures.compared_picture import compared_snapshot
+from blsnb.views.pictures.snapshot import WIDTH
 from blsnb.views.rows import rows
-from blsnb.views.snapshot import WIDTH
+from blsnb.views.summary import own_times
 
 from . import golden_run
 from .samples import (

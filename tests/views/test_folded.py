@@ -9,16 +9,17 @@ import time
 import pytest
 from asserting import some
 
+from blsnb.trace.excerpt import shortened
 from blsnb.trace.folding import FoldedCounts, fold
-from blsnb.trace.shortened import shortened
 from blsnb.trace.spans import Trace, trace_of
-from blsnb.views import document, trace_view, wire
 from blsnb.views.callgraph import CallGraph, call_graph
 from blsnb.views.columns import columns_of
-from blsnb.views.figure import plot
+from blsnb.views.documents import document, wire
+from blsnb.views.figures.figure import plot
 from blsnb.views.folded import OnlyCounted, folded_note
 from blsnb.views.format import TIMES
-from blsnb.views.snapshot import snapshot, summary
+from blsnb.views.live import trace_view
+from blsnb.views.pictures.snapshot import snapshot, summary
 from blsnb.views.tree import tree
 
 from .samples import Script, fail
@@ -123,7 +124,7 @@ def test_a_very_long_run_that_was_not_recorded_here_is_folded_for_the_page():
 
 def test_a_page_of_a_very_long_run_says_that_it_was_folded(monkeypatch):
     """Live, finished, and without scripts; the page asks by the rows that it has."""
-    monkeypatch.setattr("blsnb.trace.shortened.MOST", 100)
+    monkeypatch.setattr("blsnb.trace.excerpt.MOST", 100)
     monkeypatch.setattr(shortened, "__defaults__", (100,))
     trace = the_loop().trace()
 

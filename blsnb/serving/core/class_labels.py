@@ -5,8 +5,8 @@ from __future__ import annotations
 import weakref
 
 from blsnb.engine.catalog import Catalog
+from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
-from blsnb.engine.validation import RequestError
 from blsnb.repository.repository import ModelRepository
 
 _DEPTH = 16

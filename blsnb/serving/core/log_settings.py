@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass, field
 
 from blsnb.engine.model_log import ModelLog
-from blsnb.engine.validation import RequestError
+from blsnb.engine.request.validation import RequestError
 
 FORMATS = ("default", "ISO8601")
 SWITCHES = ("log_info", "log_warning", "log_error")

@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 from blsnb.engine.catalog import Catalog
+from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
-from blsnb.engine.validation import RequestError
 from blsnb.model.config import TensorSpec
 
 SERVER_NAME = "triton"

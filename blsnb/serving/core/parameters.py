@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from blsnb.engine.validation import RequestError
+from blsnb.engine.request.validation import RequestError
 from blsnb.serving.core.wire import WireInput, WireOutput, WireRequest
 
 Parameter = bool | int | float | str

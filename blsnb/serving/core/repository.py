@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from blsnb.engine.validation import RequestError
+from blsnb.engine.request.validation import RequestError
 from blsnb.inference_server import Server
 
 FILE = "file:"

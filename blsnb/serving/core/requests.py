@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from blsnb.engine.outside import Begun
-from blsnb.engine.reader import Reader
+from blsnb.engine.request.open_requests import Begun
+from blsnb.engine.request.reader import Reader
+from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
-from blsnb.engine.validation import RequestError
 from blsnb.errors import InferenceError, WouldHang
 from blsnb.inference_server import Server
 from blsnb.pb_utils.message import RequestMessage

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from blsnb.engine.request.streaming import FinalFlag
+from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
-from blsnb.engine.streaming import FinalFlag
-from blsnb.engine.validation import RequestError
 from blsnb.pb_utils.message import ResponseMessage
 from blsnb.serving.core.class_labels import ClassLabels
 from blsnb.serving.core.shared_memory import Window

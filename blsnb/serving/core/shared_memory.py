@@ -8,7 +8,7 @@ import os
 import threading
 from typing import Any, NamedTuple
 
-from blsnb.engine.validation import RequestError
+from blsnb.engine.request.validation import RequestError
 
 _SIZES = 2**64
 """Where Triton's counts of bytes begin again."""

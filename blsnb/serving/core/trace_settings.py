@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from blsnb.engine.catalog import Catalog
-from blsnb.engine.validation import RequestError
+from blsnb.engine.request.validation import RequestError
 
 LEVELS = ("TIMESTAMPS", "TENSORS")
 OFF = "OFF"

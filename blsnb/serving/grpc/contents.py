@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from blsnb.engine.validation import RequestError
+from blsnb.engine.request.validation import RequestError
 from blsnb.tensors import byte_strings
 from blsnb.tensors.dtypes import BY_DATATYPE
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import grpc
 from tritonclient.grpc import service_pb2_grpc
 
-from blsnb.engine.workers import Workers
+from blsnb.engine.threads.workers import Workers
 from blsnb.errors import OutOfResourcesError
 from blsnb.inference_server import Server
 from blsnb.serving.core.address import address_of

@@ -6,8 +6,8 @@ import contextlib
 import threading
 from collections.abc import Iterator
 
+from blsnb.engine.threads.shares import Shares
 from blsnb.errors import OutOfResourcesError
-from blsnb.scheduling.shares import Shares
 
 
 class ModelSlots:

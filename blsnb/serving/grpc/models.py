@@ -7,7 +7,7 @@ from typing import Any
 from google.protobuf import json_format
 from tritonclient.grpc import service_pb2 as wire
 
-from blsnb.engine.validation import RequestError
+from blsnb.engine.request.validation import RequestError
 from blsnb.inference_server import Server
 from blsnb.serving.core.metadata import (
     model_metadata,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from blsnb.engine.validation import RequestError
+from blsnb.engine.request.validation import RequestError
 from blsnb.serving.core.parameters import RESERVED, RequestParameters, until_nul
 
 _UNSIGNED = 2**64

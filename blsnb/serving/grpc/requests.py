@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from blsnb.engine.validation import RequestError
+from blsnb.engine.request.validation import RequestError
 from blsnb.serving.core.metadata import parse_version
 from blsnb.serving.core.parameters import named_twice, until_nul
 from blsnb.serving.core.shared_memory import SharedMemory

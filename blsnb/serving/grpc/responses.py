@@ -8,7 +8,7 @@ from typing import Any
 import grpc
 from tritonclient.grpc import service_pb2 as wire
 
-from blsnb.engine.validation import RequestError
+from blsnb.engine.request.validation import RequestError
 from blsnb.errors import (
     OUT_OF_RESOURCES,
     InferenceError,

@@ -9,8 +9,8 @@ from typing import Any
 
 from tritonclient.grpc import service_pb2_grpc
 
-from blsnb.engine.validation import RequestError
-from blsnb.engine.workers import Workers
+from blsnb.engine.request.validation import RequestError
+from blsnb.engine.threads.workers import Workers
 from blsnb.inference_server import Server
 from blsnb.serving.core.hangup import Hangup
 from blsnb.serving.core.parameters import until_nul

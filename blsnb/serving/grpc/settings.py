@@ -8,7 +8,7 @@ from typing import Any
 from tritonclient.grpc import service_pb2 as wire
 
 from blsnb.engine.catalog import Catalog
-from blsnb.engine.validation import RequestError
+from blsnb.engine.request.validation import RequestError
 from blsnb.serving.core.log_settings import FORMATS, SWITCHES, LogSettings
 from blsnb.serving.core.shared_memory import SharedMemory
 from blsnb.serving.core.trace_settings import (

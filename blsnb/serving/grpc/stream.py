@@ -12,9 +12,9 @@ from typing import Any
 
 import grpc
 
-from blsnb.engine.root import RootRequest
-from blsnb.engine.validation import RequestError
-from blsnb.engine.workers import Workers
+from blsnb.engine.request.lifetime import RootRequest
+from blsnb.engine.request.validation import RequestError
+from blsnb.engine.threads.workers import Workers
 from blsnb.errors import OutOfResourcesError
 from blsnb.serving.core.requests import Answers, Requests
 from blsnb.serving.grpc.gate import Malformed

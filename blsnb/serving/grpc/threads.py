@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Executor, Future
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from blsnb.engine.workers import Worker, Workers
+from blsnb.engine.threads.workers import Worker, Workers
 from blsnb.errors import OutOfResourcesError
 
 P = ParamSpec("P")

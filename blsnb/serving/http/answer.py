@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from blsnb.errors import OUT_OF_RESOURCES
-from blsnb.pb_utils.json_text import bytes_of
+from blsnb.pb_utils.compiled.json_text import bytes_of
 from blsnb.serving.core.hangup import Hangup
-from blsnb.serving.http.document import Json
+from blsnb.serving.http.json_body import Json
 
 JSON = "application/json"
 PLAIN = "text/plain"

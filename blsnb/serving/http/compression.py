@@ -7,7 +7,7 @@ import re
 import zlib
 from collections.abc import Mapping
 
-from blsnb.engine.validation import RequestError
+from blsnb.engine.request.validation import RequestError
 from blsnb.files.read_budget import Inflated, ReadBudget
 
 GZIP, DEFLATE, IDENTITY = "gzip", "deflate", "identity"

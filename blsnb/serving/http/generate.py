@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from blsnb.engine.validation import RequestError
+from blsnb.engine.request.validation import RequestError
 from blsnb.errors import InferenceError, ServerClosedError
-from blsnb.pb_utils.json_text import bytes_of
+from blsnb.pb_utils.compiled.json_text import bytes_of
 from blsnb.serving.core.metadata import parse_version
 from blsnb.serving.core.requests import Requests
 from blsnb.serving.core.wire import WireResponse
@@ -22,7 +22,7 @@ from blsnb.serving.http.answer import (
     error_body,
     not_allowed,
 )
-from blsnb.serving.http.document import parse
+from blsnb.serving.http.json_body import parse
 from blsnb.serving.http.prompt import read_prompt
 from blsnb.serving.http.tensors import elements_of
 

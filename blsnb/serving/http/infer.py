@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from blsnb.engine.root import RootRequest
+from blsnb.engine.request.lifetime import RootRequest
+from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
-from blsnb.engine.validation import RequestError
 from blsnb.files.read_budget import ReadLimitError
 from blsnb.serving.core.metadata import parse_version
 from blsnb.serving.core.requests import Requests
@@ -23,8 +23,8 @@ from blsnb.serving.http.answer import (
     error_answer,
     not_allowed,
 )
-from blsnb.serving.http.document import parse
 from blsnb.serving.http.inputs import HttpInputs
+from blsnb.serving.http.json_body import parse
 from blsnb.serving.http.outputs import HttpOutputs, body_of
 from blsnb.serving.http.parameters import identity, parameters_of
 from blsnb.serving.http.raw import raw_input

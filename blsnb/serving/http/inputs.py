@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from blsnb.engine.validation import RequestError
+from blsnb.engine.request.validation import RequestError
 from blsnb.serving.core.parameters import named_twice
 from blsnb.serving.core.shared_memory import SharedMemory, Window
 from blsnb.serving.core.wire import WireInput
 from blsnb.serving.http import tensors, values
-from blsnb.serving.http.document import Json
+from blsnb.serving.http.json_body import Json
 from blsnb.tensors.dtypes import Shape
 
 _SIZE = "binary_data_size"

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from tornado.httputil import HTTPConnection, HTTPServerConnectionDelegate
 from tornado.iostream import IOStream
 
-from blsnb.engine.thread_start import new_loop, start
+from blsnb.engine.threads.start import new_loop, start
 from blsnb.serving.core.address import address_of
 from blsnb.serving.http.answer import HttpAnswer, HttpRequest
+from blsnb.serving.http.application import MOST_BYTES, HttpExchange
 from blsnb.serving.http.connections import Connections
-from blsnb.serving.http.exchange import MOST_BYTES, HttpExchange
 from blsnb.serving.http.server import HttpServer
 from blsnb.serving.http.threads import Threads
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blsnb.engine.validation import RequestError
+from blsnb.engine.request.validation import RequestError
 from blsnb.serving.core.shared_memory import CUDA_HANDLE_SIZE, SharedMemory
 from blsnb.serving.http import values
 from blsnb.serving.http.answer import (
@@ -11,7 +11,7 @@ from blsnb.serving.http.answer import (
     json_answer,
     not_allowed,
 )
-from blsnb.serving.http.document import Json, parse
+from blsnb.serving.http.json_body import Json, parse
 from blsnb.serving.http.repository import decoded
 
 

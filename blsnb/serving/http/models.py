@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blsnb.engine.validation import RequestError
+from blsnb.engine.request.validation import RequestError
 from blsnb.inference_server import Server
 from blsnb.serving.core import metadata
 from blsnb.serving.http.answer import (

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from blsnb.engine.validation import RequestError
-from blsnb.pb_utils.json_text import bytes_of
+from blsnb.engine.request.validation import RequestError
+from blsnb.pb_utils.compiled.json_text import bytes_of
 from blsnb.serving.core.shared_memory import SharedMemory
 from blsnb.serving.core.wire import WireOutput, WireResponse, WireTensor
 from blsnb.serving.http import tensors, values
-from blsnb.serving.http.document import Json
 from blsnb.serving.http.inputs import window
+from blsnb.serving.http.json_body import Json
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from blsnb.engine.validation import RequestError
+from blsnb.engine.request.validation import RequestError
 from blsnb.serving.core.parameters import (
     RESERVED,
     Parameter,
@@ -13,7 +13,7 @@ from blsnb.serving.core.parameters import (
     until_nul,
 )
 from blsnb.serving.http import values
-from blsnb.serving.http.document import Json
+from blsnb.serving.http.json_body import Json
 
 _KNOWN = frozenset(
     (

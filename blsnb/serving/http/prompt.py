@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
+from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
-from blsnb.engine.validation import RequestError
 from blsnb.model.config import TensorSpec
 from blsnb.serving.core.parameters import Parameter, named_twice, until_nul
 from blsnb.serving.core.wire import WireInput, WireRequest
 from blsnb.serving.http import tensors, values
-from blsnb.serving.http.document import Json, Members
+from blsnb.serving.http.json_body import Json, Members
 from blsnb.serving.http.parameters import custom, identity
 from blsnb.tensors.dtypes import Shape
 

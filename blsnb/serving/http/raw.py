@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
-from blsnb.engine.validation import RequestError
 from blsnb.serving.core.wire import WireInput
 from blsnb.tensors.dtypes import BY_DATATYPE, Shape
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import string
 
-from blsnb.engine.validation import RequestError
+from blsnb.engine.request.validation import RequestError
 from blsnb.errors import ModelLoadError, RepositoryError
 from blsnb.inference_server import Server
 from blsnb.serving.core.repository import (
@@ -22,7 +22,7 @@ from blsnb.serving.http.answer import (
     json_answer,
     not_allowed,
 )
-from blsnb.serving.http.document import Json, parse
+from blsnb.serving.http.json_body import Json, parse
 
 _LETTERS = (string.ascii_letters + string.digits + "+/").encode()
 _OTHERS = bytes(set(range(256)).difference(_LETTERS))

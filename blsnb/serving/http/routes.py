@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 
-from blsnb.engine.validation import RequestError
+from blsnb.engine.request.validation import RequestError
 from blsnb.errors import BlsnbError, InferenceError, ServerClosedError
 from blsnb.inference_server import Server
 from blsnb.serving.core.requests import STOPPING, Requests

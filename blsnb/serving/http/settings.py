@@ -19,7 +19,7 @@ from blsnb.serving.http.answer import (
     json_answer,
     not_allowed,
 )
-from blsnb.serving.http.document import Json, parse
+from blsnb.serving.http.json_body import Json, parse
 
 _VERBS = ("GET", "POST")
 

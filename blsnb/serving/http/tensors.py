@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from blsnb.engine.validation import RequestError
+from blsnb.engine.request.validation import RequestError
 from blsnb.serving.core.wire import WireTensor
 from blsnb.serving.http import values
-from blsnb.serving.http.document import Json
+from blsnb.serving.http.json_body import Json
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import TensorRef
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Protocol
 
-from blsnb.engine.workers import Workers
+from blsnb.engine.threads.workers import Workers
 from blsnb.serving.http.answer import HttpRequest
 
 _MOST_REQUESTS = 512

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from types import TracebackType
 
-from blsnb.engine.validation import RequestError
+from blsnb.engine.request.validation import RequestError
 from blsnb.serving.core.parameters import until_nul
-from blsnb.serving.http.document import Json
+from blsnb.serving.http.json_body import Json
 
 _SIGNED = range(-(2**63), 2**63)
 _UNSIGNED = range(2**64)

@@ -10,8 +10,8 @@ import pytest
 import stage
 from cells import CONFIG, DOUBLE, cell
 
-from blsnb.engine.root import RootRequest
-from blsnb.engine.validation import RequestError
+from blsnb.engine.request.lifetime import RootRequest
+from blsnb.engine.request.validation import RequestError
 from blsnb.inference_server import Server
 from blsnb.serving.core.requests import Requests
 from blsnb.serving.core.wire import WireInput, WireOutput, WireRequest

@@ -10,7 +10,7 @@ from multiprocessing import shared_memory
 
 import pytest
 
-from blsnb.engine.validation import RequestError
+from blsnb.engine.request.validation import RequestError
 from blsnb.serving.core.shared_memory import SharedMemory
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from blsnb.engine.model_log import ModelLog
-from blsnb.engine.validation import RequestError
+from blsnb.engine.request.validation import RequestError
 from blsnb.serving.core.log_settings import LogSettings
 from blsnb.serving.core.trace_settings import (
     CLEARED,

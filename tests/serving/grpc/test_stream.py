@@ -15,7 +15,7 @@ from asserting import every, some
 from cells import CONFIG, DOUBLE, cell
 from tritonclient.grpc import service_pb2_grpc
 
-from blsnb.engine.workers import Workers
+from blsnb.engine.threads.workers import Workers
 from blsnb.inference_server import Server
 from blsnb.serving.core.requests import Requests
 from blsnb.serving.core.shared_memory import SharedMemory

@@ -236,7 +236,7 @@ def test_a_stream_that_finds_no_thread_for_long_ends_with_an_error(
     http_served: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its client is told why, and the model that nobody wants more."""
-    monkeypatch.setattr("blsnb.serving.http.exchange._LATEST_S", 0.2)
+    monkeypatch.setattr("blsnb.serving.http.application._LATEST_S", 0.2)
     with streaming(http_served) as client:
         threads = http_served.end._listener.threads
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blsnb.engine.validation import RequestError
+from blsnb.engine.request.validation import RequestError
 from blsnb.serving.core.wire import WireTensor
 from blsnb.serving.http.compression import inflated, packed
 from blsnb.serving.http.repository import decoded

@@ -1,0 +1,70 @@
+"""Requests and responses in the words of Triton's gRPC interface."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tritonclient.grpc import service_pb2 as wire
+
+from blsnb.pb_utils.compiled.errors import CODE_NAMES
+from blsnb.pb_utils.message import RequestMessage, ResponseMessage
+from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START, Parameters
+from blsnb.tensors.dtypes import BY_DATATYPE
+from blsnb.tensors.ref import TensorRef
+
+_CODES = {"INVALID_ARGUMENT": "INVALID_ARG", "UNIMPLEMENTED": "UNSUPPORTED"}
+_FINAL = "triton_final_response"
+_KINDS = {bool: "bool_param", int: "int64_param", float: "double_param"}
+
+
+def request_of(message: RequestMessage, model_name: str) -> Any:
+    """Return a request as it goes over the wire; the server chooses the version."""
+    built = wire.ModelInferRequest(model_name=model_name, id=message.request_id)
+    for ref in message.inputs:
+        tensor = built.inputs.add(name=ref.name, datatype=ref.dtype.datatype)
+        tensor.shape.extend(ref.shape)
+        built.raw_input_contents.append(bytes(ref.data or b""))
+    for name in message.requested_outputs:
+        built.outputs.add(name=name)
+    for key, value in (_reserved(message) | message.parameters).items():
+        kind = _KINDS.get(type(value), "string_param")
+        setattr(built.parameters[key], kind, value)
+    return built
+
+
+def _reserved(message: RequestMessage) -> Parameters:
+    """Return what has a place of its own in Triton, and none on the wire."""
+    reserved: Parameters = {}
+    if message.correlation_id:
+        reserved["sequence_id"] = message.correlation_id
+        reserved["sequence_start"] = bool(message.flags & SEQUENCE_START)
+        reserved["sequence_end"] = bool(message.flags & SEQUENCE_END)
+    if message.timeout_us:
+        reserved["timeout"] = message.timeout_us
+    return reserved
+
+
+def response_of(reply: Any) -> ResponseMessage:
+    """Return a response that came over the wire."""
+    refs = [
+        TensorRef(output.name, BY_DATATYPE[output.datatype], tuple(output.shape), data)
+        for output, data in zip(reply.outputs, reply.raw_output_contents, strict=True)
+    ]
+    parameters: Parameters = {
+        key: getattr(value, value.WhichOneof("parameter_choice"))
+        for key, value in reply.parameters.items()
+        if key != _FINAL
+    }
+    return ResponseMessage(tuple(refs), parameters=parameters)
+
+
+def is_empty_final(reply: Any) -> bool:
+    """Whether a response of a stream only says that it is over."""
+    return reply.parameters[_FINAL].bool_param and not reply.outputs
+
+
+def code_of(error: Any) -> str:
+    """Return Triton's name of the code of a gRPC error."""
+    name = str(error.code().name)
+    code = _CODES.get(name, name)
+    return code if code in CODE_NAMES else "UNKNOWN"

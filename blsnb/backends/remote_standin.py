@@ -1,0 +1,180 @@
+"""RemoteStandIn: a stand-in that asks the model of a real Triton server."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import grpc
+from tritonclient.grpc import service_pb2 as wire
+from tritonclient.grpc import service_pb2_grpc
+
+from blsnb.backends import remote_messages as messages
+from blsnb.backends.address import netloc_of
+from blsnb.errors import BackendError
+from blsnb.model.config import InstanceSpec, ModelConfig
+from blsnb.pb_utils.message import RequestMessage, ResponseMessage
+
+_CONNECT_S = 10.0
+_DEADLINE_S = 600.0
+"""So long one answer may take; Ctrl-C comes before."""
+_ANY_SIZE = [
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_send_message_length", -1),
+]
+
+
+class RemoteStandIn:
+    """Asks the model of the same name on another server; that chooses its version.
+
+    Parameters
+    ----------
+    address
+        Such as ``"grpc://localhost:8001"``.
+
+    Raises
+    ------
+    ValueError
+        The address is another one.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._target = netloc_of(address)
+        self.how = f"remote {address}"
+        self._address = address
+
+    def __repr__(self) -> str:
+        return f"<stand-in: {self.how}>"
+
+    def complete(self, config: ModelConfig, version: Path) -> ModelConfig:
+        """Return the configuration, with that of the remote model if it says less.
+
+        Raises
+        ------
+        BackendError
+            The server cannot be reached, or the model does not serve there.
+        """
+        if config.inputs and config.outputs:
+            return config
+        with self._connected() as stub, self._told():
+            request = wire.ModelConfigRequest(name=config.name)
+            remote = stub.ModelConfig(request, timeout=_CONNECT_S).config
+        message = config.message
+        message.max_batch_size = remote.max_batch_size
+        for name in ("input", "output"):
+            message.ClearField(name)
+            for tensor in getattr(remote, name):
+                getattr(message, name).add().MergeFromString(tensor.SerializeToString())
+        message.model_transaction_policy.decoupled = (
+            remote.model_transaction_policy.decoupled
+        )
+        return ModelConfig.of(message)
+
+    def instance(
+        self, config: ModelConfig, spec: InstanceSpec, version: Path
+    ) -> RemoteInstance:
+        """Return a new instance, with a connection of its own.
+
+        Raises
+        ------
+        BackendError
+            The server cannot be reached, or the model does not serve there.
+        """
+        channel = grpc.insecure_channel(self._target, options=_ANY_SIZE)
+        instance = RemoteInstance(channel, config)
+        try:
+            with self._told():
+                ready = instance.is_ready()
+        except BaseException:
+            instance.finalize()
+            raise
+        if not ready:
+            instance.finalize()
+            raise BackendError(
+                f"model '{config.name}' is not ready at {self._address}",
+                "UNAVAILABLE",
+                "Load it there first.",
+            )
+        return instance
+
+    @contextlib.contextmanager
+    def _connected(self) -> Iterator[Any]:
+        with grpc.insecure_channel(self._target, options=_ANY_SIZE) as channel:
+            yield service_pb2_grpc.GRPCInferenceServiceStub(channel)
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except grpc.RpcError as error:
+            text = f"{self._address} does not answer for it: {error.details()}"
+            raise BackendError(text, messages.code_of(error)) from error
+
+
+class RemoteInstance:
+    """A connection to the server.
+
+    Parameters
+    ----------
+    channel
+        Closed by `finalize`.
+    config
+        Normalised and completed.
+    """
+
+    def __init__(self, channel: Any, config: ModelConfig) -> None:
+        self._channel = channel
+        self._stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
+        self._name = config.name
+        self._decoupled = config.decoupled
+
+    def is_ready(self) -> bool:
+        """Whether the model serves there."""
+        request = wire.ModelReadyRequest(name=self._name)
+        return bool(self._stub.ModelReady(request, timeout=_CONNECT_S).ready)
+
+    def execute(
+        self, requests: Sequence[RequestMessage]
+    ) -> list[Iterable[ResponseMessage]]:
+        """Send each request; its errors are those of the other server."""
+        ask = self._stream if self._decoupled else self._infer
+        return [ask(messages.request_of(each, self._name)) for each in requests]
+
+    def _infer(self, request: Any) -> Iterable[ResponseMessage]:
+        # All are under way before the first is waited for.
+        future = self._stub.ModelInfer.future(request, timeout=_DEADLINE_S)
+        return self._answered(future)
+
+    def _answered(self, future: Any) -> Iterator[ResponseMessage]:
+        try:
+            yield messages.response_of(future.result())
+        except grpc.RpcError as error:
+            yield _failed(error)
+        finally:
+            # Does nothing to one that has ended.
+            future.cancel()
+
+    def _stream(self, request: Any) -> Iterator[ResponseMessage]:
+        replies = self._stub.ModelStreamInfer(iter([request]), timeout=_DEADLINE_S)
+        try:
+            for reply in replies:
+                if reply.error_message:
+                    yield ResponseMessage(error=reply.error_message)
+                elif not messages.is_empty_final(reply.infer_response):
+                    yield messages.response_of(reply.infer_response)
+        except grpc.RpcError as error:
+            yield _failed(error)
+        finally:
+            replies.cancel()
+
+    def finalize(self) -> None:
+        """Close the connection."""
+        self._channel.close()
+
+
+def _failed(error: Any) -> ResponseMessage:
+    return ResponseMessage(
+        error=error.details() or "", code=messages.code_of(error), cause=error
+    )

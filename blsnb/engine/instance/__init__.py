@@ -1,0 +1,1 @@
+"""Instances of models, and what executes on them."""

@@ -1,0 +1,247 @@
+"""Executor: one ``execute`` of an instance, for one request or for a batch."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import time
+import weakref
+from typing import Any
+
+from blsnb.engine.instance.input_order import InputOrder
+from blsnb.engine.instance.inputs import Reshapes
+from blsnb.engine.instance.instance import ExecuteFailed, ModelInstance
+from blsnb.engine.instance.instance_threads import Abandoned
+from blsnb.engine.instance.placement import Placement
+from blsnb.engine.instance.pool import InstancePool
+from blsnb.engine.instance.results import (
+    fail_all,
+    fail_without_inputs,
+    failed,
+    take_results,
+)
+from blsnb.engine.request import hang_report as hang
+from blsnb.engine.request.failure import describe
+from blsnb.engine.request.inflight import Execution, Inflight
+from blsnb.engine.request.lifetime import RootRequest, Unwind
+from blsnb.model.config import ModelConfig
+from blsnb.pb_utils.request import (
+    RELEASE_ALL,
+    InferenceRequest,
+    receive_request,
+    release_flags,
+)
+
+_now = time.monotonic_ns
+_execution_numbers = itertools.count(1)
+number_execution = functools.partial(next, _execution_numbers)
+"""Returns the number of an execution to come."""
+_ZERO_COPY = "BLSNB_ZERO_COPY"
+_TRUE = ("1", "true", "yes", "on")
+
+
+class Executor:
+    """Runs the instances of one model version.
+
+    Parameters
+    ----------
+    config
+        Normalised and completed.
+    pool
+        Where the instances go back to.
+    placement
+        Moves the inputs; None where there is no device.
+    """
+
+    def __init__(
+        self,
+        config: ModelConfig,
+        pool: InstancePool,
+        placement: Placement | None = None,
+    ) -> None:
+        self._pool = pool
+        self._placement = placement
+        self._outputs = tuple(spec.name for spec in config.outputs)
+        self._batching = config.max_batch_size > 0
+        self._iterative = config.iterative
+        self._order = InputOrder()
+        reshapes = Reshapes(config)
+        self.reshapes = reshapes if reshapes.any else None
+        """Turn tensors into the shapes of the other side; None where they are alike."""
+        self._zero_copy = config.parameters.get(_ZERO_COPY, "").lower() in _TRUE
+
+    def execute(
+        self,
+        instance: ModelInstance,
+        inflights: list[Inflight],
+        root: RootRequest | None = None,
+        number: int = 0,
+    ) -> None:
+        """Run ``execute`` for a batch, and answer it; give the instance back.
+
+        Parameters
+        ----------
+        root
+            The life of this execution, where it serves several requests from
+            outside; else that of the only one.
+        number
+            Of the execution; a new one if 0.
+
+        Raises
+        ------
+        Unwind
+            All that it serves has ended.
+        """
+        __tracebackhide__ = True
+        number = number or number_execution()
+        execution = Execution(instance, inflights, number, root)
+        instance.execution = execution
+        requests = self._begin(instance, execution)
+        try:
+            self._run_hook(instance, execution, requests)
+        except Abandoned as left:
+            left.outcome.then(lambda: self._leave(instance, execution))
+            raise Unwind from None
+        except BaseException:
+            self._leave(instance, execution)
+            raise
+        end = _now()
+        is_open = False
+        for inflight in inflights:
+            inflight.call.compute_end_ns = end
+            inflight.execution = None
+            is_open = is_open or not inflight.final
+        if is_open:
+            for inflight, request in zip(inflights, requests, strict=True):
+                inflight.held = weakref.ref(request)
+        instance.execution = None
+        self._pool.give_back(instance)
+
+    def _begin(
+        self, instance: ModelInstance, execution: Execution
+    ) -> list[InferenceRequest]:
+        """Make the requests as the model sees them, and note who executes them."""
+        inflights = execution.inflights
+        start = _now()
+        requests: list[InferenceRequest] = []
+        leader = None
+        total = asked = 0
+        for inflight in inflights:
+            size = 1
+            if self._batching and inflight.message.inputs:
+                size = inflight.message.inputs[0].shape[0]
+            total += size
+            if not inflight.filler:
+                leader = leader or inflight
+                asked += 1
+            inflight.execution = execution
+            inflight.batch_size, inflight.execution_size = size, 0
+            inflight.requested = inflight.requested or self._outputs
+            call = inflight.call
+            call.instance = instance.name
+            call.execution = execution.number
+            call.compute_start_ns = start
+            requests.append(self._receive(instance, inflight))
+        assert leader is not None
+        leader.execution_size = total
+        ready = _now()
+        for inflight in inflights:
+            call = inflight.call
+            call.compute_input_end_ns = ready
+            call.batch = asked
+        return requests
+
+    def _receive(self, instance: ModelInstance, inflight: Inflight) -> InferenceRequest:
+        message = inflight.message
+        inputs = message.inputs
+        if self.reshapes is not None:
+            inputs = self.reshapes.inward(inputs)
+        if inflight.extra or len(inputs) > 1:
+            inputs = self._order.of(inputs, inflight.extra)
+        if self._placement is not None:
+            inputs = self._placement.inputs(inflight.call, inputs)
+        return receive_request(
+            instance.request_class,
+            message,
+            inputs,
+            inflight.requested,
+            inflight,
+            self._zero_copy,
+        )
+
+    def _run_hook(
+        self,
+        instance: ModelInstance,
+        execution: Execution,
+        requests: list[InferenceRequest],
+    ) -> None:
+        __tracebackhide__ = True
+        inflights = execution.inflights
+        if self._batching and fail_without_inputs(inflights):
+            _computed(inflights)
+            return
+        try:
+            results = instance.execute(execution.root, requests)
+        except ExecuteFailed as failure:
+            _computed(inflights)
+            execution.note_unasked()
+            text = failed(instance.name, failure.text)
+            fail_all(inflights, text, failure.cause, failure.code)
+            if self._placement is not None:
+                self._placement.explain(inflights)
+            return
+        self._take(results, instance, execution, requests)
+        if execution.watched is not None:
+            # Now, since who passes an error on has looked at it.
+            execution.note_unasked()
+
+    def _take(
+        self,
+        results: Any,
+        instance: ModelInstance,
+        execution: Execution,
+        requests: list[InferenceRequest],
+    ) -> None:
+        """Answer requests with what ``execute`` returned."""
+        inflights = execution.inflights
+        if execution.root.ended is not None:
+            _computed(inflights)
+            raise Unwind
+        now = _now()
+        released = True
+        for place, inflight in enumerate(inflights):
+            inflight.call.compute_output_start_ns = now
+            inflight.release_flags = flags = release_flags(requests[place])
+            released = released and flags == RELEASE_ALL
+        try:
+            take_results(results, inflights, instance.name)
+        except BaseException as error:
+            # A list or an object of the model's own classes.
+            if isinstance(error, Unwind) or execution.root.ended_by(error):
+                raise Unwind from error
+            text = failed(instance.name, describe(error, _TAKE_BOUNDARY))
+            fail_all(inflights, text, error)
+        if not (released or self._iterative):
+            self._drop(instance, execution)
+
+    def _drop(self, instance: ModelInstance, execution: Execution) -> None:
+        """Let no request come back: nothing is configured that would bring it."""
+        for inflight in execution.inflights:
+            if inflight.again:
+                inflight.drop(hang.RESCHEDULED)
+                instance.backend.log("ERROR", hang.not_released(inflight))
+
+    def _leave(self, instance: ModelInstance, execution: Execution) -> None:
+        instance.execution = None
+        for inflight in execution.inflights:
+            inflight.execution = None
+        self._pool.give_back(instance)
+
+
+_TAKE_BOUNDARY = Executor._take.__code__
+
+
+def _computed(inflights: list[Inflight]) -> None:
+    now = _now()
+    for inflight in inflights:
+        inflight.call.compute_output_start_ns = now

@@ -1,0 +1,440 @@
+"""ModelInstance: initialize, execute one at a time, finalize."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import threading
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from blsnb.engine.instance.device import OnDevice
+from blsnb.engine.instance.hooks import note_of_names
+from blsnb.engine.instance.instance_threads import Abandoned, InstanceThreads, LoopEnded
+from blsnb.engine.instance.readiness import unready
+from blsnb.engine.instance.shared_state import SharedState, note_of_changes, snapshot
+from blsnb.engine.instance.world import World
+from blsnb.engine.request import hang_report as hang
+from blsnb.engine.request.failure import describe, notes_of
+from blsnb.engine.request.inflight import Execution, current_execution
+from blsnb.engine.request.lifetime import RootRequest, Unwind, boundary
+from blsnb.errors import OutOfResourcesError
+from blsnb.model.config import InstanceSpec
+from blsnb.pb_utils.backend import Backend
+from blsnb.pb_utils.compiled.releases import NEWEST, Release, has, too_new
+from blsnb.pb_utils.module.module import compiled_module
+from blsnb.pb_utils.request import InferenceRequest
+
+
+class HookFailed(Exception):
+    """A hook of a model failed before it served; the text is Triton's."""
+
+    def __init__(self, text: str, cause: BaseException | None = None) -> None:
+        super().__init__(text)
+        self.text = text
+        self.cause = cause
+
+
+@boundary
+def _call(work: Callable[[], Any]) -> Any:
+    """Call model code; error texts show no frame from here outwards."""
+    __tracebackhide__ = True
+    return work()
+
+
+_BOUNDARY = _call.__code__
+_THREAD = "thread"
+_NAMES = "names"
+_CLASS = "TritonPythonModel"
+
+
+class ModelInstance:
+    """One instance of a model: a world of its own, and the model object in it.
+
+    Parameters
+    ----------
+    name
+        Triton's name of the instance, such as ``"add_sub_0_0"``.
+    model_file
+        Path of ``model.py``.
+    bind
+        Makes the backend of this instance.
+    release
+        Triton's release to agree with.
+    own_thread
+        Whether all hooks run on one thread of the instance's own.
+    load_root
+        The life of the load that makes it, which Ctrl-C ends.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        model_file: Path,
+        bind: Callable[[ModelInstance], Backend],
+        release: Release = NEWEST,
+        own_thread: bool = False,
+        load_root: RootRequest | None = None,
+    ) -> None:
+        self.name = name
+        self.model_file = str(model_file)
+        self.threads = InstanceThreads(name, own_thread)
+        self.execution: Execution | None = None
+        """What it executes now."""
+        self.ready = False
+        """Whether ``initialize`` has finished: from then on BLS is allowed."""
+        self.spec = InstanceSpec(name, "CPU", 0)
+        """What its configuration said of it when it was made."""
+        self.on_device: OnDevice | None = None
+        """What its model's code runs on; None for the host."""
+        self._load_root = load_root
+        self._release = release
+        self.backend = bind(self)
+        compiled = compiled_module(self.backend, release)
+        self.world = World(name, model_file, self._printed, compiled)
+        self.module: types.ModuleType | None = None
+        self._class: Any = None
+        """The model's ``TritonPythonModel``, whatever that is."""
+        self._thread_id = 0
+        """Of the thread that ran ``initialize``."""
+        self._thread_noted = False
+        self.noted: set[str] = set()
+        """Notes that one of the model's instances was given already."""
+        self._owed_notes: list[str] = []
+        """What the next run is told of the model."""
+        self._state_before: SharedState | None = snapshot()
+        self.model: Any = None
+        self.ready_hook: Callable[[], Any] | None = None
+        """The model's own ``is_ready``, if it has one."""
+        self.request_class: type[InferenceRequest] = InferenceRequest
+
+    def _printed(self, text: str) -> None:
+        self.backend.log("PRINT", text)
+
+    def load(self) -> None:
+        """Import the model's file.
+
+        Raises
+        ------
+        HookFailed
+            The import fails, or defines no TritonPythonModel.
+        """
+        self.module = module = self._hook(self.world.open)
+        if _CLASS not in vars(module) and "__getattr__" not in vars(module):
+            folder = Path(self.model_file).parent.name
+            stem = Path(self.model_file).stem
+            raise HookFailed(
+                f"AttributeError: module '{folder}.{stem}' has no attribute '{_CLASS}'"
+            )
+        self._class = self._hook(functools.partial(_attribute, module, _CLASS))
+        self.world.complete(self.backend)
+        self.request_class = self.world.pb_utils.InferenceRequest
+
+    @property
+    def load_root(self) -> RootRequest | None:
+        """The life of the load that makes it; None once it serves."""
+        return self._load_root
+
+    @property
+    def completes_config(self) -> bool:
+        """Whether the class has ``auto_complete_config``."""
+        return self._found(self._class, "auto_complete_config") is not None
+
+    def auto_complete(self, config: Any) -> Any:
+        """Call ``auto_complete_config`` on the class.
+
+        Raises
+        ------
+        HookFailed
+            The hook raises.
+        """
+        return self._hook(lambda: self._class.auto_complete_config(config))
+
+    def initialize(self, args: dict[str, str]) -> None:
+        """Make the model object and call its ``initialize``.
+
+        Raises
+        ------
+        HookFailed
+            The constructor or the hook raises.
+        """
+        device = self.on_device
+        work = functools.partial(self._initialize, args)
+        self._hook(work if device is None else functools.partial(device.call, work))
+        self._compare_state()
+        self.ready = True
+        self._load_root = None
+
+    def _compare_state(self) -> None:
+        before, self._state_before = self._state_before, None
+        if before is not None:
+            note = note_of_changes(self.name, before, snapshot())
+            self._owed_notes += [note] if note else []
+
+    def _initialize(self, args: dict[str, str]) -> None:
+        self._thread_id = threading.get_ident()
+        self.model = self._class()
+        self._owe_note_of_names(type(self.model))
+        # Looked up on the object: a constructor may have set it.
+        hook = self._found(self.model, "initialize")
+        ready_hook = self._found(self.model, "is_ready")
+        if has("is_ready", self._release):
+            self.ready_hook = ready_hook
+        elif ready_hook is not None:
+            self._owed_notes.append(too_new("is_ready"))
+        if hook is not None:
+            result = hook(args)
+            if inspect.iscoroutine(result):
+                # Triton calls it and never awaits it.
+                result.close()
+
+    def _found(self, owner: Any, name: str) -> Any:
+        """Return an attribute of the model, or None for none.
+
+        Triton asks `PyObject_HasAttr`, to which an attribute is missing whatever the
+        look-up raises.
+        """
+        __tracebackhide__ = True
+        try:
+            return getattr(owner, name)
+        except BaseException as error:
+            self._check_ended()
+            there = inspect.getattr_static(owner, name, None) is not None
+            if there or not isinstance(error, AttributeError):
+                self._owe(
+                    name,
+                    f"{name} of {self.name} is missing to Triton, since looking it up "
+                    f"raises {describe(error, _FOUND_BOUNDARY)}",
+                )
+            return None
+
+    def _check_ended(self) -> None:
+        """Leave if the load or the request has ended: Ctrl-C is no fault of a model."""
+        execution = self.execution
+        root = self._load_root if execution is None else execution.root
+        if root is not None:
+            root.check()
+
+    def _owe_note_of_names(self, kind: type) -> None:
+        try:
+            note = note_of_names(self.name, kind)
+        except BaseException:
+            # A metaclass may forbid to look at its class.
+            self._check_ended()
+            return
+        if note:
+            self._owe(_NAMES, note)
+
+    def _owe(self, subject: str, note: str) -> None:
+        """Keep a note for the next run; one on each subject."""
+        if subject not in self.noted:
+            self.noted.add(subject)
+            self._owed_notes.append(note)
+
+    def _hook(self, work: Callable[[], Any]) -> Any:
+        """Call model code outside of ``execute``; every exception is its failure."""
+        __tracebackhide__ = True
+        try:
+            return self.threads.call(self._load_root, lambda: self._guard(work))
+        except OutOfResourcesError as error:
+            raise HookFailed(error.message, error) from error
+
+    def _guard(self, work: Callable[[], Any]) -> Any:
+        __tracebackhide__ = True
+        try:
+            return _call(work)
+        except BaseException as error:
+            if self._load_root is not None:
+                self._load_root.ended_by(error)
+            raise HookFailed(describe(error, _BOUNDARY), error) from error
+
+    def execute(self, root: RootRequest, requests: list[InferenceRequest]) -> Any:
+        """Call ``execute`` and return what it returns; a coroutine is awaited.
+
+        Raises
+        ------
+        ExecuteFailed
+            The model raises.
+        Unwind, Abandoned
+            The request has ended.
+        """
+        __tracebackhide__ = True
+        hook = self._found(self.model, "execute")
+        if hook is None:
+            if self.execution is not None:
+                self._note_owed(self.execution)
+            raise ExecuteFailed(
+                f"Python model {self.model_file} does not implement `execute` method."
+            )
+        if self.threads.inline:
+            return self._execute(root, hook, requests)
+        return self.threads.call(root, lambda: self._execute(root, hook, requests))
+
+    def _execute(
+        self,
+        root: RootRequest,
+        hook: Callable[[list[InferenceRequest]], Any],
+        requests: list[InferenceRequest],
+    ) -> Any:
+        __tracebackhide__ = True
+        execution = self.execution
+        if execution is not None:
+            # With BLSNB_THREAD=instance it is not the caller's.
+            execution.thread_id = threading.get_ident()
+            if execution.thread_id != self._thread_id and not self._thread_noted:
+                self._note_thread(execution)
+            if self._owed_notes:
+                self._note_owed(execution)
+        if root.ended is not None:
+            raise Unwind
+        if self.on_device is not None:
+            hook = functools.partial(self.on_device.execute, execution, hook)
+        try:
+            return self._run_hook(root, hook, requests)
+        except (Unwind, Abandoned):
+            raise
+        except OutOfResourcesError as error:
+            raise ExecuteFailed(error.message, error, error.code) from error
+        except BaseException as error:
+            if root.ended_by(error):
+                raise Unwind from error
+            raise ExecuteFailed(describe(error, _HOOK_BOUNDARY), error) from error
+
+    def _note_owed(self, execution: Execution) -> None:
+        for note in self._owed_notes:
+            execution.inflight.note(note)
+        self._owed_notes = []
+
+    def _note_thread(self, execution: Execution) -> None:
+        """Note an ``execute`` on another thread than ``initialize``, once a model."""
+        self._thread_noted = True
+        if _THREAD in self.noted:
+            return
+        self.noted.add(_THREAD)
+        execution.inflight.note(
+            f"execute() of {self.name} ran on another thread than its initialize(); on "
+            "Triton both run on one. What is bound to its thread (sqlite3, "
+            "thread-locals) needs the parameter BLSNB_THREAD with the value "
+            '"instance" in the model\'s configuration.'
+        )
+
+    @boundary
+    def _run_hook(
+        self,
+        root: RootRequest,
+        hook: Callable[[list[InferenceRequest]], Any],
+        requests: list[InferenceRequest],
+    ) -> Any:
+        __tracebackhide__ = True
+        result = hook(requests)
+        if type(result) is list or not asyncio.iscoroutine(result):
+            return result
+        try:
+            self.threads.start_loop()
+        except OutOfResourcesError:
+            result.close()
+            raise
+        execution = self.execution
+        ended = functools.partial(self._loop_ended, root, execution)
+        if execution is None:
+            return self.threads.run_coroutine(root, result, ended)
+        execution.thread_id = self.threads.loop_thread_id
+        token = current_execution.set(execution)
+        try:
+            if not execution.inflight.decoupled:
+                return self.threads.run_coroutine(root, result, ended)
+            # Triton starts it and takes the next request: any number interleave.
+            lost = functools.partial(self._lost, execution)
+            self.threads.start_coroutine(result, lost, ended)
+            return None
+        finally:
+            current_execution.reset(token)
+
+    def _loop_ended(
+        self, root: RootRequest, execution: Execution | None, ended: LoopEnded
+    ) -> None:
+        """End the requests that a coroutine of a lost event loop had to answer."""
+        why = "stopped it"
+        if ended.cause is not None:
+            why = f"ended it with {describe(ended.cause, _HOOK_BOUNDARY)}"
+        error = hang.loop_ended(self.execute_place, why)
+        for inflight in [] if execution is None else execution.inflights:
+            if not inflight.final:
+                inflight.root.end(error)
+                inflight.wake()
+        if execution is None or not execution.inflight.decoupled:
+            root.end(error)
+
+    def _lost(self, execution: Execution, error: BaseException) -> None:
+        """Take an exception that Triton only logs."""
+        if execution.root.ended is not None:
+            return
+        text = describe(error, _HOOK_BOUNDARY)
+        for inflight in execution.inflights:
+            inflight.note(
+                f"execute() of {self.name} raised, and Triton only logs that for an "
+                f"asynchronous decoupled model: {text}"
+            )
+        for note in notes_of(error):
+            inflight.note(note)
+        self.backend.log("ERROR", text)
+
+    def unready(self) -> str:
+        """Return why the model itself says that it cannot serve; nothing if it can."""
+        if self.ready_hook is None:
+            return ""
+        return unready(self.name, self.ready_hook, self.threads)
+
+    @property
+    def execute_place(self) -> str:
+        """Where ``execute`` stands, for a reader."""
+        # Without its properties: they are model code.
+        hook = inspect.getattr_static(self.model, "execute", None)
+        hook = hook.__func__ if isinstance(hook, types.MethodType) else hook
+        while isinstance(hook, types.FunctionType) and "__wrapped__" in vars(hook):
+            hook = vars(hook)["__wrapped__"]
+        code = hook.__code__ if isinstance(hook, types.FunctionType) else None
+        line = f" (line {code.co_firstlineno} of its source)" if code else ""
+        return f"execute() of {self.name}{line}"
+
+    def finalize(self) -> None:
+        """Call ``finalize``; its failure is only logged, as on Triton."""
+        self.ready = False
+        self.threads.stop_loop()
+        hook = self._found(self.model, "finalize")
+        if hook is not None:
+            try:
+                self._hook(hook)
+            except HookFailed as failure:
+                self.backend.log("INFO", failure.text)
+        self.discard()
+
+    def discard(self) -> None:
+        """Forget the model without its ``finalize``: it never served."""
+        self.ready = False
+        self.model = None
+        self.threads.close()
+        self.world.close()
+
+
+def _attribute(owner: Any, name: str) -> Any:
+    return getattr(owner, name)
+
+
+_HOOK_BOUNDARY = ModelInstance._run_hook.__code__
+_FOUND_BOUNDARY = ModelInstance._found.__code__
+
+
+class ExecuteFailed(Exception):
+    """``execute`` raised; the text is Triton's, without its prefix."""
+
+    def __init__(
+        self, text: str, cause: BaseException | None = None, code: str = "INTERNAL"
+    ) -> None:
+        super().__init__(text)
+        self.text = text
+        self.cause = cause
+        self.code = code

@@ -1,0 +1,187 @@
+"""Placement: on the host or on a device, where Triton would have each tensor."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from blsnb.engine.instance.placement_fuzzer import HostilePlacement
+from blsnb.engine.request.inflight import Inflight
+from blsnb.model.config import ModelConfig
+from blsnb.model.rules.placement_rules import forces_cpu
+from blsnb.pb_utils.message import ResponseMessage
+from blsnb.runtimes.runtime import DeviceError, Runtime
+from blsnb.tensors.device_ref import DeviceRef, on_host
+from blsnb.tensors.dtypes import BYTES
+from blsnb.tensors.memory import HOST, device_name, device_number
+from blsnb.tensors.ref import TensorRef
+from blsnb.trace.device_work import Copy
+from blsnb.trace.events import Call
+
+_now = time.monotonic_ns
+Refs = tuple[TensorRef, ...]
+
+
+class Placements:
+    """How a server places tensors, from the next load of a model on.
+
+    Parameters
+    ----------
+    runtime
+        Has the devices, if there are any.
+    hostile
+        Moves tensors as Triton might; None for only those that it must.
+    """
+
+    def __init__(
+        self, runtime: Runtime, hostile: HostilePlacement | None = None
+    ) -> None:
+        self.runtime = runtime
+        self.hostile = hostile
+        self._devices_left = False
+        """Whether models may be in service that another runtime has on its devices."""
+
+    def use(self, runtime: Runtime) -> None:
+        """Take another runtime."""
+        self._devices_left = self._devices_left or bool(self.gpu_count)
+        self.runtime = runtime
+
+    @property
+    def gpu_count(self) -> int:
+        """How many devices models may run on."""
+        return self.runtime.gpu_count
+
+    def of(self, config: ModelConfig, *, host_only: bool = False) -> Placement | None:
+        """Return the placement of a model; None where there is no device.
+
+        Parameters
+        ----------
+        host_only
+            Whether its backend takes tensors on the host only.
+        """
+        if not self.gpu_count and not self._devices_left:
+            return None
+        host_only = host_only or not self.gpu_count or forces_cpu(config)
+        return Placement(config, self, host_only)
+
+
+class Placement:
+    """Moves the tensors of one model's requests, and records each copy.
+
+    References
+    ----------
+    python_backend: src/python_be.cc, ModelInstanceState::GetInputTensor;
+    src/request_executor.cc, ResponseAlloc
+    """
+
+    def __init__(
+        self, config: ModelConfig, placements: Placements, host_only: bool
+    ) -> None:
+        self._model = config.name
+        self._runtime, self._hostile = placements.runtime, placements.hostile
+        self._host_only = host_only
+
+    def inputs(self, call: Call, refs: Refs) -> Refs:
+        """Return inputs where the model gets them.
+
+        On the host, unless the configuration lets them be where they are: the kind of
+        the instance does not count.
+        """
+        return tuple([self._input(call, ref) for ref in refs])
+
+    def _input(self, call: Call, ref: TensorRef) -> TensorRef:
+        if self._host_only or ref.dtype is BYTES:
+            return self._moved(call, ref, HOST)
+        return self._perhaps(call, ref, "input")
+
+    def outputs(self, inflight: Inflight, response: ResponseMessage) -> None:
+        """Leave outputs where their caller wants them: where they are, if it is silent.
+
+        One that cannot be put there fails the request.
+        """
+        wanted, call = inflight.message.memory, inflight.call
+        if wanted is not None and not self._runtime.gpu_count:
+            wanted = HOST
+        try:
+            response.outputs = tuple(
+                self._perhaps(call, ref, "output")
+                if wanted is None
+                else self._moved(call, ref, wanted)
+                for ref in response.outputs
+            )
+        except DeviceError as error:
+            response.outputs, response.error = (), str(error)
+
+    def leave(self, inflight: Inflight, response: ResponseMessage) -> None:
+        """Place the only response of a request, which computes until that is done."""
+        call = inflight.call
+        self.outputs(inflight, response)
+        if call.device is not None and call.compute_end_ns:
+            call.compute_end_ns = _now()
+        if response.error is not None:
+            self.explain([inflight])
+
+    def _perhaps(self, call: Call, ref: TensorRef, role: str) -> TensorRef:
+        """Return a tensor that may be anywhere, elsewhere if placement is hostile."""
+        hostile = self._hostile
+        if hostile is None or ref.dtype is BYTES:
+            return ref
+        if not hostile.flips(self._model, ref.name, role):
+            return ref
+        target = HOST if ref.device != HOST else device_name(0)
+        try:
+            return self._moved(call, ref, target, hostile=True)
+        except DeviceError:
+            # No room there: nothing obliges anybody to move it.
+            return ref
+
+    def _moved(
+        self, call: Call, ref: TensorRef, target: str, hostile: bool = False
+    ) -> TensorRef:
+        if ref.device == target or ref.dtype is BYTES:
+            return ref
+        start = _now()
+        moved = _copied(ref, target, self._runtime)
+        copy = Copy(
+            start, _now() - start, ref.name, ref.byte_size, ref.device, target, hostile
+        )
+        call.device_work().copies.append(copy)
+        return moved
+
+    def explain(self, inflights: list[Inflight]) -> None:
+        """Note on requests that failed which tensors hostile placement had moved."""
+        if self._hostile is None:
+            return
+        for inflight in inflights:
+            for call in (inflight.call, *_made_by(inflight)):
+                for text in _told(call, self._hostile.seed):
+                    inflight.note(text)
+
+
+def _copied(ref: TensorRef, target: str, runtime: Runtime) -> TensorRef:
+    if target == HOST:
+        return on_host(ref)
+    dtype = ref.dtype.dtype or np.dtype(np.uint16)
+    data = ref.data
+    assert data is not None
+    memory = runtime.put(data, dtype, ref.shape, device_number(target))
+    return DeviceRef(ref.name, ref.dtype, ref.shape, memory)
+
+
+def _made_by(inflight: Inflight) -> list[Call]:
+    """Return the calls that a request has made."""
+    calls = inflight.root.record.calls
+    return [call for call in calls if call.parent is inflight.call]
+
+
+def _told(call: Call, seed: int) -> list[str]:
+    moved = [] if call.device is None else call.device.copies
+    return [
+        f"Hostile placement (seed {seed}) had moved {copy.tensor!r} of call "
+        f"{call.id}, {call.model.name}, from {copy.source} to {copy.target}. Triton "
+        "may have it there, too: ask is_cpu(), take a tensor on a device by DLPack, or "
+        "say where you want it."
+        for copy in moved
+        if copy.hostile
+    ]

@@ -1,0 +1,143 @@
+"""What ``execute`` returned, read by Triton's rules: every request gets its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from blsnb.engine.request.failure import notes_of
+from blsnb.engine.request.inflight import Inflight
+from blsnb.pb_utils import response as responses
+from blsnb.pb_utils.message import ResponseMessage
+from blsnb.pb_utils.request import RELEASE_ALL, RESCHEDULE
+from blsnb.pb_utils.response import InferenceResponse
+
+_NO_BATCH_SIZE = (
+    "Without any input the batch size is not known: give one of the optional inputs, "
+    "or set max_batch_size to zero."
+)
+
+
+def failed(instance_name: str, text: str) -> str:
+    """Return an error text with the prefix of a failed ``execute``."""
+    return (
+        f"Failed to process the request(s) for model '{instance_name}', message: {text}"
+    )
+
+
+def fail_all(
+    inflights: list[Inflight],
+    text: str,
+    cause: BaseException | None = None,
+    code: str = "INTERNAL",
+) -> None:
+    """Answer every request that has no answer yet with an error.
+
+    An answer that was sent before stands; Triton only logs the error then.
+    """
+    for inflight in inflights:
+        inflight.release_flags = RELEASE_ALL
+        for note in notes_of(cause):
+            inflight.note(note)
+        if inflight.final:
+            continue
+        twice = inflight.response is not None and not inflight.decoupled
+        reason = "expected a single response, got 2" if twice else text
+        inflight.failed = True
+        inflight.finish(ResponseMessage(error=reason, code=code, cause=cause))
+
+
+def fail_without_inputs(inflights: list[Inflight]) -> bool:
+    """Answer all of a batch with an error if one of them has no input at all.
+
+    Optional inputs may all be left out, but the backend looks at the first one for
+    the batch size.
+
+    References
+    ----------
+    python_backend: src/python_be.cc, ModelInstanceState::CheckIncomingRequests
+    """
+    for inflight in inflights:
+        if inflight.message.inputs or inflight.extra:
+            continue
+        request = inflight.message.request_id or "<id_unknown>"
+        text = f"[request id: {request}] out of bounds index 0: request has 0 inputs"
+        for each in inflights:
+            # Triton counts no execution.
+            each.execution_size = 0
+            each.note(_NO_BATCH_SIZE)
+        fail_all(inflights, text, code="INVALID_ARG")
+        return True
+    return False
+
+
+def take_results(results: Any, inflights: list[Inflight], instance_name: str) -> None:
+    """Answer requests with what ``execute`` returned.
+
+    A request whose element is None, or all of them if None was returned, stays
+    open: a response sender answers it later, or nobody.
+
+    References
+    ----------
+    python_backend: src/pb_stub.cc, Stub::ProcessReturnedResponses
+    """
+    if inflights[0].decoupled:
+        if results is not None:
+            problem = (
+                f"Python model '{instance_name}' is using the decoupled mode and the "
+                "execute function must return None."
+            )
+            fail_all(inflights, failed(instance_name, problem))
+        return
+    if results is None:
+        return
+    problem = _problem(results, len(inflights))
+    pairs: Sequence[tuple[Any, Inflight]] = ()
+    if not problem and len(inflights) == 1:
+        pairs = ((results[0], inflights[0]),)
+    elif not problem:
+        pairs = tuple(zip(results, inflights, strict=True))
+    for result, inflight in pairs:
+        right = result is None or isinstance(result, InferenceResponse)
+        if not right or inflight.release_flags == RESCHEDULE:
+            problem = problem or _problem_of(result, inflight)
+    if problem:
+        fail_all(inflights, failed(instance_name, problem))
+        return
+    for result, inflight in pairs:
+        if result is None or inflight.final:
+            continue
+        inflight.release_flags = RELEASE_ALL
+        if inflight.response is not None:
+            fail_all([inflight], "")
+            continue
+        inflight.finish(responses.send(result, inflight.requested))
+
+
+def _problem(results: Any, count: int) -> str:
+    if not isinstance(results, list):
+        return f"Expected a list in the execute return, found type '{type(results)}'."
+    if len(results) != count:
+        return (
+            "Number of InferenceResponse objects do not match the number of "
+            f"InferenceRequest objects. InferenceRequest(s) size is:{count}, and "
+            f"InferenceResponse(s) size is:{len(results)}\n"
+        )
+    return ""
+
+
+def _problem_of(result: Any, inflight: Inflight) -> str:
+    if result is None:
+        return ""
+    if inflight.release_flags == RESCHEDULE:
+        # The misspelling is Triton's.
+        return (
+            "Expected a None object in the execute function return list for "
+            f"reschduled request, found type '{type(result)}'."
+        )
+    if not isinstance(result, InferenceResponse):
+        return (
+            "Expected an 'InferenceResponse' object in the execute function "
+            f"return list, found type '{type(result)}'."
+        )
+    return ""

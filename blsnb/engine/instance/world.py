@@ -1,0 +1,291 @@
+"""World: the modules of one instance, which no other instance sees."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import importlib
+import importlib.abc
+import importlib.machinery
+import itertools
+import linecache
+import os
+import re
+import site
+import sys
+import sysconfig
+import types
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from blsnb.pb_utils.anywhere import Anywhere
+from blsnb.pb_utils.backend import Backend
+from blsnb.pb_utils.module import module as pb_module
+
+_PREFIX = "_blsnb_"
+_IPYTHON = frozenset({"__IPYTHON__", "display", "get_ipython"})
+"""What IPython adds to the built-in names; no model has them on Triton."""
+_SIBLING = ":"
+"""Between a world's name and that of a file beside the model; no name has one."""
+_numbers = itertools.count(1)
+_worlds: dict[str, World] = {}
+
+
+class World:
+    """What ``import`` and ``print`` mean inside one instance of a model.
+
+    The model's file, the files beside it and what those import run in modules
+    with names of their own in ``sys.modules``; ``sys.path`` stays as it is.
+
+    Parameters
+    ----------
+    instance_name
+        Triton's name of the instance.
+    model_file
+        Path of ``model.py``.
+    write
+        Told what the instance prints, before it is printed.
+    compiled
+        The instance's own ``c_python_backend_utils``.
+    """
+
+    def __init__(
+        self,
+        instance_name: str,
+        model_file: Path,
+        write: Callable[[str], None],
+        compiled: types.ModuleType,
+    ) -> None:
+        safe = re.sub(r"\W", "_", instance_name)
+        self.package = f"{_PREFIX}{next(_numbers)}_{safe}"
+        self.model_file = model_file
+        self.folders = [str(model_file.parent), str(model_file.parent.parent)]
+        self.pb_utils = pb_module.importing_module()
+        self._compiled = compiled
+        self.backend: Backend | None = None
+        """The instance's, once its file has been imported."""
+        self._write = write
+        self._siblings: dict[str, bool] = {}
+        self.builtins = {
+            **{name: v for name, v in vars(builtins).items() if name not in _IPYTHON},
+            "__import__": self._import,
+            "print": self._print,
+        }
+
+    def open(self) -> types.ModuleType:
+        """Import the model's file and return its module."""
+        importlib.invalidate_caches()
+        _install_finders()
+        _worlds[self.package] = self
+        # As on Triton the version's folder is a package, so that a model may import
+        # relatively; that its module has a parent shows in error texts.
+        package = types.ModuleType(self.package)
+        package.__spec__ = importlib.machinery.ModuleSpec(
+            self.package, None, is_package=True
+        )
+        package.__path__ = self.folders[:1]
+        sys.modules[self.package] = package
+        name = f"{self.package}.{self.model_file.stem}"
+        builtins.__import__(name)
+        return sys.modules[name]
+
+    def complete(self, backend: Backend) -> None:
+        """Add the compiled names of ``triton_python_backend_utils``."""
+        self.backend = backend
+        pb_module.complete(self.pb_utils, self._compiled, backend)
+
+    def close(self) -> None:
+        """Forget the instance's modules."""
+        _worlds.pop(self.package, None)
+        if not _worlds:
+            _remove_finders()
+        # Cheap words first: thousands of models are closed one after the other.
+        for name in [n for n in list(sys.modules) if n.startswith(self.package)]:
+            if _world_name(name) == self.package:
+                del sys.modules[name]
+        self._forget_files()
+
+    def _forget_files(self) -> None:
+        """Let Python forget what it has seen in the model's folder."""
+        folder = self.folders[1]
+        for seen in (sys.path_importer_cache, linecache.cache):
+            for path in [p for p in list(seen) if p.startswith(folder)]:
+                if f"{path}{os.sep}".startswith(f"{folder}{os.sep}"):
+                    # Another world of the same model may have been faster.
+                    seen.pop(path, None)
+
+    def new_module(self, name: str) -> types.ModuleType:
+        """Return an empty module whose imports and prints are the instance's."""
+        module = types.ModuleType(name)
+        module.__dict__["__builtins__"] = self.builtins
+        return module
+
+    def _print(self, *values: Any, **options: Any) -> None:
+        if options.get("file") is None:
+            end, separator = options.pop("end", None), options.pop("sep", None)
+            text = (" " if separator is None else separator).join(map(str, values))
+            text += "\n" if end is None else end
+            self._write(text)
+            values, options["end"] = (text,), ""
+        builtins.print(*values, **options)
+
+    def _import(
+        self,
+        name: str,
+        globals: Mapping[str, object] | None = None,
+        locals: Mapping[str, object] | None = None,
+        fromlist: Sequence[str] | None = (),
+        level: int = 0,
+    ) -> types.ModuleType:
+        __tracebackhide__ = True
+        if level == 0:
+            if name == pb_module.NAME:
+                pb_module.check_import(self.pb_utils, fromlist or ())
+                return self.pb_utils
+            if name == pb_module.COMPILED_NAME:
+                return self._compiled
+            top = name.partition(".")[0]
+            if self.has_sibling(top):
+                name = f"{self.package}{_SIBLING}{name}"
+        return builtins.__import__(name, globals, locals, fromlist or (), level)
+
+    def has_sibling(self, top: str) -> bool:
+        """Whether a name is a file beside the model, and no installed module.
+
+        On Triton the model's folders come last in ``sys.path``.
+        """
+        known = self._siblings.get(top)
+        if known is None:
+            beside = importlib.machinery.PathFinder.find_spec(top, self.folders)
+            known = beside is not None and not _is_installed(top)
+            self._siblings[top] = known
+        return known
+
+
+def _is_installed(top: str) -> bool:
+    if top in sys.stdlib_module_names:
+        return True
+    return importlib.machinery.PathFinder.find_spec(top, _site_folders()) is not None
+
+
+@functools.cache
+def _site_folders() -> list[str]:
+    folders = [sysconfig.get_path(name) for name in ("purelib", "platlib")]
+    folders += [*site.getsitepackages(), site.getusersitepackages()]
+    return list(dict.fromkeys(folders))
+
+
+class _WorldLoader(importlib.machinery.SourceFileLoader):
+    """Loads a file into a world, from its source.
+
+    No compiled file is kept: one written within the same second would be taken
+    for the new source.
+    """
+
+    get_source = None  # type: ignore[assignment]
+    """None: a traceback would have Python remember every model that it shows, while
+    lines are read from the file anyway."""
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> Any:
+        """Return the module that the file's code will fill."""
+        return _worlds[_world_name(spec.name)].new_module(spec.name)
+
+    def path_stats(self, path: Any) -> Any:
+        """Know of no time of change, so that no compiled file is read or written."""
+        raise OSError(f"{path} is always compiled anew")
+
+
+class _WorldFinder(importlib.abc.MetaPathFinder):
+    """Finds the modules of worlds, and nothing else."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: Any = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Return how to load a module of a world, or None for any other name."""
+        world = _worlds.get(_world_name(fullname))
+        if world is None:
+            return None
+        name = fullname.rpartition(_SIBLING)[2]
+        folders = world.folders if path is None else path
+        spec = importlib.machinery.PathFinder.find_spec(name, folders, target)
+        return None if spec is None else _renamed(spec, fullname)
+
+
+def _world_name(module_name: str) -> str:
+    return module_name.partition(".")[0].partition(_SIBLING)[0]
+
+
+def _renamed(
+    spec: importlib.machinery.ModuleSpec, name: str
+) -> importlib.machinery.ModuleSpec:
+    """Let a found file be a module of a world, under the world's name for it."""
+    loader = spec.loader
+    spec.name = name
+    if isinstance(loader, importlib.machinery.SourceFileLoader):
+        spec.loader = _WorldLoader(name, loader.path)
+    elif isinstance(loader, importlib.machinery.ExtensionFileLoader):
+        spec.loader = importlib.machinery.ExtensionFileLoader(name, loader.path)
+    return spec
+
+
+class _SiblingFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds a file beside a model for ``importlib.import_module``.
+
+    Asked last, for a bare name that nobody knows; whoever asks from a world gets
+    that world's module, and the bare name stays free in ``sys.modules``.
+    """
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: Any = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Return how to take a world's own module for a name, or None."""
+        world = _asking_world() if path is None and _worlds else None
+        if world is None or not world.has_sibling(fullname):
+            return None
+        own = f"{world.package}{_SIBLING}{fullname}"
+        return importlib.machinery.ModuleSpec(own, self)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> Any:
+        """Import the world's module, or return the one that is there."""
+        builtins.__import__(spec.name)
+        return sys.modules[spec.name]
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Do nothing: the module is complete."""
+
+
+def _asking_world() -> World | None:
+    """Return the world of the innermost frame that runs in one."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        package = _world_name(str(frame.f_globals.get("__name__", "")))
+        if package in _worlds:
+            return _worlds[package]
+        frame = frame.f_back
+    return None
+
+
+def _asking_backend() -> Backend | None:
+    """Return the backend of the instance that has called an installed package."""
+    world = _asking_world()
+    return None if world is None else world.backend
+
+
+_finder = _WorldFinder()
+_sibling_finder = _SiblingFinder()
+
+
+def _install_finders() -> None:
+    if _finder not in sys.meta_path:
+        # First, since the package has a path that the usual finder would follow.
+        sys.meta_path.insert(0, _finder)
+        sys.meta_path.append(_sibling_finder)
+        Anywhere.found_by(_asking_backend)
+
+
+def _remove_finders() -> None:
+    for finder in (_finder, _sibling_finder):
+        if finder in sys.meta_path:
+            sys.meta_path.remove(finder)
+    Anywhere.found_by(None)

@@ -1,0 +1,101 @@
+"""Why a load failed, in the words of Triton's load call."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from blsnb.engine.instance.instance import HookFailed
+from blsnb.engine.request.failure import notes_of
+from blsnb.errors import ModelConfigError, ModelLoadError
+
+CreateError = HookFailed | ModelConfigError
+"""What keeps a version from being made."""
+
+_CODE_TEXTS = {
+    "INTERNAL": "Internal",
+    "INVALID_ARG": "Invalid argument",
+    "NOT_FOUND": "Not found",
+    "UNAVAILABLE": "Unavailable",
+    "UNSUPPORTED": "Unsupported",
+    "ALREADY_EXISTS": "Already exists",
+    "UNKNOWN": "Unknown",
+}
+
+
+def poll_failed(name: str, reason: str, advice: str = "") -> ModelLoadError:
+    """Return the error of a model that is not even taken up: its reason is logged."""
+    return ModelLoadError(
+        f"failed to load '{name}', failed to poll from model repository",
+        code="INTERNAL",
+        reason=reason,
+        advice=advice,
+        stage="poll",
+    )
+
+
+def dependency_failed(name: str, reason: str, advice: str = "") -> ModelLoadError:
+    """Return the error of a model that lacks something before it can be made."""
+    return ModelLoadError(
+        f"load failed for model '{name}': {reason}\n",
+        reason=reason,
+        advice=advice,
+        stage="dependency",
+    )
+
+
+def no_version(name: str) -> ModelLoadError:
+    """Return the error of a model that has no version to load."""
+    error = dependency_failed(
+        name,
+        f"at least one version must be available under the version policy of model "
+        f"'{name}'",
+    )
+    error.reasons = {}
+    return error
+
+
+def create_failed(
+    name: str,
+    numbers: Sequence[int],
+    errors: Mapping[int, CreateError],
+    serving: Collection[int] = (),
+) -> ModelLoadError:
+    """Return the error of a model of which some versions could not be made.
+
+    Parameters
+    ----------
+    numbers
+        The versions that were to be loaded.
+    errors
+        By version, in the order in which they were tried.
+    serving
+        Those that go on with the instances that they had.
+    """
+    reasons = {number: reason_of(error) for number, error in errors.items()}
+    told = "".join(
+        f"version {number} is at {_state(number, serving)} state: {reason};"
+        for number, reason in reasons.items()
+    )
+    return ModelLoadError(
+        f"load failed for model '{name}': {told}\n",
+        reason=next(iter(reasons.values())),
+        advice="\n".join(dict.fromkeys(filter(None, map(_advice, errors.values())))),
+        reasons=dict.fromkeys(numbers, "unloaded") | reasons,
+    )
+
+
+def _state(number: int, serving: Collection[int]) -> str:
+    return "READY" if number in serving else "UNAVAILABLE"
+
+
+def reason_of(error: CreateError) -> str:
+    """Return why a version was not made, as the index tells it."""
+    if isinstance(error, HookFailed):
+        return f"Internal: {error.text}"
+    return f"{_CODE_TEXTS[error.code]}: {error.message}"
+
+
+def _advice(error: CreateError) -> str:
+    if isinstance(error, HookFailed):
+        return "\n".join(notes_of(error.cause))
+    return error.advice

@@ -1,0 +1,292 @@
+"""The server's own metrics: Triton's ``nv_*`` families, from its counters."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, Protocol
+
+from blsnb.engine.metrics.config import MetricsConfig
+from blsnb.engine.metrics.latency_summaries import LatencySummaries, Summary
+from blsnb.engine.metrics.registry import Fixed, Row
+from blsnb.engine.metrics.statistics import ModelStatistics
+from blsnb.trace.events import ModelInfo
+
+_USUAL = MetricsConfig()
+_REASONS = ("OTHER", "BACKEND", "CANCELED", "REJECTED")
+
+
+class Measured(Protocol):
+    """A model version with counters."""
+
+    @property
+    def info(self) -> ModelInfo:
+        """The name and number of the version."""
+
+    @property
+    def statistics(self) -> ModelStatistics:
+        """The counters of the requests."""
+
+    @property
+    def waiting_count(self) -> int:
+        """Number of requests that wait to be executed."""
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether the model asks for a response cache."""
+
+
+class _Counter(NamedTuple):
+    """A family with one line for each version; `path` leads through its statistics."""
+
+    name: str
+    description: str
+    path: tuple[str, ...]
+
+
+_CACHED = "(includes cached requests)"
+_UNCACHED = "(does not include cached requests)"
+_SUCCESS = _Counter(
+    "nv_inference_request_success",
+    "Number of successful inference requests, all batch sizes",
+    ("inference_stats", "success", "count"),
+)
+_FAILURE = _Counter(
+    "nv_inference_request_failure",
+    "Number of failed inference requests, all batch sizes",
+    ("inference_stats", "fail", "count"),
+)
+_COUNTERS = (
+    _Counter(
+        "nv_inference_count",
+        f"Number of inferences performed {_UNCACHED}",
+        ("inference_count",),
+    ),
+    _Counter(
+        "nv_inference_exec_count",
+        f"Number of model executions performed {_UNCACHED}",
+        ("execution_count",),
+    ),
+)
+_DURATIONS = (
+    _Counter(
+        "nv_inference_request_duration_us",
+        f"Cumulative inference request duration in microseconds {_CACHED}",
+        ("inference_stats", "success", "ns"),
+    ),
+    _Counter(
+        "nv_inference_queue_duration_us",
+        f"Cumulative inference queuing duration in microseconds {_CACHED}",
+        ("inference_stats", "queue", "ns"),
+    ),
+    _Counter(
+        "nv_inference_compute_input_duration_us",
+        f"Cumulative compute input duration in microseconds {_UNCACHED}",
+        ("inference_stats", "compute_input", "ns"),
+    ),
+    _Counter(
+        "nv_inference_compute_infer_duration_us",
+        f"Cumulative compute inference duration in microseconds {_UNCACHED}",
+        ("inference_stats", "compute_infer", "ns"),
+    ),
+    _Counter(
+        "nv_inference_compute_output_duration_us",
+        f"Cumulative inference compute output duration in microseconds {_UNCACHED}",
+        ("inference_stats", "compute_output", "ns"),
+    ),
+)
+_CACHE = (
+    _Counter(
+        "nv_cache_num_hits_per_model",
+        "Number of cache hits per model",
+        ("inference_stats", "cache_hit", "count"),
+    ),
+    _Counter(
+        "nv_cache_hit_duration_per_model",
+        "Total cache hit duration per model, in microseconds",
+        ("inference_stats", "cache_hit", "ns"),
+    ),
+    _Counter(
+        "nv_cache_num_misses_per_model",
+        "Number of cache misses per model",
+        ("inference_stats", "cache_miss", "count"),
+    ),
+    _Counter(
+        "nv_cache_miss_duration_per_model",
+        "Total cache miss (insert+lookup) duration per model, in microseconds",
+        ("inference_stats", "cache_miss", "ns"),
+    ),
+)
+_PENDING = _Counter(
+    "nv_inference_pending_request_count",
+    "Instantaneous number of pending requests awaiting execution per-model.",
+    (),
+)
+_SUMMARIES = {
+    "request": (
+        "nv_inference_request_summary_us",
+        f"Summary of inference request duration in microseconds {_CACHED}",
+    ),
+    "queue": (
+        "nv_inference_queue_summary_us",
+        f"Summary of inference queuing duration in microseconds {_CACHED}",
+    ),
+    "compute_input": (
+        "nv_inference_compute_input_summary_us",
+        f"Cumulative compute input duration in microseconds {_UNCACHED}",
+    ),
+    "compute_infer": (
+        "nv_inference_compute_infer_summary_us",
+        f"Cumulative compute inference duration in microseconds {_UNCACHED}",
+    ),
+    "compute_output": (
+        "nv_inference_compute_output_summary_us",
+        f"Cumulative inference compute output duration in microseconds {_UNCACHED}",
+    ),
+    "cache_hit": (
+        "nv_cache_hit_summary_per_model",
+        "Summary of cache hit counts/durations per model, in microseconds.",
+    ),
+    "cache_miss": (
+        "nv_cache_miss_summary_per_model",
+        "Summary of cache miss counts/durations per model, in microseconds.",
+    ),
+}
+"""Name and description, by the attribute of `LatencySummaries`."""
+NAMES = {
+    **{
+        each.name: "COUNTER"
+        for each in (_SUCCESS, _FAILURE, *_COUNTERS, *_DURATIONS, *_CACHE)
+    },
+    _PENDING.name: "GAUGE",
+}
+"""Names and kinds."""
+
+
+def own_metrics(
+    versions: Iterable[Measured], config: MetricsConfig = _USUAL
+) -> Iterator[Fixed]:
+    """Return the families with what the counters of the versions say now.
+
+    Parameters
+    ----------
+    config
+        Whether there are counters of latencies, and which quantiles summaries have.
+
+    References
+    ----------
+    core: src/metrics.cc, src/metric_model_reporter.cc
+    """
+    known = [_Version(version) for version in versions]
+    yield _counter(_SUCCESS, known)
+    yield _failures(known)
+    # Without counters of latencies Triton's others of executions stay where they are.
+    for family in _COUNTERS:
+        yield _counter(family, known, stands=not config.counter_latencies)
+    for family in _DURATIONS if config.counter_latencies else ():
+        yield _counter(family, known)
+    cached = [version for version in known if version.is_cached]
+    for family in _CACHE if cached and config.counter_latencies else ():
+        yield _counter(family, cached)
+    pending = tuple(
+        Row(_PENDING.name, version.labels, version.pending) for version in known
+    )
+    yield Fixed(_PENDING.name, _PENDING.description, "GAUGE", pending)
+    yield from _summaries(known, config.quantiles)
+
+
+class _Version:
+    """The counters of one version, read once."""
+
+    def __init__(self, version: Measured) -> None:
+        info = version.info
+        self.name, self.number = info.name, str(info.version)
+        self.labels = (("model", self.name), ("version", self.number))
+        self.pending = version.waiting_count
+        self.is_cached = version.is_cached
+        self.summaries = version.statistics.summaries
+        self._statistics = version.statistics.as_dict()
+        self._rejections = version.statistics.rejections
+
+    def failures(self, reason: str) -> int:
+        """Return how many requests failed for a reason."""
+        if reason != "BACKEND":
+            return self._rejections[reason]
+        return self.read(_FAILURE.path) - self._rejections.total()
+
+    def read(self, path: tuple[str, ...]) -> int:
+        """Return the number at the end of a path."""
+        value = self._statistics
+        for key in path:
+            value = value[key]
+        number: int = value  # type: ignore[assignment]
+        return number
+
+
+def _counter(
+    family: _Counter, versions: list[_Version], *, stands: bool = False
+) -> Fixed:
+    # The page has microseconds.
+    unit = 1000 if family.path[-1] == "ns" else 1
+    rows = tuple(
+        Row(
+            family.name,
+            version.labels,
+            0 if stands else version.read(family.path) // unit,
+        )
+        for version in versions
+    )
+    return Fixed(family.name, family.description, "COUNTER", rows)
+
+
+def _summaries(
+    versions: list[_Version], quantiles: tuple[float, ...]
+) -> Iterator[Fixed]:
+    """Yield the families of those that keep them, each of the models that have it.
+
+    A model with a response cache has no summary of whole requests on Triton.
+    """
+    for kind, (name, description) in _SUMMARIES.items():
+        # Whether a model that has it is cached.
+        when = {"request": (False,), "cache_hit": (True,), "cache_miss": (True,)}.get(
+            kind, (False, True)
+        )
+        rows = tuple(
+            row
+            for version in versions
+            if version.summaries is not None
+            if version.is_cached in when
+            for row in _summary(
+                name, version.labels, version.summaries, kind, quantiles
+            )
+        )
+        yield Fixed(name, description, "SUMMARY", rows)
+
+
+def _summary(
+    name: str,
+    labels: tuple[tuple[str, str], ...],
+    summaries: LatencySummaries,
+    kind: str,
+    quantiles: tuple[float, ...],
+) -> Iterator[Row]:
+    summary: Summary = getattr(summaries, kind)
+    reading = summary.read(quantiles, time.monotonic_ns())
+    yield Row(f"{name}_count", labels, reading.counted)
+    yield Row(f"{name}_sum", labels, reading.sum_us)
+    for quantile, value in reading.quantiles.items():
+        yield Row(name, (*labels, ("quantile", f"{quantile:g}")), value)
+
+
+def _failures(versions: list[_Version]) -> Fixed:
+    """Return a line for each reason: the model's own are what no scheduler rejected."""
+    rows = tuple(
+        Row(
+            _FAILURE.name,
+            (("model", each.name), ("reason", reason), ("version", each.number)),
+            each.failures(reason),
+        )
+        for each in versions
+        for reason in _REASONS
+    )
+    return Fixed(_FAILURE.name, _FAILURE.description, "COUNTER", rows)

@@ -1,0 +1,281 @@
+"""ModelStatistics: Triton's counters, a fold over the same recorded calls."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from typing import Any
+
+from blsnb.engine.metrics.batching import BatchingCounts, ModelBatching
+from blsnb.engine.metrics.latency_summaries import LatencySummaries
+from blsnb.trace.events import Call
+
+_PHASES = ("compute_input", "compute_infer", "compute_output")
+MOST_LATEST = 512
+"""So many requests of a watched model are remembered one by one."""
+
+
+class _Sums:
+    """How often something was executed, and how long its phases took in all."""
+
+    __slots__ = ("count", "infer_ns", "input_ns", "output_ns")
+
+    def __init__(self) -> None:
+        self.count = self.input_ns = self.infer_ns = self.output_ns = 0
+
+    def add(self, input_ns: int, infer_ns: int, output_ns: int) -> None:
+        """Count one more."""
+        self.count += 1
+        self.input_ns += input_ns
+        self.infer_ns += infer_ns
+        self.output_ns += output_ns
+
+    def add_times(self, other: _Sums, sign: int) -> None:
+        """Add another's times, or take them away."""
+        self.input_ns += sign * other.input_ns
+        self.infer_ns += sign * other.infer_ns
+        self.output_ns += sign * other.output_ns
+
+    def as_dict(self) -> dict[str, dict[str, int]]:
+        """Return the phases in Triton's JSON form."""
+        times = (self.input_ns, self.infer_ns, self.output_ns)
+        return {
+            name: _duration(self.count, ns)
+            for name, ns in zip(_PHASES, times, strict=True)
+        }
+
+
+def _duration(count: int, ns: int) -> dict[str, int]:
+    return {"count": count, "ns": ns}
+
+
+class ModelStatistics:
+    """The counters of one model version; they restart at 0 with every load.
+
+    References
+    ----------
+    core: src/infer_stats.cc, InferenceStatsAggregator
+    """
+
+    def __init__(self, name: str, version: int) -> None:
+        self._name = name
+        self._version = version
+        self._last_ns = 0
+        self._inference_count = 0
+        self._success_ns = self._queue_ns = 0
+        self._fail_ns = 0
+        self._failures = _Sums()
+        self.rejections: Counter[str] = Counter()
+        """Requests answered with an error before they were executed, by reason."""
+        self._hits = self._hit_ns = self._misses = self._miss_ns = 0
+        self._mates = _Sums()
+        """Requests that another led through ``execute``: no executions of their own."""
+        self._batches: dict[int, _Sums] = {}
+        self.batching = BatchingCounts()
+        """What the model's batcher did, if it has one."""
+        self._latest: deque[tuple[int, int]] | None = None
+        """When each of the latest requests ended, and how long it took."""
+        self.summaries: LatencySummaries | None = None
+        """Where the server was told to keep them."""
+
+    def add(
+        self, call: Call, batch_size: int, failed: bool, execution_size: int
+    ) -> None:
+        """Count a call that ended.
+
+        Parameters
+        ----------
+        batch_size
+            How many inferences the request is.
+        failed
+            Whether ``execute`` failed; an error that a model returns is a success.
+        execution_size
+            The same of its ``execute``, if it was the first request of that; else 0.
+        """
+        end = call.request_end_ns
+        if execution_size or not failed:
+            self._last_ns = end
+        start = call.compute_start_ns
+        ready = call.compute_input_end_ns
+        answered = call.compute_output_start_ns
+        infer_ns, output_ns = answered - ready, call.compute_end_ns - answered
+        sums = self._batches.get(execution_size) or self._sums(execution_size)
+        sums.count += 1
+        sums.input_ns += ready - start
+        sums.infer_ns += infer_ns
+        sums.output_ns += output_ns
+        if failed:
+            self._fail_ns += end - call.request_start_ns
+            self._failures.add(ready - start, infer_ns, output_ns)
+            return
+        self._inference_count += batch_size
+        self._success_ns += end - call.request_start_ns
+        self._queue_ns += start - call.queue_start_ns
+        if self._latest is not None:
+            self._latest.append((end, end - call.request_start_ns))
+        if self.summaries is not None:
+            phases = (ready - start, infer_ns, output_ns)
+            queue_ns = start - call.queue_start_ns
+            self.summaries.add(end, end - call.request_start_ns, queue_ns, phases)
+
+    def add_steps(
+        self,
+        call: Call,
+        batch_size: int,
+        failed: bool,
+        begun_ns: int,
+        phases: tuple[int, int, int],
+    ) -> None:
+        """Count a call of an ensemble that ended.
+
+        Parameters
+        ----------
+        begun_ns
+            When it no longer waited, and its first steps were looked for.
+        phases
+            Nanoseconds of input, execution and output of all its steps together.
+        """
+        took_ns = call.request_end_ns - call.request_start_ns
+        if failed:
+            # Triton counts it for the step, and once more for the request.
+            self.rejections["OTHER"] += 2
+            self._fail_ns += 2 * took_ns
+            return
+        self._last_ns = call.request_end_ns
+        self._sums(batch_size).add(*phases)
+        self._inference_count += batch_size
+        self._success_ns += took_ns
+        queue_ns = begun_ns - call.queue_start_ns
+        self._queue_ns += queue_ns
+        if self._latest is not None:
+            self._latest.append((call.request_end_ns, took_ns))
+        if self.summaries is not None:
+            self.summaries.add(call.request_end_ns, took_ns, queue_ns, phases)
+
+    def reject(self, call: Call, reason: str) -> None:
+        """Count a call that was answered with an error before it was executed.
+
+        Parameters
+        ----------
+        reason
+            As Triton's metrics name it: ``REJECTED`` or ``CANCELED``.
+        """
+        self.rejections[reason] += 1
+        self._fail_ns += call.request_end_ns - call.request_start_ns
+
+    def hit(self, call: Call, look_up_ns: int) -> None:
+        """Count a call that the response cache answered."""
+        self._hits += 1
+        self._hit_ns += look_up_ns
+        took_ns = call.request_end_ns - call.request_start_ns
+        self._success_ns += took_ns
+        if self._latest is not None:
+            self._latest.append((call.request_end_ns, took_ns))
+        if self.summaries is not None:
+            self.summaries.hit(call.request_end_ns, took_ns, look_up_ns)
+
+    def miss(self, ns: int) -> None:
+        """Count a call that the response cache could not answer.
+
+        Parameters
+        ----------
+        ns
+            How long it took to look it up and to keep the answer.
+        """
+        self._misses += 1
+        self._miss_ns += ns
+        self._success_ns += ns
+        if self.summaries is not None:
+            self.summaries.miss(ns)
+
+    def _sums(self, size: int) -> _Sums:
+        """Return where an execution of a size is counted, or a mate of one."""
+        return self._batches.setdefault(size, _Sums()) if size else self._mates
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the row of Triton's statistics answer."""
+        successes = self._successes()
+        count = successes.count + self._hits
+        return {
+            "name": self._name,
+            "version": str(self._version),
+            "last_inference": self._last_inference_ms(),
+            "inference_count": self._inference_count,
+            "execution_count": sum(sums.count for sums in self._batches.values()),
+            "inference_stats": {
+                "success": _duration(count, self._success_ns),
+                "fail": _duration(
+                    self._failures.count + self.rejections.total(), self._fail_ns
+                ),
+                "queue": _duration(count, self._queue_ns),
+                **successes.as_dict(),
+                "cache_hit": _duration(self._hits, self._hit_ns),
+                "cache_miss": _duration(self._misses, self._miss_ns),
+            },
+            "response_stats": {},
+            "batch_stats": [
+                {"batch_size": size} | batch.as_dict()
+                for size, batch in sorted(self._batches.items())
+            ],
+            "memory_usage": [],
+        }
+
+    def batched(self, batcher: str) -> ModelBatching:
+        """Return how the requests were batched.
+
+        Parameters
+        ----------
+        batcher
+            The part of the configuration that the model's batcher comes from; empty
+            if it has none: then each request is an execution.
+        """
+        if batcher:
+            return self.batching.taken(self._name, self._version, batcher)
+        sizes = {size: sums.count for size, sums in sorted(self._batches.items())}
+        requests = {1: sum(sizes.values())} if sizes else {}
+        return ModelBatching(self._name, self._version, "", sizes, requests)
+
+    def totals(self) -> tuple[int, int]:
+        """Return how many requests succeeded, and how many failed."""
+        succeeded = self._successes().count + self._hits
+        return succeeded, self._failures.count + self.rejections.total()
+
+    def work(self) -> tuple[int, int, int]:
+        """Return the inferences, the executions, and the nanoseconds in the queue."""
+        executions = sum(sums.count for sums in tuple(self._batches.values()))
+        return self._inference_count, executions, self._queue_ns
+
+    def watch(self) -> tuple[tuple[int, int], ...]:
+        """Return the latest requests that succeeded: end and nanoseconds of each.
+
+        They are remembered from the first call on, as that costs every request time.
+        """
+        if self._latest is None:
+            self._latest = deque(maxlen=MOST_LATEST)
+        # A copy is one step for all threads, a walk is not.
+        return tuple(self._latest.copy())
+
+    def unwatch(self) -> None:
+        """Remember single requests no longer."""
+        self._latest = None
+
+    def summarise(self) -> None:
+        """Keep summaries from now on; once is enough."""
+        self.summaries = self.summaries or LatencySummaries()
+
+    def _successes(self) -> _Sums:
+        """Return what was executed and did not fail."""
+        successes = _Sums()
+        for sums in (self._mates, *self._batches.values()):
+            successes.count += sums.count
+            successes.add_times(sums, 1)
+        successes.count -= self._failures.count
+        successes.add_times(self._failures, -1)
+        return successes
+
+    def _last_inference_ms(self) -> int:
+        """Return when the last request ended, in milliseconds of the wall clock."""
+        if not self._last_ns:
+            return 0
+        ago_ns = time.monotonic_ns() - self._last_ns
+        return (time.time_ns() - ago_ns) // 1_000_000

@@ -1,0 +1,93 @@
+"""Is a wait for an instance certain never to end? A pure question to the wait graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from blsnb.engine.request.inflight import (
+    Execution,
+    Inflight,
+    InstanceQueue,
+    RunningInstance,
+)
+
+
+def is_deadlocked(waiting: Inflight) -> bool:
+    """Whether a request waits for instances that all wait, in turn, for it.
+
+    A request that waits is stuck if every instance of its model is executing
+    something that is stuck, one of an ensemble if all its steps are; an execution
+    is stuck if its own thread waits for a stuck request. What is already being
+    asked about counts as stuck: only a closed circle remains so. Threads of a
+    model, event loops and senders may always go on, so whoever waits through them
+    is never called stuck.
+    """
+    return _is_stuck(waiting, set())
+
+
+def _is_stuck(request: Inflight, asked: set[int]) -> bool:
+    if id(request) in asked:
+        return True
+    asked.add(id(request))
+    if request.final:
+        return False
+    if request.steps is not None and request.steps.active:
+        return all(_is_stuck(step, asked) for step in list(request.steps.active))
+    pool = request.waiting_for
+    if pool is not None:
+        holders = pool.held_up_by()
+        if holders and all(_is_blocked(i.execution, {*asked}) for i in holders):
+            return True
+        return all(_is_blocked(i.execution, asked) for i in pool.instances)
+    return _is_blocked(request.execution, asked)
+
+
+def _is_blocked(execution: Execution | None, asked: set[int]) -> bool:
+    if execution is None or execution.blocked_on is None:
+        return False
+    return _is_stuck(execution.blocked_on, asked)
+
+
+def chain(waiting: Inflight) -> list[str]:
+    """Return the circle in words, one line for each call, from the wait onwards."""
+    lines: list[str] = []
+    request: Inflight | None = waiting
+    seen: set[int] = set()
+    while request is not None and id(request) not in seen:
+        seen.add(id(request))
+        model = request.message.model_name
+        if request.steps is not None and request.steps.active:
+            lines.append(f"{model} is an ensemble and waits for its step")
+            request = next(iter(request.steps.active))
+            continue
+        pool = request.waiting_for
+        if pool is not None:
+            line, execution = _wait_in(pool)
+            lines.append(f"{model} ({line}) is asked and must wait")
+        else:
+            execution = request.execution
+        if execution is None or execution.blocked_on is None:
+            break
+        request = execution.blocked_on
+        place = f" at line {request.call.line}" if request.call.line else ""
+        asked = request.message.model_name
+        lines.append(f"{execution.instance.name} waits in exec() of {asked}{place}")
+    return lines
+
+
+def _wait_in(pool: InstanceQueue) -> tuple[str, Execution | None]:
+    """Return what a request of a model waits for, and one that has it."""
+    holders = lacks_resources(pool)
+    if holders:
+        return f"for resources of {holders[0].name}", holders[0].execution
+    count = len(pool.instances)
+    noun = "instance" if count == 1 else "instances"
+    busy = [i.execution for i in pool.instances if i.execution is not None]
+    return f"{count} {noun}, all busy", busy[0] if busy else None
+
+
+def lacks_resources(pool: InstanceQueue) -> Sequence[RunningInstance]:
+    """Return who has the resources for which free instances wait, if they do."""
+    if all(instance.execution is not None for instance in pool.instances):
+        return []
+    return pool.held_up_by()

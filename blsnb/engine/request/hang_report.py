@@ -1,0 +1,166 @@
+"""WouldHang in words: what Triton would do, why, and how to mend it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+from blsnb.engine.request import deadlock
+from blsnb.engine.request.inflight import Inflight
+from blsnb.errors import WouldHang
+from blsnb.request_fields import SEQUENCE_END
+
+RESCHEDULED = (
+    "Request is released with TRITONSERVER_REQUEST_RELEASE_RESCHEDULE, while the model "
+    "is not configured to handle such a flag."
+)
+_OWES_RESPONSE = (
+    "Return a list with one InferenceResponse for each request; or keep "
+    "request.get_response_sender() and call send(response, flags=pb_utils."
+    "TRITONSERVER_RESPONSE_COMPLETE_FINAL) later."
+)
+_OWES_FINAL = (
+    "End every request with sender.send(flags=pb_utils."
+    "TRITONSERVER_RESPONSE_COMPLETE_FINAL), or give the flag with the last response; "
+    "in an asynchronous execute() also where an exception may leave it (try/finally)."
+)
+_log = logging.getLogger("blsnb.engine")
+
+
+def deadlocked(lines: list[str], model: str, count: int) -> WouldHang:
+    """Return the error of a circle of calls that wait for each other.
+
+    Parameters
+    ----------
+    model, count
+        Whose instances are all busy, and how many it has.
+    """
+    circle = "\n".join(f"  {line}" for line in lines)
+    return WouldHang(
+        f"Triton would wait here for ever: every instance of model '{model}' that "
+        f"could serve this exec() is waiting for it.\n{circle}",
+        code="UNAVAILABLE",
+        advice=(
+            f"Give '{model}' more instances (--instances {count + 1}, or "
+            f"instance_group {{ count: {count + 1} }}), or break the circle: do the "
+            "work in this model, or move it into a third one that both can call."
+        ),
+    )
+
+
+def out_of_resources(lines: list[str], model: str) -> WouldHang:
+    """Return the error of a circle that the rate limiter closes.
+
+    Parameters
+    ----------
+    model
+        What was asked last.
+    """
+    circle = "\n".join(f"  {line}" for line in lines)
+    return WouldHang(
+        f"Triton would wait here for ever: model '{model}' can begin only when "
+        "resources are free, of this model or of one that is before it in line, and "
+        f"whoever has them is waiting for it.\n{circle}",
+        code="UNAVAILABLE",
+        advice=(
+            "Let the server have more of them (rate_limit_resources, on Triton "
+            "--rate-limit-resource), or give no rate_limiter to models that call "
+            "others."
+        ),
+    )
+
+
+def rescheduled(inflight: Inflight) -> WouldHang:
+    """Return the error of a request that was to come back where it cannot."""
+    name = inflight.message.model_name
+    advice = "Raise max_sequence_idle_microseconds: a run took longer than that."
+    if inflight.message.flags & SEQUENCE_END:
+        advice = "Send the request without the END flag (sequence_end)."
+    if inflight.dropped == RESCHEDULED:
+        advice = (
+            "Configure it: sequence_batching { iterative_sequence: true }. A request "
+            "of a warm-up never comes back: answer it in one run."
+        )
+    return WouldHang(
+        f"Triton would wait here for ever: model '{name}' asked for its request to "
+        "come back, and nothing that could still answer it holds it. Triton drops the "
+        f"request and logs: {not_released(inflight)}",
+        code="UNAVAILABLE",
+        advice=advice,
+    )
+
+
+def endless(name: str, steps: Iterable[tuple[str, int]]) -> WouldHang:
+    """Return the error of an ensemble that starts its steps again and again.
+
+    Parameters
+    ----------
+    steps
+        The steps that start again: the name of the model and the step's index.
+    """
+    models = ", ".join(f"'{model}' (step {index})" for model, index in steps)
+    return WouldHang(
+        f"Triton would never end this request: the ensemble '{name}' writes an input "
+        f"of its own, so that {models} starts again and again.",
+        code="UNAVAILABLE",
+        advice="Give that output_map a tensor name that no input of the ensemble has.",
+    )
+
+
+def loop_ended(where: str, why: str) -> WouldHang:
+    """Return the error of a coroutine whose event loop the model has ended.
+
+    Parameters
+    ----------
+    where
+        Which coroutine, for a reader.
+    why
+        What the model did to the loop.
+    """
+    return WouldHang(
+        f"Triton would wait here for ever: {where} runs on the event loop of its "
+        f"instance, which is over: the model {why.rstrip()}",
+        code="UNAVAILABLE",
+        advice=(
+            "Return from execute() instead of calling loop.stop(), and let neither "
+            "SystemExit nor KeyboardInterrupt leave a coroutine: asyncio ends its loop "
+            "with them. Load the model again to give it a new loop."
+        ),
+    )
+
+
+def not_released(inflight: Inflight) -> str:
+    """Return what Triton logs of a request that was to come back and cannot."""
+    return f"Failed to release request: {inflight.dropped}"
+
+
+def notice(inflight: Inflight, seconds: float) -> None:
+    """Say of a wait that may end, or may not, who waits for whom."""
+    circle = "; ".join(deadlock.chain(inflight)) or "a response sender owes the answer"
+    text = (
+        f"{inflight.message.model_name} has waited {seconds:g} s ({circle}). This may "
+        "still end; Ctrl-C ends it now."
+    )
+    inflight.note(text)
+    _log.warning("%s", text)
+
+
+def unanswered(inflight: Inflight, where: str) -> WouldHang:
+    """Return the error of a request that nobody can answer any more."""
+    if inflight.dropped:
+        return rescheduled(inflight)
+    count, _ = inflight.sent()
+    sent = "returned no response"
+    if inflight.decoupled:
+        sent = "sent no final flag"
+    elif count:
+        sent = "sent a response but not the final flag"
+    owed = _OWES_FINAL if inflight.decoupled else _OWES_RESPONSE
+    return WouldHang(
+        f"Triton would wait here for ever: {where} {sent} for this request, and "
+        "nothing that could still answer it (a response sender, a task, a thread) "
+        "holds it.",
+        code="UNAVAILABLE",
+        # What to do comes first; a note may say which error was lost.
+        advice="\n".join([owed, *(inflight.call.notes or ())]),
+    )

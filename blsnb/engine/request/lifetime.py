@@ -1,0 +1,254 @@
+"""RootRequest: one request from outside, with everything that it causes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+import types
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from blsnb.engine.threads.waiter import Waiter
+from blsnb.trace.events import CallFlag
+from blsnb.trace.recorder import RunRecord
+
+HangNotice = Callable[[float], None]
+F = TypeVar("F", bound=Callable[..., object])
+
+_ENGINE = Path(__file__).resolve().parent.parent
+_CRITICAL = (f"{_ENGINE}{os.sep}", f"{_ENGINE.with_name('trace')}{os.sep}")
+"""Where an interrupt could leave a list half changed."""
+_LOADING = f"{_ENGINE / 'loading'}{os.sep}"
+"""Likewise, for instances that nothing holds yet."""
+_BACKENDS = f"{_ENGINE.with_name('backends')}{os.sep}"
+"""Run models as model code does, where the loading calls them."""
+_WORLD = str(_ENGINE / "instance" / "world.py")
+"""Not critical: imports and prints of model code pass through it."""
+_boundaries: set[types.CodeType] = set()
+
+
+class Unwind(BaseException):
+    """Leaves model code when its whole request has ended; never an answer.
+
+    Private, and no Exception: no fallback of a model may turn it into one. It is
+    no KeyboardInterrupt either, which would stop an event loop.
+    """
+
+
+class TooLate(Exception):
+    """The client's deadline passed while it waited."""
+
+
+class RootRequest:
+    """The life of a request from outside: whether it has ended, and who waits.
+
+    Parameters
+    ----------
+    record
+        Where the trace of the run is kept.
+    hang_notice_s
+        After this long a wait is reported, and goes on.
+    deadline_ns
+        When the caller stops wanting the answer; 0 for never.
+    """
+
+    def __init__(
+        self, record: RunRecord, hang_notice_s: float, deadline_ns: int = 0
+    ) -> None:
+        self.record = record
+        self.ended: BaseException | None = None
+        self._hang_notice_s = hang_notice_s
+        self.deadline_ns = deadline_ns
+        self._waiters: set[Waiter] = set()
+        self._cancelled = False
+        self.on_arrival: Callable[[], None] | None = None
+        """Is told once, when the request stands in the queue of its first model."""
+        self.done = Waiter()
+        """Woken when the request is over, whatever became of it."""
+
+    def arrive(self) -> None:
+        """Note that the request stands in a queue: no later one overtakes it there."""
+        told, self.on_arrival = self.on_arrival, None
+        if told is not None:
+            told()
+
+    def end(self, reason: BaseException) -> None:
+        """End the request for a reason, which its caller will see; wake all waits."""
+        if self.ended is None:
+            self.ended = reason
+        for waiter in list(self._waiters):
+            waiter.wake()
+
+    def ended_by(self, error: BaseException) -> bool:
+        """Whether the request has ended, where an exception leaves model code.
+
+        An interrupt then tells its caller where the model was; of several the
+        first, which is the innermost.
+        """
+        ended = self.ended
+        if ended is None:
+            return False
+        if isinstance(error, KeyboardInterrupt) and ended.__traceback__ is None:
+            ended.__traceback__ = error.__traceback__
+        return True
+
+    def cancel(self) -> None:
+        """Note that the caller no longer wants the answer; nothing is interrupted.
+
+        Takes no lock: the collector may call it anywhere.
+        """
+        self._cancelled = True
+        for call in self.record.calls[:1]:
+            if not call.request_end_ns:
+                call.flags |= CallFlag.CANCELLED
+
+    def close_calls(self) -> None:
+        """Mark what the ended request left open: it happened, and it has an end."""
+        now = time.monotonic_ns()
+        for call in self.record.calls:
+            if not call.request_end_ns:
+                call.request_end_ns = now
+                call.flags |= CallFlag.CANCELLED | CallFlag.ERROR
+                call.error = call.error or str(self.ended) or "interrupted"
+
+    def lose(self) -> None:
+        """End the record of a request whose end nobody is there to learn.
+
+        Takes no lock: the collector may call it anywhere.
+        """
+        if self.ended is not None:
+            self.close_calls()
+        self.record.ended = True
+        self.done.wake()
+
+    def check(self) -> None:
+        """Leave model code if the request has ended."""
+        if self.ended is not None:
+            raise Unwind
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the caller no longer wants the answer."""
+        if self.ended is not None or self._cancelled:
+            return True
+        return bool(self.deadline_ns) and time.monotonic_ns() > self.deadline_ns
+
+    def wait(
+        self, waiter: Waiter, notice: HangNotice | None = None, until_ns: int = 0
+    ) -> None:
+        """Wait until woken.
+
+        Parameters
+        ----------
+        notice
+            Told after a while how many seconds the wait has lasted.
+        until_ns
+            When whoever waits leaves; 0 for never.
+
+        Raises
+        ------
+        Unwind
+            The request ended meanwhile.
+        TooLate
+            It is time to leave.
+        """
+        __tracebackhide__ = True
+        self._waiters.add(waiter)
+        try:
+            self.check()
+            if not _woken(waiter, self._hang_notice_s, until_ns):
+                if notice is not None:
+                    notice(self._hang_notice_s)
+                _woken(waiter, None, until_ns)
+        finally:
+            self._waiters.discard(waiter)
+        self.check()
+
+
+def check_time(until_ns: int) -> None:
+    """Raise `TooLate` where what came is too late for who waited until then."""
+    if until_ns and time.monotonic_ns() > until_ns:
+        raise TooLate
+
+
+def seconds_until(until_ns: int) -> float:
+    """Return how long it is until a time, as a wait takes it; 0 for a time past."""
+    left_s = (until_ns - time.monotonic_ns()) / 1e9
+    return min(max(0.0, left_s), threading.TIMEOUT_MAX)
+
+
+def _woken(waiter: Waiter, seconds: float | None, until_ns: int) -> bool:
+    __tracebackhide__ = True
+    if not until_ns:
+        return waiter.wait(seconds)
+    left_s = seconds_until(until_ns)
+    if seconds is not None and seconds < left_s:
+        return waiter.wait(seconds)
+    if not waiter.wait(left_s):
+        raise TooLate
+    return True
+
+
+@contextlib.contextmanager
+def interruptible(
+    root: RootRequest, models: Callable[[], Iterable[Path]]
+) -> Iterator[None]:
+    """Let Ctrl-C end the request, whatever the models make of it.
+
+    Only the main thread gets signals. The interrupt is raised where model code
+    or the user's code runs; inside the engine it is noted, so that an instance is
+    never lost half-way between two lists.
+
+    Parameters
+    ----------
+    models
+        Returns the folders of the models' files.
+    """
+    previous = signal.getsignal(signal.SIGINT)
+    is_main = threading.current_thread() is threading.main_thread()
+    # None: a handler that is not Python's, and could not be put back.
+    if not is_main or previous is None or previous is signal.SIG_IGN:
+        yield
+        return
+
+    def on_interrupt(number: int, frame: types.FrameType | None) -> None:
+        again = root.ended is not None
+        root.end(KeyboardInterrupt())
+        if again or _in_model(frame, tuple(map(str, models()))):
+            if callable(previous):
+                previous(number, frame)
+            # asyncio's handler cancels a task, which does not run meanwhile.
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, on_interrupt)
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGINT) is on_interrupt:
+            signal.signal(signal.SIGINT, previous)
+
+
+def boundary(function: F) -> F:
+    """Mark a function of the engine that calls model code."""
+    _boundaries.add(function.__code__)
+    return function
+
+
+def _in_model(frame: types.FrameType | None, models: tuple[str, ...]) -> bool:
+    """Whether model code runs: met before the engine's, from the inside out."""
+    in_backend = False
+    while frame is not None:
+        code = frame.f_code
+        if code in _boundaries or code.co_filename.startswith(models):
+            return True
+        if code.co_filename.startswith(_LOADING):
+            return in_backend
+        in_backend = in_backend or code.co_filename.startswith(_BACKENDS)
+        if code.co_filename.startswith(_CRITICAL) and code.co_filename != _WORLD:
+            return False
+        frame = frame.f_back
+    return True

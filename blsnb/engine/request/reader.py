@@ -1,0 +1,93 @@
+"""Reader: a client outside, which reads responses until it has all or leaves."""
+
+from __future__ import annotations
+
+from blsnb.engine.request.lifetime import RootRequest, TooLate
+from blsnb.engine.request.open_requests import Outside
+from blsnb.engine.request.streaming import Left, Readable
+from blsnb.engine.request.validation import RequestError
+from blsnb.errors import InferenceError
+from blsnb.pb_utils.message import ResponseMessage
+
+TOO_LATE = ("Deadline Exceeded", "DEADLINE_EXCEEDED")
+"""What a client is told whose deadline has passed: gRPC's text and code."""
+_CANCELLED = ("Locally cancelled by application!", "CANCELLED")
+
+
+class Reader:
+    """Reads the responses of one request as gRPC's client does, one by one.
+
+    Its deadline ends the reading and nothing else: the model may ask, and goes on.
+
+    Parameters
+    ----------
+    outside, root
+        What the request's life belongs to, and that life.
+    responses
+        Where they come from.
+    """
+
+    def __init__(
+        self, outside: Outside, root: RootRequest, responses: Readable
+    ) -> None:
+        self.root = root
+        self._outside = outside
+        self._responses = responses
+        self._number = 0
+        self._over = False
+        self._why: tuple[str, str] | None = None
+        """Why the client left: text and code."""
+
+    def read(self) -> ResponseMessage | None:
+        """Return the next response, waiting for it; None after the last one.
+
+        Raises
+        ------
+        InferenceError
+            The deadline has passed, or the client has cancelled.
+        WouldHang
+            Triton would never send another one.
+        """
+        __tracebackhide__ = True
+        if self._why is None and not self._over:
+            try:
+                return self._next()
+            except TooLate:
+                self._leave(TOO_LATE)
+            except Left:
+                pass
+            except RequestError as error:
+                raise InferenceError(
+                    error.message, error.code, advice=error.advice
+                ) from None
+        if self._why is not None:
+            raise InferenceError(*self._why)
+        return None
+
+    def _next(self) -> ResponseMessage | None:
+        __tracebackhide__ = True
+        number, until_ns = self._number, self.root.deadline_ns
+        try:
+            message = self._outside.interruptibly(
+                self.root, lambda: self._responses.get(number, until_ns), started=True
+            )
+        except BaseException:
+            if self.root.ended is not None:
+                self._outside.close(self.root)
+            raise
+        self._number += message is not None
+        self._over = message is None
+        return message
+
+    def cancel(self) -> None:
+        """Leave: ``is_cancelled()`` turns true in the model, which goes on.
+
+        Takes no lock: the collector may call it anywhere.
+        """
+        if self._why is None and not self._over:
+            self._leave(_CANCELLED)
+
+    def _leave(self, why: tuple[str, str]) -> None:
+        self._why = why
+        self.root.cancel()
+        self._responses.leave()

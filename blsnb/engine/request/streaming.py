@@ -1,0 +1,309 @@
+"""StreamInflight: a decoupled request, which has any number of responses."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from blsnb.engine.request import hang_report as hang
+from blsnb.engine.request.inflight import Inflight, current_execution
+from blsnb.engine.request.lifetime import RootRequest, check_time, seconds_until
+from blsnb.engine.threads.waiter import Waiter
+from blsnb.errors import WouldHang
+from blsnb.pb_utils.message import RequestMessage, ResponseMessage
+from blsnb.trace.events import Call
+
+_COLLECT_AFTER_S = 0.2
+
+
+class Readable(Protocol):
+    """The responses of a request, for one reader that takes them in order."""
+
+    def get(self, number: int, until_ns: int = 0) -> ResponseMessage | None:
+        """Return a response, waiting for it; None if there are not so many.
+
+        Those before it are forgotten.
+        """
+
+    def cancel(self) -> None:
+        """Say that no more are wanted."""
+
+    def leave(self) -> None:
+        """Note that nobody reads any more; takes no lock."""
+
+
+class OutputPlacement(Protocol):
+    """Moves the outputs of responses to the devices where their callers want them."""
+
+    def outputs(self, inflight: Inflight, response: ResponseMessage) -> None:
+        """Move the outputs of one response; a failure becomes its error."""
+
+
+class Left(Exception):
+    """Who reads has left."""
+
+
+class Single:
+    """The only answer: of a model that is not decoupled, or a refusal."""
+
+    def __init__(self, response: ResponseMessage) -> None:
+        self._response = response
+
+    def get(self, number: int, until_ns: int = 0) -> ResponseMessage | None:
+        """Return the response, which is number 0."""
+        return self._response if number == 0 else None
+
+    def cancel(self) -> None:
+        """Do nothing: the request is done."""
+
+    def leave(self) -> None:
+        """Do nothing: the request is done."""
+
+
+class FinalFlag(ResponseMessage):
+    """The final flag, sent alone: an empty response for whoever wants to know."""
+
+    __slots__ = ()
+
+
+class StreamInflight(Inflight):
+    """A decoupled request on its way, and what was answered and not yet read.
+
+    Responses come from any thread, also after ``execute`` has returned. Its one
+    reader asks for them by number, in order, and keeps what it needs again.
+    """
+
+    __slots__ = (
+        "_collected",
+        "_count",
+        "_executed",
+        "_first",
+        "_hang",
+        "_left",
+        "_lock",
+        "_then",
+        "_unread",
+        "_waiters",
+        "_watch",
+        "failure",
+        "placement",
+    )
+    decoupled = True
+
+    def __init__(self, message: RequestMessage, root: RootRequest, call: Call) -> None:
+        super().__init__(message, root, call)
+        self.failure: ResponseMessage | None = None
+        """The first error that was sent."""
+        self.placement: OutputPlacement | None = None
+        """Moves the outputs; None where there is no device."""
+        self._unread: deque[ResponseMessage] = deque()
+        self._first = 0
+        """Number of the first response that is not read."""
+        self._count = 0
+        self._left = False
+        """Whether nobody reads any more."""
+        self._lock = threading.Lock()
+        self._waiters: list[Waiter] = []
+        self._executed = False
+        self._collected = False
+        self._hang: WouldHang | None = None
+        self._then: Callable[[], None] | None = None
+        self._watch: weakref.ref[Any] | None = None
+
+    def send(self, response: ResponseMessage | None, final: bool) -> None:
+        """Take a response from the model's sender, the final flag, or both."""
+        if self.root.ended is not None:
+            self._refuse()
+            return
+        response = FinalFlag() if response is None else response
+        response.final = final
+        self._take(response)
+
+    def finish(self, response: ResponseMessage | None = None) -> None:
+        """End the stream, with a last response if one is given."""
+        response = FinalFlag() if response is None else response
+        response.final = True
+        self._take(response)
+
+    def abandon(self, response: ResponseMessage) -> None:
+        """End the stream with an error, where no ``execute`` will run for it."""
+        self._executed = True
+        self.finish(response)
+
+    def _refuse(self) -> None:
+        """Unwind ``execute`` itself, also where it is a coroutine of many."""
+        execution = current_execution.get()
+        if execution is not None and self in execution.inflights:
+            self.root.check()
+        super()._refuse()
+
+    def _take(self, response: ResponseMessage) -> None:
+        if self.placement is not None:
+            self.placement.outputs(self, response)
+        with self._lock:
+            if self.final:
+                return
+            self._count += 1
+            self._record(response)
+            self._unread.append(response)
+            if self._left:
+                self._unread.clear()
+            self.final = response.final
+            waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            waiter.wake()
+        if response.final:
+            self._complete()
+
+    def _record(self, response: ResponseMessage) -> None:
+        if response.error is not None and self.failure is None:
+            self.failure = response
+        log = self.call.responses
+        assert log is not None
+        log.add(time.monotonic_ns(), response.outputs, response.error or "")
+
+    def sent(self) -> tuple[int, bool]:
+        """Return how many responses were sent, and whether the final flag was."""
+        return self._count, self.final
+
+    def executed(self, where: str) -> None:
+        """Note that ``execute`` has returned.
+
+        When nothing holds the model's request object any more, nobody can send what
+        is still owed.
+
+        Parameters
+        ----------
+        where
+            Where ``execute`` stands, for a reader.
+        """
+        self._executed = True
+        if not self.final:
+            held = self.held and self.held()
+            if held is None:
+                self._dropped(where)
+            else:
+                self._watch = weakref.ref(held, lambda _: self._dropped(where))
+                # Who waits already now counts on circles of references, too.
+                self._wake_readers()
+        self._complete()
+
+    def over(self) -> None:
+        """Note that nothing of it runs any more, where the final flag was sent."""
+        self._executed = True
+        self._complete()
+
+    def _dropped(self, where: str) -> None:
+        """Let whoever reads on learn that nothing will come: nobody has to."""
+        if not self.final:
+            self._hang = hang.unanswered(self, where)
+            self._wake_readers()
+            self._end_unread()
+
+    def _wake_readers(self) -> None:
+        # No lock: the collector may call this anywhere, also where it is held.
+        for waiter in list(self._waiters):
+            waiter.wake()
+
+    def then(self, then: Callable[[], None]) -> None:
+        """Call a function once: when ``execute`` has returned and the stream ended."""
+        self._then = then
+
+    def _complete(self) -> None:
+        with self._lock:
+            if not (self.final and self._executed):
+                return
+            then, self._then = self._then, None
+        if then is not None:
+            then()
+
+    def cancel(self) -> None:
+        """Say that the caller wants no more; the model may ask."""
+        self.cancelled = True
+
+    def leave(self) -> None:
+        """Note that nobody reads any more: what is unread, and comes, is forgotten.
+
+        The model goes on. Takes no lock: the collector may call it anywhere.
+        """
+        self._left = True
+        self._unread.clear()
+        self._wake_readers()
+        self._end_unread()
+
+    @property
+    def lost(self) -> bool:
+        """Whether it will never end, and nobody is there who could learn it."""
+        hangs = self._hang is not None and not self.final
+        return self._left and (hangs or self.root.ended is not None)
+
+    def _end_unread(self) -> None:
+        """Give the record of a lost stream an end; takes no lock."""
+        if not self.lost:
+            return
+        if self._hang is not None and not self.call.request_end_ns:
+            self.note(self._hang.message)
+            self.call.request_end_ns = time.monotonic_ns()
+            self.root.record.hold(self.call)
+        if self.call.parent is None:
+            self.root.lose()
+
+    def get(self, number: int, until_ns: int = 0) -> ResponseMessage | None:
+        """Return a response, waiting for it; None if the stream ends before it.
+
+        Parameters
+        ----------
+        number
+            That of the response read last, or the next one; those before are
+            forgotten.
+        until_ns
+            When the reader leaves; 0 for never. What it has not read by then is
+            lost to it, as to gRPC's client.
+
+        Raises
+        ------
+        Unwind
+            The whole request ended meanwhile, or ends with this wait.
+        TooLate
+            It is time to leave.
+        Left
+            The reader has left meanwhile.
+        """
+        while True:
+            with self._lock:
+                self._forget(number)
+                if self._unread:
+                    check_time(until_ns)
+                    return self._unread[0]
+                if self.final and not self._left:
+                    return None
+                waiter = Waiter()
+                self._waiters.append(waiter)
+            if self._left:
+                raise Left
+            if self._hang is not None:
+                self.root.end(self._hang)
+                self.root.check()
+            self._wait(waiter, until_ns)
+
+    def _forget(self, before: int) -> None:
+        """Forget what was read."""
+        while self._first < before and self._unread:
+            self._unread.popleft()
+            self._first += 1
+
+    def _wait(self, waiter: Waiter, until_ns: int) -> None:
+        __tracebackhide__ = True
+        if self._executed and not self._collected:
+            left_s = seconds_until(until_ns) if until_ns else _COLLECT_AFTER_S
+            if waiter.wait(min(left_s, _COLLECT_AFTER_S)):
+                return
+            self._collected = True
+            # A request in a circle of references is held by nobody.
+            gc.collect()
+        self.root.wait(waiter, lambda s: hang.notice(self, s), until_ns)

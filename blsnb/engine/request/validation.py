@@ -1,0 +1,319 @@
+"""RequestValidator: what Triton's core checks before a model sees a request."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from blsnb.model.config import ModelConfig, TensorSpec
+from blsnb.model.rules.hash_order import hash_order
+from blsnb.pb_utils.message import RequestMessage
+from blsnb.tensors.dtypes import BY_DATATYPE, BYTES, Shape
+from blsnb.tensors.ref import TensorRef
+
+REMEMBERED = 512
+"""So many signatures of requests or responses of a model."""
+_LENGTH_BYTES = 4
+_NO_INPUTS = (
+    "The model's configuration has no inputs at all: give --input and --output to "
+    "%%triton_model, write them in %%triton_config, or add auto_complete_config."
+)
+_BATCH_NOTE = (
+    "NOTE: Setting a non-zero max_batch_size in the model config requires a batch "
+    "dimension to be prepended to each input shape. If you want to specify the full "
+    "shape including the batch dim in your input dims config, try setting "
+    "max_batch_size to zero. See the model configuration docs for more info on "
+    "max_batch_size."
+)
+
+
+class RequestError(Exception):
+    """A request is refused before a model sees it.
+
+    Parameters
+    ----------
+    message
+        Triton's text.
+    code
+        Triton's name of the code.
+    advice
+        What the author of the request should do.
+    """
+
+    def __init__(self, message: str, code: str = "INVALID_ARG", advice: str = ""):
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.advice = advice
+
+
+class _Input(NamedTuple):
+    spec: TensorSpec
+    expected: Shape
+    """Shape as a request must give it, batch axis first where there is one."""
+
+
+class RequestValidator:
+    """Checks requests against one model's configuration.
+
+    What was once found right is remembered by its signature, so that a loop of
+    like requests is checked once.
+
+    References
+    ----------
+    core: src/infer_request.cc, InferenceRequest::Normalize
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        self._model = config.name
+        self._max_batch_size = config.max_batch_size
+        batch = (-1,) if config.max_batch_size > 0 else ()
+        self._inputs = {
+            spec.name: _Input(spec, batch + tuple(spec.dims)) for spec in config.inputs
+        }
+        self._outputs = frozenset(spec.name for spec in config.outputs)
+        self._optional = sum(spec.optional for spec in config.inputs)
+        self._right: set[tuple[object, ...]] = set()
+        self._last: tuple[object, ...] = (self,)
+
+    def check(self, message: RequestMessage) -> None:
+        """Refuse what Triton refuses, in its order and words.
+
+        Raises
+        ------
+        RequestError
+            An input or a requested output is not what the configuration says.
+        """
+        if message.raw:
+            self._check(message)
+            return
+        signature: tuple[object, ...] = message.requested_outputs
+        for ref in message.inputs:
+            signature += (ref.name, ref.dtype, ref.shape)
+        # To hash it costs more than to compare it.
+        if signature != self._last:
+            self._check_new(message, signature)
+
+    def _check_new(
+        self, message: RequestMessage, signature: tuple[object, ...]
+    ) -> None:
+        if signature not in self._right:
+            self._check(message)
+            if len(self._right) >= REMEMBERED:
+                self._right.clear()
+            self._right.add(signature)
+        self._last = signature
+
+    def _check(self, message: RequestMessage) -> None:
+        request = f"[request id: {message.request_id or '<id_unknown>'}] "
+        inputs = self._by_name(message, request)
+        self._check_requested(message)
+        self._check_count(list(inputs), request)
+        if self._max_batch_size:
+            self._check_batch(inputs, request)
+        for ref in inputs.values():
+            self._check_tensor(ref, request)
+            if message.raw:
+                self._check_bytes(ref, request)
+
+    def _by_name(self, message: RequestMessage, request: str) -> dict[str, TensorRef]:
+        """Return the inputs in the order in which Triton visits them."""
+        inputs: dict[str, TensorRef] = {}
+        for ref in message.inputs:
+            if ref.name in inputs:
+                raise RequestError(
+                    f"{request}input '{ref.name}' already exists in request"
+                )
+            inputs[ref.name] = ref
+        return {name: inputs[name] for name in hash_order(inputs)}
+
+    def _check_requested(self, message: RequestMessage) -> None:
+        for name in message.requested_outputs:
+            if name not in self._outputs:
+                raise RequestError(
+                    f"unexpected inference output '{name}' for model '{self._model}'",
+                    advice=f"Its outputs are: {', '.join(sorted(self._outputs))}.",
+                )
+
+    def _check_count(self, given: list[str], request: str) -> None:
+        most = len(self._inputs)
+        least = most - self._optional
+        if least <= len(given) <= most:
+            return
+        missing = [
+            name
+            for name, known in self._inputs.items()
+            if not known.spec.optional and name not in given
+        ]
+        expected = f"{most} inputs"
+        if self._optional:
+            expected = f"number of inputs between {least} and {most}"
+        # The lone bracket, when nothing is missing, is Triton's.
+        raise RequestError(
+            f"{request}expected {expected} but got {len(given)} inputs for model "
+            f"'{self._model}'. Got input(s) [{_quoted(given)}], but missing required "
+            f"input(s) {'[' + _quoted(missing) if missing else ''}]. Please provide "
+            "all required input(s).",
+            advice="" if self._inputs else _NO_INPUTS,
+        )
+
+    def _known(self, name: str) -> _Input:
+        known = self._inputs.get(name)
+        if known is None:
+            raise RequestError(
+                f"unexpected inference input '{name}' for model '{self._model}'",
+                advice=f"Its inputs are: {', '.join(self._inputs)}.",
+            )
+        return known
+
+    def _check_batch(self, inputs: dict[str, TensorRef], request: str) -> None:
+        batch_size = 0
+        for ref in inputs.values():
+            self._known(ref.name)
+            if not ref.shape:
+                raise RequestError(
+                    f"{request}input '{ref.name}' has no shape but model requires "
+                    f"batch dimension for '{self._model}'"
+                )
+            if batch_size not in (0, ref.shape[0]):
+                raise RequestError(
+                    f"{request}input '{ref.name}' batch size does not match other "
+                    f"inputs for '{self._model}'"
+                )
+            batch_size = ref.shape[0]
+        if batch_size > self._max_batch_size:
+            raise RequestError(
+                f"{request}inference request batch-size must be <= "
+                f"{self._max_batch_size} for '{self._model}'",
+                advice=f"The first axis is the batch: send {self._max_batch_size} rows "
+                "at most in a request, or raise max_batch_size.",
+            )
+
+    def _check_tensor(self, ref: TensorRef, request: str) -> None:
+        spec, expected = self._known(ref.name)
+        if ref.dtype.datatype != spec.datatype:
+            raise RequestError(
+                f"{request}inference input '{ref.name}' data-type is "
+                f"'{ref.dtype.datatype}', but model '{self._model}' expects "
+                f"'{spec.datatype}'",
+                advice=_dtype_advice(ref, spec),
+            )
+        self._check_shape(ref, expected, request)
+        if self._max_batch_size and ref.shape[0] == 0 and ref.dtype is not BYTES:
+            row = math.prod(ref.shape[1:]) * ref.dtype.byte_size
+            self._refuse_size(ref, row, request)
+
+    def _check_shape(self, ref: TensorRef, expected: Shape, request: str) -> None:
+        rank_fits = len(ref.shape) == len(expected)
+        batch_axes = 1 if self._max_batch_size else 0
+        if rank_fits and -1 in ref.shape[batch_axes:]:
+            raise RequestError(
+                f"{request}All input dimensions should be specified for input "
+                f"'{ref.name}' for model '{self._model}', got {_shape(ref.shape)}"
+            )
+        if not fits(ref.shape, expected):
+            note = _BATCH_NOTE if self._max_batch_size else ""
+            raise RequestError(
+                f"{request}unexpected shape for input '{ref.name}' for model "
+                f"'{self._model}'. Expected {_shape(expected)}, got "
+                f"{_shape(ref.shape)}. {note}",
+                advice=self._shape_advice(ref.shape, expected),
+            )
+
+    def _check_bytes(self, ref: TensorRef, request: str) -> None:
+        """Check the bytes of a tensor that came from outside against its shape."""
+        if ref.dtype is BYTES:
+            self._check_strings(ref, request)
+            return
+        size = math.prod(ref.shape) * ref.dtype.byte_size
+        if ref.byte_size != size:
+            self._refuse_size(ref, size, request)
+
+    def _refuse_size(self, ref: TensorRef, expected: int, request: str) -> None:
+        raise RequestError(
+            f"{request}input byte size mismatch for input '{ref.name}' for model "
+            f"'{self._model}'. Expected {expected}, got {ref.byte_size}"
+        )
+
+    def _check_strings(self, ref: TensorRef, request: str) -> None:
+        whose = f"inference input '{ref.name}' for model '{self._model}'"
+        data = bytes(ref.data or b"")
+        wanted = math.prod(ref.shape)
+        count = offset = length = left = 0
+        while offset < len(data):
+            if count >= wanted:
+                raise RequestError(
+                    f"{request}unexpected number of string elements {count + 1} for "
+                    f"{whose}, expecting {wanted}"
+                )
+            left = len(data) - offset
+            if left < _LENGTH_BYTES:
+                raise RequestError(
+                    f"{request}incomplete string length indicator for {whose}, "
+                    f"expecting {_LENGTH_BYTES} bytes but only {left} bytes available. "
+                    "Please make sure the string length indicator is in one buffer."
+                )
+            length = int.from_bytes(data[offset : offset + _LENGTH_BYTES], "little")
+            left -= _LENGTH_BYTES
+            offset += _LENGTH_BYTES + length
+            count += 1
+        if count != wanted:
+            raise RequestError(
+                f"{request}expected {wanted} string elements for {whose}, got {count}"
+            )
+        if offset > len(data):
+            # Found by the backend, not the core, which counts only.
+            raise RequestError(
+                f"incomplete string data for inference input '{ref.name}', expecting "
+                f"string of length {length} but only {left} bytes available"
+            )
+
+    def _shape_advice(self, shape: Shape, expected: Shape) -> str:
+        batched = bool(self._max_batch_size)
+        marked = f"  expected {_marked(expected, batched)}"
+        has_batch = batched and len(shape) >= len(expected)
+        actual = f"  actual   {_marked(shape, has_batch)}"
+        if self._max_batch_size and len(shape) == len(expected) - 1:
+            hint = "The batch axis is missing: add it with array[np.newaxis]."
+        elif not self._max_batch_size and len(shape) == len(expected) + 1:
+            hint = (
+                "There is one axis too many: index it away (array[0]), or give the "
+                "model a max_batch_size."
+            )
+        else:
+            hint = "Reshape the array, or change dims in the model's configuration."
+        return f"{marked}\n{actual}\n{hint}"
+
+
+def _quoted(names: list[str]) -> str:
+    return ",".join(f"'{name}'" for name in names)
+
+
+def _shape(shape: Shape) -> str:
+    return f"[{','.join(map(str, shape))}]"
+
+
+def _marked(shape: Shape, batched: bool) -> str:
+    """Write a shape for the reader, its batch axis named."""
+    parts = [str(length) for length in shape]
+    if batched and parts:
+        parts[0] = f"batch={parts[0]}"
+    return f"[{', '.join(parts)}]"
+
+
+def _dtype_advice(ref: TensorRef, spec: TensorSpec) -> str:
+    row = BY_DATATYPE.get(spec.datatype)
+    wanted = "ml_dtypes.bfloat16"
+    if row is not None and row.dtype is not None:
+        wanted = f"np.{row.dtype.name}{'_' if row.dtype.name == 'object' else ''}"
+    return (
+        f"Convert the array, for example with array.astype({wanted}), or change the "
+        f"data type of input {ref.name!r} in the model's configuration."
+    )
+
+
+def fits(shape: Shape, expected: Shape) -> bool:
+    """Whether a shape is what a configuration expects, where -1 is any length."""
+    if len(shape) != len(expected):
+        return False
+    return all(want in (-1, have) for have, want in zip(shape, expected, strict=True))

@@ -1,0 +1,376 @@
+"""Routes: the way of every request to the model that it names, and back."""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import time
+from collections.abc import Callable
+
+from blsnb.engine.bls import not_submitted
+from blsnb.engine.catalog import Catalog
+from blsnb.engine.instance.pool import Retired
+from blsnb.engine.request.caller import Caller
+from blsnb.engine.request.deferred import Apart
+from blsnb.engine.request.inflight import Inflight
+from blsnb.engine.request.lifetime import RootRequest, Unwind
+from blsnb.engine.request.streaming import Readable, Single, StreamInflight
+from blsnb.engine.request.validation import RequestError
+from blsnb.engine.served import Served
+from blsnb.engine.threads.workers import Workers
+from blsnb.errors import OutOfResourcesError
+from blsnb.pb_utils.message import RequestMessage, ResponseMessage
+from blsnb.trace.events import Call, CallFlag, ModelInfo, RequestFields
+from blsnb.trace.recorder import Recorder
+
+_now = time.monotonic_ns
+_UNREADY = "Failed for execute the inference request. Model '{}' is not ready."
+
+
+class Routes:
+    """Looks models up, lets them run requests, and records it.
+
+    Parameters
+    ----------
+    catalog
+        Which models serve.
+    recorder
+        Where everything that happens is recorded.
+    workers
+        Run decoupled requests, whose callers read while they go on.
+    codes_kept
+        Whether a failed BLS call keeps the code of its target.
+    root_ended
+        Is told when the stream of a request from outside has ended.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        recorder: Recorder,
+        workers: Workers,
+        codes_kept: bool,
+        root_ended: Callable[[RootRequest], None],
+    ) -> None:
+        self._catalog = catalog
+        self._recorder = recorder
+        self._workers = workers
+        self._codes_kept = codes_kept
+        self._root_ended = root_ended
+
+    def route(self, message: RequestMessage, caller: Caller) -> ResponseMessage:
+        """Run a request on the model that it names.
+
+        Raises
+        ------
+        RequestError
+            The request is refused before a model sees it.
+        Unwind
+            The whole request has ended.
+        """
+        __tracebackhide__ = True
+        while True:
+            served = self._admit(message, caller)
+            try:
+                return self._run_on(served, message, caller)
+            except Retired:
+                # Replaced between look-up and execution: ask its successor.
+                continue
+
+    def route_apart(self, message: RequestMessage, caller: Caller) -> Apart:
+        """Start a request on a worker's thread, which its client need not wait for.
+
+        Raises
+        ------
+        RequestError
+            It needs a thread, and none can start.
+        """
+        apart = Apart(caller.root)
+        work = functools.partial(self._apart, message, caller, apart)
+        try:
+            self._start(message, caller, work)
+        except RequestError as error:
+            self.record_refusal(message, caller, error)
+            self._root_ended(caller.root)
+            raise
+        return apart
+
+    def _start(
+        self, message: RequestMessage, caller: Caller, work: Callable[[], None]
+    ) -> None:
+        """Let a worker run a request.
+
+        Only client requests share the threads out between models: what a model or an
+        ensemble waits for must not wait for other clients.
+
+        Raises
+        ------
+        RequestError
+            It needs a thread, and none can start.
+        """
+        key = message.model_name if caller.parent is None else None
+        work = functools.partial(contextvars.copy_context().run, work)
+        try:
+            self._workers.submit_for(key, work)
+        except OutOfResourcesError as error:
+            raise RequestError(error.message, error.code, error.advice) from error
+
+    def _apart(self, message: RequestMessage, caller: Caller, apart: Apart) -> None:
+        refusal = None
+        try:
+            response = self.route(message, caller)
+        except Unwind:
+            apart.unwind()
+            return
+        except RequestError as error:
+            refusal = error
+        except Exception as error:
+            response = ResponseMessage(error=repr(error), cause=error)
+        self._root_ended(caller.root)
+        if refusal is not None:
+            apart.refuse(refusal)
+        else:
+            apart.answer(response)
+
+    def route_many(self, message: RequestMessage, caller: Caller) -> Readable:
+        """Start a request that may have any number of responses.
+
+        Raises
+        ------
+        RequestError
+            The request is refused before a model sees it.
+        Unwind
+            The whole request has ended.
+        """
+        served = self._admit(message, caller, many=True)
+        if not served.decoupled:
+            if caller.root.deadline_ns and caller.outside:
+                return self.route_apart(message, caller)
+            return Single(self.route(message, caller))
+        call = self._opened(served, message, caller)
+        call.flags |= CallFlag.DECOUPLED
+        self._recorder.log_responses(caller.root.record, call)
+        inflight = StreamInflight(message, caller.root, call)
+        if caller.execution is not None:
+            # Until its first response the caller's thread waits.
+            caller.execution.blocked_on = inflight
+        if caller.steps is not None:
+            caller.steps.begin(inflight)
+        work = functools.partial(self._stream, served, inflight, caller)
+        try:
+            self._start(message, caller, work)
+        except RequestError as error:
+            self._not_started(inflight, caller, error)
+            raise
+        return inflight
+
+    def _not_started(
+        self, inflight: StreamInflight, caller: Caller, error: RequestError
+    ) -> None:
+        """Close the call of a request for which no thread could start."""
+        if caller.execution is not None:
+            caller.execution.blocked_on = None
+        if caller.steps is not None:
+            caller.steps.end(inflight)
+        message, record = inflight.message, caller.root.record
+        _fill_refusal(inflight.call, message, caller, error)
+        self._recorder.close(record, inflight.call, message.inputs, ())
+
+    def _stream(self, served: Served, inflight: StreamInflight, caller: Caller) -> None:
+        """Run a decoupled request on a worker's thread."""
+        message = inflight.message
+        try:
+            while True:
+                ended = functools.partial(self._stream_ended, served, inflight, caller)
+                inflight.then(ended)
+                try:
+                    served.stream(inflight, caller.blocks)
+                    break
+                except Retired:
+                    # Replaced between look-up and execution: ask its successor.
+                    served = self._catalog.find(
+                        message.model_name, message.model_version
+                    )
+                    served.validator.check(message)
+        except RequestError as error:
+            inflight.abandon(self._refusal(message, caller, error))
+        except Exception as error:
+            # Its reader would wait for ever for what no thread will send.
+            inflight.abandon(ResponseMessage(error=repr(error), cause=error))
+            raise
+        if inflight.lost:
+            inflight.leave()
+            if inflight.call.parent is None:
+                self._root_ended(inflight.root)
+
+    def _refusal(
+        self, message: RequestMessage, caller: Caller, error: RequestError
+    ) -> ResponseMessage:
+        """Return a late refusal, worded for who asked: a client or a model."""
+        if caller.outside:
+            return ResponseMessage(error=error.message, code=error.code)
+        name = message.model_name
+        return not_submitted(name, self.unready_text(name, error.message))
+
+    def _stream_ended(
+        self, served: Served, inflight: StreamInflight, caller: Caller
+    ) -> None:
+        call, record = inflight.call, inflight.root.record
+        served.ended(inflight)
+        if caller.steps is not None:
+            caller.steps.end(inflight)
+        if inflight.failure is not None:
+            call.flags |= CallFlag.ERROR
+            call.error = inflight.failure.error or ""
+            call.error_code = inflight.failure.code
+        self._recorder.close(record, call, inflight.message.inputs, ())
+        if call.parent is None:
+            self._root_ended(inflight.root)
+
+    def check(self, message: RequestMessage) -> bool:
+        """Refuse a request that its model would refuse.
+
+        Returns
+        -------
+        bool
+            Whether the model is decoupled.
+
+        Raises
+        ------
+        RequestError
+            With Triton's text.
+        """
+        served = self._catalog.find(message.model_name, message.model_version)
+        served.validator.check(message)
+        return served.decoupled
+
+    def _admit(
+        self, message: RequestMessage, caller: Caller, many: bool = False
+    ) -> Served:
+        try:
+            served = self._catalog.find(message.model_name, message.model_version)
+            if served.says_ready and not caller.outside and served.unready():
+                name = message.model_name
+                raise RequestError(_UNREADY.format(name), "UNAVAILABLE")
+            if served.decoupled and not many:
+                raise _decoupled(message, caller)
+            served.validator.check(message)
+        except RequestError as error:
+            self.record_refusal(message, caller, error)
+            raise
+        return served
+
+    def _opened(self, served: Served, message: RequestMessage, caller: Caller) -> Call:
+        parent = None if caller.parent is None else caller.parent.call
+        call = self._recorder.open(caller.root.record, served.info, parent)
+        call.request_start_ns = _now()
+        call.request_id = message.request_id
+        call.requested_outputs = message.requested_outputs
+        if not message.plain:
+            call.request_fields = _fields_of(message)
+        call.flags = caller.flags
+        call.line = caller.line
+        return call
+
+    def _run_on(
+        self, served: Served, message: RequestMessage, caller: Caller
+    ) -> ResponseMessage:
+        __tracebackhide__ = True
+        root = caller.root
+        call = self._opened(served, message, caller)
+        inflight = Inflight(message, root, call)
+        execution, steps = caller.execution, caller.steps
+        if execution is not None:
+            execution.blocked_on = inflight
+        if steps is not None:
+            steps.begin(inflight)
+        try:
+            blocks = execution is not None or steps is not None
+            response = served.run(inflight, blocks)
+        except Retired:
+            self._recorder.drop(root.record, call)
+            raise
+        except RequestError as error:
+            _fill_refusal(call, message, caller, error)
+            self._recorder.close(root.record, call, message.inputs, ())
+            raise
+        finally:
+            if execution is not None:
+                execution.blocked_on = None
+            if steps is not None:
+                steps.end(inflight)
+        if response.error is not None:
+            call.flags |= CallFlag.ERROR
+            call.error = response.error
+            call.error_code = response.code
+        self._recorder.close(root.record, call, message.inputs, response.outputs)
+        return response
+
+    def record_refusal(
+        self, message: RequestMessage, caller: Caller, error: RequestError
+    ) -> None:
+        """Record a refused request: Triton traces none, but its author must see it."""
+        versions = self._catalog.versions(message.model_name)
+        info = next((version.info for version in versions.values()), None)
+        if info is None:
+            info = ModelInfo(message.model_name, 0, "", "", "model", "")
+        parent = None if caller.parent is None else caller.parent.call
+        record = caller.root.record
+        call = self._recorder.open(record, info, parent)
+        _fill_refusal(call, message, caller, error)
+        self._recorder.close(record, call, message.inputs, ())
+
+    def unready_text(self, name: str, reason: str) -> str:
+        """Return what a BLS caller reads of a model that cannot serve.
+
+        Until 25.03 a BLS call asks for readiness first and words it so.
+        """
+        if reason.startswith("Request for unknown model") and not self._codes_kept:
+            return _UNREADY.format(name)
+        return reason
+
+
+def _decoupled(message: RequestMessage, caller: Caller) -> RequestError:
+    """Return the refusal of a call that expects one response of a decoupled model."""
+    if caller.outside:
+        return RequestError(
+            "ModelInfer RPC doesn't support models with decoupled transaction policy",
+            "UNSUPPORTED",
+            f"Use blsnb.stream({message.model_name!r}, …): it iterates over the "
+            "responses.",
+        )
+    # The quotation mark at the end is Triton's.
+    return RequestError(
+        f"Model {message.model_name} is using the decoupled. The current BLS request "
+        "call doesn't support models using the decoupled transaction policy. Please "
+        "use 'decoupled=True' argument to the 'exec' or 'async_exec' calls for "
+        "decoupled models.'"
+    )
+
+
+def _fields_of(message: RequestMessage) -> RequestFields:
+    return RequestFields(
+        message.model_version,
+        message.correlation_id,
+        message.flags,
+        message.timeout_us,
+        message.priority,
+        tuple(message.parameters.items()),
+    )
+
+
+def _fill_refusal(
+    call: Call, message: RequestMessage, caller: Caller, error: RequestError
+) -> None:
+    call.request_end_ns = _now()
+    # What a scheduler refuses began before.
+    call.request_start_ns = call.request_start_ns or call.request_end_ns
+    call.request_id = message.request_id
+    call.requested_outputs = message.requested_outputs
+    call.request_fields = _fields_of(message)
+    call.line = caller.line
+    call.flags = caller.flags | CallFlag.ERROR
+    call.error = error.message
+    call.error_code = error.code
+    if error.advice:
+        call.notes = [error.advice]

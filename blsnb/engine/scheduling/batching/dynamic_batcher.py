@@ -1,0 +1,287 @@
+"""Which requests leave together, and when, as Triton's dynamic batcher has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum, auto
+from itertools import chain
+from typing import Generic
+
+from blsnb.engine.scheduling.batching.batch import Batch, Decision
+from blsnb.engine.scheduling.batching.batch_rules import BatchRules
+from blsnb.engine.scheduling.batching.forming_batch import FormingBatch
+from blsnb.engine.scheduling.batching.gathering import Gathered, Gathering
+from blsnb.engine.scheduling.batching.policy_queue import Skipped
+from blsnb.engine.scheduling.batching.priority_queue import PriorityQueue
+from blsnb.engine.scheduling.batching.queued import Queued, T
+from blsnb.model.config import ModelConfig
+
+POLL_NS = 500_000_000
+"""How long Triton's batcher sleeps where nothing tells it to wake."""
+PREFETCHED = 2
+"""How many batches per instance are formed ahead."""
+
+
+class Asleep(Enum):
+    """What the batcher waits for."""
+
+    REQUESTS = auto()
+    A_SLOT = auto()
+    THE_DELAY = auto()
+    A_START = auto()
+
+
+class DynamicBatcher(Generic[T]):
+    """Decide which requests leave together; never wait, never start a thread.
+
+    It does what the batcher's thread does on Triton, told the time: when it looks at
+    its queue, what it then forms, how long it sleeps. What it sees, it sees only at a
+    look: a timeout, a caller that left. With neither priorities nor a queue policy it
+    forms batches ahead while all instances are busy; the last may grow until it
+    starts.
+
+    Parameters
+    ----------
+    config
+        A normalised configuration with ``dynamic_batching``.
+
+    References
+    ----------
+    core: src/dynamic_batch_scheduler.cc, BatcherThread, Enqueue,
+    WaitForPayloadSlotAvailable; src/rate_limiter.cc, PayloadSlotAvailable
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        batching = config.message.dynamic_batching
+        self.preserve_ordering = bool(batching.preserve_ordering)
+        self._rules = BatchRules.of(config, batching)
+        self._queue = PriorityQueue[T](batching)
+        self._instances = max(1, len(config.instance_names()))
+        self._idle = self._startable = self._instances
+        self._batch = FormingBatch[T](self._rules)
+        self._formed: list[FormingBatch[T]] = []
+        self._frozen = False
+        # Triton's own sums, by which a new request wakes the batcher or does not.
+        self._queued_size = 0
+        self._next_preferred = 0
+        self._asleep = Asleep.REQUESTS
+        self._since_ns = 0
+        self._wake_ns: int | None = None
+        self._woken = False
+        self._skipped = Skipped[T]()
+        self._answered = Skipped[T]()
+
+    def __repr__(self) -> str:
+        return f"<DynamicBatcher: {len(self)} waiting, {len(self._formed)} formed>"
+
+    def __len__(self) -> int:
+        """How many wait, in the queue and in batches that have not started."""
+        formed = sum(len(batch.members) for batch in self._formed)
+        return formed + len(self._queue)
+
+    def add(self, queued: Queued[T], now_ns: int) -> None:
+        """Let a request wait.
+
+        Raises
+        ------
+        QueueFull
+            As many wait on its level as the queue policy allows.
+        """
+        queued.enqueued_ns = now_ns
+        # Triton counts it before it may be refused, and never takes that back.
+        self._queued_size += queued.size
+        self._queue.add(queued, now_ns)
+        if self._wakes():
+            self._woken = True
+        elif self._wake_ns is None:
+            self._wake_ns = self._next_poll_ns(now_ns)
+
+    def resize(self, instance_count: int) -> None:
+        """Learn that there are more instances than before, or fewer; then decide."""
+        self._instances = instance_count
+        self._woken = True
+
+    @property
+    def formed_count(self) -> int:
+        """How many batches could start."""
+        return len(self._formed)
+
+    def decide(
+        self, now_ns: int, idle: int, startable: int | None = None
+    ) -> Decision[T]:
+        """Say what to do now, after whatever happened.
+
+        Parameters
+        ----------
+        idle
+            How many instances are free.
+        startable
+            How many of them may start, where rates are limited.
+        """
+        # The end of an execution wakes the batcher.
+        self._woken = self._woken or idle > self._idle
+        self._idle = idle
+        self._startable = idle if startable is None else startable
+        batches: list[Batch[T]] = []
+        while True:
+            while self._startable and self._formed:
+                batches.append(self._start(now_ns))
+            if not self._due(now_ns):
+                break
+            self._look(now_ns)
+        answered, self._answered = self._answered, Skipped()
+        return Decision(
+            tuple(batches),
+            tuple(answered.rejected),
+            tuple(answered.cancelled),
+            self._wake_ns,
+        )
+
+    def remove(self, queued: Queued[T]) -> bool:
+        """Forget a request; False if it is not, or no longer, waiting here."""
+        if self._queue.remove(queued):
+            self._queued_size -= queued.size
+            return True
+        for batch in self._formed:
+            if queued in batch.members:
+                batch.members.remove(queued)
+                self._drop_if_empty(batch)
+                return True
+        return False
+
+    def _drop_if_empty(self, batch: FormingBatch[T]) -> None:
+        if batch.members:
+            return
+        self._formed.remove(batch)
+        batch.started = True
+        self._woken = True
+
+    # Waking ------------------------------------------------------------------
+
+    @property
+    def _has_slot(self) -> bool:
+        if self._queue.waits_for_all:
+            return len(self._formed) < PREFETCHED * self._instances
+        # What is formed and may not start yet has its instance.
+        return self._idle > len(self._formed)
+
+    def _wakes(self) -> bool:
+        """Whether a new request wakes the batcher, by what Triton knows then."""
+        # Triton keeps the next size when all whom it expected have left, so that one
+        # may wait for up to half a second while an instance is idle.
+        enough = self._queued_size >= self._next_preferred
+        return self._has_slot and (bool(self._rules.equal.names) or enough)
+
+    def _due(self, now_ns: int) -> bool:
+        return self._woken or (self._wake_ns is not None and now_ns >= self._wake_ns)
+
+    def _sleep(self, until: Asleep, now_ns: int, wake_ns: int | None = None) -> None:
+        self._asleep, self._since_ns, self._wake_ns = until, now_ns, wake_ns
+
+    def _next_poll_ns(self, now_ns: int) -> int | None:
+        """Return when Triton's thread looks although nothing wakes it.
+
+        The times do not depend on who asks; None where such a look changes nothing.
+        """
+        needed = {
+            Asleep.REQUESTS: len(self._queue) > 0,
+            Asleep.A_SLOT: self._queue.has_timeouts,
+        }
+        if not needed.get(self._asleep):
+            return None
+        periods = (now_ns - self._since_ns) // POLL_NS + 1
+        return self._since_ns + periods * POLL_NS
+
+    # Looking -----------------------------------------------------------------
+
+    def _look(self, now_ns: int) -> None:
+        self._woken = False
+        self._answer()
+        if self._frozen or self._batch.started:
+            self._batch = FormingBatch(self._rules)
+            self._frozen = False
+            self._next_preferred = 0
+        if not len(self._queue):
+            self._sleep(Asleep.REQUESTS, now_ns)
+        elif not self._has_slot:
+            self._poll(now_ns)
+        else:
+            self._gather(now_ns)
+
+    def _poll(self, now_ns: int) -> None:
+        """Wait for a slot; twice a second, refuse whom the policy refuses.
+
+        References
+        ----------
+        core: src/dynamic_batch_scheduler.cc, WaitForPayloadSlotAvailable
+        """
+        if self._asleep is not Asleep.A_SLOT:
+            self._sleep(Asleep.A_SLOT, now_ns)
+        elif self._wake_ns is not None and now_ns >= self._wake_ns:
+            self._skip(self._queue.reject_expired(now_ns))
+            self._answer()
+            self._wake_ns = None
+        self._wake_ns = self._wake_ns or self._next_poll_ns(now_ns)
+
+    def _gather(self, now_ns: int) -> None:
+        skipped = Skipped[T]()
+        queue = self._queue.walk(now_ns, skipped)
+        gathered = Gathering(self._rules, self._batch).look(queue, now_ns)
+        self._skip(skipped)
+        self._queued_size -= sum(
+            queued.size for queued in (*skipped.rejected, *skipped.cancelled)
+        )
+        if gathered.next_size is not None:
+            self._next_preferred = gathered.next_size
+        self._frozen = gathered.frozen
+        if gathered.wait_ns is not None:
+            # Triton answers whom it has skipped only after this wait.
+            self._sleep(Asleep.THE_DELAY, now_ns, gathered.wait_ns)
+            return
+        self._answer()
+        self._take(gathered)
+        if gathered.joining or self._frozen or not self._batch.members:
+            self._sleep(Asleep.REQUESTS, now_ns)
+            self._woken = True
+        else:
+            # The next in line fits only behind this batch; Triton's thread spins.
+            self._sleep(Asleep.A_START, now_ns)
+
+    def _take(self, gathered: Gathered) -> None:
+        if gathered.because is None:
+            return
+        if not self._batch.members:
+            self._formed.append(self._batch)
+        members = self._queue.take(gathered.joining)
+        self._batch.extend(members, gathered.because)
+        self._queued_size -= sum(queued.size for queued in members)
+
+    # Leaving -----------------------------------------------------------------
+
+    def _start(self, now_ns: int) -> Batch[T]:
+        """Give the first formed batch to an idle instance, which wakes the batcher."""
+        batch = self._formed.pop(0)
+        batch.started = True
+        while self._formed and batch.meets(self._formed[0], now_ns):
+            self._formed[0].started = True
+            if not batch.takes(self._formed[0]):
+                break
+            merged = self._formed.pop(0)
+            batch.extend(merged.members, merged.because)
+        self._idle -= 1
+        self._startable -= 1
+        self._woken = True
+        return batch.sent(self._waiting())
+
+    def _waiting(self) -> Iterator[Queued[T]]:
+        formed = chain.from_iterable(batch.members for batch in self._formed)
+        return chain(formed, (waiting.queued for waiting in self._queue))
+
+    def _skip(self, skipped: Skipped[T]) -> None:
+        self._skipped.rejected += skipped.rejected
+        self._skipped.cancelled += skipped.cancelled
+
+    def _answer(self) -> None:
+        self._answered.rejected += self._skipped.rejected
+        self._answered.cancelled += self._skipped.cancelled
+        self._skipped = Skipped()

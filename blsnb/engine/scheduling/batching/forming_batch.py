@@ -1,0 +1,96 @@
+"""A batch that is formed and may grow until an instance starts it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+from typing import Generic
+
+from blsnb.engine.scheduling.batching.batch import Batch
+from blsnb.engine.scheduling.batching.batch_rules import BatchRules
+from blsnb.engine.scheduling.batching.queued import Queued, T
+from blsnb.engine.scheduling.batching.reason import Cause, Reason
+
+MOST_LEFT_OUT = 64
+"""How many of those behind a batch are named in it."""
+_UNTOLD = Reason(Cause.INSTANCE_FREE, "")
+_BEHIND = Reason(Cause.BEHIND_ANOTHER, "came behind one that did not fit")
+
+
+class FormingBatch(Generic[T]):
+    """What Triton calls a payload.
+
+    Parameters
+    ----------
+    rules
+        The model's.
+
+    References
+    ----------
+    core: src/payload.cc
+    """
+
+    def __init__(self, rules: BatchRules) -> None:
+        self._rules = rules
+        self.members: list[Queued[T]] = []
+        self.because = _UNTOLD
+        # An instance has it, or has looked at it: it does not grow any more.
+        self.started = False
+        # The next in line has other inputs: nothing is merged with this batch.
+        self.mismatched = False
+
+    def __repr__(self) -> str:
+        return f"<FormingBatch of {len(self.members)}: {self.because.words}>"
+
+    @property
+    def size(self) -> int:
+        """The sum of its requests' sizes."""
+        return sum(queued.size for queued in self.members)
+
+    @property
+    def since_ns(self) -> int:
+        """When the first of its requests came."""
+        return min(queued.enqueued_ns for queued in self.members)
+
+    def extend(self, members: Iterable[Queued[T]], because: Reason) -> None:
+        """Let more requests in."""
+        self.members += members
+        self.because = because
+
+    def misfit(self, queued: Queued[T]) -> Reason | None:
+        """Return why a request cannot join; None if it can."""
+        total = self.size + queued.size
+        if total > self._rules.max_size:
+            words = f"would make {total} of at most {self._rules.max_size}"
+            return Reason(Cause.TOO_LARGE, words)
+        return self._rules.equal.difference(self.members[0], queued)
+
+    def meets(self, other: FormingBatch[T], now_ns: int) -> bool:
+        """Whether the next batch may join this one, which starts now.
+
+        It has waited for longer than the delay, so it will not grow any more.
+
+        References
+        ----------
+        core: src/instance_queue.cc, InstanceQueue::Dequeue
+        """
+        late = 0 < self._rules.delay_ns < now_ns - other.since_ns
+        return late and not (self.mismatched or other.mismatched)
+
+    def takes(self, other: FormingBatch[T]) -> bool:
+        """Whether the next batch fits into this one as a whole."""
+        fits = self.size + other.size <= self._rules.max_size
+        return fits and not self.misfit(other.members[0])
+
+    def sent(self, behind: Iterable[Queued[T]]) -> Batch[T]:
+        """Return the batch as it leaves; behind it stand these, in order."""
+        had_left = Reason(
+            Cause.BATCH_HAD_LEFT, f"the batch had left: {self.because.words}"
+        )
+        left_out: list[tuple[Queued[T], Reason]] = []
+        blocked = False
+        for queued in islice(behind, MOST_LEFT_OUT):
+            reason = _BEHIND if blocked else self.misfit(queued)
+            left_out.append((queued, reason or had_left))
+            blocked = reason is not None
+        return Batch(tuple(self.members), self.because, tuple(left_out))

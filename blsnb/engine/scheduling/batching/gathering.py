@@ -1,0 +1,167 @@
+"""One look at a queue: who of those that wait completes a batch, or when to look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Generic, NamedTuple
+
+from blsnb.engine.scheduling.batching.batch_rules import BatchRules
+from blsnb.engine.scheduling.batching.forming_batch import FormingBatch
+from blsnb.engine.scheduling.batching.policy_queue import US, Waiting
+from blsnb.engine.scheduling.batching.queued import Queued, T
+from blsnb.engine.scheduling.batching.reason import Cause, Reason
+
+_NO_DELAY = Reason(Cause.INSTANCE_FREE, "there is no delay, and an instance was free")
+_NO_BATCHES = Reason(Cause.NOT_BATCHING, "the model does not batch")
+
+
+class Gathered(NamedTuple):
+    """What a look came to.
+
+    Parameters
+    ----------
+    joining
+        How many at the head of the queue join the batch now.
+    frozen
+        Whether nobody may join it after them.
+    because
+        Why these and now; None where none joins.
+    wait_ns
+        When to look again where none joins yet; None for no such time.
+    next_size
+        How large the queue must be to look at it before that; None for as before.
+    """
+
+    joining: int
+    frozen: bool
+    because: Reason | None = None
+    wait_ns: int | None = None
+    next_size: int | None = None
+
+
+class _Prefix(NamedTuple):
+    """So many at the head of the queue, and their sizes together."""
+
+    requests: int = 0
+    size: int = 0
+
+
+class Gathering(Generic[T]):
+    """Walk along a queue as far as a batch can take it.
+
+    Parameters
+    ----------
+    rules
+        The model's.
+    batch
+        What is formed already, and may grow.
+
+    References
+    ----------
+    core: src/dynamic_batch_scheduler.cc, DynamicBatchScheduler::GetDynamicBatch
+    """
+
+    def __init__(self, rules: BatchRules, batch: FormingBatch[T]) -> None:
+        self._rules = rules
+        self._batch = batch
+        self._first = batch.members[0] if batch.members else None
+        self._before = batch.size
+        self._pending = _Prefix()
+        self._best = _Prefix()
+        self._best_because: Reason | None = None
+        self._frozen = False
+        self._stopped: Reason | None = None
+        self._oldest_ns: int | None = None
+        self._deadline_ns: int | None = None
+
+    def look(self, queue: Iterable[Waiting[T]], now_ns: int) -> Gathered:
+        """Decide about those who wait, in order."""
+        for waiting in queue:
+            if not self._admits(waiting.queued):
+                break
+            self._join(waiting)
+        return self._outcome(now_ns)
+
+    @property
+    def _total(self) -> int:
+        return self._before + self._pending.size
+
+    def _admits(self, queued: Queued[T]) -> bool:
+        """Whether the walk goes on; the first of an empty batch always fits."""
+        if self._first is None:
+            self._first = queued
+            return True
+        rules, total = self._rules, self._total + queued.size
+        if total > rules.largest_preferred and not self._best.size:
+            # Enough, unless the delay is over: then as many as the model takes.
+            self._best, self._best_because = self._pending, rules.excess(total)
+            self._frozen = True
+        if total > rules.max_size:
+            self._stopped = rules.excess(total)
+        elif difference := rules.equal.difference(self._first, queued):
+            self._batch.mismatched = True
+            words = f"the next is different: {difference.words}"
+            self._stopped = Reason(difference.cause, words)
+        return self._stopped is None
+
+    def _join(self, waiting: Waiting[T]) -> None:
+        count, size = self._pending
+        self._pending = _Prefix(count + 1, size + waiting.queued.size)
+        self._oldest_ns = _earlier(self._oldest_ns, waiting.queued.enqueued_ns)
+        if waiting.deadline_ns:
+            self._deadline_ns = _earlier(self._deadline_ns, waiting.deadline_ns)
+        if self._total in self._rules.preferred:
+            self._best = self._pending
+            self._best_because = self._rules.reached(self._total)
+
+    def _outcome(self, now_ns: int) -> Gathered:
+        rules, everybody = self._rules, self._pending.requests
+        late = rules.delay_ns > 0 and self._due_ns <= now_ns
+        if self._best.size and not late:
+            frozen = self._frozen or not rules.delay_ns
+            return Gathered(self._best.requests, frozen, self._best_because)
+        if not everybody:
+            return Gathered(0, self._frozen)
+        if self._stopped:
+            return Gathered(everybody, True, self._stopped)
+        enough = self._total >= rules.largest_preferred
+        if late:
+            return Gathered(everybody, self._frozen or enough, _delay_over(rules))
+        if enough:
+            return Gathered(everybody, True, self._enough())
+        if not rules.delay_ns:
+            return Gathered(everybody, self._frozen, _NO_DELAY)
+        return self._waiting()
+
+    @property
+    def _due_ns(self) -> int:
+        """When the delay ends; where nobody is pending, Triton takes it for over."""
+        return 0 if self._oldest_ns is None else self._oldest_ns + self._rules.delay_ns
+
+    def _waiting(self) -> Gathered:
+        """Wait for more, or hand over what a batch that may still grow can take."""
+        rules = self._rules
+        following = rules.next_preferred(self._total)
+        next_size = following - self._before if following else 0
+        if self._before and self._before not in rules.preferred and not self._frozen:
+            because, count = self._batch.because, self._pending.requests
+            return Gathered(count, False, because, next_size=next_size)
+        wait_ns = self._due_ns
+        if self._deadline_ns is not None:
+            wait_ns = min(wait_ns, self._deadline_ns + 1)
+        return Gathered(0, self._frozen, wait_ns=wait_ns, next_size=next_size)
+
+    def _enough(self) -> Reason:
+        if not self._rules.largest_preferred:
+            return _NO_BATCHES
+        words = f"{self._total} is no less than the largest preferred size"
+        return Reason(Cause.PREFERRED_SIZE, words)
+
+
+def _delay_over(rules: BatchRules) -> Reason:
+    words = f"the delay of {rules.delay_ns // US} µs was over"
+    return Reason(Cause.DELAY_OVER, words)
+
+
+def _earlier(known_ns: int | None, other_ns: int) -> int:
+    return other_ns if known_ns is None else min(known_ns, other_ns)

@@ -1,0 +1,122 @@
+"""Requests in the order in which they are due: by level, then by arrival."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Generic
+
+from blsnb.engine.scheduling.batching.policy_queue import (
+    PolicyQueue,
+    QueuePolicy,
+    Skipped,
+    Waiting,
+)
+from blsnb.engine.scheduling.batching.queued import Queued, T
+
+
+class PriorityQueue(Generic[T]):
+    """One queue per priority level; level 1 comes first.
+
+    Parameters
+    ----------
+    batching
+        The ``dynamic_batching`` of a configuration.
+
+    References
+    ----------
+    core: src/scheduler_utils.cc, PriorityQueue
+    """
+
+    def __init__(self, batching: Any) -> None:
+        self._most = int(batching.priority_levels)
+        self._default = int(batching.default_priority_level)
+        self._default_policy = QueuePolicy.of(batching.default_queue_policy)
+        policies = batching.priority_queue_policy.items() if self._most else ()
+        self._policies = {
+            int(level): QueuePolicy.of(policy) for level, policy in policies
+        }
+        # Only those on which somebody waits: there may be billions of levels.
+        self._levels: dict[int, PolicyQueue[T]] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._levels.values()))
+
+    def __iter__(self) -> Iterator[Waiting[T]]:
+        for queue in self._in_order():
+            yield from queue
+
+    @property
+    def waits_for_all(self) -> bool:
+        """Whether there are neither levels nor a policy: first come, first served."""
+        return not self._most and self._default_policy.waits_for_all
+
+    @property
+    def has_timeouts(self) -> bool:
+        """Whether somebody who waits may be too late one day."""
+        return any(
+            self._policy(level).timeout_us and len(queue)
+            for level, queue in self._levels.items()
+        )
+
+    def level_of(self, priority: int) -> int:
+        """Return the level of a request's own priority.
+
+        References
+        ----------
+        core: src/infer_request.cc, InferenceRequest::Normalize
+        """
+        if not self._most:
+            return 0
+        return priority if 1 <= priority <= self._most else self._default
+
+    def add(self, queued: Queued[T], now_ns: int) -> None:
+        """Put a request behind those of its level.
+
+        Raises
+        ------
+        QueueFull
+            As many wait on this level as its policy allows.
+        """
+        level = self.level_of(queued.priority)
+        if level not in self._levels:
+            self._levels[level] = PolicyQueue(self._policy(level))
+        self._levels[level].add(queued, now_ns)
+
+    def walk(self, now_ns: int, skipped: Skipped[T]) -> Iterator[Waiting[T]]:
+        """Yield who is due, in order; the policy meets each just before it is yielded.
+
+        So who stands behind the place where a caller stops is not looked at.
+        """
+        for queue in self._in_order():
+            index = 0
+            while (waiting := queue.at(index, now_ns, skipped)) is not None:
+                yield waiting
+                index += 1
+
+    def take(self, count: int) -> list[Queued[T]]:
+        """Remove the first so many, in order."""
+        taken = [self._first().take() for _ in range(count)]
+        self._levels = {
+            level: queue for level, queue in self._levels.items() if len(queue)
+        }
+        return taken
+
+    def reject_expired(self, now_ns: int) -> Skipped[T]:
+        """Remove all that may be refused and are too late."""
+        skipped = Skipped[T]()
+        for queue in self._in_order():
+            queue.reject_expired(now_ns, skipped)
+        return skipped
+
+    def remove(self, queued: Queued[T]) -> bool:
+        """Remove one request; False if it is not here."""
+        return any(queue.remove(queued) for queue in self._levels.values())
+
+    def _policy(self, level: int) -> QueuePolicy:
+        return self._policies.get(level, self._default_policy)
+
+    def _in_order(self) -> list[PolicyQueue[T]]:
+        return [self._levels[level] for level in sorted(self._levels)]
+
+    def _first(self) -> PolicyQueue[T]:
+        return next(queue for queue in self._in_order() if len(queue))

@@ -1,0 +1,1 @@
+"""Requests of ensembles, step by step."""

@@ -1,0 +1,114 @@
+"""EnsembleRequest: one request of an ensemble, as the requests of its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Protocol
+
+from blsnb.engine.request.caller import Caller
+from blsnb.engine.request.inflight import Inflight
+from blsnb.engine.request.streaming import FinalFlag, Readable
+from blsnb.engine.request.validation import RequestError
+from blsnb.engine.scheduling.ensembles.calls import (
+    EnsembleError,
+    Held,
+    Passed,
+    Progress,
+    StepCall,
+)
+from blsnb.engine.scheduling.ensembles.driver import Move
+from blsnb.engine.scheduling.ensembles.run import EnsembleRun
+from blsnb.engine.scheduling.ensembles.steps import Steps
+from blsnb.pb_utils.message import RequestMessage, ResponseMessage
+from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START
+from blsnb.tensors.ref import TensorRef
+
+Call = StepCall[TensorRef]
+
+
+class StepRouter(Protocol):
+    """What an ensemble needs to ask other models."""
+
+    def route(self, message: RequestMessage, caller: Caller) -> ResponseMessage:
+        """Run a request on the model that it names."""
+
+    def route_many(self, message: RequestMessage, caller: Caller) -> Readable:
+        """Start a request that may have any number of responses."""
+
+    def check(self, message: RequestMessage) -> bool:
+        """Refuse what its model would refuse; return whether that is decoupled."""
+
+
+class EnsembleRequest:
+    """Asks the models of the steps on behalf of one request."""
+
+    def __init__(self, router: StepRouter, inflight: Inflight, steps: Steps) -> None:
+        self._router = router
+        self._inflight = inflight
+        self._steps = steps
+
+    def refuse(self, call: Call) -> EnsembleError | None:
+        """Return why the model of a step would not take a call."""
+        try:
+            self._router.check(self._message(call))
+        except RequestError as error:
+            return EnsembleError(error.message, error.code)
+        return None
+
+    def ask(self, run: EnsembleRun[TensorRef], call: Call) -> Iterator[Move]:
+        """Make the request of a step; yield what is to be done with each response."""
+        message = self._message(call)
+        try:
+            for response in self._responses(message):
+                yield partial(_take, run, call, response)
+        except RequestError as error:
+            refused = EnsembleError(error.message, error.code)
+            yield lambda: run.take(call, error=refused)
+
+    def _responses(self, message: RequestMessage) -> Iterator[ResponseMessage]:
+        inflight = self._inflight
+        caller = Caller(inflight.root, inflight, None, 0, outside=True)
+        caller.steps = self._steps
+        if not self._router.check(message):
+            yield self._router.route(message, caller)
+            return
+        responses = self._router.route_many(message, caller)
+        number = 0
+        while (response := responses.get(number)) is not None:
+            yield response
+            number += 1
+
+    def _message(self, call: Call) -> RequestMessage:
+        asked = self._inflight.message
+        sequence = call.sequence
+        return RequestMessage(
+            call.step.model,
+            tuple(map(seen_as, call.inputs)),
+            tuple(call.step.outputs),
+            call.step.version,
+            asked.request_id,
+            sequence.correlation_id,
+            SEQUENCE_START * sequence.start | SEQUENCE_END * sequence.end,
+            asked.timeout_us,
+            asked.priority,
+            asked.parameters,
+        )
+
+
+def seen_as(passed: Passed[TensorRef]) -> TensorRef:
+    """Return a tensor by another name, in another shape."""
+    return passed.value.seen_as(passed.name, passed.shape)
+
+
+def _take(
+    run: EnsembleRun[TensorRef], call: Call, response: ResponseMessage
+) -> Progress[TensorRef]:
+    """Let a run take a response of a step."""
+    if response.error is not None:
+        error = EnsembleError(response.error, response.code)
+        return run.take(call, error=error, final=response.final)
+    if isinstance(response, FinalFlag):
+        return run.take(call, None, final=True)
+    outputs = {ref.name: Held(ref, ref.shape) for ref in response.outputs}
+    return run.take(call, outputs, final=response.final)

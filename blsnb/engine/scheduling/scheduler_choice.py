@@ -1,0 +1,111 @@
+"""Schedulers: makes the scheduler that a configuration asks for."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from blsnb.engine.instance.executor import Executor
+from blsnb.engine.instance.pool import InstancePool
+from blsnb.engine.metrics.statistics import ModelStatistics
+from blsnb.engine.scheduling.default_scheduler import DefaultScheduler, Scheduler
+from blsnb.engine.scheduling.dynamic_queue import DynamicQueue, LimitedDynamicQueue
+from blsnb.engine.scheduling.fifo_queue import FifoQueue
+from blsnb.engine.scheduling.queue_scheduler import Queue, QueueScheduler
+from blsnb.engine.scheduling.rate_limited_scheduler import LimitedScheduler, as_staged
+from blsnb.engine.scheduling.rate_limits import RateLimits
+from blsnb.engine.scheduling.sequence_queue import SequenceQueue
+from blsnb.engine.scheduling.sequences.states import FOLDER
+from blsnb.engine.threads.alarm import Alarm
+from blsnb.engine.threads.workers import Workers
+from blsnb.errors import ModelConfigError, OutOfResourcesError
+from blsnb.model.config import ModelConfig
+
+
+class Schedulers:
+    """What all schedulers of a server share.
+
+    Parameters
+    ----------
+    alarm
+        Calls them when a delay is over.
+    workers
+        Execute for several clients at once.
+    hang_notice_s
+        After this long a wait is reported.
+    rate_limits
+        Where rates are limited: what executions wait for besides an instance.
+    """
+
+    def __init__(
+        self,
+        alarm: Alarm,
+        workers: Workers,
+        hang_notice_s: float,
+        rate_limits: RateLimits | None = None,
+    ) -> None:
+        self._alarm = alarm
+        self._workers = workers
+        self._hang_notice_s = hang_notice_s
+        self._rate_limits = rate_limits
+
+    def can_resize(self, config: ModelConfig) -> bool:
+        """Whether instances of a model can come and go while its scheduler works."""
+        limited = self._rate_limits is not None
+        return not limited and config.scheduling != "sequence_batching"
+
+    def _start_alarm(self) -> None:
+        # A request that waits for a delay would otherwise wait forever.
+        try:
+            self._alarm.start()
+        except OutOfResourcesError as error:
+            raise ModelConfigError(
+                error.message, stage="create", code="INTERNAL", advice=error.advice
+            ) from error
+
+    def make(
+        self,
+        config: ModelConfig,
+        pool: InstancePool,
+        executor: Executor,
+        statistics: ModelStatistics,
+    ) -> Scheduler:
+        """Return the scheduler of one model version.
+
+        Raises
+        ------
+        ModelConfigError
+            At stage ``create``: a sequence's initial state cannot be read, there is
+            not enough of a resource, or no thread is left.
+        """
+        if self._rate_limits is not None or config.scheduling:
+            self._start_alarm()
+        queue: Queue | None = None
+        if config.scheduling == "sequence_batching":
+            read = partial(_initial_state, pool)
+            log = pool.instances[0].backend.log
+            queue = SequenceQueue(config, pool, statistics, read, log)
+        shared = (self._alarm, self._workers, self._hang_notice_s)
+        if self._rate_limits is not None:
+            batcher = None
+            if config.scheduling == "dynamic_batching":
+                queue = batcher = LimitedDynamicQueue(config, pool, statistics)
+            return LimitedScheduler(
+                FifoQueue(pool) if queue is None else queue,
+                pool,
+                executor,
+                *shared,
+                limits=self._rate_limits.enter(config, pool),
+                fill=as_staged if batcher is None else batcher.fill,
+            )
+        if config.scheduling == "dynamic_batching":
+            queue = DynamicQueue(config, pool, statistics)
+        if queue is not None:
+            return QueueScheduler(queue, pool, executor, *shared)
+        return DefaultScheduler(pool, executor)
+
+
+def _initial_state(pool: InstancePool, name: str) -> bytes:
+    """Read a file of the model's folder that a sequence begins with."""
+    model_dir = Path(pool.instances[0].model_file).parents[1]
+    return (model_dir / FOLDER / name).read_bytes()

@@ -1,0 +1,129 @@
+"""Implicit state: the extra inputs that ``state`` asks for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blsnb.engine.scheduling.sequences.state_rules import check_states
+from blsnb.errors import ModelConfigError
+from blsnb.model.config import ModelConfig
+from blsnb.model.text.schema import data_type_name
+from blsnb.tensors.byte_strings import unpack
+from blsnb.tensors.dtypes import BY_DATA_TYPE, DType
+
+FOLDER = "initial_state"
+"""Where a model's folder keeps the files that ``data_file`` names."""
+
+
+class States:
+    """The state inputs of a model, and the outputs that nobody gets.
+
+    A Python model has no way to write its state back, so each of its requests sees
+    the initial state.
+
+    Parameters
+    ----------
+    read
+        Returns the bytes of a file in `FOLDER` of the model's folder, or raises
+        OSError.
+
+    Raises
+    ------
+    ModelConfigError
+        At stage ``create``: an initial state does not fit its state, or its file
+        cannot be read, or is too short for its tensor.
+
+    References
+    ----------
+    core: src/sequence_batch_scheduler.cc, GenerateInitialStateData;
+    src/sequence_state.cc, SequenceStates::Initialize
+    """
+
+    def __init__(self, config: ModelConfig, read: Callable[[str], bytes]) -> None:
+        check_states(config)
+        batching = config.message.sequence_batching
+        # Triton keeps one state per output: the first.
+        states: dict[str, Any] = {}
+        for state in batching.state:
+            states.setdefault(state.output_name, state)
+        self.outputs = frozenset(states)
+        self._initial = {
+            state.input_name: _initial(state, config.max_batch_size, read)
+            for state in states.values()
+        }
+
+    def of(self, ready: bool = True) -> dict[str, NDArray[Any]]:
+        """Return a request's state tensors by name, as arrays of the caller's own.
+
+        Parameters
+        ----------
+        ready
+            False for a null request, which has no state: empty texts, and numbers
+            that mean nothing.
+        """
+        if ready:
+            return {name: array.copy() for name, array in self._initial.items()}
+        return {name: _nothing(array) for name, array in self._initial.items()}
+
+
+def _initial(
+    state: Any, max_batch_size: int, read: Callable[[str], bytes]
+) -> NDArray[Any]:
+    """Return the tensor that a sequence starts with.
+
+    A dimension that varies is 1 until the model says otherwise, which it cannot.
+    """
+    dims = [1 if dim == -1 else int(dim) for dim in state.dims]
+    shape = [1, *dims] if max_batch_size else dims
+    dtype = BY_DATA_TYPE[data_type_name(state.data_type)]
+    data = b""
+    for initial in state.initial_state[:1]:
+        data = _data(initial, dtype, read)
+    if dtype.byte_size:
+        size = math.prod(shape) * dtype.byte_size
+        data = data[:size].ljust(size, b"\0")
+        numpy_dtype = dtype.dtype or np.dtype(np.uint16)
+        return np.frombuffer(data, numpy_dtype).reshape(shape)
+    return _texts(data, shape)
+
+
+def _data(initial: Any, dtype: DType, read: Callable[[str], bytes]) -> bytes:
+    """Return what ``initial_state`` says: a file's bytes, or none for zeros."""
+    if initial.WhichOneof("state_data") != "data_file":
+        return b""
+    try:
+        found = read(initial.data_file)
+    except OSError as error:
+        raise ModelConfigError(
+            f"failed to open text file for read {error.filename}: {error.strerror}",
+            stage="create",
+            code="INTERNAL",
+            advice=f"data_file names a file in the model's folder {FOLDER}.",
+        ) from error
+    wanted = math.prod(initial.dims) * dtype.byte_size
+    if len(found) < wanted:
+        # Triton's text has no space after the file's name.
+        raise ModelConfigError(
+            f"initial_state setting expects {wanted} bytes, but the data provided "
+            f"from {initial.data_file}only has {len(found)} bytes.",
+            stage="create",
+            advice=f"The file in {FOLDER} holds the elements' bytes, one by one.",
+        )
+    return found
+
+
+def _nothing(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a state of the same shape and type without content."""
+    return np.full_like(array, b"" if array.dtype == object else 0)
+
+
+def _texts(data: bytes, shape: list[int]) -> NDArray[Any]:
+    array = np.full(math.prod(shape), b"", dtype=object)
+    elements = unpack(data)[: array.size]
+    array[: len(elements)] = elements
+    return array.reshape(shape)

@@ -1,0 +1,279 @@
+"""Workers: daemon threads that take pieces of work in turn."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Hashable
+from concurrent.futures import Executor, Future
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+from blsnb.engine.threads.shares import SharedQueue
+from blsnb.engine.threads.start import start
+from blsnb.errors import OutOfResourcesError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+IDLE_S = 10.0
+"""Seconds after which a thread without work ends."""
+
+
+class _Piece(NamedTuple):
+    """Work, with the key under which it holds a slot."""
+
+    key: Hashable
+    future: Future[Any]
+    work: Callable[[], Any]
+
+
+class Worker:
+    """A thread of a pool, and the box in which it finds its next piece of work."""
+
+    def __init__(self, run: Callable[[Worker], None], name: str) -> None:
+        self.box: queue.SimpleQueue[_Piece | None] = queue.SimpleQueue()
+        self.thread = threading.Thread(target=run, args=(self,), name=name, daemon=True)
+
+    def submit(
+        self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Future[T]:
+        """Do the one piece of work for which this thread was claimed."""
+        future: Future[T] = Future()
+        self.box.put(_Piece(None, future, lambda: work(*args, **kwargs)))
+        return future
+
+
+class Workers(Executor):
+    """A thread pool that never keeps the process alive, and shrinks again.
+
+    `concurrent.futures` waits for its threads when Python ends, and so for model
+    code that sleeps, long after Ctrl-C has ended the request.
+
+    Parameters
+    ----------
+    most
+        Maximum number of threads; each starts when it is first needed.
+    name
+        Name of every thread.
+    closed
+        Makes the error of work that a pool takes no more, or drops, once it is shut
+        down; without it that is `concurrent.futures`' own.
+    keep
+        Number of threads that never end for lack of work. Where no further thread
+        can start, work waits for them instead of being refused: only for work that
+        is short, or that belongs to one thread.
+    """
+
+    def __init__(
+        self,
+        most: int,
+        name: str,
+        closed: Callable[[], Exception] | None = None,
+        keep: int = 0,
+    ) -> None:
+        self._name = name
+        self._closed_error = closed
+        self._keep = keep
+        self._queue: SharedQueue[_Piece] = SharedQueue(most)
+        self._all: dict[threading.Thread, Worker] = {}
+        self._idle: list[Worker] = []
+        """The one that worked last is at the end, and is used first."""
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def start(self) -> None:
+        """Start the threads that are kept.
+
+        Raises
+        ------
+        OutOfResourcesError
+            One cannot start.
+        """
+        with self._lock:
+            while len(self._all) < self._keep:
+                self._idle.append(self._started())
+
+    def submit(
+        self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Future[T]:
+        """Let a thread do the work.
+
+        Raises
+        ------
+        OutOfResourcesError
+            It needs a thread, and none can start; the work is not done.
+        RuntimeError
+            The pool was shut down; or what it was told to raise then.
+        """
+        return self.submit_for(None, lambda: work(*args, **kwargs))
+
+    def submit_for(
+        self, key: Hashable, work: Callable[[], T], *, continued: bool = False
+    ) -> Future[T]:
+        """Let a thread do the work once its key has a slot; see `Shares`.
+
+        Parameters
+        ----------
+        key
+            Such as the name of a model.
+        continued
+            Whether it goes on with something that has begun.
+
+        Raises
+        ------
+        OutOfResourcesError
+            It needs a thread, and none can start; the work is not done.
+        RuntimeError
+            The pool was shut down; or what it was told to raise then.
+        """
+        piece = _Piece(key, Future(), work)
+        with self._lock:
+            self._check_open()
+            if not self._queue.enter(key, continued):
+                self._queue.wait(key, piece, continued)
+                return piece.future
+            try:
+                worker = self._worker(key)
+            except OutOfResourcesError:
+                if not self._keep or not self._all:
+                    raise
+                self._queue.wait(key, piece, continued)
+            else:
+                worker.box.put(piece)
+        return piece.future
+
+    def claim(self) -> Worker | None:
+        """Return a thread that waits for one piece of work; None if all are in use.
+
+        Raises
+        ------
+        OutOfResourcesError
+            It would have to start, and none can.
+        RuntimeError
+            The pool was shut down; or what it was told to raise then.
+        """
+        with self._lock:
+            self._check_open()
+            return self._worker(None) if self._queue.enter(None) else None
+
+    def _check_open(self) -> None:
+        if not self._closed:
+            return
+        if self._closed_error is not None:
+            raise self._closed_error()
+        raise RuntimeError("cannot schedule new futures after shutdown")
+
+    def _worker(self, key: Hashable) -> Worker:
+        """Return a thread for work that has its slot; give that back if none starts."""
+        try:
+            return self._idle.pop() if self._idle else self._started()
+        except BaseException:
+            self._queue.leave(key)
+            raise
+
+    def _started(self) -> Worker:
+        worker = Worker(self._run, self._name)
+        start(worker.thread)
+        self._all[worker.thread] = worker
+        return worker
+
+    def _run(self, worker: Worker) -> None:
+        piece = self._awaited(worker)
+        while piece is not None:
+            key = piece.key
+            _do(piece.future, piece.work)
+            # Held on to, it would keep a request alive that nobody can answer.
+            piece = None
+            piece = self._following(worker, key) or self._awaited(worker)
+
+    def _following(self, worker: Worker, key: Hashable) -> _Piece | None:
+        """Return what a thread that has done its work does next; None if it rests."""
+        with self._lock:
+            self._queue.leave(key)
+            found = self._queue.next()
+            if found is not None:
+                self._start_further()
+                return found[1]
+            if self._closed:
+                worker.box.put(None)
+            else:
+                self._idle.append(worker)
+        return None
+
+    def _start_further(self) -> None:
+        """Let other threads do what may run now, too."""
+        while (found := self._queue.next()) is not None:
+            key, piece = found
+            try:
+                self._worker(key).box.put(piece)
+            except OutOfResourcesError:
+                # A thread that has done its work takes it.
+                self._queue.wait(key, piece, continued=True)
+                return
+
+    def _awaited(self, worker: Worker) -> _Piece | None:
+        """Wait for work; None if the thread is to end."""
+        while True:
+            try:
+                return worker.box.get(timeout=IDLE_S)
+            except queue.Empty:
+                pass
+            with self._lock:
+                if worker in self._idle and len(self._all) > self._keep:
+                    self._idle.remove(worker)
+                    del self._all[worker.thread]
+                    return None
+
+    def has(self, thread: threading.Thread) -> bool:
+        """Whether a thread is one of these."""
+        return thread in self._all
+
+    @property
+    def thread_count(self) -> int:
+        """Number of threads."""
+        return len(self._all)
+
+    def shutdown(
+        self, wait: bool = True, *, cancel_futures: bool = False, wait_s: float = 1.0
+    ) -> None:
+        """Take no more work, and end the threads.
+
+        Parameters
+        ----------
+        wait
+            Wait for the threads that have nothing to do; one that still works is
+            left behind, and ends with its work or with the process.
+        cancel_futures
+            Drop the work that no thread has begun.
+        wait_s
+            How long to wait.
+        """
+        with self._lock:
+            self._closed = True
+            dropped = self._queue.drop() if cancel_futures else []
+            idle, self._idle = self._idle, []
+        for piece in dropped:
+            self._drop(piece.future)
+        for worker in idle:
+            worker.box.put(None)
+        deadline = time.monotonic() + wait_s
+        for worker in idle if wait else ():
+            if worker.thread is not threading.current_thread():
+                worker.thread.join(max(0.0, deadline - time.monotonic()))
+
+    def _drop(self, future: Future[Any]) -> None:
+        if self._closed_error is None:
+            future.cancel()
+        elif future.set_running_or_notify_cancel():
+            future.set_exception(self._closed_error())
+
+
+def _do(future: Future[Any], work: Callable[[], Any]) -> None:
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        result = work()
+    except BaseException as error:
+        future.set_exception(error)
+    else:
+        future.set_result(result)

@@ -1,0 +1,57 @@
+"""``%triton runtime``: where tensors may be, and how to have another place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from IPython.core.error import UsageError
+
+from blsnb.magics import default_server as default
+from blsnb.options import options
+from blsnb.runtimes.choosing import NAMES
+
+if TYPE_CHECKING:
+    from blsnb.inference_server import Server
+
+USAGE = f"[{' | '.join(NAMES)}]"
+SUMMARY = "say where tensors may be; with a name, load all models anew on that runtime"
+
+
+def runtime(words: Sequence[str]) -> None:
+    """Print the default server's runtime, or give it another one.
+
+    Raises
+    ------
+    UsageError
+        There is no such runtime, or no device for it; nothing has changed.
+    """
+    if len(words) > 1:
+        raise UsageError(f"usage: %triton runtime {USAGE}")
+    if words:
+        _use(words[0])
+    server = default.server()
+    print(f"{server.runtime.name}: {server.runtime.describe()}, since {_why(server)}")
+
+
+def _use(name: str) -> None:
+    before = options.runtime
+    started = default.started()
+    options.runtime = name
+    default.note_settings()
+    try:
+        server = default.server()
+        failed = {} if started is None else server.use_runtime(name)
+    except ValueError as error:
+        options.runtime = before
+        default.note_settings()
+        raise UsageError(str(error)) from None
+    for model, failure in failed.items():
+        if failure is not None:
+            print(f"{model} stays as it was: {failure.reason or failure.message}")
+
+
+def _why(server: Server) -> str:
+    seed = server.hostile_placement
+    hostile = "" if seed is None else f"; hostile placement, seed {seed}"
+    return f"{server.runtime_reason}{hostile}"

@@ -1,0 +1,133 @@
+"""``%triton stats``: Triton's counters, its metrics page, and how models batched."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.error import UsageError
+from IPython.display import display
+
+from blsnb.magics import card
+from blsnb.magics import default_server as default
+
+if TYPE_CHECKING:
+    from blsnb.engine.metrics.batching import ModelBatching
+
+USAGE = "[NAME] [--batching | --json | --metrics]"
+SUMMARY = (
+    "show Triton's statistics of a model, or of all; its batches; or the metrics page"
+)
+FORMS = ("--batching", "--json", "--metrics")
+_PHASES = ("queue", "compute_input", "compute_infer", "compute_output")
+_BAR = 24
+_NO_BATCHER = "no batcher: each request is executed alone"
+
+
+def stats(words: Sequence[str]) -> None:
+    """Print or show what the words ask for.
+
+    Raises
+    ------
+    UsageError
+        They are wrong.
+    InferenceError
+        The model does not serve.
+    """
+    forms = [word for word in words if word in FORMS]
+    names = [word for word in words if word not in forms]
+    if max(len(names), len(forms)) > 1 or any(n.startswith("-") for n in names):
+        raise UsageError(f"usage: %triton stats {USAGE}")
+    statistics = default.server().statistics(*names)
+    match forms:
+        case ["--metrics"]:
+            print(_metrics(*names))
+        case ["--json"]:
+            print(json.dumps(statistics, indent=1))
+        case ["--batching"]:
+            _show_batching(statistics)
+        case _:
+            display(statistics_table(statistics), raw=True)
+
+
+def _metrics(name: str | None = None) -> str:
+    """Return the metrics page, or those lines of it that are a model's own."""
+    text = default.server().metrics().rstrip("\n")
+    if name is None:
+        return text
+    label = f'{{model="{name}",'
+    return "\n".join(row for row in text.splitlines() if label in row)
+
+
+def statistics_table(statistics: Mapping[str, Any]) -> dict[str, str]:
+    """Return Triton's statistics as a table: counts, and means in microseconds."""
+    head = ("model", "version", "requests", "failed", "executions", "mean µs")
+    rows = [_statistics_row(row) for row in statistics["model_stats"]]
+    return card.grid((*head, *(f"{name} µs" for name in _PHASES)), rows)
+
+
+def _statistics_row(row: Mapping[str, Any]) -> tuple[str, ...]:
+    durations = row["inference_stats"]
+    return (
+        row["name"],
+        row["version"],
+        f"{durations['success']['count']:,}",
+        f"{durations['fail']['count']:,}",
+        f"{row['execution_count']:,}",
+        _mean(durations["success"]),
+        *(_mean(durations[name]) for name in _PHASES),
+    )
+
+
+def _mean(duration: Mapping[str, int]) -> str:
+    if not duration["count"]:
+        return "-"
+    return f"{duration['ns'] / duration['count'] / 1e3:,.1f}"
+
+
+def _show_batching(statistics: Mapping[str, Any]) -> None:
+    server = default.server()
+    for row in statistics["model_stats"]:
+        counts = server.batching(row["name"], version=int(row["version"]))
+        display(batching_tables(counts), raw=True)
+
+
+def batching_tables(counts: ModelBatching) -> dict[str, str]:
+    """Return a histogram of a model's batches, and the reasons by count."""
+    batches, requests = counts.execution_count, counts.request_count
+    mean = f", {requests / batches:.3g} in each" if batches else ""
+    title = (
+        f"{counts.name} version {counts.version} ({counts.batcher or _NO_BATCHER}): "
+        f"{requests:,} requests in {batches:,} executions{mean}"
+    )
+    tables = [_histogram("batch size", counts.sizes)]
+    if counts.sizes != counts.requests:
+        tables.append(_histogram("requests", counts.requests))
+    tables += [
+        _reasons(("why a batch left", "executions"), counts.sent_because),
+        _reasons(
+            ("why a request was not taken along", "times"), counts.not_joined_because
+        ),
+    ]
+    shown = [table for table in tables if table is not None]
+    return {
+        "text/html": f"<p>{escape(title)}</p>"
+        + "".join(table["text/html"] for table in shown),
+        "text/plain": "\n\n".join([title, *(table["text/plain"] for table in shown)]),
+    }
+
+
+def _histogram(name: str, counts: Mapping[int, int]) -> dict[str, str] | None:
+    most = max(counts.values(), default=0)
+    rows = [
+        (f"{size:,}", f"{count:,}", "█" * max(1, round(_BAR * count / most)))
+        for size, count in counts.items()
+    ]
+    return card.grid((name, "executions", ""), list(rows)) if rows else None
+
+
+def _reasons(head: tuple[str, str], counts: Mapping[str, int]) -> dict[str, str] | None:
+    rows = [(cause, f"{count:,}") for cause, count in counts.items()]
+    return card.grid(head, list(rows)) if rows else None

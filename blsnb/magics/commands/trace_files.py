@@ -1,0 +1,119 @@
+"""Runs on disk, as ``%triton trace`` and ``blsnb trace`` read and write them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from blsnb.run import Run
+    from blsnb.trace.spans import Trace
+
+Each = TypeVar("Each")
+
+FORMATS = ("triton", "perfetto")
+_OPENS = {
+    "triton": "blsnb.load_trace() reads it",
+    "perfetto": "https://ui.perfetto.dev opens it",
+    "html": "a browser opens it",
+    "svg": "a browser opens it",
+}
+
+
+class TraceFilesError(ValueError):
+    """What is asked for cannot be written."""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what can be chosen and written; the same in a notebook and a terminal."""
+    add = parser.add_argument
+    add(
+        "--run",
+        type=int,
+        metavar="N",
+        help="of several runs in a file the N-th, counted from 1",
+    )
+    add("--format", choices=FORMATS, default="triton", help="what to write (triton)")
+    add("--output", metavar="FILE", type=Path, help="where to write that")
+    for name, what in (
+        ("html", "write a web page that shows the run and needs no network"),
+        ("svg", "write a picture of the run"),
+        ("perfetto", "write what https://ui.perfetto.dev opens"),
+    ):
+        add(f"--{name}", metavar="FILE", type=Path, help=what)
+
+
+def read(path: str) -> list[Run]:
+    """Return the runs of a file: of a ``.blsrun``, or of a Triton server's trace.
+
+    Raises
+    ------
+    OSError
+        It cannot be read.
+    TraceFileError
+        It is none of both.
+    """
+    from blsnb.loaded_run import load_run, load_trace
+
+    return [load_run(path)] if path.lower().endswith(".blsrun") else load_trace(path)
+
+
+def chosen(found: Sequence[Each], number: int | None) -> list[Each]:
+    """Return the run that ``--run`` names; all of them if it is not given.
+
+    Raises
+    ------
+    TraceFilesError
+        There is no such run.
+    """
+    if number is None:
+        return list(found)
+    if not 1 <= number <= len(found):
+        raise TraceFilesError(f"--run {number}: there are runs 1 to {len(found):,}")
+    return [found[number - 1]]
+
+
+def write(traces: Sequence[Trace], given: argparse.Namespace) -> list[str]:
+    """Write what was asked for, and return a line about each file.
+
+    Raises
+    ------
+    TraceFilesError
+        A page or a picture of several runs was asked for, or a file cannot be
+        written.
+    """
+    wanted = [
+        (given.output, given.format),
+        (given.perfetto, "perfetto"),
+        (given.html, "html"),
+        (given.svg, "svg"),
+    ]
+    return [_written(traces, *each) for each in wanted if each[0] is not None]
+
+
+def _written(traces: Sequence[Trace], path: Path, form: str) -> str:
+    from blsnb.files.whole import whole_file
+    from blsnb.trace.files.export import write_traces
+
+    try:
+        if form in FORMATS:
+            write_traces(traces, path, form)
+        else:
+            with whole_file(path) as partial:
+                partial.write_text(_drawn(traces, path, form), encoding="utf-8")
+    except OSError as error:
+        raise TraceFilesError(f"{path} cannot be written: {error}") from error
+    return f"{path}: {path.stat().st_size:,} bytes; {_OPENS[form]}."
+
+
+def _drawn(traces: Sequence[Trace], path: Path, form: str) -> str:
+    from blsnb import views
+
+    if len(traces) != 1:
+        raise TraceFilesError(
+            f"{path} can show one run, and there are {len(traces):,}: choose one with "
+            "--run N"
+        )
+    return views.page(traces[0]) if form == "html" else views.snapshot(traces[0])

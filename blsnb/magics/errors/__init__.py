@@ -1,0 +1,1 @@
+"""Errors as a notebook shows them."""

@@ -1,0 +1,261 @@
+"""How an error of ours is shown: for its reader, with the cell's lines."""
+
+from __future__ import annotations
+
+import linecache
+import re
+import types
+import weakref
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from blsnb.errors import BlsnbError
+from blsnb.magics.cell_book import CellBook, Place
+from blsnb.magics.errors import chain, frames
+from blsnb.magics.errors.hints import hints
+from blsnb.magics.errors.suggestion import suggestion
+
+_HOOK = "_render_traceback_"
+"""IPython asks an exception for this, and shows what it returns."""
+_MOST_FRAMES = 8
+_MOST_CAUSES = 4
+_MAGIC_CALL = re.compile(
+    r"get_ipython\(\)\.run_(?P<kind>cell|line)_magic\("
+    r"'(?P<name>\w+)', (?P<q>['\"])(?P<line>.*?)(?P=q)[,)]"
+)
+_RULE = "-" * 75
+_FOOT = "%tb shows every frame; %debug opens the debugger at the last line shown."
+
+
+class Report:
+    """Writes the text of an error.
+
+    Parameters
+    ----------
+    shell
+        The IPython shell.
+    cells
+        Knows which cell a model's file came from.
+    """
+
+    def __init__(self, shell: Any, cells: CellBook) -> None:
+        self._shell = shell
+        self._cells = cells
+        self._failed: weakref.WeakKeyDictionary[BlsnbError, tuple[Path, Place]]
+        self._failed = weakref.WeakKeyDictionary()
+        self._tracebacks: weakref.WeakKeyDictionary[BlsnbError, _Tracebacks]
+        self._tracebacks = weakref.WeakKeyDictionary()
+
+    def failed(self, error: BlsnbError, path: Path, place: Place) -> None:
+        """Note the file that caused an error: it is not kept, so no book has it."""
+        self._failed[error] = path, place
+
+    def render(self, error: BlsnbError) -> list[str]:
+        """Return the lines for a reader; all frames if they were asked for.
+
+        That is, in ``%xmode Verbose``, and when the same error is shown again.
+        """
+        known = self._tracebacks.get(error)
+        again = known is not None and error.__traceback__ is known.short
+        if known is None or not again:
+            known = self._shorten(error)
+        tb_formatter = self._shell.InteractiveTB
+        if again or tb_formatter.mode == "Verbose":
+            return self._every_frame(error, known.full)
+        return self._lines(error, known.full, brief=tb_formatter.mode == "Minimal")
+
+    def _every_frame(
+        self, error: BlsnbError, full: types.TracebackType | None
+    ) -> list[str]:
+        tb_formatter = self._shell.InteractiveTB
+        hides, tb_formatter.skip_hidden = tb_formatter.skip_hidden, False
+        try:
+            lines: list[str] = tb_formatter.structured_traceback(
+                type(error), error, full, tb_offset=1
+            )
+        finally:
+            tb_formatter.skip_hidden = hides
+        return lines
+
+    def _shorten(self, error: BlsnbError) -> _Tracebacks:
+        """Leave the reader's frames in the traceback, so that %debug opens there."""
+        full = error.__traceback__
+        parts = frames.of_the_reader(full)
+        for cause in _causes(error)[-1:]:
+            parts += frames.of_the_reader(cause.__traceback__)
+        short = frames.joined(parts)
+        error.__traceback__ = short
+        self._tracebacks[error] = tracebacks = _Tracebacks(full, short)
+        return tracebacks
+
+    def _lines(
+        self, error: BlsnbError, full: types.TracebackType | None, brief: bool
+    ) -> list[str]:
+        name = self._red(type(error).__name__)
+        text = [f"{name}: {frames.without_repeats(str(error).rstrip())}"]
+        if brief:
+            return text
+        above = [_RULE, *self._frames(full)]
+        above += self._chain(error)
+        for cause in _causes(error):
+            above += self._cause(cause, error)
+        below = hints("\n".join([*above, str(error)]), self._shell.user_ns)
+        # A hint on the same name knows more.
+        below = below or [*filter(None, map(suggestion, _causes(error)))]
+        return [*above, *text, *(f"\n{hint}" for hint in below), f"\n{_FOOT}"]
+
+    def _frames(
+        self,
+        trace: types.TracebackType | None,
+        failed: tuple[Path, Place] | None = None,
+    ) -> Iterator[str]:
+        parts = frames.counted(frames.of_the_reader(trace))
+        if len(parts) > _MOST_FRAMES:
+            yield f"… {len(parts) - _MOST_FRAMES} frames above"
+        for part, times in parts[-_MOST_FRAMES:]:
+            if times > 1:
+                yield f"{times} times:"
+            magic = self._magic(part)
+            if magic:
+                yield f"{self._green(magic)}\n"
+                continue
+            code = part.tb_frame.f_code
+            function = "" if code.co_name == "<module>" else f", in {code.co_qualname}"
+            yield from self._place(
+                code.co_filename, part.tb_lineno, function, None, failed
+            )
+
+    def _magic(self, part: types.TracebackType) -> str:
+        """Return the line of a magic as it was typed, if a frame called one."""
+        filename = part.tb_frame.f_code.co_filename
+        found = _MAGIC_CALL.match(linecache.getline(filename, part.tb_lineno))
+        if found is None or not self._cells.name_of(filename):
+            return ""
+        sign = "%%" if found["kind"] == "cell" else "%"
+        typed = f"{sign}{found['name']} {found['line']}".rstrip()
+        return f"cell {self._cells.name_of(filename)}: {typed}"
+
+    def _place(
+        self,
+        filename: str,
+        line: int,
+        after: str,
+        source: str | None,
+        failed: tuple[Path, Place] | None = None,
+    ) -> Iterator[str]:
+        """Yield where a line is, in the cell if it came from one, and the line."""
+        place = self._cells.find(filename)
+        if source is not None:
+            place = self._cells.with_text(source)
+        if failed is not None and filename == str(failed[0]):
+            place = failed[1]
+        cell = self._cells.name_of(filename)
+        if place is not None:
+            label, source = place.label(filename, line), place.text
+        else:
+            label = f"cell {cell} line {line}" if cell else f"{filename}:{line}"
+        yield self._green(f"{label}{after}")
+        offset = 0 if place is None else place.offset
+        yield from frames.excerpt(line, source, filename, offset, self._bold)
+        yield ""
+
+    def _chain(self, error: BlsnbError) -> Iterator[str]:
+        run = getattr(error, "run", None)
+        links = [] if run is None else chain.failed_chain(run.trace)
+        if len(links) > 1:
+            yield from self._links(links)
+        began = next((link for link in reversed(links) if link.line), None)
+        if began is None:
+            return
+        # The place of a caller, or of a model alone, is shown with what it raised.
+        if not _causes(error) or (len(links) > 1 and not began.calls):
+            after = f", in model {began.model}"
+            yield from self._place(began.filename, began.line, after, began.source)
+
+    def _links(self, links: list[chain.Link]) -> Iterator[str]:
+        yield f"Models: {' → '.join(link.model for link in links)}"
+        for link in links:
+            what = f"calls {link.calls}" if link.calls else "fails"
+            why = f": {link.error}" if link.error else ""
+            yield f"  {link.model} {what}{self._where(link)}{why}"
+        yield ""
+
+    def _where(self, link: chain.Link) -> str:
+        if not link.line:
+            return ""
+        place = self._cells.with_text(link.source)
+        if place is None:
+            return f" at {link.filename}:{link.line}"
+        return f" at {place.label(link.filename, link.line)}"
+
+    def _cause(self, cause: BaseException, error: BlsnbError) -> Iterator[str]:
+        failed = self._failed.get(error)
+        yield from self._frames(cause.__traceback__, failed)
+        filename, line = _unread(cause)
+        if line:
+            name = filename or str(failed[0] if failed else "")
+            yield from self._place(name, line, "", None, failed)
+        if str(cause) not in str(error):
+            yield f"{type(cause).__name__}: {cause}\n"
+
+    def _red(self, text: str) -> str:
+        return self._coloured(text, "31")
+
+    def _green(self, text: str) -> str:
+        return self._coloured(text, "32")
+
+    def _bold(self, text: str) -> str:
+        return self._coloured(text, "1")
+
+    def _coloured(self, text: str, code: str) -> str:
+        if str(self._shell.colors).lower() == "nocolor":
+            return text
+        return f"\x1b[{code}m{text}\x1b[0m"
+
+
+class _Tracebacks:
+    """The whole traceback of an error, and the one that is left in it."""
+
+    def __init__(
+        self, full: types.TracebackType | None, short: types.TracebackType | None
+    ) -> None:
+        self.full = full
+        self.short = short
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """Return what the model raised and what caused that, the cause first."""
+    found: list[BaseException] = []
+    cause = error.__cause__
+    while cause is not None and len(found) < _MOST_CAUSES:
+        if not _private(cause):
+            found.append(cause)
+        suppressed = cause.__suppress_context__ or _private(cause)
+        cause = cause.__cause__ or (None if suppressed else cause.__context__)
+    return found[::-1]
+
+
+def _unread(cause: BaseException) -> tuple[str, int]:
+    """Return where a text could not be read: it has no frame of its own."""
+    from blsnb.model.text.text_format import TextFormatError
+
+    match cause:
+        case SyntaxError():
+            return cause.filename or "", cause.lineno or 0
+        case TextFormatError():
+            return "", cause.line
+    return "", 0
+
+
+def _private(error: BaseException) -> bool:
+    """Whether an exception is only our way of passing on another one."""
+    return type(error).__module__.startswith("blsnb.engine") or isinstance(
+        error, BlsnbError
+    )
+
+
+def register(report: Report) -> Callable[[], None]:
+    """Let IPython show our errors in our way; return what takes that away."""
+    setattr(BlsnbError, _HOOK, lambda error: report.render(error))
+    return lambda: delattr(BlsnbError, _HOOK)

@@ -1,0 +1,1 @@
+"""Rules that a configuration has to satisfy."""

@@ -1,0 +1,92 @@
+"""What Triton accepts in a configuration, and its author probably did not mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from blsnb.model.config import ModelConfig
+from blsnb.model.text.schema import schema
+
+
+def findings(config: ModelConfig, *, gpu_count: int = 0) -> list[str]:
+    """Return what a reviewer would ask about a configuration; each is one sentence.
+
+    Parameters
+    ----------
+    gpu_count
+        How many GPUs can be used.
+    """
+    return [
+        *_batch_in_dims(config),
+        *_batching_alone(config),
+        *_without_gpu(config, gpu_count),
+        *_named_twice(config),
+        *_empty_values(config),
+    ]
+
+
+def _batch_in_dims(config: ModelConfig) -> Iterator[str]:
+    """Yield a finding if every tensor looks as if its dims began with the batch.
+
+    One axis of any size may be a list of tokens, and two the sides of a picture; so
+    only an axis of any size before fixed ones tells, or one as long as a batch.
+    """
+    size = config.max_batch_size
+    tensors = (*config.inputs, *config.outputs)
+    if size < 1 or not tensors or not all(len(each.dims) > 1 for each in tensors):
+        return
+    fixed = all(dim > 0 for each in tensors for dim in each.dims[1:])
+    first = {each.dims[0] for each in tensors}
+    if first == {size} or (first == {-1} and fixed):
+        example = tensors[0]
+        yield (
+            f"max_batch_size is {size} and dims of every tensor begin with "
+            f"{first.pop()}: if that is the batch, leave it out of dims (for "
+            f"{example.name!r} write {_dims(example.dims[1:])}), for Triton puts it "
+            "before them itself"
+        )
+
+
+def _batching_alone(config: ModelConfig) -> Iterator[str]:
+    if config.scheduling == "dynamic_batching" and config.max_batch_size == 0:
+        yield (
+            "dynamic_batching does nothing while max_batch_size is 0: every request "
+            "is executed alone"
+        )
+
+
+def _without_gpu(config: ModelConfig, gpu_count: int) -> Iterator[str]:
+    kinds = schema().ModelInstanceGroup
+    wanted = [group for group in config.instance_groups if group.kind == kinds.KIND_GPU]
+    if wanted and gpu_count == 0:
+        yield (
+            "KIND_GPU needs a GPU, and there is none here: with KIND_AUTO, or without "
+            "kind, a GPU is used where there is one, and else the CPU"
+        )
+
+
+def _named_twice(config: ModelConfig) -> Iterator[str]:
+    for direction, tensors in (("input", config.inputs), ("output", config.outputs)):
+        names = [each.name for each in tensors]
+        for name in dict.fromkeys(names):
+            if names.count(name) > 1:
+                yield f"the {direction} {name!r} is declared {names.count(name)} times"
+
+
+def _empty_values(config: ModelConfig) -> Iterator[str]:
+    """Yield parameters without ``string_value``: a model reads an empty text."""
+    message: Any = config.message
+    for name in sorted(message.parameters):
+        if not message.parameters[name].string_value:
+            yield f"the parameter {name!r} has no string_value, so its text is empty"
+
+
+def advised(config: ModelConfig, *, gpu_count: int = 0) -> str:
+    """Return the findings as advice, one a line."""
+    found = findings(config, gpu_count=gpu_count)
+    return "\n".join(f"{each[0].upper()}{each[1:]}." for each in found)
+
+
+def _dims(dims: tuple[int, ...]) -> str:
+    return f"dims: [ {', '.join(map(str, dims))} ]"

@@ -1,0 +1,177 @@
+"""What Triton refuses in a configuration, in its order, words and stages."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+from blsnb.errors import ModelConfigError
+from blsnb.model.config import ModelConfig
+from blsnb.model.rules.batching import check_dynamic_batching, check_sequence_batching
+from blsnb.model.rules.ensembles import ENSEMBLE, check_ensemble
+from blsnb.model.rules.instances import check_instance_groups
+from blsnb.model.rules.placement_rules import check_force_cpu
+from blsnb.model.rules.tensors import check_batch_input_types, check_tensors
+from blsnb.pb_utils.compiled.releases import NEWEST, Release, has, too_new
+
+_PYTHON = ("python",)
+
+
+def validate_poll(config: ModelConfig, *, release: Release = NEWEST) -> None:
+    """Refuse what Triton refuses when it reads the repository.
+
+    Raises
+    ------
+    ModelConfigError
+        At stage ``poll``, with the reason that Triton writes to its log.
+
+    References
+    ----------
+    core: src/model_config_utils.cc, ValidateModelConfig
+    """
+    message = config.message
+    _check_fields(message, release)
+    _check_backend(message)
+    if message.max_batch_size < 0:
+        _refuse(f"'max_batch_size' must be non-negative value for {message.name}")
+    if message.HasField("dynamic_batching"):
+        check_dynamic_batching(message)
+    if message.HasField("sequence_batching"):
+        _refuse_cached_sequences(message)
+        check_sequence_batching(message)
+    if message.HasField("ensemble_scheduling"):
+        check_ensemble(message)
+    elif message.platform == ENSEMBLE:
+        _refuse(
+            f"ensemble scheduling must be set for ensemble {message.name} whose "
+            f"platform is {ENSEMBLE}"
+        )
+    _refuse_cached_decoupled(message, "poll")
+
+
+def validate_instances(
+    config: ModelConfig, *, gpu_count: int = 0, backends: Collection[str] = _PYTHON
+) -> None:
+    """Refuse what Triton refuses before it runs ``auto_complete_config``.
+
+    Parameters
+    ----------
+    gpu_count
+        How many GPUs can be used.
+    backends
+        Names of the backends that are here.
+
+    Raises
+    ------
+    ModelConfigError
+        At stage ``create``: the backend is unknown, or an instance group does not
+        fit the machine.
+    """
+    message = config.message
+    if message.backend not in backends:
+        raise missing_backend(message.backend)
+    check_instance_groups(message, range(gpu_count))
+    check_force_cpu(message)
+
+
+def validate_create(
+    config: ModelConfig,
+    *,
+    model_dir: Path | None = None,
+    gpu_count: int = 0,
+    backends: Collection[str] = _PYTHON,
+) -> None:
+    """Refuse what Triton refuses when it creates the model.
+
+    Parameters
+    ----------
+    model_dir
+        The model's folder, where label files lie; None leaves them unchecked.
+    gpu_count
+        How many GPUs can be used.
+    backends
+        Names of the backends that are here.
+
+    Raises
+    ------
+    ModelConfigError
+        At stage ``create``, with the reason that the client of the load call sees.
+
+    References
+    ----------
+    core: src/backend_model.cc, TritonModel::Create
+    """
+    message = config.message
+    if message.platform == ENSEMBLE:
+        # Whether it is decoupled is known only now.
+        _refuse_cached_decoupled(message, "create")
+    else:
+        validate_instances(config, gpu_count=gpu_count, backends=backends)
+    check_batch_input_types(message)
+    check_tensors(message)
+    if model_dir is not None:
+        _check_labels(message, model_dir)
+
+
+def _check_fields(message: Any, release: Release) -> None:
+    feature = "max_inflight_requests"
+    if message.ensemble_scheduling.max_inflight_requests and not has(feature, release):
+        raise ModelConfigError(
+            "failed to read text proto from config.pbtxt",
+            code="INTERNAL",
+            advice=too_new(feature),
+        )
+
+
+def _check_backend(message: Any) -> None:
+    ensemble = message.platform == ENSEMBLE
+    if ensemble and message.backend:
+        _refuse(
+            f"Ensemble model '{message.name}' must have platform type '{ENSEMBLE}' "
+            "and empty backend type"
+        )
+    if not ensemble and not message.backend:
+        _refuse(f"unexpected platform type '{message.platform}' for {message.name}")
+
+
+def _refuse_cached_sequences(message: Any) -> None:
+    if message.response_cache.enable:
+        _refuse(
+            f"Response Cache does not currently support model {message.name} with "
+            "sequence batching scheduler. Please disable the response cache."
+        )
+
+
+def _refuse_cached_decoupled(message: Any, stage: str) -> None:
+    if message.model_transaction_policy.decoupled and message.response_cache.enable:
+        raise ModelConfigError(
+            f"Response Cache does not currently support model {message.name} with "
+            "'decoupled' transaction policy. Please disable the response cache.",
+            stage=stage,
+        )
+
+
+def missing_backend(backend: str, advice: str = "") -> ModelConfigError:
+    """Return the error of a model whose backend is not here."""
+    return ModelConfigError(
+        f"unable to find backend library for backend '{backend}', try specifying "
+        "runtime on the model configuration.",
+        stage="create",
+        advice=advice,
+    )
+
+
+def _check_labels(message: Any, model_dir: Path) -> None:
+    for output in message.output:
+        path = model_dir / output.label_filename
+        if output.label_filename and not path.is_file():
+            raise ModelConfigError(
+                f"failed to open text file for read {path}: No such file or directory",
+                stage="create",
+                code="INTERNAL",
+            )
+
+
+def _refuse(reason: str) -> None:
+    raise ModelConfigError(reason, stage="poll")

@@ -1,0 +1,228 @@
+"""Parse and print the text format, accepting what Triton accepts.
+
+Protobuf's parser reads one token per line, so that the line of its error is the
+number of the token; what it treats otherwise than C++ is mended before, or where
+it stumbles.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Any
+
+from google.protobuf import text_encoding, text_format
+
+from blsnb.model.text.schema import new_message
+from blsnb.model.text.tokens import Token, line_and_column, scan
+
+_SIMPLE = {
+    **dict(zip(b"abfnrtv", b"\a\b\f\n\r\t\v", strict=True)),
+    **dict(zip(b"\\?'\"", b"\\?'\"", strict=True)),
+}
+_ESCAPE = re.compile(
+    rb"\\(?:(?P<octal>[0-7]{1,3})|x(?P<hex>[0-9a-fA-F]{1,2})"
+    rb"|U(?P<long>[0-9a-fA-F]{8})|(?P<simple>[^u]))|(?P<utf16>(?:\\u[0-9a-fA-F]{4})+)"
+)
+_PLACE = re.compile(r"\d+:\d+ : ")
+_QUOTED_LINE = re.compile(r"'.*': (?=\S)")
+_MINUS_ZERO = re.compile(r"-0[0xX]*")
+_HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]+")
+_OCTAL = re.compile(r"0[0-7]+")
+
+
+class TextFormatError(ValueError):
+    """A text is no configuration.
+
+    Parameters
+    ----------
+    message
+        What is wrong, without a place.
+    line, column
+        Where Triton's parser finds it, from 1.
+    excerpt
+        The line of the text, and a caret below the place.
+    """
+
+    def __init__(self, message: str, text: str, offset: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.line, self.column = line_and_column(text, offset)
+        self.excerpt = _excerpt(text, offset)
+
+    def __str__(self) -> str:
+        return f"{self.line}:{self.column}: {self.message}"
+
+
+def parse(text: str, message: Any) -> None:
+    """Read a text into an empty protobuf message.
+
+    Raises
+    ------
+    TextFormatError
+        The text is not accepted by Triton's parser.
+    """
+    tokens, fault = scan(text)
+    words = _words(tokens)
+    while (found := _first_error(words, message)) is not None:
+        index, reason = found
+        if _mend(words, index, reason):
+            continue
+        place = tokens[_where_triton_stops(tokens, words, index, reason)]
+        if fault is not None and place.kind == "end":
+            break
+        raise TextFormatError(_plain(reason), text, place.offset)
+    if fault is not None:
+        raise TextFormatError(fault.message, text, fault.offset)
+    _refuse_unsigned_minus_zero(text, tokens, words)
+
+
+def print_message(message: Any) -> str:
+    """Return a message in text format, as a ``config.pbtxt`` has it."""
+    return str(text_format.MessageToString(message, as_utf8=True))
+
+
+def _words(tokens: list[Token]) -> list[str]:
+    """Return each token as protobuf's Python parser can read it alone."""
+    words = [_readable(token) for token in tokens]
+    for index, token in enumerate(tokens[:-1]):
+        follower = tokens[index + 1]
+        if token.text == "-" and follower.kind not in ("string", "symbol", "end"):
+            words[index : index + 2] = "", "-" + words[index + 1]
+    return words
+
+
+def _readable(token: Token) -> str:
+    if _OCTAL.fullmatch(token.text):
+        # For integers and enumerations the same, and no float in any release.
+        return hex(int(token.text, 8))
+    if token.kind == "string" and "\\" in token.text:
+        return f'"{text_encoding.CEscape(_unescape(token.text[1:-1]), False)}"'
+    return token.text
+
+
+def _unescape(literal: str) -> bytes:
+    return _ESCAPE.sub(_escaped, literal.encode("utf-8"))
+
+
+def _escaped(match: re.Match[bytes]) -> bytes:
+    value = match.group(str(match.lastgroup))
+    match match.lastgroup:
+        case "octal":
+            return bytes([int(value, 8) & 0xFF])
+        case "hex":
+            return bytes([int(value, 16)])
+        case "long":
+            if int(value, 16) > sys.maxunicode:
+                return match.group()
+            return chr(int(value, 16)).encode("utf-8", "surrogatepass")
+        case "utf16":
+            units = bytes.fromhex(value.replace(b"\\u", b"").decode())
+            text = units.decode("utf-16-be", "surrogatepass")
+            return text.encode("utf-8", "surrogatepass")
+    return bytes([_SIMPLE[value[0]]])
+
+
+def _first_error(words: list[str], message: Any) -> tuple[int, str] | None:
+    """Parse; return the number of the token where protobuf stops, and why."""
+    message.Clear()
+    try:
+        text_format.Parse("\n".join(words), message)
+    except text_format.ParseError as error:
+        return error.GetLine() - 1, _PLACE.sub("", str(error), count=1)
+    except ValueError as error:
+        return _culprit(words, message), str(error)
+    return None
+
+
+def _culprit(words: list[str], message: Any) -> int:
+    """Return the number that fits no enumeration, which protobuf does not place."""
+    index = 0
+    while not _overflows(words[: index + 1], message):
+        index += 1
+    return index
+
+
+def _overflows(words: list[str], message: Any) -> bool:
+    message.Clear()
+    try:
+        text_format.Parse("\n".join(words), message)
+    except text_format.ParseError:
+        return False
+    except ValueError:
+        return True
+    return False
+
+
+def _mend(words: list[str], index: int, reason: str) -> bool:
+    """Spell a hexadecimal boolean in decimal, as protobuf's Python parser wants it."""
+    hexadecimal = _HEXADECIMAL.fullmatch(words[index])
+    if hexadecimal is None or 'Expected "true" or "false"' not in reason:
+        return False
+    words[index] = str(int(words[index], 16))
+    return True
+
+
+def _plain(reason: str) -> str:
+    """Return the reason without the line that protobuf quotes before it."""
+    return _QUOTED_LINE.sub("", reason, count=1)
+
+
+def _wants_name(reason: str) -> bool:
+    return "Enum type " in reason or 'Expected "true" or "false"' in reason
+
+
+def _where_triton_stops(
+    tokens: list[Token], words: list[str], index: int, reason: str
+) -> int:
+    """Return the number of the token that C++ has before it when it complains."""
+    if words[index].startswith("-"):
+        return _sign_or_operand(words, index)
+    if reason.startswith("'"):
+        consumed = tokens[index].kind == "identifier" and _wants_name(reason)
+        return index + 1 if consumed else index
+    # Unquoted reasons are protobuf's complaints about the token before.
+    if reason.startswith("Expected"):
+        return len(tokens) - 1
+    if "should not have multiple" in reason:
+        return _after_name(tokens, index)
+    if "does not have extensions" in reason and tokens[index + 1].text == "]":
+        return index + 2
+    return index + 1 if tokens[index].kind == "identifier" else index
+
+
+def _sign_or_operand(words: list[str], index: int) -> int:
+    """Return the sign where none may stand, else what follows it."""
+    alone = words[index] == "-"
+    probe = [*words[:index], "-1", *words[index + 1 :]]
+    found = _first_error(probe, new_message())
+    refused = found is not None and found[0] == index and found[1].startswith("'")
+    return index + int(not refused) - int(not alone)
+
+
+def _refuse_unsigned_minus_zero(
+    text: str, tokens: list[Token], words: list[str]
+) -> None:
+    """Refuse the one negative number that fits an unsigned field in Python."""
+    for index, word in enumerate(words):
+        if _MINUS_ZERO.fullmatch(word):
+            place = _sign_or_operand(words, index)
+            if place != index:
+                reason = f"Expected an unsigned integer, got {word}"
+                raise TextFormatError(reason, text, tokens[place].offset)
+
+
+def _after_name(tokens: list[Token], index: int) -> int:
+    """Return the token after the field's name, given the end of its value."""
+    if tokens[index].text in ("{", "<"):
+        return index - 1 if tokens[index - 1].text == ":" else index
+    while tokens[index].text != ":":
+        index -= 1
+    return index
+
+
+def _excerpt(text: str, offset: int) -> str:
+    start = text.rfind("\n", 0, offset) + 1
+    line = text[start:].partition("\n")[0]
+    below = "".join("\t" if c == "\t" else " " for c in text[start:offset])
+    return f"{line}\n{below}^"

@@ -1,0 +1,139 @@
+"""What was probably meant where a ``config.pbtxt`` cannot be read."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from blsnb.model.text.schema import schema
+from blsnb.tensors.dtypes import BY_DATA_TYPE, DTYPES
+
+_OTHER_NAMES = {"FLOAT": "TYPE_FP32", "DOUBLE": "TYPE_FP64", "HALF": "TYPE_FP16"} | {
+    name: "TYPE_STRING" for name in ("BYTES", "OBJECT", "STR", "TEXT")
+}
+"""Of types, as other libraries have them; besides those of NumPy."""
+_ROOT = "inference.ModelConfig"
+
+
+def hint(reason: str) -> str:
+    """Return what may help with a text-format error; empty if nothing is known.
+
+    Parameters
+    ----------
+    reason
+        What protobuf says, without the place.
+    """
+    for pattern, answer in _HINTS:
+        if found := pattern.search(reason):
+            return answer(found)
+    return ""
+
+
+def _enumeration(found: re.Match[str]) -> str:
+    written = found["value"].strip("\"'")
+    if found["type"] == "inference.DataType":
+        meant = data_type_meant(written)
+        known = " ".join(BY_DATA_TYPE)
+    else:
+        values = _values(found["type"])
+        meant = _nearest(written, values)
+        known = " ".join(values)
+    if written != found["value"] and meant == written:
+        return f"Write {meant} without quotes."
+    start = f"Is {meant} meant? " if meant else ""
+    return f"{start}There are: {known}."
+
+
+def data_type_meant(written: str) -> str:
+    """Return the type that NumPy or another library calls so; empty if none does."""
+    bare = written.upper().removeprefix("TYPE_").removeprefix("NP.")
+    if f"TYPE_{bare}" in BY_DATA_TYPE:
+        return f"TYPE_{bare}"
+    if bare in _OTHER_NAMES:
+        return _OTHER_NAMES[bare]
+    try:
+        dtype = np.dtype(bare.lower())
+    except (TypeError, ValueError, SyntaxError):
+        # NumPy reads a text with a comma as a list of fields.
+        return ""
+    rows = (row.data_type for row in DTYPES if row.dtype == dtype)
+    return next(rows, "")
+
+
+def _values(enum: str) -> list[str]:
+    descriptor = schema().DESCRIPTOR.pool.FindEnumTypeByName(enum)
+    return [str(value.name) for value in descriptor.values]
+
+
+def _nearest(written: str, known: Iterable[str]) -> str:
+    """Return the name that is spelled nearly so, also without its prefix."""
+    by_end = {name.rpartition("_")[2]: name for name in known}
+    if written.upper() in by_end:
+        return by_end[written.upper()]
+    found = difflib.get_close_matches(written, list(known), n=1)
+    return found[0] if found else ""
+
+
+def _field(found: re.Match[str]) -> str:
+    message, written = found["type"], found["field"]
+    if message.endswith("Entry"):
+        return 'Write parameters { key: "NAME" value { string_value: "VALUE" } }.'
+    if written.isdecimal():
+        return "A list stands in brackets: dims: [ 1, 2 ]."
+    snake = re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", written).lower()
+    fields = [field.name for field in _message(message).fields]
+    near = difflib.get_close_matches(snake, fields, n=1)
+    if near:
+        return f"Is {near[0]} meant?"
+    homes = _homes(written)
+    return f"{written} belongs into {' or '.join(homes)}." if homes else ""
+
+
+def _message(name: str) -> Any:
+    return schema().DESCRIPTOR.pool.FindMessageTypeByName(name)
+
+
+def _homes(field: str) -> list[str]:
+    """Return the fields of a configuration whose message has a field of this name."""
+    return [
+        f"{each.name} {{ }}"
+        for each in _message(_ROOT).fields
+        if each.message_type and field in each.message_type.fields_by_name
+    ]
+
+
+def _always(text: str) -> Callable[[re.Match[str]], str]:
+    return lambda found: text
+
+
+_HINTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
+    (
+        re.compile(r'Enum type "(?P<type>[^"]+)" has no value named (?P<value>.+)\.'),
+        _enumeration,
+    ),
+    (
+        re.compile(
+            r'Message type "(?P<type>[^"]+)" has no field named "(?P<field>[^"]+)"'
+        ),
+        _field,
+    ),
+    (re.compile(r"got /"), _always("A comment begins with #.")),
+    (
+        re.compile(r"^Expected identifier or number, got \{"),
+        _always("This looks like JSON; a config.pbtxt has fields such as name: value."),
+    ),
+    (
+        re.compile(r'^Expected "\{"'),
+        _always(
+            "Here stands a message: name { … }. A list of them has no comma after "
+            "the last one."
+        ),
+    ),
+    (re.compile(r"^Expected string"), _always("Put the text in quotes.")),
+    (re.compile(r'should not have multiple "'), _always("Write it once.")),
+    (re.compile(r'^Expected "true" or "false"'), _always("Write true or false.")),
+)

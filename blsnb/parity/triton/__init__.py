@@ -1,0 +1,1 @@
+"""A real Triton server as a process."""

@@ -1,0 +1,1 @@
+"""What the compiled part of Triton's module does: classes, signatures, texts."""

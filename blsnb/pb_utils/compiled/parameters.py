@@ -1,0 +1,58 @@
+"""Parameters of requests and responses: a dict of str to bool, int or str."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from blsnb.pb_utils.compiled.errors import TritonModelException
+from blsnb.pb_utils.compiled.json_text import text_of
+from blsnb.request_fields import Parameters
+
+UNSUPPORTED = "Unsupported value type on parameters"
+_INT64 = 2**63
+
+
+def checked(value: Any) -> Parameters:
+    """Return a copy of what a constructor was given as parameters.
+
+    Raises
+    ------
+    TritonModelException
+        It is no dict, or a key or a value is of another type.
+
+    References
+    ----------
+    python_backend: src/pb_stub_utils.cc, PyParametersToJSON
+    """
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise TritonModelException(f"Expect N8pybind114dictE, got {type(value)}")
+    for key, item in value.items():
+        if not isinstance(key, str):
+            raise TritonModelException(
+                f"Expect parameters keys to have type str, found type {type(key)}"
+            )
+        if not isinstance(item, bool | int | str):
+            raise TritonModelException(
+                "Expect parameters values to have type bool/int/str, found type "
+                f"{type(item)}"
+            )
+    return dict(value)
+
+
+def fits(parameters: Parameters) -> bool:
+    """Whether all integers are such as the server can take."""
+    return all(
+        -_INT64 <= value < _INT64
+        for value in parameters.values()
+        if isinstance(value, int)
+    )
+
+
+def as_text(parameters: Parameters, received: bool) -> str:
+    """Return the JSON text: as Triton's writer has it where the server wrote it."""
+    if received:
+        return text_of(parameters)
+    return json.dumps(parameters)

@@ -1,0 +1,131 @@
+"""Functions by which a model loads, unloads and asks for models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from blsnb.pb_utils.backend import Backend, Refusal, told
+from blsnb.pb_utils.compiled.errors import TritonModelException
+from blsnb.pb_utils.compiled.signature import NO_CAST, Mismatch, compiled, string, truth
+
+
+def control_functions(backend: Backend) -> dict[str, Any]:
+    """Return the functions by name, bound to an instance's backend.
+
+    References
+    ----------
+    python_backend: src/pb_stub_utils.cc; src/model_loader.cc
+    """
+    functions = (_load_model, _unload_model, _is_model_ready)
+    made = [make(backend) for make in functions]
+    return {function.__name__: function for function in made}
+
+
+def _load_model(backend: Backend) -> Any:
+    @compiled(
+        "load_model(model_name: str, config: str = '', files: object = None) -> None"
+    )
+    def load_model(model_name: str, config: str = "", files: Any = None) -> None:
+        """Load a model, or load it anew, and wait until it can serve.
+
+        Parameters
+        ----------
+        config
+            JSON text that replaces the model's ``config.pbtxt``.
+        files
+            Contents, ``bytes``, by ``file:`` and a path in the model's folder; they
+            replace the folder, and need a ``config``.
+
+        Raises
+        ------
+        TritonModelException
+            The model cannot be loaded; what served before still does.
+        """
+        name, text = string(model_name), string(config)
+        contents = _contents(name, files)
+        try:
+            backend.load_model(name, text, contents)
+        except Refusal as refusal:
+            raise told(backend, "Failed to load model: ", refusal) from refusal
+
+    return load_model
+
+
+def _contents(name: str, files: Any) -> dict[str, bytes]:
+    if files is None:
+        return {}
+    if not isinstance(files, dict):
+        raise TritonModelException(
+            f"failed to load model '{name}', files should be a dictionary of file "
+            "paths and file contents"
+        )
+    return {_path(path): _content(content) for path, content in files.items()}
+
+
+def _path(path: Any) -> str:
+    try:
+        return string(path)
+    except Mismatch:
+        raise RuntimeError(NO_CAST) from None
+
+
+def _content(content: Any) -> bytes:
+    if isinstance(content, bytes):
+        return content
+    kind = type(content).__name__
+    raise TypeError(f"Object of type '{kind}' is not an instance of 'bytes'")
+
+
+def _unload_model(backend: Backend) -> Any:
+    @compiled("unload_model(model_name: str, unload_dependents: bool = False) -> None")
+    def unload_model(model_name: str, unload_dependents: bool = False) -> None:
+        """Stop serving a model; one that is not loaded is no error.
+
+        Parameters
+        ----------
+        unload_dependents
+            Whether models go, too, that were loaded only as parts of an ensemble.
+
+        Raises
+        ------
+        TritonModelException
+            The server refuses.
+        """
+        name, dependents = string(model_name), truth(unload_dependents)
+        try:
+            backend.unload_model(name, dependents)
+        except Refusal as refusal:
+            raise told(backend, "Failed to unload model: ", refusal) from refusal
+
+    return unload_model
+
+
+def _is_model_ready(backend: Backend) -> Any:
+    @compiled("is_model_ready(model_name: str, model_version: str = '') -> bool")
+    def is_model_ready(model_name: str, model_version: str = "") -> bool:
+        """Return whether a model, or a version of it, can serve.
+
+        Raises
+        ------
+        TritonModelException
+            The version is no number.
+        """
+        name, version = string(model_name), string(model_version)
+        try:
+            return backend.is_model_ready(name, version)
+        except Refusal as refusal:
+            failure = "Failed to check model readiness: "
+            raise told(backend, failure, refusal) from None
+
+    return is_model_ready
+
+
+def bound_model_dir(backend: Backend) -> Any:
+    """Return the function that tells an instance where its files are."""
+
+    @compiled("get_model_dir() -> str")
+    def get_model_dir() -> str:
+        """Return the folder of the model's version."""
+        return backend.model_dir()
+
+    return get_model_dir

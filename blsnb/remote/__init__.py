@@ -1,1 +1,0 @@
-"""Remote: models that run on another server, and are asked from here."""

@@ -1,0 +1,1 @@
+"""Runs and traces as files."""

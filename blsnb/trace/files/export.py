@@ -1,0 +1,47 @@
+"""Traces written to files for other programs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from blsnb.files.whole import whole_file
+from blsnb.trace.files.perfetto import perfetto_json
+from blsnb.trace.spans import Trace
+from blsnb.trace.triton.json_form import triton_json
+
+FORMATS: dict[str, Callable[[Iterable[Trace]], Iterator[str]]] = {
+    "triton": triton_json,
+    "perfetto": perfetto_json,
+}
+
+
+def write_traces(
+    traces: Iterable[Trace], path: str | os.PathLike[str], format: str = "triton"
+) -> Path:
+    """Write traces to a file, which is there only once it is whole.
+
+    Parameters
+    ----------
+    format
+        ``"triton"``: what a Triton server writes with ``--trace-config``;
+        ``"perfetto"``: what ui.perfetto.dev opens.
+
+    Raises
+    ------
+    ValueError
+        There is no such format.
+    OSError
+        The file cannot be written; what stood there before still does.
+    """
+    if format not in FORMATS:
+        known = " or ".join(map(repr, FORMATS))
+        raise ValueError(f"format must be {known}, not {format!r}")
+    path = Path(path).expanduser()
+    with (
+        whole_file(path) as partial,
+        partial.open("w", encoding="utf-8", newline="\n") as file,
+    ):
+        file.writelines(FORMATS[format](traces))
+    return path

@@ -1,0 +1,155 @@
+"""Runs on disk: ``.blsrun`` files. Their format is defined in docs/contracts.md."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from blsnb.errors import TraceFileError
+from blsnb.files.read_budget import ReadBudget, ReadLimitError, limit_of
+from blsnb.files.whole import whole_file
+from blsnb.options import options
+from blsnb.tensors.ref import TensorRef
+from blsnb.trace.files.refusal import damage, refusal
+from blsnb.trace.files.saved_run import SavedRun
+from blsnb.trace.files.v1.run_file import read_zip
+from blsnb.trace.files.v2.chunks import MAGIC, DamagedChunk
+from blsnb.trace.files.v2.reader import read_chunks
+from blsnb.trace.files.v2.writer import BUDGET_BYTES, RunHead, RunWriter
+
+SUFFIX = ".blsrun"
+_HEAD = 16
+_LEAST_LIMIT = 16 << 20
+"""Minimum of the default limit in bytes: the calls of a short run are much alike, and
+their columns compress well."""
+_BROKEN = (DamagedChunk, zipfile.BadZipFile, zlib.error, EOFError)
+"""Errors of files that lost bytes, or whose bytes were changed."""
+_DAMAGED = (
+    *_BROKEN,
+    ValueError,
+    NotImplementedError,
+    RuntimeError,
+    OverflowError,
+    RecursionError,
+    OSError,
+)
+"""What the standard library raises for damaged files: it seeks before the beginning,
+for one. `Malformed` is a ValueError."""
+
+
+def write_run(
+    run: SavedRun,
+    path: str | os.PathLike[str],
+    order: Sequence[int],
+    budget_bytes: int = BUDGET_BYTES,
+) -> str:
+    """Write a run to a file, which appears only when it is whole.
+
+    Parameters
+    ----------
+    order
+        All rows, those first whose tensors' values matter most; the run's own
+        responses come before them.
+    budget_bytes
+        Maximum number of bytes of tensor values.
+
+    Returns
+    -------
+    str
+        A sentence about values that did not fit; empty if all did.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written; the file that was there before stays.
+    """
+    trace = run.trace
+    head = RunHead(trace.run_id, trace.title, trace.request_id, trace.clock)
+    with (
+        whole_file(Path(path)) as partial,
+        RunWriter(partial.open("wb"), head, budget_bytes) as writer,
+    ):
+        writer.models(trace.models)
+        writer.tensors(_tensors(run, order))
+        rows = range(len(trace.spans))
+        writer.calls(trace, rows)
+        writer.responses([(s.id, event) for s in trace.spans for event in s.responses])
+        if trace.folded or trace.gaps:
+            writer.folded(trace)
+        if run.responses is not None:
+            writer.answer(run.responses, run.error)
+        if trace.pauses:
+            writer.pauses(trace.pauses)
+        for profile in trace.profiles:
+            writer.profile(profile)
+        left_out = _left_out(*writer.left_out, budget_bytes)
+        remarks = [*trace.remarks, *filter(None, [left_out])]
+        if remarks:
+            writer.remarks(remarks)
+        writer.finish(trace.taken_ns)
+    return left_out
+
+
+def _tensors(run: SavedRun, order: Sequence[int]) -> Iterator[TensorRef]:
+    for response in run.responses or ():
+        yield from response.outputs
+    for row in order:
+        span = run.trace.spans[row]
+        yield from span.inputs
+        yield from span.outputs
+        for event in span.responses:
+            yield from event.outputs
+
+
+def _left_out(count: int, size: int, budget_bytes: int) -> str:
+    if not count:
+        return ""
+    return (
+        f"The values of {count:,} tensor{'' if count == 1 else 's'} ({size:,} bytes) "
+        f"did not fit in the {budget_bytes:,} bytes that the file was given."
+    )
+
+
+def _limit(size: int, limit_bytes: int | None) -> int:
+    if limit_bytes is None and options.read_limit_bytes is None:
+        return max(_LEAST_LIMIT, limit_of(size))
+    return limit_of(size) if limit_bytes is None else limit_bytes
+
+
+def read_run(path: str | os.PathLike[str], limit_bytes: int | None = None) -> SavedRun:
+    """Read a run of version 1 or 2; nothing in the file is executed.
+
+    Parameters
+    ----------
+    limit_bytes
+        Maximum number of bytes of memory beside the tensor values; if None,
+        `blsnb.options.read_limit_bytes`.
+
+    Raises
+    ------
+    TraceFileError
+        It is not a run, a later release wrote it, or it takes more memory.
+    OSError
+        It cannot be opened.
+    """
+    given = Path(path)
+    with given.expanduser().open("rb") as file:
+        head = file.read(_HEAD)
+        size = os.fstat(file.fileno()).st_size
+        budget = ReadBudget(size, str(given), limit_bytes)
+        try:
+            if head.startswith(MAGIC):
+                budget = ReadBudget(size, str(given), _limit(size, limit_bytes))
+                return read_chunks(file, size, given, budget)
+            if head and MAGIC.startswith(head):
+                raise DamagedChunk("it ends in its signature")
+            return read_zip(file, given, budget)
+        except ReadLimitError as error:
+            raise TraceFileError(str(error)) from None
+        except _DAMAGED as error:
+            reason = f"{error}" or type(error).__name__
+            describe = damage if isinstance(error, _BROKEN) else refusal
+            raise describe(given, head, reason) from error

@@ -1,0 +1,1 @@
+"""Run files of version 1, which are only read."""

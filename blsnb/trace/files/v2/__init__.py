@@ -1,0 +1,1 @@
+"""Run files of version 2: chunks that are appended."""

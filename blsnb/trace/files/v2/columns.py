@@ -1,0 +1,173 @@
+"""Columns of JSON in a run file: one list for each field, written only if needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, groupby, repeat
+from typing import Any, NamedTuple
+
+from blsnb.trace.files import checked
+from blsnb.trace.files.checked import NS, Malformed
+
+Values = list[Any]
+_RUNS = "runs"
+"""Key of a column that is written as counts and values."""
+_RUN_FROM = 4
+"""Mean length of runs from which they are written as such."""
+_MIXED = ("parameters",)
+"""Columns with values of several types: in Python, a parameter 1 equals True."""
+
+
+class Column(NamedTuple):
+    """How a column is read.
+
+    Parameters
+    ----------
+    default
+        The JSON value of all rows of a column that is left out.
+    read
+        Called with a list of JSON values; returns what they mean, one by one.
+    """
+
+    default: Any
+    read: Callable[[Values], Sequence[Any]]
+
+
+def written(
+    columns: Mapping[str, Values], known: Mapping[str, Column]
+) -> dict[str, Any]:
+    """Return columns as a file has them: without defaults, and with runs as such."""
+    return {
+        name: values if name in _MIXED else _shortened(values)
+        for name, values in columns.items()
+        if values and values.count(known[name].default) < len(values)
+    }
+
+
+def _shortened(values: Values) -> Any:
+    """Return the runs of equal values if they are few, else the values."""
+    most = len(values) // _RUN_FROM
+    runs = []
+    for value, equal in groupby(values):
+        runs.append([sum(1 for _ in equal), value])
+        if len(runs) > most:
+            return values
+    return {_RUNS: runs}
+
+
+def read_columns(
+    value: Any, known: Mapping[str, Column], size: int
+) -> dict[str, Iterable[Any]]:
+    """Return the values of columns that anybody may have written.
+
+    Parameters
+    ----------
+    value
+        A JSON object; keys that are not known are ignored.
+    size
+        Number of rows.
+
+    Raises
+    ------
+    Malformed
+        A column has another length, or a value is not valid.
+    """
+    columns = checked.table(value)
+    return {
+        name: _read(columns.get(name), column, size) for name, column in known.items()
+    }
+
+
+def _read(values: Any, column: Column, size: int) -> Iterable[Any]:
+    if values is None:
+        return repeat(column.read([column.default])[0], size)
+    if isinstance(values, dict):
+        return _read_runs(checked.part(values, _RUNS), column, size)
+    return column.read(_listed(values, size))
+
+
+def _read_runs(runs: Any, column: Column, size: int) -> Iterable[Any]:
+    pairs = checked.listed(runs, lambda pair: checked.row(pair, 2))
+    counts = [checked.integer(count, 1, size) for count, _ in pairs]
+    if sum(counts) != size:
+        raise Malformed(f"runs of {sum(counts):,} values, not of {size:,}")
+    values = column.read([value for _, value in pairs])
+    return chain.from_iterable(map(repeat, values, counts))
+
+
+def _listed(value: Any, size: int) -> Values:
+    checked.row(value, size)
+    found: Values = value
+    return found
+
+
+def rows_of(
+    value: Any, known: Mapping[str, Column], first: str
+) -> list[tuple[Any, ...]]:
+    """Return columns row by row; one of them is always there and gives their number."""
+    columns = checked.table(value)
+    column = checked.part(columns, first)
+    if not isinstance(column, list):
+        raise Malformed(f"a list of {first!r}, not {type(column).__name__}")
+    read = read_columns(columns, known, len(column))
+    return list(zip(*read.values(), strict=True)) if column else []
+
+
+def integers(low: int, high: int, default: Any = 0) -> Column:
+    """Return a column of whole numbers that lie between two others, which count."""
+
+    def read(values: Values) -> Values:
+        if not _are_integers(values, low, high):
+            for value in values:
+                checked.integer(value, low, high)
+        return values
+
+    return Column(default, read)
+
+
+def _are_integers(values: Values, low: int, high: int) -> bool:
+    only = set(map(type, values)) == {int}
+    return only and low <= min(values) and max(values) <= high
+
+
+def optional_integers(low: int, high: int) -> Column:
+    """Return a column of whole numbers and nulls."""
+    numbers = integers(low, high)
+
+    def read(values: Values) -> Values:
+        given = [value for value in values if value is not None]
+        if given:
+            numbers.read(given)
+        return values
+
+    return Column(None, read)
+
+
+def texts(default: str = "") -> Column:
+    """Return a column of strings; equal ones become one object."""
+
+    def read(values: Values) -> Values:
+        if not set(map(type, values)) <= {str}:
+            for value in values:
+                checked.text(value)
+        same: dict[str, str] = {}
+        return [same.setdefault(value, value) for value in values]
+
+    return Column(default, read)
+
+
+def each(one: Callable[[Any], Any], default: Any = None) -> Column:
+    """Return a column whose values are read one by one."""
+    return Column(default, lambda values: [one(value) for value in values])
+
+
+def lists(one: Callable[[Any], Any]) -> Column:
+    """Return a column of lists, most of them empty, whose elements are read alone."""
+
+    def read(values: Values) -> list[tuple[Any, ...]]:
+        return [() if v == [] else checked.listed(v, one) for v in values]
+
+    return Column([], read)
+
+
+TIME = integers(0, NS)

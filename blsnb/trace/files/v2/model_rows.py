@@ -1,0 +1,168 @@
+"""Models of a run file, version 2, and the calls of them that are only counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from blsnb.trace.events import ModelInfo, Origin
+from blsnb.trace.files import checked
+from blsnb.trace.files.checked import NS, Malformed
+from blsnb.trace.files.v2 import call_values
+from blsnb.trace.files.v2.call_columns import MOST_ID
+from blsnb.trace.files.v2.columns import (
+    TIME,
+    Column,
+    Values,
+    integers,
+    lists,
+    rows_of,
+    written,
+)
+from blsnb.trace.folding import FoldedCalls
+from blsnb.trace.spans import Trace
+
+MOST_MODELS = 60_000
+_DEFAULTS: dict[str, Any] = {
+    "version": -1,
+    "backend": "",
+    "device": "cpu",
+    "kind": "model",
+    "source": "",
+    "origin": None,
+    "unbatched": 0,
+}
+
+
+def model_row(model: ModelInfo) -> dict[str, Any]:
+    """Return a model as a file has it: without what is as usual."""
+    facts = model._asdict()
+    facts["origin"] = model.origin and list(model.origin)
+    usual = {name for name, value in _DEFAULTS.items() if facts[name] == value}
+    return {name: value for name, value in facts.items() if name not in usual}
+
+
+def read_model(value: Any) -> ModelInfo:
+    """Return a model.
+
+    Raises
+    ------
+    Malformed
+        The row is not valid.
+    """
+    given = _DEFAULTS | checked.table(value)
+    return ModelInfo(
+        checked.text(checked.part(given, "name")),
+        checked.integer(given["version"], -1, NS),
+        checked.text(given["backend"]),
+        checked.text(given["device"]),
+        checked.text(given["kind"]),
+        checked.text(given["source"]),
+        _origin(given["origin"]),
+        checked.integer(given["unbatched"], 0, NS),
+    )
+
+
+def _origin(value: Any) -> Origin | None:
+    if value is None:
+        return None
+    cell, offset = checked.row(value, 2)
+    return Origin(checked.text(cell), checked.integer(offset, 0, NS))
+
+
+_FOLDED: dict[str, Column] = {
+    "caller": integers(-1, MOST_MODELS, -1),
+    "model": integers(0, MOST_MODELS),
+    "calls": TIME,
+    "errors": TIME,
+    "duration_ns": TIME,
+    "first_ns": TIME,
+    "last_ns": TIME,
+    "latencies": lists(call_values.latency),
+}
+_GAPS: dict[str, Column] = {
+    "caller": integers(-1, MOST_ID, -1),
+    "model": integers(0, MOST_MODELS),
+    "after": TIME,
+    "calls": integers(1, NS, 1),
+}
+
+
+class FileGap(NamedTuple):
+    """A gap whose caller is named by its call id, and whose model by its number."""
+
+    caller: int
+    model: int
+    after: int
+    calls: int
+
+
+def write_folded(
+    folded: Sequence[FoldedCalls], models: Mapping[ModelInfo, int]
+) -> dict[str, Values]:
+    """Return counted calls as columns."""
+    rows = [
+        [
+            -1 if each.caller is None else models[each.caller],
+            models[each.model],
+            *each[2:-1],
+            list(map(list, each.latencies)),
+        ]
+        for each in folded
+    ]
+    return _columns(rows, _FOLDED, "model")
+
+
+def write_gaps(trace: Trace, models: Mapping[ModelInfo, int]) -> dict[str, Values]:
+    """Return where counted calls were as columns."""
+    rows = [
+        [
+            -1 if gap.caller < 0 else trace.spans[gap.caller].id,
+            models[trace.models[gap.model]],
+            gap.after,
+            gap.calls,
+        ]
+        for gap in trace.gaps
+    ]
+    return _columns(rows, _GAPS, "model")
+
+
+def _columns(
+    rows: Sequence[Sequence[Any]], known: Mapping[str, Column], first: str
+) -> dict[str, Values]:
+    if not rows:
+        return {first: []}
+    columns = dict(zip(known, map(list, zip(*rows, strict=True)), strict=True))
+    return {**written(columns, known), first: columns[first]}
+
+
+def read_folded(value: Any, models: Sequence[ModelInfo]) -> tuple[FoldedCalls, ...]:
+    """Return counted calls.
+
+    Raises
+    ------
+    Malformed
+        The columns are not valid.
+    """
+    found = []
+    for caller, model, *counts in rows_of(value, _FOLDED, "model"):
+        if max(caller, model) >= len(models):
+            raise Malformed(f"counted calls of model {model} by {caller}")
+        by = None if caller < 0 else models[caller]
+        found.append(FoldedCalls(by, models[model], *counts))
+    return tuple(found)
+
+
+def read_gaps(value: Any, models: int) -> list[FileGap]:
+    """Return where counted calls were.
+
+    Raises
+    ------
+    Malformed
+        The columns are not valid.
+    """
+    gaps = [FileGap(*row) for row in rows_of(value, _GAPS, "model")]
+    for gap in gaps:
+        if gap.model >= models:
+            raise Malformed(f"a gap of model {gap.model}")
+    return gaps

@@ -1,0 +1,167 @@
+"""Reader of run files, version 2: every whole chunk, until the first that is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from blsnb.files.read_budget import ReadBudget
+from blsnb.trace.files import checked
+from blsnb.trace.files.checked import Malformed
+from blsnb.trace.files.refusal import newer, unfinished, unknown_chunk
+from blsnb.trace.files.saved_run import SavedRun
+from blsnb.trace.files.v2.chunks import (
+    FORMAT,
+    MAGIC,
+    Chunk,
+    ChunkReader,
+    CutOffChunk,
+    DamagedChunk,
+    json_pieces,
+    parsed,
+)
+from blsnb.trace.files.v2.contents import RunContents
+
+_Take = Callable[[RunContents, dict[str, Any], bytes], None]
+_TAKE: dict[str, _Take] = {
+    "MODL": RunContents.take_models,
+    "TENS": RunContents.take_tensors,
+    "CALL": RunContents.take_calls,
+    "RESP": RunContents.take_responses,
+    "FOLD": RunContents.take_folded,
+    "ANSW": RunContents.take_answer,
+    "PAUS": RunContents.take_pauses,
+    "prof": RunContents.take_profile,
+    "rmrk": RunContents.take_remarks,
+    "DONE": RunContents.take_end,
+}
+_ROWS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "CALL": (("ids",),),
+    "RESP": (("call",),),
+    "TENS": (("name",),),
+    "FOLD": (("folded", "model"), ("gaps", "model")),
+    "ANSW": (("responses", "final"),),
+}
+"""Where the columns are that give the number of rows of a chunk."""
+_ROW_BYTES = {"CALL": 400}
+"""Bytes of the objects that a row becomes beside its values."""
+_FEW_BYTES = 250
+"""The same, of rows of the other types."""
+_CUT_OFF = "it ends before the first chunk does"
+
+
+def read_chunks(file: BinaryIO, size: int, path: Path, budget: ReadBudget) -> SavedRun:
+    """Read a run of version 2, as far as it goes.
+
+    Parameters
+    ----------
+    file
+        Positioned at its beginning.
+    size
+        Its bytes.
+
+    Raises
+    ------
+    TraceFileError
+        A later release wrote it.
+    ReadLimitError
+        It takes more memory than the budget allows.
+    DamagedChunk
+        Not even its first chunk is whole.
+    ValueError
+        A whole chunk is not valid; `Malformed` is one.
+    """
+    file.seek(len(MAGIC))
+    reader = ChunkReader(file, size)
+    contents = RunContents()
+    written_by = _read_head(reader.read(), contents, path, budget)
+    remark = ""
+    while contents.taken_ns is None:
+        try:
+            chunk = reader.read()
+        except DamagedChunk as error:
+            remark = unfinished(reader.offset, size, isinstance(error, CutOffChunk))
+            break
+        if chunk is None:
+            remark = unfinished(size, size)
+            break
+        _take(chunk, contents, budget, path, written_by)
+    else:
+        if reader.offset < size:
+            contents.remarks.append(
+                f"{size - reader.offset:,} bytes after the end of the run were ignored."
+            )
+    if remark:
+        contents.remarks.append(remark)
+    answer = contents.answer
+    return SavedRun(
+        contents.trace(path.name),
+        None if answer is None else answer.responses,
+        None if answer is None else answer.error,
+    )
+
+
+def _read_head(
+    chunk: Chunk | None, contents: RunContents, path: Path, budget: ReadBudget
+) -> object:
+    if chunk is None:
+        raise CutOffChunk(_CUT_OFF)
+    if chunk.type != "HEAD":
+        raise Malformed(
+            f"it begins with a chunk of the type {chunk.type!r}, not 'HEAD'"
+        )
+    value = _value(chunk, budget)
+    version = value.get("format")
+    if type(version) is int and version > FORMAT:
+        raise newer(path, value.get("written_by"), version, FORMAT)
+    if version != FORMAT:
+        raise Malformed(
+            f"its format is {version!r}, and this file should have {FORMAT}"
+        )
+    contents.take_head(value, chunk.body)
+    return value.get("written_by")
+
+
+def _take(
+    chunk: Chunk,
+    contents: RunContents,
+    budget: ReadBudget,
+    path: Path,
+    written_by: object,
+) -> None:
+    take = _TAKE.get(chunk.type)
+    if take is not None:
+        take(contents, _value(chunk, budget), chunk.body)
+    elif chunk.type == "HEAD":
+        raise Malformed("it has two chunks of the type 'HEAD'")
+    elif chunk.type[0].isupper():
+        raise unknown_chunk(path, written_by, chunk.type)
+
+
+def _value(chunk: Chunk, budget: ReadBudget) -> dict[str, Any]:
+    text = _inflated(chunk, budget)
+    budget.spend_json(text)
+    value = checked.table(parsed(text))
+    budget.release(len(text))
+    rows = sum(_length(value, path) for path in _ROWS.get(chunk.type, ()))
+    budget.spend(rows * _ROW_BYTES.get(chunk.type, _FEW_BYTES))
+    return value
+
+
+def _length(value: Any, path: Sequence[str]) -> int:
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return len(value) if isinstance(value, list) else 0
+
+
+def _inflated(chunk: Chunk, budget: ReadBudget) -> bytes:
+    """Return the JSON of a chunk, whose bytes are spent."""
+    pieces = []
+    for piece in json_pieces(chunk):
+        # Once for the piece, once for the whole.
+        budget.spend(2 * len(piece))
+        pieces.append(piece)
+    text = b"".join(pieces)
+    budget.release(len(text))
+    return text

@@ -1,0 +1,212 @@
+"""Tensors of a run file, version 2: columns that describe them, and their values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from blsnb.tensors import byte_strings
+from blsnb.tensors.dtypes import BY_DATATYPE, BYTES, DType
+from blsnb.tensors.ref import TensorRef
+from blsnb.trace.files import checked
+from blsnb.trace.files.checked import NS, Malformed
+from blsnb.trace.files.v2.columns import (
+    Column,
+    Values,
+    lists,
+    optional_integers,
+    rows_of,
+    texts,
+    written,
+)
+
+Bytes = bytes | memoryview
+Take = Callable[[Sequence[TensorRef]], list[int]]
+"""Returns the numbers of tensors in the file."""
+MOST_DIMS = 64 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 32
+"""Maximum number of dimensions: NumPy's."""
+
+
+class _Described(NamedTuple):
+    """A row of the columns."""
+
+    name: str
+    datatype: str
+    shape: tuple[int, ...]
+    device: str
+    byte_size: int | None
+    """Bytes of the value on the wire; None if it is that of the stored value."""
+    size: int | None
+    """Bytes of the value in the body; None if it is not there."""
+    same_as: int | None
+    """Number of an earlier tensor that has the same value."""
+
+
+def _dimension(value: Any) -> int:
+    return checked.integer(value, 0, NS)
+
+
+_COLUMNS: dict[str, Column] = {
+    "name": texts(),
+    "datatype": texts(),
+    "shape": lists(_dimension),
+    "device": texts("cpu"),
+    "byte_size": optional_integers(0, NS),
+    "size": optional_integers(0, NS),
+    "same_as": optional_integers(0, NS),
+}
+
+
+class TensorWriter:
+    """Numbers tensors, and takes their values as long as they fit.
+
+    A tensor that is handed on is one value: it is written once. So that it is known
+    again, each tensor is referenced until the writer is gone.
+
+    Parameters
+    ----------
+    budget_bytes
+        Maximum number of bytes of values.
+    """
+
+    def __init__(self, budget_bytes: int) -> None:
+        self._left = budget_bytes
+        self._numbers: dict[int, int] = {}
+        self._first: dict[int, int] = {}
+        self._refs: list[TensorRef] = []
+        self._left_out: dict[int, int] = {}
+        self._rows: list[_Described] = []
+        self._values: list[Bytes] = []
+        self.pending_bytes = 0
+        """Bytes of values that no chunk has yet."""
+
+    def __len__(self) -> int:
+        """Return the number of tensors that no chunk has yet."""
+        return len(self._rows)
+
+    def take(self, refs: Iterable[TensorRef]) -> list[int]:
+        """Return the numbers of tensors; values are taken first come, first served."""
+        return [self._number(ref) for ref in refs]
+
+    def _number(self, ref: TensorRef) -> int:
+        known = self._numbers.get(id(ref))
+        if known is None:
+            known = self._numbers[id(ref)] = len(self._refs)
+            self._refs.append(ref)
+            self._rows.append(self._described(ref, known))
+        return known
+
+    def _described(self, ref: TensorRef, number: int) -> _Described:
+        size = same_as = None
+        # The value of a device tensor is copied to the host when it is read.
+        if not ref.evicted:
+            same_as = self._first.get(ref.value_id)
+            if same_as is None:
+                size = self._keep(ref, number)
+        stored = size if same_as is None else None
+        byte_size = None if ref.byte_size == stored else ref.byte_size
+        name, datatype = ref.name, ref.dtype.datatype
+        return _Described(
+            name, datatype, ref.shape, ref.device, byte_size, size, same_as
+        )
+
+    def _keep(self, ref: TensorRef, number: int) -> int | None:
+        data = ref.data
+        if data is None or ref.value_id in self._left_out:
+            return None
+        size = len(data)
+        if size > self._left:
+            self._left_out[ref.value_id] = size
+            return None
+        self._left -= size
+        self._first[ref.value_id] = number
+        self._values.append(data)
+        self.pending_bytes += size
+        return size
+
+    @property
+    def left_out(self) -> tuple[int, int]:
+        """Number of values that did not fit, and their bytes."""
+        return len(self._left_out), sum(self._left_out.values())
+
+    def chunk(self) -> tuple[dict[str, Any], list[Bytes]]:
+        """Return the JSON and the body of the next ``TENS`` chunk: what is pending."""
+        columns: dict[str, Values] = dict(
+            zip(_COLUMNS, map(list, zip(*self._rows, strict=True)), strict=True)
+        )
+        columns["shape"] = list(map(list, columns["shape"]))
+        names = columns["name"]
+        body = self._values
+        self._rows, self._values, self.pending_bytes = [], [], 0
+        return {**written(columns, _COLUMNS), "name": names}, body
+
+
+def read_tensors(
+    value: Any, body: bytes, known: Sequence[TensorRef]
+) -> list[TensorRef]:
+    """Return the tensors of a chunk.
+
+    Parameters
+    ----------
+    known
+        The tensors of the chunks before it.
+
+    Raises
+    ------
+    Malformed
+        Description and values do not belong together.
+    """
+    found: list[TensorRef] = []
+    start = 0
+    for row in rows_of(value, _COLUMNS, "name"):
+        described = _Described(*row)
+        data: Bytes | None = None
+        if described.size is not None:
+            data = body[start : start + described.size]
+            start += described.size
+        elif described.same_as is not None:
+            data = _same(described.same_as, known, found)
+        found.append(_tensor(described, data))
+    if start != len(body):
+        raise Malformed(f"{start:,} bytes of values, not {len(body):,}")
+    return found
+
+
+def _same(
+    number: int, known: Sequence[TensorRef], found: Sequence[TensorRef]
+) -> Bytes | None:
+    checked.integer(number, 0, len(known) + len(found) - 1)
+    return (known[number] if number < len(known) else found[number - len(known)]).data
+
+
+def _tensor(row: _Described, data: Bytes | None) -> TensorRef:
+    dtype = BY_DATATYPE.get(row.datatype) or DType("", row.datatype, 0, None, 0)
+    if len(row.shape) > MOST_DIMS:
+        raise Malformed(f"a tensor of {len(row.shape)} dimensions")
+    ref = TensorRef(row.name, dtype, row.shape, data, row.device, row.byte_size)
+    if data is not None:
+        _check(ref, data)
+    return ref
+
+
+def _check(ref: TensorRef, data: Bytes) -> None:
+    """Refuse a value that does not fit its tensor's type and shape."""
+    count = math.prod(ref.shape)
+    if ref.dtype.datatype not in BY_DATATYPE:
+        raise Malformed(f"no value for a {ref.dtype.datatype}{list(ref.shape)}"[:80])
+    if ref.dtype is BYTES:
+        byte_strings.check(data, count)
+    elif count * ref.dtype.byte_size != len(data):
+        raise Malformed(f"a {ref.dtype.datatype}{list(ref.shape)} of {len(data)} bytes")
+
+
+def references(tensors: Sequence[TensorRef]) -> Column:
+    """Return a column of lists of tensor numbers."""
+
+    def one(number: Any) -> TensorRef:
+        return tensors[checked.integer(number, 0, len(tensors) - 1)]
+
+    return lists(one)

@@ -1,0 +1,240 @@
+"""Writer of run files, version 2: chunks that are appended as a run goes on."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import metadata
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, NamedTuple, Self
+
+from blsnb.tensors.ref import TensorRef
+from blsnb.trace.events import ModelInfo
+from blsnb.trace.files.saved_run import SavedResponse
+from blsnb.trace.files.v2.call_columns import write_calls
+from blsnb.trace.files.v2.chunks import FORMAT, MAGIC, LargeChunk, packed
+from blsnb.trace.files.v2.model_rows import model_row, write_folded, write_gaps
+from blsnb.trace.files.v2.response_columns import write_answer, write_responses
+from blsnb.trace.files.v2.tensor_columns import Bytes, TensorWriter
+from blsnb.trace.responses import ResponseEvent
+from blsnb.trace.run_facts import ClockReading, Pause, Profile
+from blsnb.trace.spans import Trace
+
+BUDGET_BYTES = 256 << 20
+"""Default maximum number of bytes of tensor values in a file."""
+_BLOCK = 4096
+"""Maximum number of calls, responses or tensors of a chunk."""
+_BODY = 1 << 20
+"""Number of bytes of values from which a chunk is written."""
+
+
+class RunHead(NamedTuple):
+    """What a run file says first."""
+
+    run: str
+    title: str | None = None
+    """None for that of the first call's model."""
+    request_id: str = ""
+    clock: ClockReading | None = None
+    kind: str = "run"
+
+
+@functools.cache
+def _release() -> str:
+    return f"blsnb {metadata.version('blsnb')}"
+
+
+class RunWriter:
+    """Appends what is known of a run to a file.
+
+    A chunk is with the operating system when the method that wrote it returns: a
+    process that is killed later leaves it behind. Not thread-safe.
+
+    Parameters
+    ----------
+    file
+        A binary file at its beginning; the writer closes it.
+    head
+        The run.
+    budget_bytes
+        Maximum number of bytes of tensor values.
+    """
+
+    def __init__(
+        self, file: BinaryIO, head: RunHead, budget_bytes: int = BUDGET_BYTES
+    ) -> None:
+        self._file = file
+        self._chunks = 0
+        self._models: dict[ModelInfo, int] = {}
+        self._tensors = TensorWriter(budget_bytes)
+        value = {"format": FORMAT, "written_by": _release(), **head._asdict()}
+        if head.clock is not None:
+            value["clock"] = head.clock._asdict()
+        try:
+            self._write([MAGIC, *self._packed("HEAD", value)])
+        except BaseException:
+            self.close()
+            raise
+
+    @classmethod
+    def create(
+        cls, path: Path, head: RunHead, budget_bytes: int = BUDGET_BYTES
+    ) -> Self:
+        """Begin a new file.
+
+        Raises
+        ------
+        OSError
+            It exists, or cannot be written.
+        """
+        return cls(path.open("xb"), head, budget_bytes)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; without `finish` it says that it was not completed."""
+        self._file.close()
+
+    @property
+    def left_out(self) -> tuple[int, int]:
+        """Number of values that did not fit in the budget, and their bytes."""
+        return self._tensors.left_out
+
+    def models(self, models: Iterable[ModelInfo]) -> None:
+        """Append the models that are new."""
+        new = [model for model in dict.fromkeys(models) if model not in self._models]
+        for model in new:
+            self._models[model] = len(self._models)
+        if new:
+            self._append("MODL", {"models": list(map(model_row, new))})
+
+    def tensors(self, refs: Iterable[TensorRef]) -> None:
+        """Append tensors ahead of their calls: the first ones have room for values."""
+        for ref in refs:
+            self._take((ref,))
+
+    def calls(self, trace: Trace, rows: Sequence[int]) -> None:
+        """Append calls of a trace; a call that is there already is replaced.
+
+        Their responses are not among them: see `responses`.
+        """
+        spans, models = trace.spans, trace.models
+        self.models(dict.fromkeys(models[spans[row].model] for row in rows))
+
+        def chunk(part: Sequence[int]) -> Any:
+            callers = [spans[row].parent for row in part]
+            return write_calls(
+                [spans[row] for row in part],
+                [-1 if caller < 0 else spans[caller].id for caller in callers],
+                [self._models[models[spans[row].model]] for row in part],
+                self._take,
+            )
+
+        self._append_parts("CALL", rows, chunk)
+
+    def responses(self, events: Sequence[tuple[int, ResponseEvent]]) -> None:
+        """Append responses of decoupled calls, each with the id of its call."""
+
+        def chunk(part: Sequence[tuple[int, ResponseEvent]]) -> Any:
+            return write_responses(part, self._take)
+
+        self._append_parts("RESP", events, chunk)
+
+    def folded(self, trace: Trace) -> None:
+        """Append what is known of counted calls; replaces what was known before."""
+        ends = (model for each in trace.folded for model in (each.caller, each.model))
+        self.models(filter(None, ends))
+        value = {
+            "folded": write_folded(trace.folded, self._models),
+            "gaps": write_gaps(trace, self._models),
+        }
+        self._append("FOLD", value)
+
+    def answer(self, responses: Sequence[SavedResponse], error: str | None) -> None:
+        """Append what the client received."""
+        value = {"responses": write_answer(responses, self._take), "error": error}
+        self._flush_tensors()
+        self._append("ANSW", value)
+
+    def pauses(self, pauses: Sequence[Pause]) -> None:
+        """Append all pauses; they replace those before."""
+        self._append("PAUS", {"paused": [list(pause) for pause in pauses]})
+
+    def profile(self, profile: Profile) -> None:
+        """Append a profile."""
+        facts = {"kind": profile.kind, "call": profile.call}
+        self._append("prof", {**profile.data, **facts}, [profile.body])
+
+    def remarks(self, remarks: Sequence[str]) -> None:
+        """Append sentences about the file."""
+        self._append("rmrk", {"remarks": list(remarks)})
+
+    def finish(self, taken_ns: int) -> None:
+        """Append the last chunk.
+
+        Parameters
+        ----------
+        taken_ns
+            When the trace was taken: the end of what still runs.
+        """
+        self._append("DONE", {"taken_ns": taken_ns, "left_out": self.left_out})
+
+    def _take(self, refs: Sequence[TensorRef]) -> list[int]:
+        numbers = self._tensors.take(refs)
+        if self._tensors.pending_bytes >= _BODY or len(self._tensors) >= _BLOCK:
+            self._flush_tensors()
+        return numbers
+
+    def _flush_tensors(self) -> None:
+        """Append the tensors that the next chunk refers to."""
+        if len(self._tensors):
+            value, body = self._tensors.chunk()
+            self._append("TENS", value, body)
+
+    def _append_parts(
+        self, type: str, rows: Sequence[Any], chunk: Callable[[Any], Any]
+    ) -> None:
+        for part in _blocks(rows):
+            value = chunk(part)
+            self._flush_tensors()
+            try:
+                self._append(type, value)
+            except LargeChunk:
+                if len(part) == 1:
+                    raise
+                middle = len(part) // 2
+                self._append_parts(type, part[:middle], chunk)
+                self._append_parts(type, part[middle:], chunk)
+
+    def _append(self, type: str, value: Any, body: Sequence[Bytes] = ()) -> None:
+        self._write(self._packed(type, value, body))
+
+    def _packed(self, type: str, value: Any, body: Sequence[Bytes] = ()) -> list[Bytes]:
+        parts = packed(type, self._chunks, value, body)
+        self._chunks += 1
+        return parts
+
+    def _write(self, parts: Sequence[Bytes]) -> None:
+        try:
+            for part in parts:
+                self._file.write(part)
+            self._file.flush()
+        except BaseException:
+            # No chunk is read that follows a part of one.
+            self.close()
+            raise
+
+
+def _blocks(rows: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(rows), _BLOCK):
+        yield rows[start : start + _BLOCK]

@@ -1,0 +1,1 @@
+"""Trace files of a Triton server."""

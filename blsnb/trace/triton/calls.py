@@ -1,0 +1,194 @@
+"""From the requests of a Triton trace file to calls, and from these to traces."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from blsnb.trace.events import Activity, Call, CallFlag, LogLine, ModelInfo
+from blsnb.trace.folding import FoldedCounts, fold
+from blsnb.trace.gaps import Gaps
+from blsnb.trace.recorder import KEEP_CALLS, KEEP_RESPONSES
+from blsnb.trace.responses import ResponseLog
+from blsnb.trace.spans import Trace, trace_of
+from blsnb.trace.triton.json_form import STAMP_LEVEL
+from blsnb.trace.triton.requests import TritonRequest, TritonRequests
+
+REJECTED = (
+    "This request was answered before any model computed it: it was rejected. A Triton "
+    "trace file does not say why."
+)
+NO_END = (
+    "The file does not have this request's REQUEST_END: the last that is known is "
+    "taken for its end."
+)
+NO_METADATA = "The file has requests that this one made, but nothing of itself."
+NO_TIMES = "The file has no timestamps of this request."
+NO_OUTPUTS = (
+    "The file has no outputs of this request. It may have failed: a Triton trace file "
+    "holds no errors."
+)
+CIRCLE = "In the file this request is below itself; the circle is cut here."
+
+_NO_MODEL = "model not in the file"
+_FURTHER = ModelInfo("further models", -1, "", "", "model", "")
+# The view numbers models in two bytes.
+_MOST_MODELS = 10_000
+_MOST_BYTES = 1 << 40
+_MOST_ID = (1 << 31) - 1
+
+_Callers = Mapping[int, int | None]
+
+
+def traces_of(requests: TritonRequests) -> list[Trace]:
+    """Return a trace for each request from outside, in the order of their start."""
+    callers = requests.callers()
+    families: dict[int, list[Call]] = defaultdict(list)
+    calls: dict[int, Call] = {}
+    roots: dict[int, int] = {}
+    models = _models(requests, callers)
+    for number in _callers_first(callers):
+        caller = callers[number]
+        above = None if caller is None else calls[caller]
+        root = roots[number] = number if caller is None else roots[caller]
+        call = Call(models[number], above, number - root)
+        _fill(call, requests[number])
+        if number in requests.circles:
+            _note(call, CIRCLE)
+        calls[number] = call
+        families[root].append(call)
+    _close(requests, calls)
+    found = [_trace(root, family) for root, family in families.items()]
+    return sorted(found, key=lambda trace: trace.start_ns)
+
+
+def _callers_first(callers: _Callers) -> list[int]:
+    """Return all numbers in their order, but nobody before who made it."""
+    below: dict[int | None, list[int]] = defaultdict(list)
+    for number in sorted(callers):
+        below[callers[number]].append(number)
+    order = list(below[None])
+    for number in order:
+        order.extend(below[number])
+    return order
+
+
+def _models(requests: TritonRequests, callers: _Callers) -> dict[int, ModelInfo]:
+    """Return each request's model, as far as a file tells."""
+    named = {number: _name(requests[number]) for number in callers}
+    computing = {
+        named[number]
+        for number in callers
+        if Activity.COMPUTE_START in requests[number].times
+    }
+    # Whoever has requests made, and computes nothing, is an ensemble.
+    composing = {named[caller] for caller in callers.values() if caller is not None}
+    known: dict[tuple[str, int], ModelInfo] = {}
+    for name in dict.fromkeys(named.values()):
+        ensemble = name in composing - computing and name[0] != _NO_MODEL
+        backend = "ensemble" if ensemble else ""
+        known[name] = ModelInfo(*name, backend, "", "model", "")
+    return {number: known[name] for number, name in named.items()}
+
+
+def _name(request: TritonRequest) -> tuple[str, int]:
+    known = request.metadata
+    return (_NO_MODEL, -1) if known is None else (known.model_name, known.model_version)
+
+
+def _fill(call: Call, request: TritonRequest) -> None:
+    times = request.times
+    above = 0 if call.parent is None else call.parent.request_start_ns
+    call.request_start_ns = request.start_ns or above
+    call.queue_start_ns = times.get(Activity.QUEUE_START, 0)
+    call.compute_start_ns = times.get(Activity.COMPUTE_START, 0)
+    call.compute_input_end_ns = times.get(Activity.COMPUTE_INPUT_END, 0)
+    call.compute_output_start_ns = times.get(Activity.COMPUTE_OUTPUT_START, 0)
+    call.compute_end_ns = times.get(Activity.COMPUTE_END, 0)
+    call.request_end_ns = times.get(Activity.REQUEST_END, 0)
+    call.inputs = tuple(request.inputs)
+    call.logs = [
+        LogLine(stamp.ns, STAMP_LEVEL, stamp.name)
+        for stamp in sorted(request.others, key=lambda stamp: stamp.ns)
+    ]
+    if request.metadata is None:
+        _note(call, NO_METADATA)
+    else:
+        call.request_id = request.metadata.request_id
+    _answer(call, request)
+    if not call.request_end_ns:
+        _note_end(call, request)
+
+
+def _note_end(call: Call, request: TritonRequest) -> None:
+    if request.times and not request.rejected:
+        _note(call, NO_END)
+    elif request.metadata is not None and not request.times:
+        _note(call, NO_TIMES)
+
+
+def _answer(call: Call, request: TritonRequest) -> None:
+    """Record what came out of a request, or that nothing did."""
+    responses = request.responses()
+    if len(responses) > 1:
+        call.flags |= CallFlag.DECOUPLED
+        call.responses = ResponseLog(KEEP_RESPONSES, _MOST_BYTES)
+        for ns, outputs in responses:
+            call.responses.add(ns, outputs, "")
+    elif responses:
+        call.outputs = responses[0][1]
+    if request.rejected:
+        call.flags |= CallFlag.ERROR
+        call.error = REJECTED
+    elif request.inputs and not responses:
+        _note(call, NO_OUTPUTS)
+
+
+def _close(requests: TritonRequests, calls: Mapping[int, Call]) -> None:
+    """Give each call a start and an end, if need be those of the calls it made."""
+    below: dict[Call, tuple[int, int]] = {}
+    for number, call in reversed(list(calls.items())):
+        first, last = below.get(call, (0, 0))
+        start_ns = call.request_start_ns or first or 1
+        known_ns = max(last, start_ns, requests[number].last_ns)
+        end_ns = call.request_end_ns or known_ns
+        call.request_start_ns, call.request_end_ns = start_ns, end_ns
+        call.ended = True
+        if call.parent is not None:
+            first, last = below.get(call.parent, (start_ns, end_ns))
+            below[call.parent] = min(first, start_ns), max(last, end_ns)
+
+
+def _note(call: Call, text: str) -> None:
+    call.notes = [*(call.notes or ()), text]
+
+
+def _is_numbered(call: Call) -> bool:
+    """Return whether a call's number in the file can be its id, after its caller's."""
+    return (-1 if call.parent is None else call.parent.id) < call.id <= _MOST_ID
+
+
+def _trace(root: int, calls: list[Call]) -> Trace:
+    """Return the trace of a request from outside; its calls come callers first."""
+    start_ns: dict[Call, int] = {}
+    for call in calls:
+        above = 0 if call.parent is None else start_ns[call.parent]
+        start_ns[call] = max(above, call.request_start_ns)
+    calls = sorted(calls, key=start_ns.__getitem__)
+    if not all(map(_is_numbered, calls)):
+        for place, call in enumerate(calls):
+            call.id = place
+    known = dict.fromkeys(call.model for call in calls)
+    kept = set(list(known)[:_MOST_MODELS])
+    for call in calls:
+        if call.model not in kept:
+            call.model = _FURTHER
+    folded, gaps = FoldedCounts(), Gaps()
+    if len(calls) > KEEP_CALLS:
+        before = list(calls)
+        leaving = fold(calls, KEEP_CALLS)
+        folded.add(leaving)
+        gaps.open(before, set(leaving))
+    end_ns = max(call.request_end_ns for call in calls)
+    counts = folded.listed()
+    return trace_of(f"triton-{root}", calls, end_ns, folded=counts, gaps=gaps)

@@ -1,0 +1,275 @@
+"""The events of a Triton trace file, read as far as it can be read."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from blsnb.files.read_budget import ReadBudget, json_cost
+from blsnb.tensors.ref import TensorRef
+from blsnb.trace.triton import values as triton_values
+
+_MOST_NS = (1 << 63) - 1
+_MOST_ID = (1 << 64) - 1
+_MOST_DIMS = 64
+_MOST_METADATA = 4096
+_FIRST_LOOK = 4096
+_ELEMENT_BYTES, _QUOTE_BYTES = 80, 60
+"""Memory of a tensor's element while its text is read, beyond that of its JSON."""
+_LONGEST_WORD = len("-Infinity")
+_FILLER = re.compile(r"[\s,\[\]]*")
+_EVENT = re.compile(r'\{\s*"id"')
+_BOUNDARY = '},{"id":'
+_ACTIVITY = re.compile(r'\{"id":\d{1,20},"activity":"')
+_TENSOR_END = re.compile(
+    r'","shape":"[-\d,]{0,1000}","dtype":"\w{1,32}"\}\}(?=,\{"id":|\])'
+)
+_METADATA = re.compile(
+    r'\{"id":(\d{1,20}),"model_name":"(.*?)","model_version":(-?\d{1,19})'
+    r'(?:,"request_id":"(.*?)")?(?:,"parent_id":(\d{1,20}))?\}',
+    re.DOTALL,
+)
+_TENSOR = re.compile(
+    r'\{"id":(\d{1,20}),"activity":"(\w{1,64})","tensor":\{"name":"(.*)', re.DOTALL
+)
+_KIND = re.compile(r'([-\d,]{0,1000})","dtype":"(\w{1,32})"(,"escaped":true)?\}\}')
+
+
+class Metadata(NamedTuple):
+    """Which model a request ran on, and who made it."""
+
+    id: int
+    model_name: str
+    model_version: int
+    request_id: str
+    parent_id: int | None
+
+
+class Stamp(NamedTuple):
+    """When a request reached a point of its way."""
+
+    id: int
+    name: str
+    ns: int
+
+
+class TensorEvent(NamedTuple):
+    """A tensor that went into a request or came out of it."""
+
+    id: int
+    activity: str
+    ref: TensorRef
+
+
+class Gap(NamedTuple):
+    """A part of the text that could not be read."""
+
+    start: int
+    end: int
+
+
+Event = Metadata | Stamp | TensorEvent
+
+
+class EventReader:
+    """Reads a file's text event by event; what it cannot read is a gap.
+
+    Triton copies names and values into its files as they are, so that quotes and
+    backslashes in them are no valid JSON. Such events are read by their layout.
+
+    Parameters
+    ----------
+    text
+        The file, decoded so that each byte that is no UTF-8 is a surrogate.
+    budget
+        What reading may use: an event that would take more is refused.
+    """
+
+    def __init__(self, text: str, budget: ReadBudget) -> None:
+        self._text = text
+        self._budget = budget
+        self._decode = json.JSONDecoder().raw_decode
+        self._boundary = -1
+        # A text made so that each attempt fails late would take for ever.
+        self._patience = 8 * len(text) + (1 << 20)
+
+    def __iter__(self) -> Iterator[Event | Gap]:
+        at = 0
+        while True:
+            at = _end(_FILLER.match(self._text, at))
+            if at == len(self._text):
+                return
+            events, end = self._read(at) if self._patience > 0 else ([], -1)
+            if end < 0:
+                end = self._next(at)
+                yield Gap(at, end)
+            yield from events
+            at = end
+
+    def _next(self, at: int) -> int:
+        found = _EVENT.search(self._text, at + 1) if self._patience > 0 else None
+        return len(self._text) if found is None else found.start()
+
+    def _read(self, at: int) -> tuple[list[Event], int]:
+        """Return the events that begin there and where they end; -1 for none."""
+        for attempt in (self._between_boundaries, self._anywhere, self._tensor):
+            events, end = attempt(at)
+            if events:
+                return events, end
+        return [], -1
+
+    def _between_boundaries(self, at: int) -> tuple[list[Event], int]:
+        """Read an event that ends where Triton would begin the next one."""
+        if self._boundary < at:
+            found = self._text.find(_BOUNDARY, at)
+            self._boundary = len(self._text) if found < 0 else found
+        end = self._boundary + 1
+        if end > len(self._text):
+            return [], -1
+        piece = self._piece(at, end)
+        events = _understood(piece) or _verbatim(piece)
+        self._patience -= 0 if events else len(piece)
+        return events, end
+
+    def _anywhere(self, at: int) -> tuple[list[Event], int]:
+        """Read an event of any layout; the last one has nothing after it."""
+        size = _FIRST_LOOK
+        while self._patience > 0:
+            # An error of a long text is slow: its line is counted.
+            piece = self._piece(at, at + size)
+            self._patience -= len(piece) // 8 if size > _FIRST_LOOK else 0
+            try:
+                value, length = self._decode(piece)
+            except json.JSONDecodeError as error:
+                if not _is_cut(error) or at + size >= len(self._text):
+                    break
+                size *= 16
+            except (ValueError, RecursionError):
+                self._patience -= 10_000
+                break
+            else:
+                return list(_events(value, piece[:length])), at + length
+        return [], -1
+
+    def _tensor(self, at: int) -> tuple[list[Event], int]:
+        """Read a tensor in whose values the next event seems to begin."""
+        if not _ACTIVITY.match(self._text, at):
+            return [], -1
+        found = _TENSOR_END.search(self._text, at)
+        end = len(self._text) if found is None else found.end()
+        self._patience -= end - at
+        return _verbatim(self._piece(at, end)), end
+
+    def _piece(self, start: int, end: int) -> str:
+        """Return a part of the text that there is enough memory to read."""
+        piece = self._text[start:end]
+        if len(piece) > _FIRST_LOOK:
+            elements = _ELEMENT_BYTES * piece.count(",")
+            quotes = _QUOTE_BYTES * piece.count('"')
+            self._budget.check(json_cost(piece) + elements + quotes)
+        return piece
+
+
+def _is_cut(error: json.JSONDecodeError) -> bool:
+    """Whether more of the text might make it JSON."""
+    near = error.pos >= len(error.doc) - _LONGEST_WORD
+    return near or error.msg.startswith(("Unterminated", "Invalid \\"))
+
+
+def _understood(piece: str) -> list[Event]:
+    try:
+        value = json.loads(piece)
+    except (ValueError, RecursionError):
+        return []
+    return list(_events(value, piece))
+
+
+def _end(match: re.Match[str] | None) -> int:
+    assert match is not None  # It matches nothing, too.
+    return match.end()
+
+
+def _events(value: Any, piece: str) -> Iterator[Event]:
+    """Yield what an object of the file says; nothing if it says nothing known."""
+    if not isinstance(value, dict) or not _is_number(value.get("id"), _MOST_ID):
+        return
+    match value:
+        case {"timestamps": list(stamps)}:
+            for stamp in stamps:
+                yield from _stamps(value["id"], stamp)
+        case {"activity": str(activity), "tensor": dict(tensor)}:
+            ref = _ref(tensor, piece)
+            if ref is not None:
+                yield TensorEvent(value["id"], activity, ref)
+        case {"model_name": str(name)}:
+            parent = value.get("parent_id")
+            yield Metadata(
+                value["id"],
+                name,
+                _version(value.get("model_version")),
+                str(value.get("request_id", "")),
+                parent if _is_number(parent, _MOST_ID) else None,
+            )
+
+
+def _stamps(id_: int, stamp: Any) -> Iterator[Stamp]:
+    match stamp:
+        case {"name": str(name), "ns": ns} if _is_number(ns, _MOST_NS):
+            yield Stamp(id_, name, ns)
+
+
+def _is_number(value: Any, most: int) -> bool:
+    return type(value) is int and 0 <= value <= most
+
+
+def _version(value: Any) -> int:
+    return value if _is_number(value, _MOST_NS) else -1
+
+
+def _ref(tensor: dict[str, Any], piece: str) -> TensorRef | None:
+    match tensor:
+        case {"name": str(), "data": str(), "shape": str(), "dtype": str()}:
+            pass
+        case _:
+            return None
+    shape = _shape(tensor["shape"])
+    if shape is None:
+        return None
+    verbatim = None if tensor.get("escaped") is True else _verbatim_data(piece)
+    return triton_values.read(
+        tensor["name"], tensor["dtype"], shape, tensor["data"], verbatim
+    )
+
+
+def _verbatim_data(piece: str) -> str | None:
+    """Return the values as they stand in the file; None in another layout."""
+    _, begins, rest = piece.partition('","data":"')
+    values, ends, _ = rest.rpartition('","shape":"')
+    return values if begins and ends else None
+
+
+def _shape(text: str) -> tuple[int, ...] | None:
+    words = text.split(",") if text else []
+    if len(words) > _MOST_DIMS or any(len(word) > 19 for word in words):
+        return None
+    if not all(word.isdecimal() and word.isascii() for word in words):
+        return None
+    return tuple(map(int, words))
+
+
+def _verbatim(piece: str) -> list[Event]:
+    """Return the event of a text that is no JSON but has Triton's layout."""
+    if len(piece) <= _MOST_METADATA and (found := _METADATA.fullmatch(piece)):
+        id_, name, version, request_id, parent = found.groups()
+        parent_id = None if parent is None else int(parent)
+        return [Metadata(int(id_), name, int(version), request_id or "", parent_id)]
+    before, _, rest = piece.partition('","data":"')
+    values, _, after = rest.rpartition('","shape":"')
+    head, kind = _TENSOR.fullmatch(before), _KIND.fullmatch(after)
+    shape = _shape(kind[1]) if kind else None
+    if head is None or kind is None or shape is None:
+        return []
+    ref = triton_values.read(head[3], kind[2], shape, values, values)
+    return [TensorEvent(int(head[1]), head[2], ref)]

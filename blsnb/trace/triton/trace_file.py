@@ -1,0 +1,135 @@
+"""Trace files of Triton servers, read from disk: one trace for each request."""
+
+from __future__ import annotations
+
+import dataclasses
+import glob
+import os
+import sys
+from pathlib import Path
+
+from blsnb.errors import TraceFileError
+from blsnb.files.read_budget import ReadBudget, ReadLimitError
+from blsnb.trace.files.refusal import is_run_file
+from blsnb.trace.spans import Trace
+from blsnb.trace.triton.calls import traces_of
+from blsnb.trace.triton.events import Event, EventReader, Gap, TensorEvent
+from blsnb.trace.triton.requests import TritonRequests
+
+_MOST_GAPS = 3
+_SMALLER = (
+    "A server started with --trace-config triton,log-frequency=1000 writes smaller "
+    "files, which can be read one by one."
+)
+_REQUEST_BYTES, _EVENT_BYTES = 2048, 128
+"""Memory of a request and of an event until they are a trace, without tensors."""
+
+
+def read_traces(path: str | os.PathLike[str]) -> list[Trace]:
+    """Read a trace file that a Triton server wrote, or all its numbered pieces.
+
+    Parameters
+    ----------
+    path
+        The file; or, of ``trace.json.0``, ``trace.json.1`` and so on, which a server
+        with ``log-frequency`` writes, the name without the number.
+
+    Returns
+    -------
+    list of Trace
+        One for each request from outside, in the order in which they started. What
+        could not be read is left out, and said in their remarks.
+
+    Raises
+    ------
+    TraceFileError
+        Nothing in it is an event of a Triton trace, or reading it would take more
+        memory than `blsnb.options.read_limit_bytes` allows.
+    OSError
+        It cannot be opened.
+    """
+    path = Path(path).expanduser()
+    requests = TritonRequests()
+    gaps: list[str] = []
+    pieces = _pieces(path)
+    budget = ReadBudget(sum(piece.stat().st_size for piece in pieces), str(path))
+    try:
+        for piece in pieces:
+            gaps += _collect(piece, requests, budget)
+    except ReadLimitError as error:
+        raise TraceFileError(f"{error}. {_SMALLER}") from None
+    if not requests:
+        with path.open("rb") as file:
+            if is_run_file(file.read(8)):
+                gaps = ["It may be a saved run, which blsnb.load_run() reads."]
+        raise TraceFileError(
+            " ".join([f"{path} is no trace of a Triton server.", *gaps])
+        )
+    about = (
+        f"Read from {path.name}, a trace file of a Triton server. Such a file holds "
+        "neither errors nor logs, sources or instances."
+    )
+    return [
+        dataclasses.replace(trace, file=path.name, remarks=(about, *gaps))
+        for trace in traces_of(requests)
+    ]
+
+
+def _pieces(path: Path) -> list[Path]:
+    if path.exists():
+        return [path]
+    found = [
+        (int(piece.suffix[1:]), piece)
+        for piece in path.parent.glob(f"{glob.escape(path.name)}.*")
+        if piece.suffix[1:].isdecimal()
+    ]
+    # Where there are none, opening the path says what is wrong.
+    return [piece for _, piece in sorted(found)] or [path]
+
+
+def _collect(path: Path, requests: TritonRequests, budget: ReadBudget) -> list[str]:
+    """Add a file's events to the requests; return what could not be read."""
+    text = _text(path, budget)
+    gaps: list[Gap] = []
+    for event in EventReader(text, budget):
+        if isinstance(event, Gap):
+            budget.spend(_EVENT_BYTES)
+            gaps.append(event)
+        else:
+            known = len(requests)
+            requests.add(event)
+            budget.spend(_size_of(event) + _REQUEST_BYTES * (len(requests) - known))
+    said = [_gap(path.name, text, gap) for gap in gaps[:_MOST_GAPS]]
+    if len(gaps) > _MOST_GAPS:
+        said.append(f"{path.name}: {len(gaps) - _MOST_GAPS:,} more such places.")
+    budget.release(sys.getsizeof(text))
+    return said
+
+
+def _size_of(event: Event) -> int:
+    if isinstance(event, TensorEvent):
+        return 3 * _EVENT_BYTES + len(event.ref.data or b"")
+    return _EVENT_BYTES
+
+
+def _text(path: Path, budget: ReadBudget) -> str:
+    """Return a file's text; its size stays spent."""
+    with path.open("rb") as file:
+        data = budget.read(file)
+    # Most texts are ASCII: a byte for each character.
+    budget.check(len(data) if data.isascii() else 4 * len(data))
+    text = data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+    budget.release(len(data))
+    budget.spend(sys.getsizeof(text))
+    return text
+
+
+def _gap(name: str, text: str, gap: Gap) -> str:
+    start, size = _size(text[: gap.start]), _size(text[gap.start : gap.end])
+    upto = ", to its end," if gap.end == len(text) else ""
+    count = f"{size:,} byte{'' if size == 1 else 's'}"
+    return f"{name}: {count} from byte {start:,} on{upto} could not be read."
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "surrogateescape"))

@@ -1,0 +1,1 @@
+"""Views as documents that need no kernel."""

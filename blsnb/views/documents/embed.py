@@ -1,0 +1,175 @@
+"""What a document keeps of the tensors: the most telling calls, within a budget."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from blsnb.tensors.dtypes import BYTES
+from blsnb.tensors.preview import MAX_VALUES, Grid, Preview, Text
+from blsnb.tensors.ref import TensorRef
+from blsnb.trace.events import CallFlag
+from blsnb.trace.spans import Trace
+from blsnb.views.columns import Columns
+from blsnb.views.documents.buffer import Buffer
+from blsnb.views.documents.entries import (
+    Entry,
+    description,
+    placed,
+    previews,
+    summary,
+    tensors_of,
+)
+from blsnb.views.rows import FOLD_FROM
+
+BUDGET = 256 << 10
+# Statistics must not make a reader wait who wanted to see the call graph.
+_SEARCHED = 64 << 20
+# Of what previews may take, tensors of few values get one share ahead of others.
+_SHARES = 4
+
+
+def priority(trace: Trace, columns: Columns, selected: int = -1) -> list[int]:
+    """Return the positions of all calls, those first whose tensors matter most.
+
+    Failed calls, the selected call, the client request, the slowest call of each
+    model, the first of each loop; then the others as they started.
+
+    Parameters
+    ----------
+    selected
+        Id of the selected call; -1 for none.
+    """
+    failed = np.flatnonzero(columns.has(CallFlag.ERROR)).tolist()
+    row = trace.row_of(selected)
+    chosen = [row] if row >= 0 else []
+    order = [*failed, *chosen, *trace.roots, *_slowest(columns), *_loops(columns)]
+    return list(dict.fromkeys([*order, *range(len(trace.spans))]))
+
+
+def _slowest(columns: Columns) -> list[int]:
+    by_duration = np.argsort(-columns.duration_us, kind="stable")
+    _, first = np.unique(columns.model[by_duration], return_index=True)
+    found: list[int] = by_duration[first].tolist()
+    return found
+
+
+def _loops(columns: Columns) -> list[int]:
+    pairs = columns.parent.astype(np.int64) << 16 | columns.model
+    _, first, count = np.unique(pairs, return_index=True, return_counts=True)
+    found: list[int] = first[count >= FOLD_FROM].tolist()
+    return found
+
+
+def embed(
+    trace: Trace, order: list[int], buffer: Buffer, with_previews: bool = True
+) -> dict[str, list[Entry]]:
+    """Return entries of the calls that fit the budget, by call id.
+
+    Parameters
+    ----------
+    order
+        Positions of all calls, the most important first.
+    buffer
+        Takes the previews' bytes.
+    with_previews
+        Whether to embed previews, or statistics only.
+    """
+    embedder = _Embedder(trace, buffer)
+    embedder.describe(order)
+    if with_previews:
+        embedder.show()
+    return {str(trace.spans[row].id): found for row, found in embedder.rows.items()}
+
+
+class _Embedder:
+    """Fills header and buffer until the budget is spent.
+
+    A tensor that is handed on is one value: it is summarised and shown once.
+    """
+
+    def __init__(self, trace: Trace, buffer: Buffer) -> None:
+        self._trace = trace
+        self._buffer = buffer
+        self._left = BUDGET
+        self._searchable = _SEARCHED
+        self._summaries: dict[_Value, Entry] = {}
+        self._previews: dict[_Value, Entry] = {}
+        self.rows: dict[int, list[Entry]] = {}
+
+    def describe(self, order: list[int]) -> None:
+        """Embed statistics, for at most half of the budget."""
+        for row in order:
+            span = self._trace.spans[row]
+            uses = tensors_of(span)
+            entries = [description(use) | self._summary(use.ref) for use in uses]
+            self._left -= len(json.dumps(entries)) + len(str(span.id)) + 4
+            if self._left < BUDGET // 2:
+                return
+            # Also none: a call without tensors is not one that was left out.
+            self.rows[row] = entries
+
+    def show(self) -> None:
+        """Embed previews of what was described, as long as they fit.
+
+        Those of few values come first: they cost little, and no picture that is
+        large is worth all of them.
+        """
+        kept = self._left * (_SHARES - 1) // _SHARES
+        self._show(_has_few_values, kept)
+        self._show(lambda ref: True)
+
+    def _show(self, wanted: Callable[[TensorRef], bool], kept: int = 0) -> None:
+        for row, entries in self.rows.items():
+            uses = tensors_of(self._trace.spans[row])
+            for use, described in zip(uses, entries, strict=True):
+                if self._left < kept:
+                    return
+                if wanted(use.ref):
+                    described.update(self._preview(use.ref))
+
+    def _summary(self, ref: TensorRef) -> Entry:
+        known = self._summaries.get(_value(ref))
+        if known is not None:
+            return known
+        size = 0 if ref.evicted else ref.byte_size
+        found = summary(ref) if size <= self._searchable else {}
+        self._searchable -= size if found else 0
+        self._summaries[_value(ref)] = found
+        return found
+
+    def _preview(self, ref: TensorRef) -> Entry:
+        known = self._previews.get(_value(ref))
+        if known is not None:
+            return known
+        found: Entry = {}
+        shown = previews(ref) if self._summaries[_value(ref)] else {}
+        for name, each in shown.items():
+            size = _size(each)
+            if size <= self._left:
+                self._left -= size
+                # Where the picture is too large, the heatmap takes its place.
+                found[name if found else "preview"] = placed(each, self._buffer)
+        self._previews[_value(ref)] = found
+        return found
+
+
+def _has_few_values(ref: TensorRef) -> bool:
+    return ref.dtype is not BYTES and math.prod(ref.shape) <= MAX_VALUES
+
+
+_Value = tuple[int, str, tuple[int, ...]]
+
+
+def _value(ref: TensorRef) -> _Value:
+    return ref.value_id, ref.dtype.datatype, ref.shape
+
+
+def _size(shown: Preview) -> int:
+    if isinstance(shown, Text):
+        return len(json.dumps(shown.strings))
+    exact = len(json.dumps(shown.values)) if isinstance(shown, Grid) else 0
+    return len(shown.data) + exact

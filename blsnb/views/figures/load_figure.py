@@ -1,0 +1,60 @@
+"""Throughput and latencies by concurrency, as a matplotlib figure."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from blsnb.views.figures.shown_figure import new_figure
+from blsnb.views.format import visible
+from blsnb.views.pictures.svg import COLOURS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_LATENCIES = (
+    ("p50_us", "p50", "infer", "-"),
+    ("p90_us", "p90", "input", "--"),
+    ("p99_us", "p99", "queue", ":"),
+)
+
+
+def plot(title: str, rows: Sequence[Mapping[str, Any]]) -> Figure:
+    """Draw the rows of a bench, each with the names of `blsnb.benchmark.Row`."""
+    drawn = new_figure(figsize=(7.2, 2.9), dpi=100, layout="constrained")
+    left, right = drawn.subplots(1, 2)
+    clients = [row["concurrency"] for row in rows]
+    left.plot(clients, [row["throughput"] for row in rows], "o-", color=_INFER)
+    left.set_title("requests per second", fontsize=9)
+    for name, label, colour, dash in _LATENCIES:
+        times = [row[name] / 1e3 for row in rows]
+        right.plot(
+            clients, times, "o", ls=dash, color=COLOURS[colour], label=label, ms=4
+        )
+    right.set_title("latency, ms", fontsize=9)
+    for axes in (left, right):
+        _tidy(axes, clients)
+    if rows:
+        right.legend(frameon=False, fontsize=8)
+    drawn.suptitle(visible(title).replace("$", r"\$"), fontsize=9, x=0.01, ha="left")
+    return drawn
+
+
+_INFER = COLOURS["infer"]
+
+
+def _tidy(axes: Axes, clients: Sequence[int]) -> None:
+    axes.set_xlabel("clients", fontsize=8)
+    axes.set_xticks(sorted(set(clients)))
+    axes.set_ylim(bottom=0)
+    axes.tick_params(labelsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def png(title: str, rows: Sequence[Mapping[str, Any]]) -> bytes:
+    """Return the figure as a PNG file."""
+    written = io.BytesIO()
+    plot(title, rows).savefig(written, format="png")
+    return written.getvalue()

@@ -1,0 +1,1 @@
+"""Views that are connected to a kernel."""

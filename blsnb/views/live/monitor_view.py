@@ -1,0 +1,119 @@
+"""MonitorView: the widget that shows a server while it is looked at."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+from blsnb.views.live.overview import Overview
+
+CODE = Path(__file__).parent.parent / "static" / "monitor.js"
+
+# The page may come to know of the widget later than of its output. VS Code runs a
+# copy of the script, behind the one that it leaves inert.
+SCRIPT = """<script>{
+  const before = document.currentScript.previousElementSibling;
+  const host = before.matches("script") ? before.previousElementSibling : before;
+  const mount = () => {
+    const found = globalThis[Symbol.for("blsnb-monitors")]?.get("%s");
+    found?.(host);
+    if (found) removeEventListener("blsnb-monitor-registered", mount);
+    return Boolean(found);
+  };
+  if (!mount()) addEventListener("blsnb-monitor-registered", mount);
+}</script>"""
+
+
+class MonitorView(anywidget.AnyWidget):
+    """Models, rates, latencies, queues and errors of one server.
+
+    It starts no thread: whoever looks calls `show`, from any thread.
+
+    Parameters
+    ----------
+    overview
+        What is shown first.
+    watched
+        Told each time a page says that somebody has it before him.
+    closed
+        Told when the widget is closed.
+    """
+
+    _esm = CODE
+
+    overview = traitlets.Dict(help="the server as it is now").tag(sync=True)
+    monitor_id = traitlets.Unicode(help="its id in a page", read_only=True).tag(
+        sync=True
+    )
+
+    def __init__(
+        self,
+        overview: Overview,
+        watched: Callable[[], None],
+        closed: Callable[[], None],
+    ) -> None:
+        self._overview = overview
+        self._watched = watched
+        self._told_closed = closed
+        super().__init__(overview=overview.wire())
+        self.on_msg(self._on_message)
+
+    @traitlets.default("monitor_id")
+    def _new_id(self) -> str:
+        return uuid.uuid4().hex
+
+    def __repr__(self) -> str:
+        return f"<MonitorView: {self._overview.caption}>"
+
+    def _repr_mimebundle_(
+        self, **options: Any
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        data, metadata = super()._repr_mimebundle_(**options) or ({}, {})
+        return {**data, **still(self._overview)}, metadata
+
+    def document(self) -> dict[str, str]:
+        """Return the server as it is now, as an output that needs no kernel.
+
+        In a page that has this widget the live view takes the table's place.
+        """
+        shown = still(self._overview, time.localtime())
+        script = SCRIPT % self.monitor_id
+        shown["text/html"] = f"<div>{shown['text/html']}</div>{script}"
+        return shown
+
+    def show(self, overview: Overview) -> None:
+        """Show a server as it is now; a page hears of it if anything is new."""
+        self._overview = overview
+        self.overview = overview.wire()
+
+    def close(self) -> None:
+        """Take the widget from every page."""
+        super().close()
+        self._told_closed()
+
+    def _on_message(self, _: Any, content: Any, buffers: list[Any]) -> None:
+        match content:
+            case {"type": "watching"}:
+                self._watched()
+
+
+def still(overview: Overview, when: time.struct_time | None = None) -> dict[str, str]:
+    """Return a server as it was, for readers without scripts and without a kernel.
+
+    Parameters
+    ----------
+    when
+        When it was so; None if that need not be said.
+    """
+    shown = {"text/html": overview.html(), "text/plain": str(overview)}
+    if when is not None:
+        words = f"As it was on {time.strftime('%Y-%m-%d at %H:%M:%S', when)}."
+        shown["text/html"] += f"<p>{words}</p>"
+        shown["text/plain"] += f"\n{words}"
+    return shown

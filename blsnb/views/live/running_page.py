@@ -1,0 +1,70 @@
+"""A running run as HTML: what a notebook keeps that is saved before it has ended.
+
+In a page that has the run's widget the live view takes its place, and keeps it however
+often newer HTML comes. Without the widget it is a document of what had happened.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from blsnb.trace.spans import Trace
+from blsnb.views.documents import document, wire
+from blsnb.views.folded import folded_note
+from blsnb.views.tree import tree
+
+NOTE = (
+    "This run was still executing when the notebook was saved: "
+    "what came later is not in this picture."
+)
+
+# The page may come to know of the widget later than of its output: for so long there
+# is neither picture nor document, or a reader would see one after the other.
+_PATIENCE_MS = 600
+_AT_ONCE = """{
+  const host = %(host)s;
+  const place = () => {
+    const known = globalThis[Symbol.for("blsnb")]?.get(host.dataset.run);
+    if (!known) return false;
+    removeEventListener("blsnb-registered", place);
+    known.mount(host);
+    host.blsnbLive = true;
+    return true;
+  };
+  if (!place()) {
+    addEventListener("blsnb-registered", place);
+    const picture = host.firstElementChild;
+    picture.style.visibility = "hidden";
+    setTimeout(() => { picture.style.visibility = ""; }, %(patience)d);
+  }
+}"""
+_FIRST = "if (host) await new Promise((ready) => setTimeout(ready, %(patience)d));"
+
+
+def mimebundle(trace: Trace, *, height: int = wire.LIVE_HEIGHT) -> dict[str, str]:
+    """Return a running run for a notebook, as HTML and as text.
+
+    Parameters
+    ----------
+    height
+        Height in pixels that the live view has.
+    """
+    trace = trace.shown
+    remarked = replace(trace, remarks=(*trace.remarks, NOTE))
+    return {"text/html": _html(trace, height), "text/plain": tree(remarked)}
+
+
+def _html(trace: Trace, height: int) -> str:
+    notes = [*folded_note(trace), NOTE]
+    header, buffer = wire.assemble(trace, notes=notes, height=height)
+    header["run"]["saved"] = True
+    # Values are not embedded: a model waits while this is made.
+    said = f'<p style="font:13px system-ui,sans-serif">{document.spelled(NOTE)}</p>'
+    return document.hosted(
+        wire.page_id(trace),
+        f"<div>{document.still(trace)}{said}</div>",
+        header,
+        buffer,
+        at_once=_AT_ONCE % {"host": document.HOST, "patience": _PATIENCE_MS},
+        first=_FIRST % {"patience": _PATIENCE_MS},
+    )

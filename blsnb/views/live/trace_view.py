@@ -1,0 +1,197 @@
+"""TraceView: the widget that shows a run while it executes, and answers the page."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections.abc import Callable
+from time import perf_counter_ns
+from typing import Any
+
+import anywidget
+import traitlets
+
+from blsnb.trace.comparison import TraceComparison, compare
+from blsnb.trace.spans import Trace
+from blsnb.views import queries
+from blsnb.views.compared_tree import compared_tree
+from blsnb.views.documents import compared_document, compared_wire, document, wire
+from blsnb.views.documents.buffer import Buffer
+from blsnb.views.live import running_page as running
+from blsnb.views.live.flush_clock import FlushClock
+from blsnb.views.queries import VERSION
+from blsnb.views.tree import tree
+
+Message = dict[str, Any]
+_log = logging.getLogger(__name__)
+
+
+_TRAITS = {"selected", "filter", "height", "baseline"}
+
+
+class TraceView(anywidget.AnyWidget):
+    """Call graph, timeline and tensors of one run, linked.
+
+    It starts no thread and no timer: whoever records an event calls `tick`, and
+    `finish` at the end. Both, and the answers to the page, may come from any thread.
+
+    Parameters
+    ----------
+    trace
+        Returns the trace as it is now.
+    selected, filter, height, baseline
+        Initial values of the traits.
+    """
+
+    _esm = document.CODE
+
+    selected = traitlets.Int(-1, help="id of the selected call; -1 for none").tag(
+        sync=True
+    )
+    filter = traitlets.Unicode("", help="what the rows are filtered by").tag(sync=True)
+    run_id = traitlets.Unicode("", help="the run's id in a page", read_only=True).tag(
+        sync=True
+    )
+    height = traitlets.Int(wire.LIVE_HEIGHT, help="height in pixels").tag(sync=True)
+    baseline = traitlets.Any(None, help="the run to compare with; None for none")
+
+    def __init__(self, trace: Callable[[], Trace], **traits: Any) -> None:
+        unknown = sorted(set(traits) - _TRAITS)
+        if unknown:
+            raise TypeError(
+                f"TraceView has no trait {unknown[0]!r}, "
+                "only selected, filter, height and baseline"
+            )
+        self._whole = trace
+        self._clock = FlushClock()
+        self._numbering = wire.Numbering()
+        self._numbers = itertools.count(1)
+        self._seq = 0
+        self._sent: set[int] = set()
+        self._open: set[int] = set()
+        # Whoever takes the token may flush; taking from a list is one step for
+        # all threads, and nobody has to wait.
+        self._token = ["flush"]
+        super().__init__(**traits)
+        self._name(self._trace())
+        self.on_msg(self._on_message)
+
+    def __repr__(self) -> str:
+        return f"<TraceView of run {self._trace().run_id}>"
+
+    def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], Message]:
+        data, metadata = super()._repr_mimebundle_(**options) or ({}, {})
+        compared = self._compared(self._trace())
+        if compared is None:
+            data["text/html"] = document.still(self._trace())
+            data["text/plain"] = tree(self._trace())
+        else:
+            data["text/html"] = compared_document.compared_still(compared)
+            data["text/plain"] = compared_tree(compared)
+        return data, metadata
+
+    def _trace(self) -> Trace:
+        """Return as much of the trace as a page can hold."""
+        return self._whole().shown
+
+    def document(self) -> dict[str, str]:
+        """Return the run as it is now, as an output that needs no kernel.
+
+        In a page that has this widget the live view takes its place.
+        """
+        return running.mimebundle(self._trace(), height=self.height)
+
+    def _compared(self, trace: Trace) -> TraceComparison | None:
+        if self.baseline is None:
+            return None
+        return compare(trace, self.baseline.trace.shown)
+
+    @traitlets.validate("baseline")
+    def _check_baseline(self, proposal: Message) -> Any:
+        value = proposal["value"]
+        if value is not None and not isinstance(getattr(value, "trace", None), Trace):
+            raise traitlets.TraitError(f"a run or None is compared with, not {value!r}")
+        return value
+
+    @traitlets.observe("baseline")
+    def _show_baseline(self, _: Message) -> None:
+        self._seq = next(self._numbers)
+        self._tell("snapshot", self._seq, self._trace(), None)
+
+    def tick(self, now_ns: int) -> bool:
+        """Send what happened if it is time to; return whether it was sent."""
+        if not self._clock.due(now_ns):
+            return False
+        try:
+            self._token.pop()
+        except IndexError:
+            return False
+        try:
+            self._flush(now_ns, self._clock.whole(len(self._sent)))
+        finally:
+            self._token.append("flush")
+        return True
+
+    def finish(self, now_ns: int) -> None:
+        """Send the last state of the run, whole, and that it is the last."""
+        self._flush(now_ns, whole=True)
+        self.send({"v": VERSION, "type": "finished", "run": self.run_id})
+
+    def _flush(self, now_ns: int, whole: bool) -> None:
+        began_ns = perf_counter_ns()
+        # Numbered before the trace is taken: a later number is never older.
+        seq = self._seq = next(self._numbers)
+        trace = self._trace()
+        self._name(trace)
+        calls = {span.id for span in trace.spans}
+        # A page that misses calls says so; one that has calls too many would not.
+        whole = whole or not self._sent <= calls
+        changed = (calls - self._sent) | self._open
+        rows = [span.index for span in trace.spans if span.id in changed]
+        self._tell("snapshot" if whole else "rows", seq, trace, None if whole else rows)
+        self._open = {span.id for span in trace.spans if not span.request_end_ns}
+        self._sent = calls
+        took_ns = perf_counter_ns() - began_ns
+        self._clock.flushed(now_ns, len(calls), whole, took_ns)
+
+    def _name(self, trace: Trace) -> None:
+        """Tell the page under which id the run's document will look for this view."""
+        if trace.spans and not self.run_id:
+            self.set_trait("run_id", wire.page_id(trace))
+
+    def _tell(self, kind: str, seq: int, trace: Trace, rows: list[int] | None) -> None:
+        options: Message = {"numbering": self._numbering, "height": self.height}
+        # A baseline is sent with what is whole.
+        compared = self._compared(trace) if rows is None else None
+        if compared is None:
+            header, buffer = wire.assemble(trace, rows, **options)
+        else:
+            header, buffer = compared_wire.assemble(compared, **options)
+        run = wire.page_id(trace)
+        message = {"v": VERSION, "type": kind, "run": run, "seq": seq, "header": header}
+        self.send(message, buffers=[bytes(buffer)])
+
+    def _on_message(self, _: Any, content: Any, buffers: list[Any]) -> None:
+        """Answer the page; what it sends is checked, and never evaluated."""
+        match content:
+            case {"type": "hello" | "resync", "v": v} if v == VERSION:
+                self._tell("snapshot", self._seq, self._trace(), None)
+            case {"type": str(), "id": id_}:
+                answer, data = self._answer(content)
+                head = {"v": VERSION, "type": "answer", "id": id_}
+                self.send({**head, **answer}, buffers=[data])
+
+    def _answer(self, query: Message) -> tuple[Message, bytes]:
+        buffer = Buffer()
+        try:
+            trace = self._whole()
+            queries.check(query, wire.page_id(trace))
+            answer = queries.answer(trace, query, buffer)
+        except queries.QueryError as error:
+            return {"error": error.answer}, b""
+        except Exception as error:
+            # A page without an answer would report a busy kernel indefinitely.
+            _log.exception("a query about tensors failed: %s", query)
+            text = f"{type(error).__name__}: {error}"
+            return {"error": {"code": "failed", "text": text}}, b""
+        return answer, bytes(buffer)

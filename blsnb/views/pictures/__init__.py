@@ -1,0 +1,1 @@
+"""Pictures for readers without scripts."""

@@ -1,0 +1,217 @@
+"""The call graph, drawn: boxes, edges and their labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from blsnb.views.callgraph import Box, CallGraph, Edge
+from blsnb.views.delta import Delta
+from blsnb.views.format import TIMES, clip, time, width
+from blsnb.views.pictures import svg
+from blsnb.views.pictures.layout import BOX_HEIGHT, BOX_WIDTH, Layout, Place
+
+_PAD = 7.0
+_BEND = 30.0
+_BAR = BOX_WIDTH - 2 * _PAD
+_ASYNC, _STREAM = "5 3", "1.5 3"
+
+MARKERS = "".join(
+    svg.tag(
+        "marker",
+        svg.tag("path", d="M0 1 L7 4 L0 7z", fill=svg.COLOURS[colour]),
+        id=f"to-{colour}",
+        viewBox="0 0 8 8",
+        refX="7",
+        refY="4",
+        markerWidth="7",
+        markerHeight="7",
+        orient="auto",
+    )
+    for colour in ("fg3", "error")
+)
+
+
+Own = Mapping[int, Delta | None]
+
+
+def draw(graph: CallGraph, layout: Layout, top: float, own: Own | None = None) -> str:
+    """Return the graph with its upper edge at ``top``.
+
+    Parameters
+    ----------
+    own
+        Of each model its own time beside that of the baseline, in a comparison.
+    """
+    places = {
+        model: Place(place.x, place.y + top, place.top + top, place.bottom + top)
+        for model, place in layout.places.items()
+    }
+    incoming = [edge.target for edge in graph.edges if edge.source != edge.target]
+    parts: list[str] = []
+    labels: list[str] = []
+    for edge in graph.edges:
+        source, target = places[edge.source], places[edge.target]
+        path, label = _route(edge, source, target, layout.upward, incoming)
+        parts.append(_line(path, edge))
+        labels.append(_label(edge, *label))
+    most = max((box.own_us for box in graph.boxes), default=0.0)
+    parts += [_box(box, places[box.model], most, own) for box in graph.boxes]
+    return "".join(parts + labels)
+
+
+def _route(
+    edge: Edge,
+    source: Place,
+    target: Place,
+    upward: frozenset[tuple[int, int]],
+    incoming: list[int],
+) -> tuple[str, tuple[float, float]]:
+    """Return the path of an edge and where its label stands."""
+    n = svg.number
+    if edge.source == edge.target:
+        x, y = target.x + BOX_WIDTH / 2 - 30, target.y
+        loop = f"M{n(x + 22)} {n(y)}c0 -20 -22 -20 -22 -1"
+        return loop, (x - 16, y - 5)
+    if (edge.source, edge.target) in upward:
+        x = max(source.x, target.x) + BOX_WIDTH / 2 + 26
+        right = BOX_WIDTH / 2
+        y1, y2 = source.y + BOX_HEIGHT / 2, target.y + BOX_HEIGHT / 2
+        back = f"M{n(source.x + right)} {n(y1)}C{n(x)} {n(y1)} {n(x)} {n(y2)} "
+        back += f"{n(target.x + right + 2)} {n(y2)}"
+        return back, (x - 6, (y1 + y2) / 2)
+    x1, y1, x2, y2 = source.x, source.y + BOX_HEIGHT, target.x, target.top - 2
+    start = f"M{n(x1)} {n(y1)}"
+    if source.bottom > y1:
+        start += f"V{n(source.bottom)}"
+        y1 = source.bottom
+    path = f"{start}C{n(x1)} {n(y1 + 18)} {n(x2)} {n(y2 - _BEND)} {n(x2)} {n(y2)}"
+    if target.y > target.top:
+        path += f"V{n(target.y - 2)}"
+    if incoming.count(edge.target) > 1:
+        return path, (_on_curve(x1, x1, x2, x2), _on_curve(y1, y1 + 18, y2 - _BEND, y2))
+    return path, (x2, target.y - 14)
+
+
+def _on_curve(start: float, first: float, second: float, end: float) -> float:
+    """Return a coordinate at three quarters of a Bézier curve."""
+    return (start + 9 * first + 27 * second + 27 * end) / 64
+
+
+def _line(path: str, edge: Edge) -> str:
+    colour = "error" if edge.failing else "fg3"
+    dash = ""
+    if edge.streams:
+        dash = _STREAM
+    elif edge.asynchronous:
+        dash = _ASYNC
+    drawn = {"stroke_dasharray": dash} if dash else {}
+    return svg.tag(
+        "path",
+        d=path,
+        fill="none",
+        stroke=svg.COLOURS[colour],
+        stroke_width=1.2,
+        marker_end=f"url(#to-{colour})",
+        **drawn,
+    )
+
+
+def legend(graph: CallGraph, y: float) -> str:
+    """Return what the strokes of edges mean, of those that there are."""
+    kinds = {
+        "call": ("", any(not (e.streams or e.asynchronous) for e in graph.edges)),
+        "async": (_ASYNC, any(e.asynchronous and not e.streams for e in graph.edges)),
+        "stream": (_STREAM, any(e.streams for e in graph.edges)),
+    }
+    parts, x = [], 14.0
+    for words, (dash, present) in kinds.items():
+        if not present:
+            continue
+        drawn = {"stroke_dasharray": dash} if dash else {}
+        line = f"M{svg.number(x)} {svg.number(y)}h20"
+        parts.append(svg.tag("path", d=line, stroke=svg.COLOURS["fg3"], **drawn))
+        look: dict[str, svg.Value] = {"font_size": 10.5, "fill": svg.COLOURS["fg2"]}
+        parts.append(svg.text(x + 25, y + 4, words, **look))
+        x += 40 + width(words, 10.5)
+    return "".join(parts)
+
+
+def _label(edge: Edge, x: float, y: float) -> str:
+    words = f"{TIMES}{edge.calls:,}" if edge.calls > 1 else ""
+    if edge.responses:
+        words = f"{edge.responses:,} resp"
+    if not words:
+        return ""
+    half = width(words, 10) / 2 + 2
+    colour = svg.COLOURS["error" if edge.failing else "fg2"]
+    behind = svg.rect(x - half, y - 6, 2 * half, 11, "bg2")
+    return behind + svg.text(
+        x, y + 3, words, text_anchor="middle", font_size=10, fill=colour
+    )
+
+
+def _box(box: Box, place: Place, most: float, compared: Own | None) -> str:
+    left, top = place.x - BOX_WIDTH / 2, place.y
+    right = place.x + BOX_WIDTH / 2 - _PAD
+    border = svg.COLOURS["error" if box.failing else "line"]
+    times = f"{TIMES}{box.calls:,} " if box.calls > 1 else ""
+    name = clip(box.name, 11.5, BOX_WIDTH - 2 * _PAD + 4, bold=True)
+    own = f"{times}{time(box.own_us)}"
+    parts = [
+        svg.rect(left, top, BOX_WIDTH, BOX_HEIGHT, "card", rx=6, stroke=border),
+        svg.text(left + _PAD, top + 15, name, font_weight="600", font_size=11.5),
+        svg.text(left + _PAD, top + 28, own, font_size=10, fill=svg.COLOURS["fg2"]),
+        svg.rect(left + _PAD, top + 34, _BAR, 3, "line2", rx=1.5),
+    ]
+    if compared is None:
+        room = _BAR - width(own, 10) - 4
+        parts.append(_about(box, right, top + 28, room))
+    else:
+        # The line has no room for the mark of a failure: it stands on the border.
+        mark = svg.warning(right - 4, top + 4) if box.errors else ""
+        parts.append(mark + _beside(compared[box.model], right, top + 28))
+    parts.append(_share(box, left + _PAD, top + 34, most))
+    return "".join(parts)
+
+
+_SMALL: dict[str, svg.Value] = {"font_size": 10.0, "text_anchor": "end"}
+
+
+def _about(box: Box, right: float, y: float, room: float) -> str:
+    """Return how many calls failed, or on what the model runs."""
+    if box.errors:
+        words = f"{box.errors:,}"
+        sign = svg.warning(right - width(words, 10) - 12, y)
+        return sign + svg.text(right, y, words, fill=svg.COLOURS["error"], **_SMALL)
+    device = clip(box.device, 10, room)
+    return svg.text(right, y, device, fill=svg.COLOURS["fg2"], **_SMALL)
+
+
+def _beside(delta: Delta | None, right: float, y: float) -> str:
+    """Return by how much the model is slower or faster, or that it is new."""
+    words = "new" if delta is None else delta.short
+    colour = svg.COLOURS[colour_of("new" if delta is None else delta.sign)]
+    return svg.text(right, y, words, fill=colour, **_SMALL)
+
+
+_SIGN_COLOURS = {"▲": "error", "▼": "output", "new": "infer"}
+
+
+def colour_of(sign: str) -> str:
+    """Return the name of the colour in which a difference is told."""
+    return _SIGN_COLOURS.get(sign, "fg2")
+
+
+def _share(box: Box, x: float, y: float, most: float) -> str:
+    """Draw the bar whose length is the share of the largest own time."""
+    total = sum(box.phases_us)
+    if not total or not most:
+        return ""
+    scale = _BAR * min(1.0, box.own_us / most) / total
+    parts = []
+    own = "fg3" if box.is_ensemble else "infer"
+    for fill, us in zip(("queue", "input", own, "output"), box.phases_us, strict=True):
+        if us * scale >= 0.3:
+            parts.append(svg.rect(x, y, us * scale, 3, fill))
+        x += us * scale
+    return "".join(parts)

@@ -1,0 +1,193 @@
+"""A stand-in that asks a real server: its answers, its errors, its configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cells import CONFIG, cell
+from conformance.reference import required
+from mortal_server import Mortal
+
+from blsnb.errors import InferenceError, ModelLoadError
+from blsnb.parity.triton.environment import installed
+from blsnb.parity.triton.server_process import TritonServer
+
+LEAF = """
+import numpy as np
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    @staticmethod
+    def auto_complete_config(config):
+        for name, data_type in (("X", "TYPE_FP32"), ("T", "TYPE_STRING")):
+            config.add_input({"name": name, "data_type": data_type, "dims": [-1]})
+        for name, data_type in (("Y", "TYPE_FP32"), ("FACTS", "TYPE_STRING")):
+            config.add_output({"name": name, "data_type": data_type, "dims": [-1]})
+        config.set_max_batch_size(4)
+        return config
+
+    def execute(self, requests):
+        return [self.answer(request) for request in requests]
+
+    def answer(self, request):
+        x, t = (
+            pb_utils.get_input_tensor_by_name(request, name).as_numpy()
+            for name in "XT"
+        )
+        if x[0, 0] < 0:
+            error = pb_utils.TritonError("negative", pb_utils.TritonError.UNSUPPORTED)
+            return pb_utils.InferenceResponse(error=error)
+        facts = f"{request.request_id()} {t[0, 0].decode()} {request.parameters()}"
+        facts = np.array([[facts.encode()]], dtype=object)
+        return pb_utils.InferenceResponse(
+            [pb_utils.Tensor("Y", x * 3), pb_utils.Tensor("FACTS", facts)]
+        )
+"""
+MANY = """
+import numpy as np
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        for request in requests:
+            x = pb_utils.get_input_tensor_by_name(request, "X").as_numpy()
+            sender = request.get_response_sender()
+            for number in range(int(x[0])):
+                tensor = pb_utils.Tensor("Y", np.array([number], np.float32))
+                sender.send(pb_utils.InferenceResponse([tensor]))
+            if x[0] < 0:
+                error = pb_utils.TritonError("negative")
+                sender.send(pb_utils.InferenceResponse(error=error))
+            sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+"""
+DECOUPLED = f"{CONFIG} model_transaction_policy {{ decoupled: true }}"
+IDLE = "class TritonPythonModel:\n    pass\n"
+pytestmark = pytest.mark.triton_server
+
+
+@pytest.fixture(scope="module")
+def mortal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mortal]:
+    """A real server with three models, one of which is not loaded."""
+    env = installed()
+    if env is None:
+        if required():
+            pytest.fail("run make triton first", pytrace=False)
+        pytest.skip("no real Triton server here")
+    folder = tmp_path_factory.mktemp("remote")
+    write(folder / "leaf", LEAF, 'backend: "python"')
+    write(folder / "many", MANY, f'backend: "python" {DECOUPLED}')
+    write(folder / "idle", IDLE, 'backend: "python"')
+    log = tmp_path_factory.mktemp("log") / "log"
+    mortal = Mortal(lambda: TritonServer(env, folder, log), "leaf", "many")
+    try:
+        yield mortal
+    finally:
+        mortal.close()
+
+
+@pytest.fixture
+def address(mortal: Mortal) -> str:
+    """The address of that server."""
+    return mortal.address
+
+
+def write(folder: Path, source: str, config: str) -> None:
+    """Write a model for the real server."""
+    (folder / "1").mkdir(parents=True)
+    (folder / "1" / "model.py").write_text(source)
+    (folder / "config.pbtxt").write_text(config)
+
+
+def stand(server, address, name="leaf", config=""):
+    """Let the real server answer for a model that is no Python model here."""
+    server.change(name, {"config.pbtxt": f'backend: "tensorrt" {config}'})
+    return server.standin(name, remote=address)
+
+
+def test_the_real_server_answers(server, address):
+    """Its configuration counts where ours says nothing; ids and parameters arrive."""
+    status = stand(server, address)
+
+    run = server.infer(
+        "leaf",
+        {"X": np.array([[1, 2], [3, 4]], np.float32), "T": [["grün"], ["b"]]},
+        request_id="r7",
+        parameters={"how": "well", "often": 2, "sure": True},
+    )
+
+    assert f"remote {address}" == status.standin
+    assert ("X:FP32[-1]", "T:BYTES[-1]") == status.inputs
+    assert 4 == status.max_batch_size
+    assert [[3, 6], [9, 12]] == run["Y"].tolist()
+    [[facts]] = run["FACTS"].tolist()
+    assert facts.startswith("r7 grün {".encode())
+    for each in (b'"how":"well"', b'"often":2', b'"sure":true'):
+        assert each in facts.replace(b" ", b"")
+
+
+def test_its_errors_are_the_servers(server, address):
+    """Text and code."""
+    stand(server, address)
+    with pytest.raises(InferenceError) as caught:
+        server.infer("leaf", {"X": [[-1]], "T": [["a"]]})
+
+    assert ("UNSUPPORTED", "negative") == (caught.value.code, caught.value.message)
+
+
+def test_a_python_model_calls_it(server, address):
+    """And has the span of its call."""
+    stand(server, address)
+    ask = """
+response = pb_utils.InferenceRequest(
+    model_name="leaf",
+    inputs=[
+        pb_utils.Tensor("X", x_of(request)[None]),
+        pb_utils.Tensor("T", np.array([["t"]], dtype=object)),
+    ],
+    requested_output_names=["Y"],
+).exec()
+return [reply(answer_of(response)[0])]
+"""
+    server.define("caller", cell(ask), config=CONFIG)
+    run = server.infer("caller", {"X": [1.0, 2.0]})
+
+    assert [3, 6] == run["Y"].tolist()
+    assert [("cpu", -1), ("stand-in", 0)] == [
+        (run.trace.models[span.model].device, span.parent) for span in run.trace.spans
+    ]
+
+
+def test_a_decoupled_model_streams(server, address):
+    """What comes, as it comes; none and an error, too."""
+    stand(server, address, "many", DECOUPLED)
+    streams = [list(server.stream("many", {"X": [count]})) for count in (3, 0, -1)]
+
+    assert [[[0], [1], [2]], [], ["negative"]] == [
+        [
+            each.error or each["Y"].tolist()
+            for each in stream
+            if each.outputs or each.error
+        ]
+        for stream in streams
+    ]
+    stream = server.stream("many", {"X": [10_000]})
+    assert [0] == next(stream)["Y"].tolist()
+    stream.cancel()
+    with pytest.raises(InferenceError) as caught:
+        list(stream)
+    assert "CANCELLED" == caught.value.code
+
+
+def test_a_server_that_has_not_the_model_is_no_stand_in(server, address):
+    """Nor one that is not there."""
+    with pytest.raises(ModelLoadError, match=f"'idle' is not ready at {address}"):
+        stand(server, address, "idle", CONFIG)
+    with pytest.raises(ModelLoadError, match=f"{address} does not answer for it: Req"):
+        stand(server, address, "idle")
+    with pytest.raises(ModelLoadError, match=r"grpc://127\.0\.0\.1:9 does not answer"):
+        stand(server, "grpc://127.0.0.1:9", "leaf", CONFIG)

@@ -1,0 +1,303 @@
+"""On which thread a model runs, and what that means to its libraries."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import subprocess
+import sys
+import textwrap
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+import stage
+from cells import CONFIG, DOUBLE, OWN_THREAD, cell, instances
+
+from blsnb.errors import InferenceError
+
+X = {"X": np.array([1, 2], np.float32)}
+
+
+NOTE_THREAD = (
+    "stage.seen.append((threading.get_ident(), threading.current_thread().name))"
+)
+
+
+ANSWER = "return [reply(x_of(request) * 2)]"
+
+
+HOOKS = f"""
+def initialize(self, args):
+    {NOTE_THREAD}
+
+def finalize(self):
+    {NOTE_THREAD}
+
+"""
+
+
+SQLITE = """
+def initialize(self, args):
+    import sqlite3
+    self.connection = sqlite3.connect(":memory:")
+    self.connection.execute("CREATE TABLE factor (value)")
+    self.connection.execute("INSERT INTO factor VALUES (2)")
+
+def finalize(self):
+    self.connection.close()
+
+"""
+
+
+QUERY = """
+(factor,) = self.connection.execute("SELECT value FROM factor").fetchone()
+return [reply(x_of(request) * factor)]
+"""
+
+
+def test_everything_runs_on_the_callers_thread(server):
+    """A BLS call is a plain function call, two models deep."""
+    inner = cell(f"{NOTE_THREAD}\n{ANSWER}", methods=HOOKS)
+    outer = cell(
+        f'{NOTE_THREAD}\nreturn [reply(answer_of(ask("inner", request).exec()))]'
+    )
+    server.define("inner", inner, config=CONFIG)
+    server.define("outer", outer, config=CONFIG)
+    before = threading.active_count()
+
+    server.infer("outer", X)
+    server.unload("inner")
+
+    assert {threading.get_ident()} == {ident for ident, _ in stage.seen}
+    assert 4 == len(stage.seen)
+    assert before == threading.active_count()
+
+
+def test_a_debugger_sees_the_users_frames(server):
+    """The frames of the cell are below those of ``execute``."""
+    body = """
+    import sys
+    frame, names = sys._getframe(), []
+    while frame:
+        names.append(frame.f_code.co_name)
+        frame = frame.f_back
+    stage.seen.append("test_a_debugger_sees_the_users_frames" in names)
+    return [reply(x_of(request))]
+    """
+    server.define("model", cell(body), config=CONFIG)
+    server.infer("model", X)
+
+    assert [True] == stage.seen
+
+
+def test_an_instance_may_have_a_thread_of_its_own(server):
+    """With BLSNB_THREAD=instance all hooks share one, named after the instance."""
+    server.define(
+        "model", cell(f"{NOTE_THREAD}\n{ANSWER}", methods=HOOKS), config=OWN_THREAD
+    )
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(server.infer, "model", X).result()
+    server.infer("model", X)
+    server.unload("model")
+
+    assert 4 == len(stage.seen)
+    assert 1 == len(set(stage.seen))
+    assert "model_0" == stage.seen[0][1]
+    assert threading.get_ident() != stage.seen[0][0]
+
+
+def test_sqlite_on_the_callers_thread(server):
+    """A connection of ``initialize`` serves ``execute`` on the same thread."""
+    server.define("model", cell(QUERY, methods=SQLITE), config=CONFIG)
+
+    assert [2, 4] == server.infer("model", X)["Y"].tolist()
+
+
+def test_sqlite_on_another_thread_says_what_to_do(server):
+    """The failure is sqlite's own; a note names the remedy."""
+    server.define("model", cell(QUERY, methods=SQLITE), config=CONFIG)
+
+    with (
+        ThreadPoolExecutor(1) as pool,
+        pytest.raises(InferenceError, match="created in a thread") as caught,
+    ):
+        pool.submit(server.infer, "model", X).result()
+
+    assert "BLSNB_THREAD" in " ".join(caught.value.run.notes)
+
+
+def test_another_thread_is_noted_once_for_a_model(server):
+    """Each of its instances would say the same, and most models do not care."""
+    stage.values["meet"] = threading.Barrier(3).wait
+    execute = "stage.values['meet'](60)\nreturn [reply(x_of(request))]"
+    server.define("model", cell(execute), config=instances(3))
+
+    with ThreadPoolExecutor(3) as pool:
+        runs = [pool.submit(server.infer, "model", X) for _ in range(3)]
+
+    assert [0, 0, 1] == sorted(len(run.result().notes) for run in runs)
+
+
+def test_sqlite_on_a_thread_of_the_instances_own(server):
+    """Whoever calls, the connection is used where it was made."""
+    server.define("model", cell(QUERY, methods=SQLITE), config=OWN_THREAD)
+
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(server.infer, "model", X).result()
+
+    assert [[2, 4]] * 2 == [
+        run["Y"].tolist() for run in (other, server.infer("model", X))
+    ]
+
+
+VARIABLE: contextvars.ContextVar[str] = contextvars.ContextVar("VARIABLE", default="")
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize("config", [CONFIG, OWN_THREAD], ids=["inline", "own thread"])
+def test_context_variables_travel_with_the_call(server, config, asynchronous):
+    """Wherever ``execute`` runs, it runs in the caller's context."""
+    stage.values["variable"] = VARIABLE
+    body = 'stage.seen.append(stage.values["variable"].get())\n' + ANSWER
+    source = cell(body, asynchronous=asynchronous)
+    server.define("model", source, config=config)
+    token = VARIABLE.set("the cell's")
+    try:
+        server.infer("model", X)
+        asyncio.run(server.async_infer("model", X))
+    finally:
+        VARIABLE.reset(token)
+
+    assert ["the cell's"] * 2 == stage.seen
+
+
+def test_threads_of_a_model_make_bls_calls(server):
+    """Their calls are drawn below the request that runs meanwhile."""
+    body = """
+    answers = []
+
+    def work():
+        answers.append(answer_of(ask("double", request).exec()))
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return [reply(sum(answers))]
+    """
+    server.define("double", DOUBLE, config=instances(3))
+    server.define("model", cell(body), config=CONFIG)
+
+    run = server.infer("model", X)
+
+    assert [6, 12] == run["Y"].tolist()
+    assert [0, 0, 0] == [span.parent for span in run.trace.spans[1:]]
+
+
+def test_a_thread_that_runs_nothing_but_a_bls_call_has_no_line(server):
+    """No frame of the model is below the call; it is made, and drawn, all the same."""
+    called = "stage.events['called'].set()\nreturn [reply(x_of(request))]"
+    server.define("called", cell(called), config=CONFIG)
+    server.define(
+        "threaded",
+        cell(
+            """
+            import _thread
+            question = ask("called", request, trace=request.trace())
+            _thread.start_new_thread(question.exec, ())
+            assert stage.events["called"].wait(60)
+            return [reply(x_of(request))]
+            """
+        ),
+        config=CONFIG,
+    )
+    run = server.infer("threaded", X)
+
+    assert [0, 0] == [span.line for span in run.trace.spans]
+
+
+def test_a_thread_makes_bls_calls_while_no_execute_runs(server):
+    """From the end of ``initialize`` on it may; the call is a run of its own."""
+    methods = """
+    def initialize(self, args):
+        threading.Thread(target=self.work).start()
+
+    def work(self):
+        stage.events["go"].wait(60)
+        x = pb_utils.Tensor("X", np.ones(2, np.float32))
+        request = pb_utils.InferenceRequest(
+            model_name="double", inputs=[x], requested_output_names=["Y"]
+        )
+        stage.seen.append(answer_of(request.exec()).tolist())
+        stage.events["done"].set()
+
+    """
+    server.define("double", DOUBLE, config=CONFIG)
+    server.define(
+        "model", cell("pass", methods=textwrap.dedent(methods)), config=CONFIG
+    )
+
+    stage.events["go"].set()
+
+    assert stage.events["done"].wait(60)
+    assert [[2, 2]] == stage.seen
+    assert ["double"] == [run.calls[0].model.name for run in server.runs]
+
+
+def test_a_thread_that_prints_survives_an_ended_request(server, capsys):
+    """Only the request's own thread is unwound, not whoever prints meanwhile."""
+    body = """
+    if self.thread is None:
+        def work():
+            stage.events["ended"].wait(60)
+            print("still here")
+            stage.events["printed"].set()
+        self.thread = threading.Thread(target=work)
+        self.thread.start()
+    return None
+    """
+    server.define("model", cell(body, methods="thread = None\n"), config=CONFIG)
+    with pytest.raises(InferenceError):
+        server.infer("model", X)
+
+    stage.events["ended"].set()
+
+    assert stage.events["printed"].wait(60)
+    assert "still here\n" == capsys.readouterr().out
+
+
+def test_a_thread_that_still_works_does_not_hold_up_the_end_of_python(tmp_path):
+    """Daemons only: a script ends although a model of it still sleeps."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import threading, numpy as np, sys\n"
+        "sys.path.insert(0, sys.argv[1])\n"
+        "import stage\n"
+        "from cells import *\n"
+        "from blsnb.inference_server import Server\n"
+        "server = Server()\n"
+        "slow = cell('stage.sleep()\\nreturn [reply(x_of(request))]')\n"
+        "body = 'ask(\"slow\", request).async_exec()\\nreturn [reply(x_of(request))]'\n"
+        "server.define('slow', slow, config=CONFIG)\n"
+        "server.define('fan', cell(body, asynchronous=True), config=CONFIG)\n"
+        "server.infer('fan', {'X': np.ones(1, np.float32)})\n"
+        "assert stage.events['asleep'].wait(60)\n"
+        "server.close()\n"
+        "print('closed')\n"
+    )
+    tests = str(Path(__file__).parents[2])
+
+    ended = subprocess.run(
+        [sys.executable, "-W", "error", str(script), tests],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+
+    assert ("closed\n", "", 0) == (ended.stdout, ended.stderr, ended.returncode)

@@ -1,0 +1,200 @@
+"""Specification of placement: where Triton has each tensor, and what it copies."""
+
+import numpy as np
+import pytest
+import stage
+from cells import CONFIG
+from cells import DOUBLE as HOST_DOUBLE
+
+from blsnb.errors import InferenceError, InputError
+from blsnb.inference_server import Server
+from blsnb.runtimes.simulated import asarray
+
+from ..device_cells import (
+    ANYWHERE,
+    CHAIN,
+    CHAIN_DOUBLE,
+    DOUBLE,
+    GPU,
+    HOST,
+    KIND_GPU,
+    LOOK,
+    ON_CPU,
+    ON_GPU,
+    X,
+    asking,
+    device_cell,
+)
+
+TO_CPU = "preferred_memory=pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY_CPU)"
+TO_GPU = "preferred_memory=pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY_GPU)"
+
+
+def copies(run, row=0):
+    """Name, source and target of each tensor that was copied for a call."""
+    return [(c.tensor, c.source, c.target) for c in run.trace.spans[row].copies]
+
+
+class TestInputs:
+    """Where a model gets its inputs."""
+
+    def test_from_outside_they_are_on_the_host(self, device):
+        """A client's bytes are: the kind of the instance moves nothing."""
+        device.define("m", DOUBLE, config=ON_GPU)
+        run = device.infer("m", {"X": X})
+
+        assert [HOST] == stage.seen
+        assert (X * 2).tolist() == run["Y"].tolist()
+
+    def test_by_default_they_are_brought_to_the_host(self, device):
+        """FORCE_CPU_ONLY_INPUT_TENSORS is "yes", also for an instance on a GPU."""
+        device.define("double", DOUBLE, config=ON_GPU)
+        device.define("look", LOOK, config=f"{CONFIG} {KIND_GPU}")
+        device.define("m", asking("double", then=CHAIN), config=ON_GPU)
+        run = device.infer("m", {"X": X})
+
+        assert [HOST, GPU, HOST] == stage.seen
+        assert (X * 2 + 1).tolist() == run["Y"].tolist()
+        assert [("X", "gpu:0", "cpu")] == copies(run, 2)
+
+    @pytest.mark.parametrize("kind", ["KIND_CPU", "KIND_GPU"])
+    def test_where_it_is_allowed_they_stay_where_they_are(self, device, kind):
+        """Of an instance of any kind: nothing is copied between the models."""
+        config = f"{CONFIG} {ANYWHERE} instance_group {{ kind: {kind} }}"
+        device.define("double", DOUBLE, config=config)
+        device.define("m", asking("double", then=CHAIN_DOUBLE), config=ON_GPU)
+        run = device.infer("m", {"X": X})
+
+        assert [HOST, GPU, GPU, GPU] == stage.seen
+        assert (X * 4).tolist() == run["Y"].tolist()
+        assert [] == copies(run, 1) + copies(run, 2)
+
+    def test_texts_are_always_on_the_host(self, device):
+        """No device has strings."""
+        config = CONFIG.replace("TYPE_FP32", "TYPE_STRING") + KIND_GPU + ANYWHERE
+        device.define(
+            "m", device_cell("return [reply(tensor.as_numpy())]"), config=config
+        )
+
+        assert [b"a"] == device.infer("m", {"X": ["a"]})["Y"].tolist()
+
+    def test_an_array_on_a_device_is_an_input(self, device, xp):
+        """As by CUDA shared memory: it stays there where the model lets it."""
+        device.define("m", DOUBLE, config=ON_GPU)
+        run = device.infer("m", {"X": xp.asarray(X)})
+
+        assert [GPU] == stage.seen
+        assert (X * 2).tolist() == run["Y"].tolist()
+        assert "gpu:0" == run.trace.spans[0].inputs[0].device
+
+    def test_an_array_on_a_device_that_is_not_there_is_refused(self, server):
+        """The error names the input."""
+        server.define("m", HOST_DOUBLE, config=CONFIG)
+        with pytest.raises(InputError, match="inputs X: Failed to get current CUDA"):
+            server.infer("m", {"X": asarray(X)})
+
+
+class TestOutputs:
+    """Where the outputs of a BLS call land."""
+
+    @pytest.mark.parametrize(
+        ("more", "callee", "place"),
+        [
+            ("", DOUBLE, GPU),
+            (TO_CPU, DOUBLE, HOST),
+            (TO_GPU, DOUBLE, GPU),
+            ("", HOST_DOUBLE, HOST),
+            (TO_CPU, HOST_DOUBLE, HOST),
+            (TO_GPU, HOST_DOUBLE, GPU),
+        ],
+    )
+    def test_they_stay_unless_they_are_wanted_elsewhere(
+        self, device, more, callee, place
+    ):
+        """`PreferredMemory` decides, and without it the callee."""
+        device.define("callee", callee, config=ON_CPU)
+        device.define("m", asking("callee", more), config=ON_GPU)
+        run = device.infer("m", {"X": X})
+
+        assert place == stage.seen[-1]
+        assert (X * 2).tolist() == run["Y"].tolist()
+
+    def test_a_client_gets_them_on_the_host(self, device):
+        """The copy is seen on the call that answered, and computes until it is done."""
+        device.define("m", DOUBLE, config=ON_GPU)
+        run = device.infer("m", {"X": X})
+        span = run.trace.spans[0]
+
+        assert isinstance(run["Y"], np.ndarray)
+        assert [("Y", "gpu:0", "cpu")] == copies(run)
+        copy = span.copies[0]
+        assert 16 == copy.byte_size
+        end = copy.ns + copy.duration_ns
+        assert span.compute_output_start_ns <= copy.ns < end <= span.compute_end_ns
+
+    def test_a_device_that_is_not_there_fails_the_call(self, device):
+        """An error, as on Triton; the model goes on."""
+        there = TO_GPU.replace("GPU)", "GPU, 7)")
+        device.define("callee", DOUBLE, config=ON_GPU)
+        device.define("m", asking("callee", there), config=ON_GPU)
+        with pytest.raises(InferenceError, match="Failed to get current CUDA device"):
+            device.infer("m", {"X": X})
+
+    def test_responses_of_a_stream_are_placed_one_by_one(self, device):
+        """For a client on the host, for a model where they are."""
+        decoupled = "model_transaction_policy { decoupled: true }"
+        source = device_cell(
+            """
+            sender = request.get_response_sender()
+            for number in range(2):
+                sender.send(pb_utils.InferenceResponse([made("Y", np.full(1, number,
+                    np.float32))]))
+            sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+            """
+        )
+        device.define("m", source, config=f"{ON_GPU} {decoupled}")
+        stream = device.stream("m", {"X": X})
+
+        assert [[0.0], [1.0]] == [r["Y"].tolist() for r in stream if r.outputs]
+        assert [("Y", "gpu:0", "cpu")] * 2 == copies(stream.run)
+
+
+class TestEnsembles:
+    """Between the steps of an ensemble."""
+
+    def test_a_tensor_stays_on_the_device_between_steps(self, device):
+        """And comes to the host at the end, for the client."""
+        config = """
+        platform: "ensemble"
+        input { name: "X" data_type: TYPE_FP32 dims: [ -1 ] }
+        output { name: "Y" data_type: TYPE_FP32 dims: [ -1 ] }
+        ensemble_scheduling {
+          step { model_name: "double" model_version: -1
+            input_map { key: "X" value: "X" } output_map { key: "Y" value: "M" } }
+          step { model_name: "double" model_version: -1
+            input_map { key: "X" value: "M" } output_map { key: "Y" value: "Y" } }
+        }
+        """
+        device.define("double", DOUBLE, config=ON_GPU)
+        device.define("both", None, config=config)
+        run = device.infer("both", {"X": X})
+
+        assert [HOST, GPU] == stage.seen
+        assert (X * 4).tolist() == run["Y"].tolist()
+        assert [("Y", "gpu:0", "cpu")] == copies(run, 0)
+        assert [] == copies(run, 1) + copies(run, 2)
+
+
+class TestCache:
+    """Beside the response cache."""
+
+    def test_what_is_on_a_device_is_not_kept(self, runtime, xp):
+        """Triton's cache takes tensors on the host only."""
+        cached = "response_cache { enable: true }"
+        with Server(runtime=runtime, cache_bytes=1 << 20) as server:
+            server.define("m", DOUBLE, config=f"{ON_GPU} {cached}")
+            for _ in range(2):
+                server.infer("m", {"X": xp.asarray(X)})
+
+            assert [GPU, GPU] == stage.seen
+            stage.clear()

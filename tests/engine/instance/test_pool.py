@@ -1,0 +1,315 @@
+"""Which instance serves next, decided without a model."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from asserting import some
+
+from blsnb.engine.instance.pool import Deadlock, Retired
+from blsnb.engine.request.lifetime import Unwind
+
+from ..pools import Pools, a_request, a_root, begin, end, given_up, wait_in
+
+
+def test_each_instance_is_taken_once(pools):
+    """Two instances, two requests."""
+    pool = pools.pool("a", "b")
+
+    taken = {begin(pool, a_request()).name, begin(pool, a_request()).name}
+
+    assert {"a", "b"} == taken
+
+
+def test_who_waits_first_is_served_first(pools):
+    """The queue keeps its order."""
+    pool = pools.pool("a")
+    instance = begin(pool, a_request())
+    waits = [wait_in(pool, a_request()) for _ in range(3)]
+
+    for thread, taken in some(waits):
+        assert [] == taken
+        pool.give_back(instance)
+        thread.join()
+        assert [instance] == taken
+
+
+def test_a_request_that_ends_leaves_the_queue(pools):
+    """Nobody is handed an instance that he does not want any more."""
+    pool = pools.pool("a")
+    instance = begin(pool, a_request())
+    root = a_root()
+    thread, taken = wait_in(pool, a_request(root))
+
+    root.end(KeyboardInterrupt())
+    thread.join()
+
+    assert [Unwind] == taken
+    assert 0 == pool.waiting_count
+    end(pool, instance)
+    assert instance is pool.take(a_request(), certain=False)
+
+
+def test_an_instance_handed_to_an_ended_request_is_not_lost(pools):
+    """It comes back when the request ends at the same moment."""
+    pool = pools.pool("a")
+    instance = begin(pool, a_request())
+    request = a_request()
+
+    def end_while_waking(waiter: Any, notice: Any = None) -> None:
+        end(pool, instance)
+        request.root.ended = KeyboardInterrupt()
+        raise Unwind
+
+    request.root.wait = end_while_waking  # type: ignore[method-assign]
+    with pytest.raises(Unwind):
+        pool.take(request, certain=False)
+
+    assert instance is pool.take(a_request(), certain=False)
+
+
+def test_a_self_call_is_a_deadlock(pools):
+    """The only instance waits for itself; the lines say so."""
+    pool = pools.pool("a_0")
+    outer = a_request()
+    instance = begin(pool, outer)
+    inner = a_request()
+    inner.call.line = 12
+    instance.execution.blocked_on = inner
+
+    with pytest.raises(Deadlock) as caught:
+        pool.take(inner, certain=True)
+
+    assert [
+        "model (1 instance, all busy) is asked and must wait",
+        "a_0 waits in exec() of model at line 12",
+    ] == caught.value.lines
+    assert 0 == pool.waiting_count
+    assert inner.waiting_for is None
+
+
+def test_one_busy_instance_that_does_not_wait_is_no_deadlock(pools):
+    """It may come back, so the wait may end."""
+    pool = pools.pool("a", "b")
+    working = begin(pool, a_request())
+    outer = a_request()
+    blocked = begin(pool, outer)
+    inner = a_request()
+    blocked.execution.blocked_on = inner
+    threading.Timer(0.02, lambda: end(pool, working)).start()
+
+    assert working is pool.take(inner, certain=True)
+
+
+def test_a_wait_through_a_sender_is_no_deadlock(pools):
+    """A callee that has returned may be answered by anything."""
+    pool = pools.pool("a")
+    outer, middle = a_request(), a_request()
+    instance = begin(pool, outer)
+    instance.execution.blocked_on = middle
+    thread, taken = wait_in(pool, a_request())
+
+    end(pool, instance)
+    thread.join()
+
+    assert [instance] == taken
+
+
+def test_a_retired_pool_finalizes_what_is_free(pools):
+    """What is busy follows when it comes back, once."""
+    pool = pools.pool("a", "b")
+    busy = begin(pool, a_request())
+    (free,) = [each for each in pool.instances if each is not busy]
+
+    pool.retire()
+    assert (1, 0) == (free.finalized, busy.finalized)
+    end(pool, busy)
+
+    assert (1, 1) == (free.finalized, busy.finalized)
+
+
+def test_a_retired_pool_sends_a_late_request_on(pools):
+    """It looked the model up before the reload; its successor should be asked."""
+    pool = pools.pool("a")
+    pool.retire()
+
+    with pytest.raises(Retired):
+        pool.take(a_request(), certain=False)
+
+
+def test_a_retired_pool_still_serves_its_queue(pools):
+    """Requests that wait when a model is unloaded are finished first."""
+    pool = pools.pool("a")
+    instance = begin(pool, a_request())
+    thread, taken = wait_in(pool, a_request())
+    pool.retire()
+
+    end(pool, instance)
+    thread.join()
+    assert [instance] == taken
+    assert 0 == instance.finalized
+    pool.give_back(instance)
+
+    assert 1 == instance.finalized
+
+
+def left_behind(pools: Pools) -> tuple[Any, Any]:
+    """Return a pool whose only instance runs for a request that has ended."""
+    pool = pools.pool("a")
+    request = a_request()
+    instance = begin(pool, request)
+    request.root.end(KeyboardInterrupt())
+    pool.leave_behind(request.root)
+    return pool, instance
+
+
+def test_a_fresh_instance_takes_over(pools):
+    """The one that still runs is finalized when it comes back."""
+    pool, old = left_behind(pools)
+
+    fresh = begin(pool, a_request())
+
+    assert "fresh a" == fresh.name
+    assert [fresh] == pool.instances
+    end(pool, old)
+    end(pool, fresh)
+    assert (1, 0) == (old.finalized, fresh.finalized)
+    assert fresh is pool.take(a_request(), certain=False)
+
+
+def test_an_instance_that_comes_back_before_it_is_missed_serves_on(pools):
+    """No other is made."""
+    pool, old = left_behind(pools)
+
+    end(pool, old)
+
+    assert old is pool.take(a_request(), certain=False)
+    assert [] == pools.made
+    assert 0 == pool.waiting_count
+
+
+def test_an_instance_that_comes_back_at_once_serves_on(pools, monkeypatch):
+    """Whoever takes its place waits a moment before another is made."""
+    monkeypatch.setattr("blsnb.engine.instance.pool._COMES_BACK_S", 10)
+    pool, old = left_behind(pools)
+    threading.Timer(0.02, lambda: end(pool, old)).start()
+
+    assert old is pool.take(a_request(), certain=False)
+    assert [] == pools.made
+    assert 0 == old.finalized
+
+
+def test_a_waiting_request_gets_the_fresh_instance(pools):
+    """One that stood in the queue when the instance was left behind."""
+    pool = pools.pool("a")
+    request = a_request()
+    begin(pool, request)
+    thread, taken = wait_in(pool, a_request())
+
+    request.root.end(KeyboardInterrupt())
+    pool.leave_behind(request.root)
+    thread.join()
+
+    assert pools.made == taken
+
+
+def test_a_fresh_instance_that_cannot_be_made_is_tried_again(pools):
+    """The place stays vacant; the next request tries anew."""
+    pool, old = left_behind(pools)
+    renew = pool._renew
+
+    def fail(instance: Any) -> Any:
+        end(pool, instance)
+        raise ZeroDivisionError
+
+    pool._renew = fail
+    with pytest.raises(ZeroDivisionError):
+        pool.take(a_request(), certain=False)
+    pool._renew = renew
+
+    assert "fresh a" == pool.take(a_request(), certain=False).name
+    assert 1 == old.finalized
+
+
+def test_the_old_instance_serves_on_if_no_fresh_one_can_be_made(pools):
+    """It is better than none, once it comes back."""
+    pool, old = left_behind(pools)
+    pool._renew = lambda _: 1 / 0
+    with pytest.raises(ZeroDivisionError):
+        pool.take(a_request(), certain=False)
+
+    end(pool, old)
+
+    assert old is pool.take(a_request(), certain=False)
+    assert 0 == old.finalized
+
+
+def test_an_instance_left_behind_by_a_retired_pool_is_finalized(pools):
+    """When it comes back, however late."""
+    pool, old = left_behind(pools)
+    pool.retire()
+
+    end(pool, old)
+
+    assert 1 == old.finalized
+    assert [] == pools.made
+
+
+def test_an_instance_that_came_back_while_its_place_was_given_up_serves_on(pools):
+    """Until the model is unloaded; then it is finalized, as any other."""
+    pool = pools.pool("a")
+    instance = given_up(pool, lambda: end(pool, pool.instances[0]))
+
+    assert instance is begin(pool, a_request())
+    end(pool, instance)
+    pool.retire()
+    assert (1, []) == (instance.finalized, pools.made)
+
+
+def test_an_instance_that_came_back_while_its_place_was_given_up_is_finalized(pools):
+    """Also if the model is unloaded before anybody takes it."""
+    pool = pools.pool("a")
+    instance = given_up(pool, lambda: end(pool, pool.instances[0]))
+
+    pool.retire()
+    assert 1 == instance.finalized
+
+
+def test_only_the_ended_request_is_left_behind(pools):
+    """Instances that work for others stay where they are."""
+    pool = pools.pool("a")
+    instance = begin(pool, a_request())
+
+    pool.leave_behind(a_root())
+
+    end(pool, instance)
+    assert instance is pool.take(a_request(), certain=False)
+
+
+def test_many_threads_lose_no_instance(pools):
+    """Taken and given back a thousand times, all instances are there in the end."""
+    pool = pools.pool("a", "b", "c")
+    in_use: list[str] = []
+    doubly: list[str] = []
+
+    def work() -> None:
+        for _ in range(200):
+            instance = pool.take(a_request(), certain=False)
+            if instance.name in in_use:
+                doubly.append(instance.name)
+            in_use.append(instance.name)
+            in_use.remove(instance.name)
+            pool.give_back(instance)
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert [] == doubly
+    taken = {pool.take(a_request(), certain=False).name for _ in range(3)}
+    assert {"a", "b", "c"} == taken
+    assert 0 == pool.waiting_count

@@ -1,0 +1,153 @@
+"""Every request of a batch gets its answer, by Triton's rules."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from asserting import every
+
+from blsnb.engine.instance.results import fail_all, take_results
+from blsnb.engine.request.inflight import Inflight
+from blsnb.engine.request.lifetime import RootRequest
+from blsnb.pb_utils.compiled.errors import TritonError
+from blsnb.pb_utils.message import RequestMessage, ResponseMessage
+from blsnb.pb_utils.request import RESCHEDULE
+from blsnb.pb_utils.response import InferenceResponse
+from blsnb.pb_utils.tensor import Tensor
+from blsnb.trace.events import Call, ModelInfo
+from blsnb.trace.recorder import RunRecord
+
+MODEL = ModelInfo("model", 1, "python", "cpu", "model", "")
+PREFIX = "Failed to process the request(s) for model 'model_0', message: "
+
+
+def batch(count: int) -> list[Inflight]:
+    """Requests of one batch."""
+    root = RootRequest(RunRecord("1"), 60)
+    message = RequestMessage("model", (), ("Y",))
+    return [Inflight(message, root, Call(MODEL, None, 0)) for _ in range(count)]
+
+
+def response(*names: str) -> InferenceResponse:
+    """A response with those outputs."""
+    return InferenceResponse([Tensor(name, np.zeros(1)) for name in names])
+
+
+def errors(inflights: list[Inflight]) -> list[str | None]:
+    """What each request was told."""
+    return [None if i.response is None else i.response.error for i in inflights]
+
+
+def test_an_answer_settles_a_request_whatever_its_release_flags_say():
+    """Only the flag 2 alone forbids it; with another bit the request is done."""
+    (inflight,) = batch(1)
+    inflight.release_flags = RESCHEDULE | 1
+    take_results([response("Y")], [inflight], "model_0")
+
+    assert inflight.final
+    assert not inflight.again
+
+
+def test_each_request_gets_its_response():
+    """In order; outputs that nobody asked for are dropped."""
+    inflights = batch(2)
+    take_results([response("Y", "Z"), response()], inflights, "model_0")
+
+    assert [("Y",), ()] == [
+        tuple(ref.name for ref in i.response.outputs) for i in inflights if i.response
+    ]
+    assert [True, True] == [i.final for i in inflights]
+
+
+def test_none_leaves_requests_open():
+    """A response sender may still answer them."""
+    inflights = batch(2)
+    take_results(None, inflights, "model_0")
+    assert [False, False] == [i.final for i in inflights]
+
+    take_results([None, response("Y")], inflights, "model_0")
+    assert [False, True] == [i.final for i in inflights]
+
+
+@pytest.mark.parametrize(
+    ("results", "text"),
+    [
+        (
+            [],
+            "Number of InferenceResponse objects do not match the number of "
+            "InferenceRequest objects. InferenceRequest(s) size is:2, and "
+            "InferenceResponse(s) size is:0\n",
+        ),
+        (
+            (None, None),
+            "Expected a list in the execute return, found type '<class 'tuple'>'.",
+        ),
+        (
+            [None, 1],
+            "Expected an 'InferenceResponse' object in the execute function return "
+            "list, found type '<class 'int'>'.",
+        ),
+    ],
+)
+def test_a_wrong_return_fails_the_whole_batch(results, text):
+    """Not only the request whose element is wrong."""
+    inflights = batch(2)
+    take_results(results, inflights, "model_0")
+
+    assert [PREFIX + text] * 2 == errors(inflights)
+    assert every(i.failed for i in inflights)
+
+
+def test_an_answer_to_what_comes_back_fails_the_whole_batch():
+    """It must be None; nothing comes back then."""
+    inflights = batch(2)
+    inflights[1].release_flags = RESCHEDULE
+    take_results([response("Y"), response("Y")], inflights, "model_0")
+
+    kind = "<class 'c_python_backend_utils.InferenceResponse'>"
+    text = (
+        "Expected a None object in the execute function return list for reschduled "
+        f"request, found type '{kind}'."
+    )
+    assert [PREFIX + text] * 2 == errors(inflights)
+    assert [False, False] == [i.again for i in inflights]
+
+
+def test_one_request_of_a_batch_comes_back():
+    """The others are answered."""
+    inflights = batch(2)
+    inflights[1].release_flags = RESCHEDULE
+    take_results([response("Y"), None], inflights, "model_0")
+
+    assert [(True, False), (False, True)] == [(i.final, i.again) for i in inflights]
+
+
+def test_an_error_that_is_returned_is_no_failure_of_execute():
+    """It is that request's answer; the others have theirs."""
+    inflights = batch(2)
+    error = InferenceResponse(error=TritonError("no", TritonError.NOT_FOUND))
+    take_results([error, response("Y")], inflights, "model_0")
+
+    assert ["no", None] == errors(inflights)
+    assert [False, False] == [i.failed for i in inflights]
+
+
+def test_an_answer_that_was_sent_stands():
+    """What is returned beside it is dropped."""
+    (inflight,) = batch(1)
+    sent = ResponseMessage(error="sent")
+    inflight.send(sent, final=True)
+    take_results([response("Y")], [inflight], "model_0")
+    fail_all([inflight], "later")
+
+    assert sent is inflight.response
+    assert not inflight.failed
+
+
+def test_a_second_response_is_one_too_many():
+    """Only for the request that got it; the rest of the batch has its own text."""
+    inflights = batch(2)
+    inflights[0].send(ResponseMessage(), final=False)
+    fail_all(inflights, "boom")
+
+    assert ["expected a single response, got 2", "boom"] == errors(inflights)

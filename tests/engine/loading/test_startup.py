@@ -1,0 +1,130 @@
+"""Which models serve when a server is there."""
+
+from __future__ import annotations
+
+import pytest
+from cells import CONFIG, DOUBLE
+
+from blsnb import ModelLoadError, Server
+from blsnb.engine.loading.control_mode import ControlMode, parse_control_mode
+
+
+@pytest.fixture
+def models(tmp_path):
+    """Two models, of which ``b`` does not load, and ``c`` not even begins to."""
+    for name, source in (("a", DOUBLE), ("b", "1 / 0"), ("c", DOUBLE)):
+        (tmp_path / name / "1").mkdir(parents=True)
+        (tmp_path / name / "1" / "model.py").write_text(source)
+        (tmp_path / name / "config.pbtxt").write_text(CONFIG)
+    (tmp_path / "c" / "config.pbtxt").write_text("{")
+    return tmp_path
+
+
+def failure(models, **settings) -> ModelLoadError:
+    """Why a server does not start."""
+    with pytest.raises(ModelLoadError) as caught:
+        Server(model_repository=models, **settings)
+    return caught.value
+
+
+def test_explicit_loads_what_is_named(models):
+    """One, several, all, or none."""
+    with Server(model_repository=models) as server:
+        assert ["not loaded"] * 3 == [model.state for model in server.models()]
+    for names in ("a", ["a"], ["a", "a"]):
+        with Server(model_repository=models, startup_models=names) as server:
+            assert "READY" == server.model("a").state
+
+
+def test_a_failure_has_tritons_text(models):
+    """That of the load, if it got so far."""
+    error = failure(models, startup_models=["a", "b"])
+
+    assert error.message.startswith(
+        "load failed for model 'b': version 1 is at UNAVAILABLE state: Internal: "
+        "ZeroDivisionError"
+    )
+    assert "INVALID_ARG" == error.code
+
+
+@pytest.mark.parametrize(
+    ("settings", "names"),
+    [
+        ({"startup_models": "nowhere"}, ["nowhere"]),
+        ({"startup_models": [""]}, [""]),
+        ({"startup_models": "*"}, ["b", "c"]),
+        ({"startup_models": ["b", "c"]}, ["b", "c"]),
+        ({"model_control_mode": "none"}, ["b", "c"]),
+        ({"model_control_mode": "poll"}, ["b", "c"]),
+    ],
+)
+def test_a_failure_of_many_has_tritons_text_and_every_reason(models, settings, names):
+    """Triton tells them in its log."""
+    error = failure(models, **settings)
+
+    assert ("failed to load all models", "INTERNAL") == (error.message, error.code)
+    assert names == [
+        line.partition(":")[0]
+        for line in error.reason.splitlines()
+        if line.partition(":")[0] in ("", "a", "b", "c", "nowhere") and ":" in line
+    ]
+
+
+def test_a_folder_that_is_no_model_is_told_as_such(models):
+    """Tests may lie in a repository, and a real server would not start with them."""
+    (models / "tests").mkdir()
+    advice = failure(models, model_control_mode="none").advice
+
+    assert "would not start either: 'tests' with neither a config" in advice
+    assert advice.endswith("\nWith exit_on_error=False a server starts all the same.")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"startup_models": "*"},
+        {"model_control_mode": "none"},
+        {"model_control_mode": "poll"},
+    ],
+)
+def test_a_server_may_start_all_the_same(models, settings):
+    """What does not load is logged."""
+    with Server(model_repository=models, exit_on_error=False, **settings) as server:
+        assert ["READY", "UNAVAILABLE", "not loaded"] == [
+            model.state for model in server.models()
+        ]
+        assert {"b", "c"} == {name for name, level, _ in server.log.lines}
+
+
+@pytest.mark.parametrize(
+    ("mode", "names", "text"),
+    [
+        ("explicit", ["*", "a"], "Wildcard model name '\\*' must be the ONLY startup"),
+        ("poll", ["a"], "Use of '--load-model' requires setting"),
+        ("none", ["*"], "Use of '--load-model' requires setting"),
+        ("bogus", [], "'bogus' is none of 'none', 'poll', 'explicit'"),
+    ],
+)
+def test_a_mode_and_its_models_must_go_together(mode, names, text):
+    """Triton's texts, where it has some."""
+    with pytest.raises(ValueError, match=text):
+        Server(model_control_mode=mode, startup_models=names)
+
+
+def test_modes_are_known_by_tritons_names():
+    """In lower case."""
+    assert [ControlMode.NONE, ControlMode.POLL, ControlMode.EXPLICIT] == [
+        parse_control_mode(text, ()) for text in ("none", "poll", "explicit")
+    ]
+
+
+def test_a_configuration_may_be_chosen_by_name(models):
+    """For every model that has one of that name."""
+    (models / "a" / "configs").mkdir()
+    (models / "a" / "configs" / "small.pbtxt").write_text(
+        f"{CONFIG} instance_group {{ count: 3 kind: KIND_CPU }}"
+    )
+    with Server(
+        model_repository=models, startup_models="a", model_config_name="small"
+    ) as server:
+        assert 3 == server.model("a").instance_count

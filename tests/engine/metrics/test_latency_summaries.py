@@ -1,0 +1,103 @@
+"""Quantiles of what requests took, and the setting that asks for them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from cells import CONFIG, cell
+
+from blsnb import Server
+from blsnb.engine.metrics.config import MetricsConfig, parse_metrics_config
+from blsnb.engine.metrics.latency_summaries import MAX_AGE_NS, MOST, Summary
+
+US = 1000
+
+
+def test_quantiles_are_of_the_last_minute():
+    """Count and sum are of all."""
+    summary = Summary()
+    summary.add(0, 7 * US)
+    for number in range(1, 11):
+        summary.add(MAX_AGE_NS, number * US)
+
+    reading = summary.read((0.0, 0.5, 0.9, 1.0), MAX_AGE_NS)
+
+    assert (11, 62) == (reading.counted, reading.sum_us)
+    assert {0.0: 1, 0.5: 5, 0.9: 9, 1.0: 10} == reading.quantiles
+
+
+def test_without_anything_lately_there_are_none():
+    """Triton writes Nan."""
+    summary = Summary()
+    summary.add(0, US)
+
+    reading = summary.read((0.5,), MAX_AGE_NS)
+
+    assert math.isnan(reading.quantiles[0.5])
+
+
+def test_many_are_not_kept():
+    """The latest are, and all are counted."""
+    summary = Summary()
+    for number in range(MOST + 10):
+        summary.add(number, number * US)
+
+    reading = summary.read((0.0,), MOST)
+
+    assert (MOST + 10, 10) == (reading.counted, reading.quantiles[0.0])
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"latencies": True}, "no 'latencies'"),
+        ({"summary_latencies": "maybe"}, "true or false"),
+        ({"summary_quantiles": "0.5"}, "with its error"),
+        ({"summary_quantiles": "1.5:0.1"}, "between 0 and 1"),
+        ({"summary_quantiles": ""}, "0.5:0.05,0.9:0.01"),
+    ],
+)
+def test_a_setting_that_is_none_is_refused(given, words):
+    """With what there is."""
+    with pytest.raises(ValueError, match=words):
+        Server(metrics_config=given)
+
+
+def test_settings_are_spelled_as_on_tritons_command_line():
+    """Texts and booleans mean the same."""
+    given = {"summary_latencies": "true", "summary_quantiles": "0.25:0.1,1:0"}
+
+    assert MetricsConfig(True, (0.25, 1.0)) == parse_metrics_config(given)
+    assert MetricsConfig() == parse_metrics_config({"summary_latencies": False})
+
+
+def test_there_need_be_no_counters_of_latencies():
+    """As on Triton those of executions then stand still, too."""
+    model = cell("return [reply(x_of(request))]")
+    with Server(metrics_config={"counter_latencies": "false"}) as server:
+        server.define("m", model, config=CONFIG)
+        server.infer("m", {"X": np.zeros(1, np.float32)})
+        page = server.metrics()
+
+    assert "duration_us" not in page
+    labels = '{model="m",version="1"}'
+    assert f"nv_inference_request_success{labels} 1" in page
+    assert f"nv_inference_count{labels} 0" in page
+    assert f"nv_inference_exec_count{labels} 0" in page
+
+
+def test_a_model_loaded_anew_begins_anew():
+    """As its other counters do; without the setting there are no summaries."""
+    model = cell("return [reply(x_of(request))]")
+    count = 'nv_inference_queue_summary_us_count{model="m",version="1"}'
+    with Server(metrics_config={"summary_latencies": True}) as server:
+        server.define("m", model, config=CONFIG)
+        server.infer("m", {"X": np.zeros(1, np.float32)})
+        assert f"{count} 1" in server.metrics()
+        server.define("m", model, config=CONFIG)
+        assert f"{count} 0" in server.metrics()
+    with Server() as server:
+        server.define("m", model, config=CONFIG)
+        assert "summary" not in server.metrics()

@@ -1,0 +1,157 @@
+"""One request from outside: whether it has ended, and who waits."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import stage
+
+from blsnb.engine.request.lifetime import RootRequest, Unwind, interruptible
+from blsnb.engine.threads.waiter import Waiter
+from blsnb.trace.recorder import RunRecord
+
+
+def folders() -> list[Path]:
+    """Where models are."""
+    return [Path("/models")]
+
+
+@pytest.fixture
+def root() -> RootRequest:
+    """A request that nobody has ended."""
+    return RootRequest(RunRecord("1"), 60)
+
+
+def test_a_living_request_goes_on(root):
+    """Nothing happens at its checks."""
+    root.check()
+
+    assert not root.cancelled
+
+
+def test_an_ended_request_leaves_model_code(root):
+    """By a BaseException, so that no ``except Exception`` catches it."""
+    root.end(KeyboardInterrupt())
+
+    with pytest.raises(Unwind):
+        root.check()
+    assert root.cancelled
+    assert not issubclass(Unwind, Exception)
+
+
+def test_the_first_reason_counts(root):
+    """A hang that is found while Ctrl-C unwinds does not hide it."""
+    first = KeyboardInterrupt()
+    root.end(first)
+    root.end(ValueError())
+
+    assert first is root.ended
+
+
+def test_ending_wakes_every_wait(root):
+    """Whatever they wait for."""
+    ended: list[str] = []
+
+    def wait() -> None:
+        try:
+            root.wait(Waiter())
+        except Unwind:
+            ended.append("unwound")
+
+    threads = [threading.Thread(target=wait) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    while len(root._waiters) < 3:
+        pass
+    root.end(KeyboardInterrupt())
+    for thread in threads:
+        thread.join()
+
+    assert ["unwound"] * 3 == ended
+
+
+def test_a_wait_that_begins_after_the_end_is_none(root):
+    """No wake-up is lost between the two."""
+    root.end(KeyboardInterrupt())
+
+    with pytest.raises(Unwind):
+        root.wait(Waiter())
+    assert set() == root._waiters
+
+
+def test_a_wait_is_reported_once_and_goes_on():
+    """After a while somebody is told, and the wait ends when it ends."""
+    root = RootRequest(RunRecord("1"), 0.001)
+    waiter = Waiter()
+    told: list[float] = []
+
+    def notice(seconds: float) -> None:
+        told.append(seconds)
+        waiter.wake()
+
+    root.wait(waiter, notice)
+
+    assert [0.001] == told
+
+
+def test_the_deadline_cancels_and_does_not_interrupt():
+    """The model may ask; nothing is raised."""
+    root = RootRequest(RunRecord("1"), 60, time.monotonic_ns() - 1)
+
+    root.check()
+
+    assert root.cancelled
+
+
+def test_an_interrupt_in_the_users_code_is_raised(root):
+    """Outside the engine it is a plain KeyboardInterrupt, and ends the request."""
+    with pytest.raises(KeyboardInterrupt), interruptible(root, folders):
+        signal.raise_signal(signal.SIGINT)
+
+    assert isinstance(root.ended, KeyboardInterrupt)
+
+
+def test_an_interrupt_in_the_engine_is_noted(root, ctrl_c):
+    """A wait of the engine is woken; nothing is torn in the middle."""
+    with interruptible(root, folders):
+        stage.events["asleep"].set()
+        ctrl_c.press()
+        with pytest.raises(Unwind):
+            root.wait(Waiter())
+
+    assert isinstance(root.ended, KeyboardInterrupt)
+
+
+def test_another_thread_installs_no_handler(root):
+    """Only the main thread gets signals."""
+    before = signal.getsignal(signal.SIGINT)
+    inside: list[object] = []
+
+    def work() -> None:
+        with interruptible(root, folders):
+            inside.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+    assert [before] == inside
+
+
+def test_a_handler_that_was_put_in_meanwhile_stays(root):
+    """A debugger installs its own while a model runs."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with interruptible(root, folders):
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+        assert signal.SIG_IGN is signal.getsignal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+MAIN = threading.main_thread().ident

@@ -1,0 +1,136 @@
+"""What is refused before a model sees it, and what its author should do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from blsnb.engine.request.validation import RequestError, RequestValidator
+from blsnb.model.config import parse_pbtxt
+from blsnb.model.normalization import normalise
+from blsnb.pb_utils.message import RequestMessage
+from blsnb.tensors.dtypes import of_array
+from blsnb.tensors.ref import TensorRef, freeze
+
+PLAIN = """
+input { name: "A" data_type: TYPE_FP32 dims: [ 4 ] }
+input { name: "B" data_type: TYPE_FP32 dims: [ -1, 2 ] optional: true }
+output { name: "Y" data_type: TYPE_FP32 dims: [ 4 ] }
+"""
+BATCH = f"{PLAIN} max_batch_size: 4"
+
+
+def refuses(config: str, *arrays: tuple[str, np.ndarray], **fields) -> RequestError:
+    """Return the error of a request with those inputs."""
+    validator = RequestValidator(normalise(parse_pbtxt(config), model_name="m"))
+    with pytest.raises(RequestError) as caught:
+        validator.check(message(*arrays, **fields))
+    return caught.value
+
+
+def message(*arrays: tuple[str, np.ndarray], **fields) -> RequestMessage:
+    """A request with those inputs."""
+    return RequestMessage("m", tuple(ref(*array) for array in arrays), **fields)
+
+
+def ref(name: str, array: np.ndarray) -> TensorRef:
+    """A frozen tensor."""
+    dtype = of_array(array.dtype)
+    assert dtype is not None
+    return freeze(name, array, dtype)
+
+
+def floats(*shape: int) -> np.ndarray:
+    """An array of the right type."""
+    return np.zeros(shape, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("config", "arrays"),
+    [
+        (PLAIN, [("A", floats(4))]),
+        (PLAIN, [("B", floats(0, 2)), ("A", floats(4))]),
+        (BATCH, [("A", floats(3, 4)), ("B", floats(3, 5, 2))]),
+    ],
+)
+def test_a_right_request_passes(config, arrays):
+    """Again and again."""
+    validator = RequestValidator(normalise(parse_pbtxt(config), model_name="m"))
+
+    validator.check(message(*arrays))
+    validator.check(message(*arrays, requested_outputs=("Y",)))
+
+
+def test_a_wrong_shape_is_shown_beside_the_right_one():
+    """With the likely fix."""
+    error = refuses(PLAIN, ("A", floats(1, 4)))
+
+    assert "Expected [4], got [1,4]. " in error.message
+    assert "expected [4]" in error.advice
+    assert "actual   [1, 4]" in error.advice
+    assert "one axis too many" in error.advice
+
+
+def test_the_batch_axis_is_marked():
+    """Where it is missing, that is what is said."""
+    error = refuses(BATCH, ("A", floats(4)))
+
+    assert "NOTE: Setting a non-zero max_batch_size" in error.message
+    assert "expected [batch=-1, 4]" in error.advice
+    assert "np.newaxis" in error.advice
+
+
+def test_a_wrong_type_is_converted_like_this():
+    """The advice is a line to paste."""
+    error = refuses(PLAIN, ("A", np.zeros(4)))
+
+    assert "data-type is 'FP64', but model 'm' expects 'FP32'" in error.message
+    assert "array.astype(np.float32)" in error.advice
+
+
+def test_an_unknown_input_names_those_that_are_known():
+    """In their order."""
+    error = refuses(PLAIN, ("Q", floats(4)))
+
+    assert "unexpected inference input 'Q' for model 'm'" == error.message
+    assert "A, B" in error.advice
+
+
+def test_the_request_is_named_by_its_id():
+    """As Triton's log and answers do."""
+    error = refuses(PLAIN, ("A", floats(3)), request_id="mine")
+
+    assert error.message.startswith("[request id: mine] ")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "text"),
+    [
+        ([("A", floats(5, 4))], "inference request batch-size must be <= 4 for 'm'"),
+        (
+            [("A", floats(2, 4)), ("B", floats(3, 1, 2))],
+            "batch size does not match other inputs for 'm'",
+        ),
+        ([("A", floats(0, 4))], "input byte size mismatch for input 'A'"),
+    ],
+)
+def test_batches_are_checked(arrays, text):
+    """Their size, and that all inputs have the same."""
+    assert text in refuses(BATCH, *arrays).message
+
+
+def test_what_was_right_once_does_not_excuse_what_is_wrong():
+    """Only like requests pass unchecked."""
+    validator = RequestValidator(normalise(parse_pbtxt(PLAIN), model_name="m"))
+    b = ("B", np.zeros((1, 2), np.float32))
+
+    for wrong in (
+        message(("A", floats(3))),
+        message(("A", np.zeros(4))),
+        message(("A", floats(4)), requested_outputs=("Q",)),
+        message(),
+    ):
+        for right in (message(("A", floats(4))), message(("A", floats(4)), b)):
+            validator.check(right)
+            with pytest.raises(RequestError):
+                validator.check(wrong)

@@ -1,0 +1,287 @@
+"""Which requests leave together, and when; times as a real server showed them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blsnb.engine.scheduling.batching.dynamic_batcher import DynamicBatcher
+
+from ..virtual_server import Ask, asks, model, run
+
+DELAY = "max_queue_delay_microseconds: 300000"
+BUSY = Ask(0, 0, executes_ms=500)
+
+
+def burst(count: int, **like: object) -> list[Ask]:
+    """Requests 1, 2, … while an instance is busy."""
+    return asks(*(60.0 + 8 * n for n in range(count)), first=1, **like)
+
+
+def test_a_lone_request_leaves_when_its_delay_is_over():
+    """Measured from the oldest of those who then leave together."""
+    outcome = run(model(DELAY), asks(0, 100, 200))
+
+    assert [(300, [0, 1, 2])] == outcome.calls
+    assert "the delay of 300000 µs was over" == outcome.because(0)
+
+
+def test_a_request_that_does_not_fit_sends_those_before_it():
+    """Batches of 2, 3 and 4 are 9; the last waits for its own delay."""
+    requests = [Ask(0, 0, 2), Ask(1, 50, 3), Ask(2, 100, 4)]
+    outcome = run(model(DELAY), requests)
+
+    assert [(100, [0, 1]), (400, [2])] == outcome.calls
+    assert "the next would make 9 of at most 8" == outcome.because(0)
+    assert {2: "would make 9 of at most 8"} == outcome.left_out(0)
+
+
+def test_a_full_batch_does_not_wait():
+    """4 and 4 are 8."""
+    outcome = run(model(DELAY), [Ask(0, 0, 4), Ask(1, 50, 4)])
+
+    assert [(50, [0, 1])] == outcome.calls
+    assert "the largest size 8 was reached" == outcome.because(0)
+
+
+def test_another_shape_sends_those_before_it():
+    """The order is never changed: the fourth could have joined the first two."""
+    shapes = [(2,), (2,), (3,), (2,)]
+    requests = [Ask(n, 50 * n, shape=shape) for n, shape in enumerate(shapes)]
+    outcome = run(model(DELAY), requests)
+
+    assert [(100, [0, 1]), (150, [2]), (450, [3])] == outcome.calls
+    wrong = "shape of X differs: [3] instead of [2]"
+    assert f"the next is different: {wrong}" == outcome.because(0)
+    assert {2: wrong} == outcome.left_out(0)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [model(DELAY, ragged=True), model(DELAY, dims=2)],
+    ids=["ragged", "fixed"],
+)
+def test_only_inputs_that_vary_and_are_not_ragged_need_one_shape(config):
+    """A fixed shape was checked before."""
+    requests = [Ask(n, 50 * n, shape=(n + 1,)) for n in range(3)]
+
+    assert [(300, [0, 1, 2])] == run(config, requests).calls
+
+
+@pytest.mark.parametrize(
+    ("count", "calls"),
+    [
+        (3, [(300, [0, 1, 2])]),
+        (4, [(60, [0, 1, 2, 3])]),
+        (5, [(60, [0, 1, 2, 3]), (380, [4])]),
+    ],
+)
+def test_a_preferred_size_leaves_at_once(count, calls):
+    """What comes after it waits for its own delay."""
+    config = model(f"{DELAY} preferred_batch_size: [4]")
+    outcome = run(config, asks(*(20 * n for n in range(count))))
+
+    assert calls == outcome.calls
+
+
+def test_more_than_all_preferred_sizes_sends_those_before_it():
+    """3 and 3 are more than 4, though the model takes 8."""
+    config = model(f"{DELAY} preferred_batch_size: [4]")
+    outcome = run(config, [Ask(0, 0, 3), Ask(1, 50, 3)])
+
+    assert [(50, [0]), (350, [1])] == outcome.calls
+    assert "the next would make 6, preferred are 4" == outcome.because(0)
+
+
+def test_other_sets_of_inputs_are_never_in_one_call():
+    """Where the model has an optional one; with a shape that varies, seen at once."""
+    requests = [Ask(0, 0), Ask(1, 50, extra=True), Ask(2, 100)]
+    outcome = run(model(DELAY, optional=True), requests)
+
+    assert [(50, [0]), (100, [1]), (400, [2])] == outcome.calls
+    assert {1: "has other inputs: X, Z instead of X"} == outcome.left_out(0)
+
+
+def test_other_inputs_are_seen_late_where_no_shape_varies():
+    """Then Triton's batcher sleeps on when a request comes, as the real one showed."""
+    requests = [Ask(0, 0), Ask(1, 50, extra=True), Ask(2, 100)]
+    outcome = run(model(DELAY, dims=2, optional=True), requests)
+
+    assert [(300, [0]), (310, [1]), (400, [2])] == outcome.calls
+
+
+def test_without_a_delay_the_first_leaves_alone_and_the_rest_together():
+    """All that waited for the instance."""
+    outcome = run(model(), [BUSY, *burst(5)])
+
+    assert [(0, [0]), (500, [1, 2, 3, 4, 5])] == outcome.calls
+    assert "there is no delay, and an instance was free" == outcome.because(1)
+
+
+@pytest.mark.parametrize(
+    ("preferred", "count", "groups"),
+    [
+        ("[2, 4]", 5, [[1, 2], [3, 4], [5]]),
+        # Two batches are formed ahead; the second grows only when the first left.
+        ("[2, 4]", 8, [[1, 2], [3, 4, 5, 6], [7, 8]]),
+        ("[2, 4]", 11, [[1, 2], [3, 4, 5, 6], [7, 8, 9, 10], [11]]),
+        ("[4]", 11, [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11]]),
+        ("[]", 20, [[*range(1, 9)], [*range(9, 17)], [*range(17, 21)]]),
+    ],
+)
+@pytest.mark.parametrize("dims", [-1, 2])
+def test_without_a_delay_a_preferred_size_freezes_the_waiting_batch(
+    preferred, count, groups, dims
+):
+    """As the real server showed it."""
+    config = model(f"preferred_batch_size: {preferred}", dims=dims)
+
+    assert [[0], *groups] == run(config, [BUSY, *burst(count)]).groups
+
+
+def test_a_batch_formed_ahead_is_frozen_by_another_shape():
+    """As the real server showed it."""
+    shapes = [(1,), (1,), (2,), (1,), (1,), (2,), (2,)]
+    waiting = [
+        Ask(n, 60 + 8 * n, shape=shape) for n, shape in enumerate(shapes, start=1)
+    ]
+    outcome = run(model(), [BUSY._replace(shape=(1,)), *waiting])
+
+    assert [[0], [1, 2], [3], [4, 5], [6, 7]] == outcome.groups
+    assert {
+        3: "shape of X differs: [2] instead of [1]",
+        **dict.fromkeys([4, 5, 6, 7], "came behind one that did not fit"),
+    } == outcome.left_out(1)
+
+
+@pytest.mark.parametrize(
+    ("dims", "calls"),
+    [
+        (-1, [(100, [0, 1]), (700, [2, 3, 4])]),
+        # Woken by nobody, what came after the delay stays in the queue.
+        (2, [(100, [0, 1]), (700, [2]), (710, [3, 4])]),
+    ],
+)
+def test_a_batch_whose_delay_is_over_waits_for_an_instance(dims, calls):
+    """And grows meanwhile, if the batcher looks."""
+    late = [Ask(n, 60 + 120 * (n - 1)) for n in range(1, 5)]
+    config = model("max_queue_delay_microseconds: 100000", dims=dims)
+
+    assert calls == run(config, [BUSY._replace(executes_ms=600), *late]).calls
+
+
+def test_batches_that_waited_too_long_are_merged_when_they_start():
+    """What was formed ahead in two pieces leaves as one, if it fits."""
+    config = model(
+        "max_queue_delay_microseconds: 100000 preferred_batch_size: [2]", dims=2
+    )
+    requests = [Ask(0, 0, 2, executes_ms=500), *asks(50, 60, 70, 80, first=1)]
+
+    assert [(0, [0]), (500, [1, 2, 3, 4])] == run(config, requests).calls
+
+
+def test_a_model_that_does_not_batch_executes_one_request_per_call():
+    """Its batcher may be configured all the same."""
+    outcome = run(model(largest=0), [BUSY, *burst(3)])
+
+    assert [(0, [0]), (500, [1]), (510, [2]), (520, [3])] == outcome.calls
+    assert "would make 2 of at most 1" == outcome.left_out(1)[2]
+
+
+def test_two_instances_take_a_batch_each():
+    """As they become free."""
+    config = model(instances=2)
+    requests = [BUSY, Ask(1, 10, executes_ms=300), *asks(60, 70, 400, first=2)]
+
+    assert [
+        (0, [0]),
+        (10, [1]),
+        (310, [2, 3]),
+        (400, [4]),
+    ] == run(config, requests).calls
+
+
+def test_who_left_is_removed_at_the_next_look():
+    """The model never sees it."""
+    requests = [Ask(0, 0), Ask(1, 30, leaves_ms=60), Ask(2, 100)]
+    outcome = run(model(DELAY, dims=2), requests)
+
+    assert [(300, [0, 2])] == outcome.calls
+    assert [(300, 1)] == outcome.cancelled
+
+
+def test_who_left_a_batch_formed_ahead_is_executed():
+    """It is no longer in the queue."""
+    requests = [BUSY, *burst(2)]
+    requests[1] = requests[1]._replace(leaves_ms=200)
+    outcome = run(model(), requests)
+
+    assert [[0], [1, 2]] == outcome.groups
+    assert [] == outcome.cancelled
+
+
+def test_who_left_behind_a_frozen_batch_is_told_at_once():
+    """The next look is when the next request comes, though none can join the batch."""
+    other = {"shape": (3,)}
+    requests = [
+        BUSY,
+        Ask(1, 60),
+        Ask(2, 70, leaves_ms=75, **other),
+        Ask(3, 80, **other),
+    ]
+    outcome = run(model(), requests)
+
+    assert [(80, 2)] == outcome.cancelled
+    assert [[0], [1], [3]] == outcome.groups
+
+
+def test_after_all_have_left_a_fixed_shape_may_wait_for_the_next_poll():
+    """Though its delay is over and an instance idle, as the real server showed it."""
+    requests = [Ask(0, 0, leaves_ms=50), Ask(1, 300)]
+    config = model("max_queue_delay_microseconds: 200000", dims=2)
+
+    assert [(700, [1])] == run(config, requests).calls
+
+
+def test_a_late_look_takes_as_many_as_the_model_does():
+    """With priorities nothing is formed ahead, and all are late."""
+    delay = "max_queue_delay_microseconds: 100000 preferred_batch_size: [2]"
+    config = model(f"{delay} priority_levels: 1 default_priority_level: 1", largest=4)
+    outcome = run(config, [BUSY._replace(size=2), *burst(5)])
+
+    assert [(0, [0]), (500, [1, 2, 3, 4]), (510, [5])] == outcome.calls
+
+
+def _recorded() -> list[dict[str, Any]]:
+    return json.loads(
+        (Path(__file__).parent.parent / "recorded_groupings.json").read_text()
+    )["cases"]
+
+
+@pytest.mark.parametrize("case", _recorded())
+def test_a_real_server_grouped_the_same(case):
+    """With nothing but preferred sizes and delays, where what it does is certain.
+
+    An execution there takes a few milliseconds more than the model sleeps.
+    """
+    config = model(
+        case["dynamic_batching"],
+        dims=case["dims"],
+        largest=case["max_batch_size"],
+        optional=case["optional"],
+    )
+    requests = [
+        Ask(n, at_ms, size, (length,), extra, executes_ms=sleeps_ms + 3)
+        for n, (at_ms, size, length, extra, sleeps_ms) in enumerate(case["requests"])
+    ]
+
+    assert [names for _, names in case["calls"]] == run(config, requests).groups
+
+
+def test_the_order_of_answers_is_the_configurations():
+    """The batcher does not send answers."""
+    assert not DynamicBatcher(model()).preserve_ordering
+    assert DynamicBatcher(model("preserve_ordering: true")).preserve_ordering

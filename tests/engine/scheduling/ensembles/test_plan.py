@@ -1,0 +1,136 @@
+"""Which steps are needed, and with which shapes tensors pass between batches."""
+
+from __future__ import annotations
+
+import pytest
+from model.ensembles import DECOUPLED, IO, ins, model, outs, step
+
+from blsnb.engine.scheduling.ensembles.plan import converted
+
+from ..ensemble_runs import plan
+
+TWO = (step("a", made="Y=Y1"), step("b", made="Y=Y2"))
+TWO_OUT = ins() + outs("Y1") + outs("Y2")
+
+
+def needed(planned, *outputs):
+    return sorted(planned.needed(set(outputs)))
+
+
+def test_all_steps_are_needed_for_all_outputs() -> None:
+    """Nothing is left out, and its representation has the count."""
+    planned = plan(*TWO, io=TWO_OUT)
+
+    assert [0, 1] == needed(planned, "Y1", "Y2")
+    assert "<EnsemblePlan m: 2 steps>" == repr(planned)
+
+
+def test_steps_for_unwanted_outputs_are_left_out() -> None:
+    """Those before them, too, unless somebody else needs these."""
+    planned = plan(
+        step("a", made="Y=A"),
+        step("b", made="Y=B"),
+        step("c", "X=A Z=B", "Y=Y1"),
+        step("d", "X=B", "Y=Y2"),
+        io=TWO_OUT,
+    )
+
+    assert [0, 1, 2] == needed(planned, "Y1")
+    assert [1, 3] == needed(planned, "Y2")
+
+
+def test_a_step_is_needed_for_one_of_its_outputs() -> None:
+    """It is asked for all that are mapped."""
+    planned = plan(step(made="Y=Y1 Z=Y2"), io=TWO_OUT)
+
+    assert [0] == needed(planned, "Y2")
+
+
+def test_an_unwanted_output_that_is_needed_is_left_out_all_the_same() -> None:
+    """As Triton has it: what depends on it never runs."""
+    planned = plan(step("a", made="Y=Y1"), step("b", "X=Y1", "Y=Y2"), io=TWO_OUT)
+
+    assert [1] == needed(planned, "Y2")
+    assert [] == needed(planned, "Y1")
+
+
+def test_an_input_that_nobody_needs_counts_as_an_output_of_the_first_step() -> None:
+    """As Triton has it: the first step is left out though it is needed."""
+    steps = (step("a", made="Y=Y2"), step("b", "X=Z", "Y=Y1"))
+    planned = plan(*steps, io=ins("Z") + TWO_OUT)
+
+    assert [] == needed(planned, "Y2")
+    assert [1] == needed(planned, "Y1")
+
+
+def test_outputs_come_in_the_order_of_a_hash_table() -> None:
+    """Six names, as a real server answers them."""
+    names = [f"OUT{n}" for n in range(6)]
+    io = ins() + "".join(map(outs, names))
+    planned = plan(*(step(made=f"Y={name}") for name in names), io=io)
+
+    assert ["OUT4", "OUT3", "OUT2", "OUT1", "OUT5", "OUT0"] == list(planned.outputs)
+
+
+def test_a_step_knows_its_model_and_its_names() -> None:
+    """Sorted, since the order of a map is nobody's."""
+    (planned,) = plan(
+        step("c", "X=X B=X A=X", version="model_version: 3"),
+        models={"c": model(IO, ins("A"), ins("B"))},
+    ).steps
+
+    assert ("c", 3, 0) == (planned.model, planned.version, planned.index)
+    assert ["A", "B", "X"] == list(planned.inputs)
+
+
+@pytest.mark.parametrize(
+    ("shape", "dims", "batching", "batch_size", "passed"),
+    [
+        ((1, 2), (-1,), False, 1, (2,)),
+        ((2, 2), (-1,), False, 2, (2, 2)),
+        ((1, 2), (-1, 2), False, 1, (1, 2)),
+        ((2, 2), (-1, 2), False, 2, (2, 2)),
+        ((3,), (-1,), True, 0, (1, 3)),
+        ((3, 2), (2,), True, 0, (3, 2)),
+        ((3, 2), (3,), True, 0, (3, 2)),
+        ((4, 2), (4, 2), True, 4, (4, 2)),
+        ((2,), (3,), False, 0, (2,)),
+    ],
+    ids=[
+        "a batch of one is stripped",
+        "a batch of two cannot be",
+        "a batch of one that fits is passed as it is",
+        "and one of two",
+        "a batch of one is made",
+        "what has one axis more is a batch",
+        "even if another axis was meant",
+        "batches stay",
+        "what has no batch on either side stays",
+    ],
+)
+def test_batches_and_single_tensors_are_converted(
+    shape, dims, batching, batch_size, passed
+) -> None:
+    """Only where one side has batches and the other has none."""
+    assert passed == converted(shape, dims, batching=batching, batch_size=batch_size)
+
+
+def test_a_step_that_writes_its_own_input_is_endless() -> None:
+    """Triton loads it, and a request to it never ends."""
+    around = (step("a", made="Y=A"), step("b", "X=A", "Y=X"), step("c"))
+    planned = plan(*around)
+
+    assert ["a", "b"] == [each.model for each in planned.endless if each.model != "c"]
+
+
+def test_a_step_that_writes_the_input_of_others_is_not_endless() -> None:
+    """They run twice, that is all."""
+    planned = plan(step("a", "X=Z", "Y=X"), step("c"), io=ins("Z") + IO)
+
+    assert () == planned.endless
+
+
+def test_decoupled_is_what_the_configuration_says_by_then() -> None:
+    """It has been computed when the ensemble was loaded."""
+    assert plan(step(), more=DECOUPLED).decoupled
+    assert not plan(step()).decoupled

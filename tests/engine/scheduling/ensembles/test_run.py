@@ -1,0 +1,486 @@
+"""One request of an ensemble: who is called when, with what, and what is answered."""
+
+from __future__ import annotations
+
+import weakref
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from model.ensembles import DECOUPLED, IO, ensemble, ins, model, optional, outs, step
+
+from blsnb.engine.scheduling.ensembles.calls import EnsembleError, Sequence
+from blsnb.engine.scheduling.ensembles.run import EnsembleRun
+
+from ..ensemble_runs import Player, held, plan, plan_of
+
+TWO = (step("a", made="Y=Y1"), step("b", made="Y=Y2"))
+TWO_OUT = ins() + outs("Y1") + outs("Y2")
+CHAIN = (step("a", made="Y=A"), step("b", given="X=A"))
+DEADLOCK = (
+    "in ensemble 'm', [request id: <id_unknown>] unexpected deadlock, at least one "
+    "output is not set while no more ensemble steps can be made",
+    "INVALID_ARG",
+)
+
+
+def shapes(player):
+    return [each.shape for call in player.called for each in call.inputs]
+
+
+# Steps -----------------------------------------------------------------------
+
+
+def test_a_step_follows_the_one_that_it_needs() -> None:
+    """It is called with what the other made, under its own names."""
+    player = Player(plan(*CHAIN))
+
+    assert [0] == player.steps
+    player.take("a", {"Y": "made"})
+    assert [0, 1] == player.steps
+    assert [("X", "made", (1,))] == list(map(tuple, player.called[1].inputs))
+    player.take("b", {"Y": "y"})
+    assert [{"Y": "y"}, "final"] == player.answers
+    assert "<EnsembleRun of m: 0 in flight>" == repr(player.run)
+
+
+def test_independent_steps_are_called_together() -> None:
+    """In order of the configuration; the answer waits for both."""
+    player = Player(plan(*TWO, io=TWO_OUT))
+
+    assert [0, 1] == player.steps
+    player.take("b", {"Y": 2})
+    assert [] == player.answers
+    player.take("a", {"Y": 1})
+    assert [{"Y2": 2, "Y1": 1}, "final"] == player.answers
+    assert ["Y2", "Y1"] == list(player.answers[0])
+
+
+def test_an_answer_is_sent_while_others_still_run() -> None:
+    """A step whose outputs are not wanted may end later: then the flag comes alone."""
+    steps = (step("a", made="Y=Y1 Z=B"), step("b", "X=B", "Y=Y2 Z=Y3"))
+    player = Player(
+        plan(*steps, io=TWO_OUT + outs("Y3"), more=DECOUPLED), outputs={"Y1", "Y3"}
+    )
+
+    player.take("a", {"Y": 1, "Z": 2})
+    player.take("b", {"Y": 3, "Z": 4}, final=False)
+    assert [{"Y1": 1, "Y3": 4}] == player.answers
+    player.take("b")
+    assert [{"Y1": 1, "Y3": 4}, "final"] == player.answers
+
+
+def test_what_is_not_wanted_is_not_called() -> None:
+    """Nor is it in the answer."""
+    player = Player(plan(*TWO, io=TWO_OUT), outputs={"Y2"})
+    player.play()
+
+    assert [1] == player.steps
+    assert [{"Y2": "1.Y(X=x)"}, "final"] == player.answers
+
+
+def test_the_flag_may_follow_an_answer() -> None:
+    """Then nothing is missing, though nothing came with it."""
+    player = Player(plan(step("a")))
+    player.take("a", {"Y": 1}, final=False)
+    player.take("a")
+
+    assert [{"Y": 1}, "final"] == player.answers
+
+
+def test_a_tensor_is_forgotten_by_its_last_user() -> None:
+    """What nobody needs any more does not stay in memory until the request ends."""
+
+    class Large:
+        pass
+
+    value = Large()
+    alive = weakref.ref(value)
+    run = EnsembleRun(plan(*CHAIN), {"X": held(value)}, {"Y"})
+    (call,) = run.start().calls
+    del value
+    assert alive() is not None
+    del call
+    assert alive() is None
+
+
+@pytest.mark.parametrize("outputs", [{"Y1"}, {"Y2"}])
+def test_too_much_left_out_is_a_deadlock(outputs: set[str]) -> None:
+    """An output that a step needs, and only one of both wanted: Triton's own text."""
+    steps = (step("a", made="Y=Y1"), step("b", "X=Y1", "Y=Y2"))
+    player = Player(plan(*steps, io=TWO_OUT), outputs=outputs)
+
+    assert [DEADLOCK, "final"] == player.answers
+    assert [] == player.steps
+
+
+def test_a_decoupled_ensemble_knows_no_deadlock() -> None:
+    """It may answer nothing at all: the flag comes alone."""
+    steps = (step("a", made="Y=Y1"), step("b", "X=Y1", "Y=Y2"))
+    planned = plan(*steps, io=TWO_OUT, more=DECOUPLED)
+
+    assert ["final"] == Player(planned, outputs={"Y1"}).answers
+
+
+def test_outputs_that_are_not_mapped_are_ignored() -> None:
+    """A model may answer more than it was asked."""
+    player = Player(plan(step("a")))
+    player.take("a", {"Y": 1, "Z": 2})
+
+    assert [{"Y": 1}, "final"] == player.answers
+
+
+# What is left out ------------------------------------------------------------
+
+
+def test_an_optional_input_that_did_not_come_is_not_passed() -> None:
+    """The step is called all the same; whether that will do is for its model to say."""
+    planned = plan(
+        step("a", "X=X Z=Z"),
+        io=IO + optional("Z"),
+        models={"a": model(IO, ins("Z"))},
+    )
+
+    assert ["X"] == [each.name for each in Player(planned).called[0].inputs]
+    both = Player(planned, {"X": "x", "Z": "z"})
+    assert ["X", "Z"] == [each.name for each in both.called[0].inputs]
+
+
+def test_an_output_that_is_left_out_is_not_passed_on() -> None:
+    """The next step is called without it."""
+    player = Player(plan(*CHAIN))
+    player.take("a", {})
+
+    assert () == player.called[1].inputs
+
+
+def test_an_output_that_is_left_out_is_not_answered() -> None:
+    """The answer has the others, or none at all."""
+    player = Player(plan(step("a", made="Y=Y1 Z=Y2"), io=TWO_OUT))
+    player.take("a", {"Z": 2})
+
+    assert [{"Y2": 2}, "final"] == player.answers
+    alone = Player(plan(step("a")))
+    alone.take("a", {})
+    assert [{}, "final"] == alone.answers
+
+
+# Errors ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_an_error_of_a_step_ends_the_request(waits: bool) -> None:
+    """The code stays, the text begins with the ensemble's name."""
+    player = Player(plan(*CHAIN), waits_with_errors=waits)
+    player.take("a", error="no luck")
+
+    assert [("in ensemble 'm', no luck", "INTERNAL"), "final"] == player.answers
+    assert player.run.failed
+
+
+def test_an_error_waits_for_those_that_run() -> None:
+    """What they make is not used, and a second error is not told."""
+    player = Player(plan(*TWO, io=TWO_OUT))
+    player.take("a", error="no luck")
+
+    assert [] == player.answers
+    player.take("b", error="nor here")
+    assert [("in ensemble 'm', no luck", "INTERNAL"), "final"] == player.answers
+
+
+def test_an_error_does_not_wait_in_older_releases() -> None:
+    """Those that run end for nobody."""
+    player = Player(plan(*TWO, io=TWO_OUT), waits_with_errors=False)
+    player.take("a", error="no luck")
+
+    assert [("in ensemble 'm', no luck", "INTERNAL"), "final"] == player.answers
+    player.take("b", {"Y": 2})
+    assert 2 == len(player.answers)
+    assert 0 == player.run.in_flight
+
+
+def test_no_step_is_called_after_an_error() -> None:
+    """Though its tensors come."""
+    steps = (*TWO, step("c", "X=Y2", "Y=Y3"))
+    player = Player(plan(*steps, io=TWO_OUT + outs("Y3")))
+    player.take("a", error="no luck")
+    player.take("b", {"Y": 2})
+
+    assert [0, 1] == player.steps
+
+
+def test_a_call_that_was_not_started_is_dropped() -> None:
+    """The error of another may come before its turn."""
+    player = Player(plan(*TWO, io=TWO_OUT))
+    player.take("a", error="full")
+    player.note(player.run.drop(player.waiting.pop()))
+
+    assert [("in ensemble 'm', full", "INTERNAL"), "final"] == player.answers
+
+
+def test_a_refused_call_starts_none_of_those_that_are_ready() -> None:
+    """A request is checked before it is queued; the first refusal counts."""
+
+    def refuse(call):
+        name = call.step.model
+        return None if name == "a" else EnsembleError(f"bad shape for '{name}'")
+
+    steps = (*TWO, step("c", made="Y=Y3"))
+    player = Player(plan(*steps, io=TWO_OUT + outs("Y3")), refuse=refuse)
+
+    assert [] == player.steps
+    assert [("in ensemble 'm', bad shape for 'b'", "INVALID_ARG"), "final"] == (
+        player.answers
+    )
+
+
+# Batches ---------------------------------------------------------------------
+
+BATCH = "max_batch_size: 4"
+
+
+def test_a_batch_of_one_passes_through_a_model_without_batches() -> None:
+    """Stripped on the way in, made again on the way out."""
+    player = Player(
+        plan(*CHAIN, more=BATCH, models={"b": model(IO, BATCH)}),
+        {"X": held("x", 1, 2)},
+        batch_size=1,
+    )
+    player.take("a", {"Y": held("y", 2)})
+    progress = player.run.take(player.waiting.pop(), {"Y": held("y", 1, 2)})
+
+    assert [(2,), (1, 2)] == shapes(player)
+    assert [(1, 2)] == [each.shape for each in progress.response.outputs]
+
+
+def test_batches_are_counted_by_what_a_step_was_given() -> None:
+    """A model with batches in an ensemble without any: two rows make two rows."""
+    planned = plan(
+        step("a"),
+        io=ins(dims="-1, 2") + outs(),
+        models={"a": model(ins(dims="2"), outs(), BATCH)},
+    )
+    player = Player(planned, {"X": held("x", 2, 2)})
+    progress = player.run.take(player.waiting.pop(), {"Y": held("y", 2, 1)})
+
+    assert [(2, 2)] == shapes(player)
+    assert [(2, 1)] == [each.shape for each in progress.response.outputs]
+
+
+def test_a_single_tensor_passes_through_a_model_with_batches() -> None:
+    """A batch of one on the way in, stripped on the way out."""
+    player = Player(
+        plan(step("a"), models={"a": model(IO, BATCH)}), {"X": held("x", 3)}
+    )
+    progress = player.run.take(player.waiting.pop(), {"Y": held("y", 1, 3)})
+
+    assert [(1, 3)] == shapes(player)
+    assert [(3,)] == [each.shape for each in progress.response.outputs]
+
+
+# Sequences -------------------------------------------------------------------
+
+
+def test_the_fields_of_a_sequence_go_from_step_to_step() -> None:
+    """The answer tells them for each output; a response may change them."""
+    player = Player(plan(*CHAIN), sequence=Sequence(7, start=True))
+    player.take("a", {"Y": 1}, sequence=Sequence(8, end=True))
+    progress = player.run.take(player.waiting.pop(), {"Y": held(2)})
+
+    assert [(7, True, False), (8, False, True)] == [
+        tuple(call.sequence) for call in player.called
+    ]
+    assert (
+        ("sequence_id", 8),
+        ("sequence_start", False),
+        ("sequence_end", True),
+    ) == progress.response.parameters
+
+
+def test_an_answer_without_outputs_tells_no_sequence() -> None:
+    """And a step that was given nothing has no start and no end."""
+    player = Player(plan(*CHAIN), sequence=Sequence("s", start=True))
+    player.take("a", {})
+    progress = player.run.take(player.waiting.pop(), {})
+
+    assert Sequence("s") == player.called[1].sequence
+    assert () == progress.response.parameters
+
+
+# Decoupled -------------------------------------------------------------------
+
+
+def decoupled(*steps: str, **texts: str):
+    return Player(plan(*steps, more=DECOUPLED, **texts))
+
+
+def test_each_response_of_a_decoupled_step_runs_those_behind_it() -> None:
+    """Once each, counted from 0; the last of them carries the final flag."""
+    player = decoupled(*CHAIN)
+    for value in (1, 2):
+        player.take("a", {"Y": value}, final=False)
+    player.take("a", final=True)
+    player.take("b", {"Y": "one"})
+    player.take("b", {"Y": "two"})
+
+    assert [(0, 0), (1, 0), (1, 1)] == [
+        (call.step.index, call.iteration) for call in player.called
+    ]
+    assert [{"Y": "one"}, {"Y": "two"}, "final"] == player.answers
+
+
+def test_the_final_flag_may_come_alone() -> None:
+    """If the decoupled step sends its own alone, and nobody runs any more."""
+    player = decoupled(step("a"))
+    player.take("a", {"Y": 1}, final=False)
+    player.take("a")
+
+    assert [{"Y": 1}, "final"] == player.answers
+    with_data = decoupled(step("a"))
+    with_data.take("a", {"Y": 1}, final=True)
+    assert [{"Y": 1}, "final"] == with_data.answers
+
+
+def test_no_response_is_an_answer_too() -> None:
+    """The flag alone."""
+    player = decoupled(*CHAIN)
+    player.take("a")
+
+    assert ["final"] == player.answers
+
+
+def test_responses_of_one_iteration_meet_again() -> None:
+    """Two branches behind a decoupled step, the slower one answers later."""
+    player = decoupled(
+        step("a", made="Y=A"),
+        step("b", "X=A", "Y=B"),
+        step("c", "X=A", "Y=C"),
+        step("j", "P=B Q=C"),
+        models={"j": model(ins("P"), ins("Q"), outs())},
+    )
+    player.take("a", {"Y": 1}, final=False)
+    player.take("a", {"Y": 2})
+    for value in ("b1", "b2"):
+        player.take("b", {"Y": value})
+    for value in ("c1", "c2"):
+        player.take("c", {"Y": value})
+
+    joined = [call for call in player.called if call.step.model == "j"]
+    assert [["b1", "c1"], ["b2", "c2"]] == [
+        [each.value for each in call.inputs] for call in joined
+    ]
+
+
+def test_an_error_after_responses_comes_last() -> None:
+    """What was answered stays answered; what comes then is nobody's."""
+    player = decoupled(step("a"))
+    player.take("a", {"Y": 1}, final=False)
+    player.take("a", error="dec err", final=False)
+    player.take("a", {"Y": 3}, final=False)
+    player.take("a")
+
+    assert [{"Y": 1}, ("in ensemble 'm', dec err", "INTERNAL"), "final"] == (
+        player.answers
+    )
+
+
+# Any ensemble ----------------------------------------------------------------
+
+
+@st.composite
+def graphs(draw: st.DrawFn):
+    """Steps without a circle: inputs of each step, and the outputs of them all."""
+    inputs = [f"I{n}" for n in range(draw(st.integers(1, 3)))]
+    tensors, steps = list(inputs), []
+    for index in range(draw(st.integers(1, 6))):
+        chosen = draw(st.sets(st.sampled_from(tensors), min_size=1, max_size=3))
+        made = [f"T{index}_{n}" for n in range(draw(st.integers(1, 2)))]
+        steps.append((sorted(chosen), made))
+        tensors += made
+    used = {name for chosen, _ in steps for name in chosen}
+    made = [name for _, names in steps for name in names]
+    extra = draw(st.sets(st.sampled_from(made)))
+    outputs = [name for name in made if name not in used or name in extra]
+    return [name for name in inputs if name in used], steps, outputs
+
+
+def planned(inputs, steps, outputs):
+    texts, models = [], {}
+    for index, (chosen, made) in enumerate(steps):
+        given = " ".join(f"{name}_in={name}" for name in chosen)
+        texts.append(step(f"s{index}", given, " ".join(f"{n}={n}" for n in made)))
+        declared = [ins(f"{name}_in") for name in chosen]
+        models[f"s{index}"] = model(*declared, *map(outs, made))
+    io = "".join([*map(ins, inputs), *map(outs, outputs)])
+    return plan_of("name: 'm' " + ensemble(*texts, io=io), models)
+
+
+def values(inputs, steps):
+    """Return what each tensor must be."""
+    found = {name: name.lower() for name in inputs}
+    for index, (chosen, made) in enumerate(steps):
+        given = ",".join(f"{name}_in={found[name]}" for name in chosen)
+        found |= {name: f"{index}.{name}({given})" for name in made}
+    return found
+
+
+def ancestors(steps, outputs):
+    """Return the steps on the ways to some outputs."""
+    found, names = set(), set(outputs)
+    for index, (chosen, made) in reversed(list(enumerate(steps))):
+        if names.intersection(made):
+            found.add(index)
+            names.update(chosen)
+    return found
+
+
+@given(graphs(), st.data())
+def test_every_step_runs_once_with_its_inputs(graph, data) -> None:
+    """Whatever the graph, and in whatever order the steps end."""
+    inputs, steps, outputs = graph
+    player = Player(planned(*graph), {name: name.lower() for name in inputs})
+    player.play(lambda count: data.draw(st.integers(0, count - 1)))
+    right = values(inputs, steps)
+
+    assert list(range(len(steps))) == sorted(player.steps)
+    assert [{name: right[name] for name in outputs}, "final"] == player.answers
+
+
+@given(graphs(), st.data())
+def test_only_needed_steps_run_and_never_twice(graph, data) -> None:
+    """The answer is right, or Triton left out too much and says so."""
+    inputs, steps, outputs = graph
+    wanted = data.draw(st.sets(st.sampled_from(outputs), min_size=1))
+    player = Player(planned(*graph), {n: n.lower() for n in inputs}, wanted)
+    player.play(lambda count: data.draw(st.integers(0, count - 1)))
+    right, ways = values(inputs, steps), ancestors(steps, wanted)
+
+    assert len(player.steps) == len(set(player.steps))
+    assert set(player.steps) <= ways
+    if set(player.steps) == ways:
+        assert [{name: right[name] for name in wanted}, "final"] == player.answers
+    else:
+        assert [DEADLOCK, "final"] == player.answers
+
+
+@given(graphs(), st.data())
+def test_every_request_ends_once(graph, data) -> None:
+    """Steps fail, leave outputs out, or answer: one end, and nothing runs on."""
+    inputs, _, _ = graph
+    waits = data.draw(st.booleans())
+    player = Player(
+        planned(*graph),
+        {name: name.lower() for name in inputs},
+        waits_with_errors=waits,
+    )
+    while player.waiting:
+        name = data.draw(st.sampled_from([c.step.model for c in player.waiting]))
+        if data.draw(st.integers(0, 9)) == 0:
+            player.take(name, error="no luck")
+        else:
+            left = next(c for c in player.waiting if c.step.model == name).step.outputs
+            player.take(name, {n: n for n in left if data.draw(st.booleans())})
+
+    assert 1 == player.answers.count("final")
+    assert "final" == player.answers[-1]
+    assert 0 == player.run.in_flight

@@ -1,0 +1,221 @@
+import pytest
+
+from blsnb.engine.scheduling.batching.queued import Queued
+from blsnb.engine.scheduling.sequences.batcher import SequenceBatcher
+from blsnb.engine.scheduling.sequences.rules import SequenceRefused
+from blsnb.request_fields import SEQUENCE_START
+
+from ..playing import MS, Stage, config_of
+
+ONE_SLOT = config_of("direct {}", batch=1)
+IDLE = config_of("max_sequence_idle_microseconds: 200000 direct {}", batch=1)
+OLDEST_IDLE = config_of(
+    "max_sequence_idle_microseconds: 200000 oldest { max_candidate_sequences: 1 }",
+    batch=1,
+)
+EXPIRED = "UNAVAILABLE timeout of the corresponding sequence has been expired"
+
+
+def no_start(sequence):
+    return (
+        f"INVALID_ARG inference request for sequence {sequence} to model 'm' must "
+        "specify the START flag on the first request of the sequence"
+    )
+
+
+def test_sequences_without_a_slot_wait_in_the_order_of_their_starts():
+    """Their later requests queue behind their starts."""
+    stage = Stage(ONE_SLOT)
+    stage.send(0, "a1", 1, start=True, takes=50)
+    stage.send(4, "b1", 2, start=True)
+    stage.send(8, "c1", 3, start=True)
+    stage.send(12, "c2", 3, end=True)
+    stage.send(16, "b2", 2)
+    stage.send(100, "a2", 1, end=True, takes=100)
+    stage.send(150, "b3", 2, end=True)
+    stage.send(160, "d1", 4, start=True, end=True)
+    stage.play()
+
+    assert ["0: a1", "0: a2", "0: b1", "0: b2", "0: b3", "0: c1", "0: c2", "0: d1"] == (
+        stage.groups()
+    )
+
+
+def test_an_id_may_wait_twice_when_it_ended_in_between():
+    """Behind its own end it is a new sequence."""
+    stage = Stage(ONE_SLOT)
+    stage.send(0, "a1", 1, start=True)
+    stage.send(1, "b1", 2, start=True)
+    stage.send(2, "b2", 2, end=True, takes=50)
+    stage.send(3, "new", 2, start=True)
+    stage.send(4, "more", 2)
+    stage.send(9, "a2", 1, end=True, takes=50)
+    stage.send(20, "last", 2)
+    stage.play(500)
+
+    assert ["b1", "b2", "new", "more", "last"] == [
+        call.names[0] for call in stage.calls[2:]
+    ]
+    assert [] == stage.log
+
+
+def test_a_waiting_sequence_fails_whole_at_the_timeout_of_a_request():
+    """At that time, not later; afterwards it must start again."""
+    stage = Stage(ONE_SLOT)
+    stage.send(0, "a1", 1, start=True)
+    stage.send(10, "b1", 2, start=True, timeout_ms=100)
+    stage.send(14, "b2", 2)
+    stage.send(180, "b3", 2)
+    stage.send(200, "a2", 1, end=True)
+    stage.play(110)
+    assert [EXPIRED, EXPIRED] == [stage.answer("b1"), stage.answer("b2")]
+
+    stage.play()
+    assert no_start(2) == stage.answer("b3")
+    assert ["0: a1", "0: a2"] == stage.groups()
+
+
+def test_the_shortest_timeout_counts_from_its_own_arrival():
+    """A later request may bring it."""
+    stage = Stage(ONE_SLOT)
+    stage.send(0, "a1", 1, start=True)
+    stage.send(10, "c1", 3, start=True, timeout_ms=500)
+    stage.send(30, "c2", 3, timeout_ms=50)
+    stage.send(35, "c3", 3, timeout_ms=500)
+    stage.play(79)
+    assert [] == stage.played["c1"].answers
+    stage.play(80)
+
+    assert [EXPIRED, EXPIRED] == [stage.answer("c1"), stage.answer("c2")]
+
+
+def test_the_timeout_of_a_sequence_with_a_slot_does_not_count():
+    """Nor that of one that got its slot in time."""
+    stage = Stage(ONE_SLOT)
+    stage.send(0, "a1", 1, start=True, takes=50, timeout_ms=1)
+    stage.send(1, "a2", 1, end=True, takes=50, timeout_ms=1)
+    stage.send(2, "b1", 2, start=True, timeout_ms=60)
+    stage.play()
+
+    assert ["done"] * 3 == [stage.answer(name) for name in ("a1", "a2", "b1")]
+
+
+@pytest.mark.parametrize("config", [IDLE, OLDEST_IDLE])
+def test_an_idle_sequence_loses_its_slot_silently(config):
+    """The model hears nothing of it; the sequence must start again."""
+    stage = Stage(config)
+    for place, name in enumerate(("b1", "b2", "b3")):
+        stage.send(150 * place, name, 1, start=not place)
+    stage.send(450, "next", 2, start=True, end=True)
+    stage.send(560, "b4", 1)
+    stage.play()
+
+    assert ["0: b1", "0: b2", "0: b3", "0: next"] == stage.groups()
+    assert 500 == round(stage.calls[-1].at_ms)
+    assert no_start(1) == stage.answer("b4")
+
+
+@pytest.mark.parametrize("config", [IDLE, OLDEST_IDLE])
+def test_idle_counts_from_the_arrival_of_a_request_not_from_its_end(config):
+    """What waits still runs; the sequence is over while it runs. As the real server."""
+    stage = Stage(config)
+    stage.send(0, "a1", 1, start=True, takes=350)
+    stage.send(100, "a2", 1)
+    stage.send(360, "a3", 1)
+    stage.play()
+
+    assert ["0: a1", "0: a2"] == stage.groups()
+    assert no_start(1) == stage.answer("a3")
+
+
+@pytest.mark.parametrize(("again_ms", "answer"), [(365, "done"), (400, no_start(2))])
+def test_a_sequence_that_waited_too_long_loses_its_slot_soon_after_it_got_it(
+    again_ms, answer
+):
+    """At the next look, every 50 ms, unless it sends something. As the real server."""
+    stage = Stage(IDLE)
+    stage.send(0, "a1", 1, start=True)
+    stage.send(20, "b1", 2, start=True, takes=20)
+    for place, name in enumerate(("a2", "a3", "a4")):
+        stage.send(120 * (place + 1), name, 1, end=name == "a4")
+    stage.send(again_ms, "b2", 2)
+    stage.play()
+
+    assert ["0: a1", "0: a2", "0: a3", "0: a4", "0: b1"] == stage.groups()[:5]
+    assert answer == stage.answer("b2")
+
+
+def test_a_request_finds_its_sequence_idle_though_nobody_asked_in_between():
+    """The clock of the request decides."""
+    batcher = SequenceBatcher(IDLE, 1)
+    batcher.add(Queued("start", 1, {"D": (1,)}), 1, SEQUENCE_START, 0)
+
+    with pytest.raises(SequenceRefused):
+        batcher.add(Queued("late", 1, {"D": (1,)}), 1, 0, 200 * MS)
+
+
+def test_a_request_keeps_a_waiting_sequence_alive():
+    """Every request starts its clock again."""
+    stage = Stage(IDLE)
+    stage.send(0, "a1", 1, start=True)
+    stage.send(20, "b1", 2, start=True)
+    stage.send(150, "a2", 1)
+    stage.send(300, "a3", 1, end=True)
+    stage.send(310, "b2", 2)
+    stage.send(450, "b3", 2, end=True)
+    stage.play()
+
+    assert ["0: b1", "0: b2", "0: b3"] == stage.groups()[3:]
+
+
+def test_nothing_is_left_to_wake_for_when_all_sequences_are_over():
+    """An engine may sleep for ever."""
+    stage = Stage(IDLE)
+    stage.send(0, "a1", 1, start=True)
+    stage.play()
+
+    decision = stage.batcher.decide(stage.now_ns, [0])
+    assert decision.wake_ns is None
+    assert 200 <= stage.now_ns / MS < 201
+    assert "<SequenceBatcher: 0 waiting for 1 instances>" == repr(stage.batcher)
+
+
+@pytest.mark.parametrize(
+    "strategy", ["direct {}", "oldest { max_candidate_sequences: 1 }"]
+)
+def test_a_removed_request_is_not_executed(strategy):
+    """From its slot's line and from the backlog; once only."""
+    stage = Stage(config_of(strategy, batch=1))
+    stage.send(0, "a1", 1, start=True, takes=100)
+    stage.send(1, "a2", 1)
+    stage.send(2, "a3", 1, end=True)
+    stage.send(3, "b1", 2, start=True, end=True)
+    stage.send(4, "c1", 3, start=True)
+    stage.send(5, "c2", 3, end=True)
+    stage.play(50)
+    assert 5 == len(stage.batcher)
+
+    gone = ("a2", "b1", "b1", "c2")
+    removed = [stage.batcher.remove(stage.queued[name]) for name in gone]
+    stage.play()
+    assert [True, True, False, True] == removed
+    assert not stage.batcher.remove(stage.queued["a1"])
+    assert ["0: a1", "0: a3", "0: c1"] == stage.groups()
+    assert 0 == len(stage.batcher)
+
+
+def test_a_request_removed_from_the_batcher_lets_its_sequence_go_on():
+    """It waited for company, which is no longer needed."""
+    delay = "max_queue_delay_microseconds: 100000"
+    stage = Stage(
+        config_of(f"oldest {{ max_candidate_sequences: 1 {delay} }}", batch=2)
+    )
+    stage.send(0, "a1", 1, start=True)
+    stage.send(1, "a2", 1, end=True)
+    stage.play(50)
+
+    assert stage.batcher.remove(stage.queued["a1"])
+    stage.at(60, lambda: None)
+    stage.play()
+    assert ["0: a2"] == stage.groups()
+    assert 160 == round(stage.calls[0].at_ms)

@@ -1,0 +1,206 @@
+from ..playing import Stage, config_of
+
+UTILIZATION = (
+    "direct { minimum_slot_utilization: 0.75 max_queue_delay_microseconds: %d }"
+)
+
+
+def three_sequences(batch=4):
+    stage = Stage(config_of("direct {}", batch=batch))
+    for sequence in (1, 2, 3):
+        stage.send(sequence * 20, f"a{sequence}", sequence, start=True)
+    return stage
+
+
+def test_slots_below_the_highest_ready_one_are_filled_with_null_requests():
+    """Those above it are not."""
+    stage = three_sequences()
+    stage.send(80, "b1", 1)
+    stage.send(90, "b3", 3)
+    stage.play()
+
+    assert ["0: a1", "0: - a2", "0: - - a3", "0: b1", "0: - - b3"] == stage.groups()
+
+
+def test_what_waits_runs_together_one_request_of_each_sequence():
+    """The second request of a sequence waits for its first."""
+    stage = three_sequences()
+    stage.send(80, "b1", 1, takes=100)
+    for ms, name, sequence in ((90, "b3", 3), (95, "b2", 2), (99, "c3", 3)):
+        stage.send(ms, name, sequence)
+    stage.play()
+
+    assert ["0: b1", "0: - b2 b3", "0: - - c3"] == stage.groups()[3:]
+
+
+def test_a_slot_keeps_its_place_when_those_below_have_ended():
+    """A null request stands for an ended sequence, too; the top slot goes away."""
+    stage = three_sequences()
+    stage.send(80, "e2", 2, end=True)
+    stage.send(90, "b3", 3)
+    stage.send(100, "e1", 1, end=True)
+    stage.send(110, "e3", 3, end=True)
+    stage.send(120, "new", 9, start=True, end=True)
+    stage.play()
+
+    assert ["0: - e2", "0: - - b3", "0: e1", "0: - - e3", "0: new"] == (
+        stage.groups()[3:]
+    )
+
+
+def test_a_model_that_does_not_batch_has_one_slot():
+    """A second sequence waits for the end of the first."""
+    stage = Stage(config_of("direct {}", batch=0))
+    stage.send(0, "a1", 1, start=True)
+    stage.send(1, "b1", 2, start=True)
+    stage.send(10, "a2", 1, end=True)
+    stage.play()
+
+    assert ["0: a1", "0: a2", "0: b1"] == stage.groups()
+
+
+def test_sequence_batching_without_a_strategy_is_direct():
+    """Null requests show it."""
+    stage = Stage(config_of("", batch=2))
+    stage.send(0, "a1", 1, start=True)
+    stage.send(10, "b1", 2, start=True)
+    stage.play()
+
+    assert ["0: a1", "0: - b1"] == stage.groups()
+
+
+def test_a_slot_is_free_as_soon_as_its_end_runs():
+    """The next sequence waits for that instance though another one is idle later."""
+    stage = Stage(config_of("direct {}", batch=1, instances=2), instances=2)
+    stage.send(0, "a1", 1, start=True)
+    stage.send(20, "b1", 2, start=True)
+    stage.send(40, "a2", 1, end=True, takes=300)
+    stage.send(80, "c1", 3, start=True)
+    stage.send(100, "b2", 2, end=True)
+    stage.play()
+
+    assert ["0: a1", "1: b1", "0: a2", "1: b2", "0: c1"] == stage.groups()
+    assert 340 == stage.calls[-1].at_ms
+
+
+def test_a_delay_alone_delays_nothing():
+    """Without minimum_slot_utilization ready slots run at once."""
+    config = config_of("direct { max_queue_delay_microseconds: 150000 }", batch=4)
+    stage = Stage(config)
+    stage.send(0, "a1", 1, start=True)
+    stage.play()
+
+    assert 0 == stage.calls[0].at_ms
+    assert "its instance is idle: slots with a request run at once" == (
+        stage.calls[0].batch.sent_because.words
+    )
+
+
+def test_too_few_ready_slots_wait_for_the_delay_of_the_oldest():
+    """Two of four are less than three quarters."""
+    stage = Stage(config_of(UTILIZATION % 150_000))
+    stage.send(0, "a1", 1, start=True)
+    stage.send(30, "b1", 2, start=True)
+    stage.play()
+
+    assert ["0: a1 b1"] == stage.groups()
+    assert 150 < stage.calls[0].at_ms < 150.1
+    assert "2 of 4 slots have a request, and the delay of 150000 µs was over" == (
+        stage.calls[0].batch.sent_because.words
+    )
+
+
+def test_enough_ready_slots_run_before_the_delay():
+    """The third makes it; a second request of one sequence does not."""
+    stage = Stage(config_of(UTILIZATION % 150_000))
+    for ms, name, sequence in ((0, "a1", 1), (10, "b1", 2), (40, "c1", 3)):
+        stage.send(ms, name, sequence, start=True)
+    stage.send(30, "a2", 1)
+    stage.play()
+
+    assert ["0: a1 b1 c1", "0: a2"] == stage.groups()
+    assert [40, 180] == [int(call.at_ms) for call in stage.calls]
+    assert "3 of 4 slots have a request: minimum_slot_utilization is 0.75" == (
+        stage.calls[0].batch.sent_because.words
+    )
+
+
+def test_a_request_of_another_shape_gives_way_to_a_null_request():
+    """Even at the top; it runs by itself later. Seen on the real server."""
+    stage = Stage(config_of("direct {}", batch=3, dims="-1"))
+    stage.send(0, "a1", 1, start=True, takes=100)
+    stage.send(20, "b1", 2, start=True, width=2)
+    stage.send(24, "c1", 3, start=True)
+    stage.send(28, "a2", 1)
+    stage.send(240, "a3", 1, takes=60)
+    stage.send(260, "b2", 2, width=2)
+    stage.send(264, "c2", 3)
+    stage.play()
+
+    assert ["0: a1", "0: a2 - c1", "0: - b1"] == stage.groups()[:3]
+    assert ["0: a3", "0: - b2 -", "0: - - c2"] == stage.groups()[3:]
+    ((left, reason),) = stage.calls[1].batch.left_out
+    assert "b1" == left.request.name
+    assert "shape of D differs: [2] instead of [1]" == reason.words
+
+
+def test_ragged_inputs_may_differ():
+    """Only where the configuration allows it."""
+    ragged = (
+        'input { name: "R" data_type: TYPE_INT32 dims: [-1] allow_ragged_batch: true }'
+    )
+    stage = Stage(config_of("direct {}", batch=2, optional=ragged))
+    stage.send(0, "a1", 1, start=True, takes=100)
+    stage.send(10, "b1", 2, start=True, width=2)
+    stage.send(11, "a2", 1)
+    stage.play()
+
+    assert ["0: a1", "0: a2 b1"] == stage.groups()
+
+
+def test_a_request_without_an_optional_input_gives_way_to_a_null_request():
+    """All of a batch have the same inputs."""
+    optional = 'input { name: "Z" data_type: TYPE_INT32 dims: [1] optional: true }'
+    stage = Stage(config_of("direct {}", batch=2, optional=optional))
+    stage.send(0, "a1", 1, start=True, takes=100)
+    stage.send(10, "b1", 2, start=True, inputs=("D", "Z"))
+    stage.send(11, "a2", 1)
+    stage.play()
+
+    assert ["0: a1", "0: a2 -", "0: - b1"] == stage.groups()
+
+
+def test_who_stays_behind_is_told_why():
+    """One at a time in a slot; others wait for a slot."""
+    stage = Stage(config_of("direct {}", batch=2))
+    stage.send(0, "a1", 1, start=True, takes=100)
+    stage.send(10, "b1", 2, start=True)
+    stage.send(11, "a2", 1)
+    stage.send(12, "a3", 1)
+    stage.send(13, "c1", 3, start=True)
+    stage.play()
+
+    reasons = {
+        left.request.name: reason.words
+        for left, reason in stage.calls[1].batch.left_out
+    }
+    assert {
+        "a3": "stands behind another request of its slot: one at a time",
+        "c1": "its sequence waits in the backlog: slots are taken by sequences 1, 2",
+    } == reasons
+
+
+def test_a_cancelled_request_takes_its_sequence_with_it():
+    """What ran before it has run; the next request must start. As the real server."""
+    stage = Stage(config_of("direct {}", batch=1))
+    stage.send(0, "a1", 1, start=True, takes=300)
+    for ms, name in ((4, "a2"), (8, "a3"), (12, "a4")):
+        stage.send(ms, name, 1)
+    stage.send(16, "b1", 2, start=True)
+    stage.cancel(100, "a3")
+    stage.send(500, "a5", 1)
+    stage.play()
+
+    assert ["0: a1", "0: a2", "0: b1"] == stage.groups()
+    assert ["CANCELLED", "CANCELLED"] == [stage.answer("a3"), stage.answer("a4")]
+    assert stage.answer("a5").startswith("INVALID_ARG inference request for sequence 1")

@@ -1,0 +1,51 @@
+"""A thread that looks from time to time."""
+
+from __future__ import annotations
+
+import threading
+
+from blsnb.engine.threads.watcher import Watcher
+
+
+def test_it_looks_again_and_again_until_it_is_closed():
+    """On a thread of its own, which then is gone."""
+    looks = threading.Semaphore(0)
+    watcher = Watcher(looks.release, 0.001, "watch")
+    watcher.start()
+    for _ in range(3):
+        assert looks.acquire(timeout=60)
+    assert "watch" in [thread.name for thread in threading.enumerate()]
+
+    watcher.close(10)
+    assert "watch" not in [thread.name for thread in threading.enumerate()]
+    watcher.close(10)
+
+
+def test_closing_waits_no_longer_than_it_is_told():
+    """A look may hang; nothing waits for it for ever."""
+    entered, leave = threading.Event(), threading.Event()
+    watcher = Watcher(lambda: (entered.set(), leave.wait(60))[0], 0.001, "watch")
+    watcher.start()
+    assert entered.wait(60)
+    watcher.close(0.01)
+
+    leave.set()
+    watcher.close(10)
+
+
+def test_one_that_never_began_can_be_closed():
+    """As when the server fails to start."""
+    Watcher(lambda: None, 1, "watch").close(1)
+
+
+def test_a_look_may_close_it():
+    """It does not wait for itself."""
+    closed = threading.Event()
+
+    def look() -> None:
+        watcher.close(10)
+        closed.set()
+
+    watcher = Watcher(look, 0.001, "watch")
+    watcher.start()
+    assert closed.wait(60)

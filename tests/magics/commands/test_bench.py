@@ -1,0 +1,153 @@
+"""Specification of %triton bench."""
+
+import pytest
+from asserting import every
+from IPython.core.error import UsageError
+
+from blsnb.errors import InferenceError
+from blsnb.magics import default_server as default
+from blsnb.magics.commands.bench import bench_flags
+from blsnb.magics.frontend import Bar
+
+from ..models import DOUBLE
+
+BENCH = "%triton bench double X=[1.0, 2.0] --duration 1m --requests 12"
+
+
+@pytest.fixture
+def double(notebook):
+    notebook.run(DOUBLE.replace("--input", "--quiet --input"))
+    return notebook
+
+
+def test_a_bench_is_a_table_and_a_figure(double):
+    """The value is the result, with its rows as plain data."""
+    ran = double.run(f"{BENCH} --concurrency 1,2")
+
+    assert [(1, 12, 0), (2, 12, 0)] == [
+        (row.concurrency, row.requests, row.failed) for row in ran.value.rows
+    ]
+    [shown] = ran.outputs
+    assert shown["text/plain"] == str(ran.value)
+    assert 3 == shown["text/html"].count("<tr>")
+    assert "data:image/png;base64," in shown["text/html"]
+
+
+def test_without_options_there_are_four_levels():
+    """Of five seconds each."""
+    given = bench_flags().parse([])
+
+    assert ((1, 2, 4, 8), 5.0) == (given.concurrency, given.duration)
+    assert (100_000, None) == (given.requests, given.trace_level)
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"),
+    [("5s", 5), ("500ms", 0.5), ("2m", 120), ("3", 3), (".5s", 0.5)],
+)
+def test_a_duration_has_a_unit_or_is_seconds(written, seconds):
+    """As one writes it."""
+    assert seconds == bench_flags().parse(["--duration", written]).duration
+
+
+def test_options_may_stand_anywhere(double):
+    """Also between inputs; expressions may have spaces and use the notebook."""
+    double.run("n, levels = 3, '1,3'")
+    ran = double.run(
+        "%triton bench --requests 2 double --trace-level off X=[1.0] * n "
+        "--duration 9s --concurrency {levels}"
+    )
+
+    assert [1, 3] == [row.concurrency for row in ran.value.rows]
+    assert "off" == ran.value.trace_level
+
+
+def test_the_runs_of_a_bench_are_not_shown(double):
+    """Nor kept."""
+    ran = double.run(f"{BENCH} --concurrency 2")
+
+    assert 1 == len(ran.outputs)
+    assert [] == default.server().runs
+
+
+def test_requests_that_fail_are_shown_by_text(double):
+    """Each text once, with how often it came."""
+    ran = double.run("%triton bench double Y=[1.0] --requests 3 --concurrency 1")
+
+    assert 3 == ran.value.rows[0].failed
+    assert "3 failed: [INVALID_ARG] " in ran.texts[0]
+    assert "<pre>3 failed: [INVALID_ARG]" in ran.outputs[0]["text/html"]
+
+
+def test_the_same_without_a_magic(double):
+    """On the default server."""
+    ran = double.run(
+        "import blsnb\nblsnb.bench('double', {'X': [1.0]}, concurrency=[1], requests=2)"
+    )
+
+    assert 2 == ran.value.rows[0].requests
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("", "usage: %triton bench NAME INPUT=EXPRESSION"),
+        ("X=[1.0]", "usage: %triton bench NAME INPUT=EXPRESSION"),
+        ("double X=[1.0] --concurrency one", "'one' is no list of numbers"),
+        ("double X=[1.0] --concurrency x", "Error: %triton bench: argument"),
+        ("double X=[1.0] --concurrency x", "\n%triton bench --help explains"),
+        ("double X=[1.0] --concurrency 0", "numbers of clients from 1 to 1024"),
+        ("double X=[1.0] --duration 5h", "'5h' is no time such as 5s or 500ms"),
+        ("double X=[1.0] --duration 0s", "more than 0"),
+        ("double X=[1.0] --requests none", "invalid int value: 'none'"),
+        ("double X=[1.0] --trace-level all", "invalid choice: 'all'"),
+        ("double X=[1.0] --concurrency", "expected one argument"),
+        ("double X=[1.0] --concurency 4", "bench has no option --concurency"),
+        ("double --concurency 4", "bench has no option --concurency"),
+    ],
+)
+def test_what_is_wrong_is_named(double, line, text):
+    """And nothing is asked."""
+    ran = double.run(f"%triton bench {line}")
+
+    assert isinstance(ran.error, UsageError)
+    assert text in ran.stderr
+
+
+def test_help_is_printed(double):
+    """Each option with its default."""
+    for line in ("%triton bench --help", "%triton bench double --help"):
+        assert "--concurrency" in double.run(line).stdout
+
+
+def test_a_model_that_does_not_serve_is_refused(double):
+    """In Triton's words."""
+    ran = double.run("%triton bench nowhere X=[1.0]")
+
+    assert isinstance(ran.error, InferenceError)
+    assert "unknown model: 'nowhere'" in str(ran.error)
+
+
+def test_a_bar_moves_where_there_is_a_page(double, monkeypatch):
+    """One output, which ends as a line of text: no widget stays in the notebook."""
+    monkeypatch.setattr(type(double.shell), "kernel", object(), raising=False)
+    ran = double.run(f"{BENCH} --concurrency 2")
+
+    *moves, last, table = ran.outputs
+    assert every("<progress" in shown["text/html"] for shown in moves)
+    assert {"text/html", "text/plain"} == {key for each in moves for key in each}
+    assert "100% double: done" == moves[-1]["text/plain"]
+    assert "double: done" == last["text/plain"]
+    assert "closed loop" in table["text/plain"]
+
+
+def test_a_name_that_is_markup_stays_text(double, monkeypatch, capsys):
+    """In the bar, too."""
+    shown = []
+    monkeypatch.setattr(
+        "blsnb.magics.frontend.display", lambda data, **_: shown.append(data)
+    )
+    Bar("<b>")(0.5, "2 clients")
+
+    assert "<b>" not in shown[0]["text/html"]
+    assert "&lt;b&gt;: 2 clients" in shown[0]["text/html"]

@@ -1,0 +1,136 @@
+"""Specification of %triton serve."""
+
+import re
+import socket
+
+import numpy as np
+import pytest
+import tritonclient.grpc
+from IPython.core.error import UsageError
+
+from blsnb.magics import extension
+
+from ..models import DOUBLE
+
+FREE = "--http 0 --grpc 0 --metrics 0"
+
+
+@pytest.fixture
+def double(notebook):
+    notebook.run(DOUBLE.replace("--input", "--quiet --input"))
+    yield notebook
+    notebook.run("%triton serve --stop")
+
+
+def asked(address):
+    """What a client gets of the model."""
+    with tritonclient.grpc.InferenceServerClient(address) as client:
+        given = tritonclient.grpc.InferInput("X", [1], "FP32")
+        given.set_data_from_numpy(np.array([21], np.float32))
+        return client.infer("double", [given]).as_numpy("Y").tolist()
+
+
+def address_in(text):
+    return re.search(r"gRPC: (\S+)", text)[1]
+
+
+def test_it_says_where_and_how(double):
+    """The two lines are those with which a script begins."""
+    ran = double.run(f"%triton serve {FREE}")
+
+    address = address_in(ran.stdout)
+    assert "HTTP: 127.0.0.1:" in ran.stdout
+    assert "metrics: http://127.0.0.1:" in ran.stdout
+    assert f'tritonclient.grpc.InferenceServerClient("{address}")' in ran.stdout
+    assert [42.0] == asked(address)
+
+
+def test_a_run_of_a_client_shows_nothing_in_a_cell(double):
+    """Its answer is the client's; the server keeps the run all the same."""
+    address = address_in(double.run(f"%triton serve {FREE}").stdout)
+    double.shell.user_ns.update(asked=asked, address=address)
+
+    ran = double.run("answer = asked(address)")
+
+    assert [] == ran.outputs
+    double.run(
+        "import blsnb\nmodels = [r.calls[0].model.name for r in blsnb.server().runs]"
+    )
+    assert ["double"] == double.shell.user_ns["models"]
+
+
+def test_said_again_it_says_where(double):
+    """And opens nothing."""
+    first = double.run(f"%triton serve {FREE}").stdout
+
+    assert first == double.run("%triton serve").stdout
+
+
+def test_other_ports_want_a_stop_first(double):
+    """The text says so."""
+    double.run(f"%triton serve {FREE}")
+
+    ran = double.run("%triton serve --http 0")
+
+    assert isinstance(ran.error, UsageError)
+    assert "--stop" in ran.stderr
+
+
+def test_stop_gives_the_ports_back(double):
+    """A second one finds nothing."""
+    address = address_in(double.run(f"%triton serve {FREE}").stdout)
+
+    assert "served no more" in double.run("%triton serve --stop").stdout
+    assert "Nothing is served" in double.run("%triton serve --stop").stdout
+    with socket.socket() as probe:
+        host, port = address.split(":")
+        assert probe.connect_ex((host, int(port)))
+
+
+def test_a_port_in_use_is_named(double):
+    """No other is open afterwards."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        ran = double.run(f"%triton serve --http {port} --grpc 0 --metrics 0")
+
+    assert isinstance(ran.error, UsageError)
+    assert f"HTTP cannot be served on port {port}" in ran.stderr
+    assert "Nothing is served" in double.run("%triton serve --stop").stdout
+
+
+def test_off_serves_it_not(double):
+    """Here gRPC alone is."""
+    ran = double.run("%triton serve --http off --grpc 0 --metrics off")
+
+    assert "gRPC: " in ran.stdout
+    assert "HTTP: " not in ran.stdout
+
+
+@pytest.mark.parametrize("port", ["x", "-1", "65536"])
+def test_what_is_no_port_is_refused(double, port):
+    """With the help."""
+    ran = double.run(f"%triton serve --grpc {port}")
+
+    assert isinstance(ran.error, UsageError)
+    assert "is no port" in ran.stderr or "expected one argument" in ran.stderr
+
+
+def test_unloading_the_extension_ends_it(double):
+    """The server goes on."""
+    address = address_in(double.run(f"%triton serve {FREE}").stdout)
+
+    extension.unload_ipython_extension(double.shell)
+
+    with socket.socket() as probe:
+        host, port = address.split(":")
+        assert probe.connect_ex((host, int(port)))
+    extension.load_ipython_extension(double.shell)
+
+
+def test_its_help_is_its_parsers(notebook):
+    """All options are in it."""
+    text = notebook.run("%triton help serve").stdout
+
+    assert all(f"--{each}" in text for each in ("http", "grpc", "host", "stop"))

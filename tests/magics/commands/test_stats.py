@@ -1,0 +1,78 @@
+"""Specification of %triton stats --batching."""
+
+import pytest
+
+from blsnb.engine.metrics.batching import ModelBatching
+from blsnb.errors import InferenceError
+from blsnb.magics.commands.stats import batching_tables
+
+from ..models import DOUBLE
+
+BATCHING = DOUBLE.replace(
+    "triton_model double", "triton_model double --max-batch-size 4 --dynamic-batching 0"
+)
+ASK = "%triton infer double X=[[1.0]] * {}"
+
+
+@pytest.fixture
+def batched(notebook):
+    notebook.run(BATCHING)
+    for size in (1, 3, 3):
+        notebook.run(ASK.format(size))
+    return notebook
+
+
+def test_batches_are_a_histogram_with_reasons(batched):
+    """Sizes as Triton counts them, requests in an execution, why each left."""
+    [shown] = batched.run("%triton stats double --batching").texts
+
+    title, sizes, requests, reasons = shown.split("\n\n")
+    assert title == (
+        "double version 1 (dynamic_batching): 3 requests in 3 executions, 1 in each"
+    )
+    head, *rows = sizes.splitlines()
+    assert ["batch", "size", "executions"] == head.split()
+    assert [["1", "1"], ["3", "2"]] == [row.split()[:2] for row in rows]
+    assert 2 * rows[0].count("█") == rows[1].count("█")
+    assert ["1", "3"] == requests.splitlines()[1].split()[:2]
+    assert ["instance", "free", "3"] == reasons.splitlines()[1].split()
+
+
+def test_batches_of_all_models_are_shown_without_a_name(batched):
+    """One after the other; a model without a batcher says so."""
+    batched.run(DOUBLE.replace("triton_model double", "triton_model alone"))
+    alone, double = batched.run("%triton stats --batching").texts
+
+    assert alone == (
+        "alone version 1 (no batcher: each request is executed alone): "
+        "0 requests in 0 executions"
+    )
+    assert double.startswith("double version 1 (dynamic_batching): 3")
+
+
+def test_what_the_server_returns_shows_the_same(batched):
+    """In a cell; its text elsewhere is one line."""
+    ran = batched.run("import blsnb\nblsnb.server().batching('double')")
+
+    assert ran.texts == batched.run("%triton stats double --batching").texts
+    assert "<table>" in ran.outputs[0]["text/html"]
+
+
+def test_a_model_that_does_not_serve_is_refused(batched):
+    """In Triton's words."""
+    ran = batched.run("%triton stats nowhere --batching")
+
+    assert isinstance(ran.error, InferenceError)
+
+
+def test_reasons_for_staying_behind_have_a_table_of_their_own():
+    """The most frequent first; a name that is markup is shown, not obeyed."""
+    shown = batching_tables(
+        ModelBatching("<b>", 1, "dynamic_batching", {2: 8}, {2: 8}, {"a": 8}, {"b": 9})
+    )
+
+    title, _, sent, stayed = shown["text/plain"].split("\n\n")
+    assert "16 requests in 8 executions, 2 in each" in title
+    assert ["why", "a", "batch", "left", "executions", "a", "8"] == sent.split()
+    assert "why a request was not taken along  times" in stayed
+    assert "<b>" not in shown["text/html"]

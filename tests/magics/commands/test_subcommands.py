@@ -1,0 +1,228 @@
+"""Specification of %triton."""
+
+import json
+
+import pytest
+from asserting import every
+
+from blsnb.errors import InferenceError
+from blsnb.magics import default_server as default
+from blsnb.magics.commands.stats import USAGE
+from blsnb.magics.commands.subcommands import SUBCOMMANDS, OperateMagics, help_text
+
+from ..models import DOUBLE
+
+
+@pytest.fixture
+def double(notebook):
+    notebook.run(DOUBLE)
+    return notebook
+
+
+def test_every_subcommand_of_the_design_is_there():
+    """And each does something."""
+    designed = (
+        "models config load unload import export infer stats trace log bench help "
+        "standin monitor runtime serve tutorial verify"
+    )
+
+    assert sorted(designed.split()) == sorted(SUBCOMMANDS)
+    methods = [sub.method for sub in SUBCOMMANDS.values()]
+    assert every(callable(getattr(OperateMagics, method)) for method in methods)
+
+
+def test_the_help_is_the_docstring(notebook):
+    """There is one text, so the two cannot differ."""
+    assert help_text() == OperateMagics.triton.__doc__
+    assert help_text() + "\n" == notebook.run("%triton help").stdout
+    assert help_text() + "\n" == notebook.run("%triton").stdout
+
+
+def test_help_on_one_subcommand_is_short(notebook):
+    """How it is written, and what it does."""
+    assert "%triton unload NAME\n  stop serving a model\n" == (
+        notebook.run("%triton help unload").stdout
+    )
+
+
+@pytest.mark.parametrize("line", ["%triton help bench", "%triton bench --help"])
+def test_help_on_one_with_options_lists_them(notebook, line):
+    """Each with what it does."""
+    assert "--duration TIME          how long each level" in notebook.run(line).stdout
+
+
+def test_no_line_of_the_help_runs_out_of_the_page():
+    """How a subcommand is written has a line of its own."""
+    assert 120 > max(len(line) for line in help_text().splitlines())
+
+
+@pytest.mark.parametrize("line", ["%triton nothing", "%triton help nothing"])
+def test_an_unknown_subcommand_is_named(notebook, line):
+    """It is an error."""
+    ran = notebook.run(line)
+
+    assert "%triton has no subcommand 'nothing'. There are: models, " in ran.stderr
+    assert "" == ran.stdout
+    assert ran.error is not None
+
+
+def test_a_subcommand_that_is_nearly_one_is_asked_about(notebook):
+    """Letters change places."""
+    ran = notebook.run("%triton modles")
+
+    assert "'modles'. Did you mean %triton models? There are: " in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "usage"),
+    [
+        ("models x", "%triton models"),
+        ("config", "%triton config NAME [--from-run [RUN ...]]"),
+        ("config a b", "%triton config NAME [--from-run [RUN ...]]"),
+        ("load a b", "%triton load NAME [--watch]"),
+        ("stats a b", f"%triton stats {USAGE}"),
+        ("stats --jsno", f"%triton stats {USAGE}"),
+        ("stats --json --metrics", f"%triton stats {USAGE}"),
+        ("log a b", "%triton log [NAME]"),
+        ("import", "%triton import PATH [NAME ...]"),
+        ("import x --all", "%triton import PATH [NAME ...]"),
+        ("export", "%triton export PATH [NAME ...] [--force]"),
+        ("export --force", "%triton export PATH [NAME ...] [--force]"),
+        ("export x --farce", "%triton export PATH [NAME ...] [--force]"),
+        ("infer", "%triton infer NAME INPUT=EXPRESSION ..."),
+    ],
+)
+def test_wrong_arguments_show_the_usage(notebook, line, usage):
+    """One line, for this subcommand."""
+    assert f"usage: {usage}\n" in notebook.run(f"%triton {line}").stderr
+
+
+def test_models_are_a_table(double):
+    """A row for each, also for what does not serve."""
+    double.run("%triton unload double")
+    double.run(DOUBLE.replace("triton_model double", "triton_model another"))
+    [shown] = double.run("%triton models").outputs
+
+    head, another, gone = shown["text/plain"].splitlines()
+    assert head.split()[:3] == ["model", "version", "state"]
+    assert another.startswith("another  1        READY        X:FP32[-1] → Y:FP32[-1]")
+    assert gone.startswith("double   -        UNAVAILABLE")
+    assert 3 == shown["text/html"].count("<tr>")
+
+
+def test_without_models_the_next_step_is_named(notebook):
+    """An empty table would say nothing."""
+    assert "a %%triton_model cell makes one" in notebook.run("%triton models").stdout
+
+
+def test_the_completed_configuration_is_printed(double):
+    """As a config.pbtxt, with Triton's defaults."""
+    printed = double.run("%triton config double").stdout
+
+    assert default.server().config_text("double") == printed.removesuffix("\n")
+    assert 'backend: "python"' in printed
+
+
+def test_a_model_that_is_not_there_is_named(notebook):
+    """In Triton's words."""
+    ran = notebook.run("%triton config nowhere")
+
+    assert isinstance(ran.error, InferenceError)
+    assert "Request for unknown model: 'nowhere' is not found" in str(ran.error)
+
+
+def test_a_model_is_unloaded_and_loaded(double):
+    """Each shows the card."""
+    assert "double UNAVAILABLE" in double.run("%triton unload double").texts[0]
+    assert "double version 1 READY" in double.run("%triton load double").texts[0]
+
+
+def test_inputs_are_expressions_of_the_notebook(double):
+    """The run is the value, and is shown once."""
+    double.run("import numpy as np\nn = 2\nname = 'double'")
+    ran = double.run("%triton infer {name} X=np.full(n, 3.5, dtype=np.float32)")
+
+    assert [7.0, 7.0] == ran.value["Y"].tolist()
+    assert 1 == len(ran.outputs)
+
+
+def test_an_expression_may_use_the_caller_of_a_function(double):
+    """Local names are names of the notebook, too."""
+    ran = double.run(
+        "def ask():\n    local = [4.0]\n"
+        "    return get_ipython().run_line_magic('triton', 'infer double X=local')\n"
+        "ask()['Y'][0]"
+    )
+
+    assert 8.0 == ran.value
+
+
+@pytest.mark.parametrize("expression", ["X=1 +", "X=import os"])
+def test_an_expression_that_is_none_is_shown(double, expression):
+    """With what Python has to say about it."""
+    assert expression in double.run(f"%triton infer double {expression}").stderr
+
+
+def test_a_name_that_is_not_there_is_said_with_its_input(double):
+    """In one line: how the magic came to it is of no interest."""
+    ran = double.run("%triton infer double X=nowhere")
+
+    assert "UsageError: X=nowhere: name 'nowhere' is not defined" in ran.stderr
+
+
+def test_a_failing_function_is_the_readers_own_error(double):
+    """It may be long, and has lines of its own."""
+    double.run("def made():\n    return nowhere")
+
+    assert isinstance(double.run("%triton infer double X=made()").error, NameError)
+    assert isinstance(double.run("%triton infer double X=1/0").error, ZeroDivisionError)
+
+
+def test_statistics_are_a_table_or_json(double):
+    """Counts and mean times; or all that Triton has."""
+    double.run("%triton infer double X=[1.0]")
+    [table] = double.run("%triton stats double").texts
+    printed = json.loads(double.run("%triton stats double --json").stdout)
+
+    head, row = table.splitlines()
+    assert "mean µs" in head
+    assert ["double", "1", "1", "0", "1"] == row.split()[:5]
+    assert "double" == printed["model_stats"][0]["name"]
+    assert table.split()[:2] == double.run("%triton stats").texts[0].split()[:2]
+
+
+def test_statistics_are_a_metrics_page(double):
+    """All of it, or the lines of one model."""
+    double.run("%triton infer double X=[1.0]")
+    whole = double.run("%triton stats --metrics").stdout
+    own = double.run("%triton stats double --metrics").stdout.splitlines()
+
+    assert default.server().metrics() == whole
+    assert 'nv_inference_count{model="double",version="1"} 1' in own
+    assert [] == [line for line in own if "#" in line]
+    ran = double.run("%triton stats nowhere --metrics")
+    assert isinstance(ran.error, InferenceError)
+
+
+def test_the_log_of_models_is_printed(double):
+    """Of all, or of one."""
+    assert "Nothing has been logged.\n" == double.run("%triton log").stdout
+    logging = "        pb_utils.Logger.log_info('in ' + str(len(requests)))\n"
+    double.run(
+        DOUBLE.replace("        answers = []\n", f"{logging}        answers = []\n")
+    )
+    double.run("%triton infer double X=[1.0]")
+
+    assert "I double: in 1\n" == double.run("%triton log").stdout
+    assert "I double: in 1\n" == double.run("%triton log double").stdout
+    assert "Nothing has been logged.\n" == double.run("%triton log other").stdout
+
+
+def test_a_long_log_shows_its_end(double):
+    """And how much is left out."""
+    lines = default.server().log.lines
+    lines.extend(("double", "INFO", str(number)) for number in range(210))
+    printed = double.run("%triton log").stdout.splitlines()
+
+    assert ["… 10 earlier lines", "I double: 10"] == printed[:2]
+    assert 201 == len(printed)

@@ -1,0 +1,181 @@
+"""Specification of %triton trace."""
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from asserting import every
+
+import blsnb
+from blsnb import TraceFileError
+from blsnb.magics import default_server as default
+from blsnb.magics.commands import trace_files
+from blsnb.trace.files.export import FORMATS
+
+from ..models import DOUBLE
+
+RECORDED = Path(__file__).parents[2] / "trace" / "golden"
+EXAMPLE = RECORDED / "bls_trace_example.json"
+
+
+@pytest.fixture
+def asked(notebook):
+    """A notebook in which a model has answered."""
+    notebook.run(DOUBLE)
+    notebook.run("import blsnb")
+    notebook.run("run = blsnb.infer('double', {'X': [2.0]}, request_id='mine')")
+    return notebook
+
+
+def test_recorded_runs_are_a_table(asked):
+    """Each has a name, by which it is shown."""
+    [shown] = asked.run("%triton trace").outputs
+    head, row = shown["text/plain"].splitlines()
+    [ran] = asked.run(f"%triton trace {row.split()[0]}").texts
+
+    assert ["run", "model", "request", "calls", "errors", "ms"] == head.split()
+    assert ["double", "mine", "1", "0"] == row.split()[1:5]
+    assert ran.startswith("double · request mine: ")
+
+
+def test_without_runs_that_is_said(notebook):
+    """An empty table would say nothing."""
+    assert "No run has been recorded.\n" == notebook.run("%triton trace").stdout
+
+
+def test_a_variable_is_shown(asked):
+    """As if it were the last line of the cell."""
+    ran = asked.run("%triton trace run")
+
+    assert ran.value is asked.shell.user_ns["run"]
+    assert "text/html" in ran.outputs[0]
+
+
+def test_a_file_of_a_server_is_shown_and_is_a_run(notebook):
+    """The same view; it says where it was read."""
+    ran = notebook.run(f"imported = %triton trace {EXAMPLE}\nimported")
+
+    assert "Read from bls_trace_example.json" in ran.texts[0]
+    assert [2.0, 3.0, 4.0] == ran.value["Y"].tolist()
+
+
+def test_a_saved_run_is_shown_and_is_a_run(asked, tmp_path):
+    """As a trace file is."""
+    path = tmp_path / "kept.blsrun"
+    asked.run(f"run.save({str(path)!r})")
+    ran = asked.run(f"kept = %triton trace {path}\nkept")
+
+    assert ran.texts[0].startswith("double · request mine: ")
+    assert [4.0] == ran.value["Y"].tolist()
+
+
+def test_several_requests_of_a_file_are_folded_to_their_titles(notebook):
+    """The first ones; how many there are is said."""
+    ran = notebook.run(f"%triton trace {RECORDED / 'triton_2.51.0.json'}")
+
+    assert 12 == len(ran.outputs)
+    assert every("<details><summary>" in each["text/html"] for each in ran.outputs)
+    assert "… 6 more; blsnb.load_trace() returns them all.\n" == ran.stdout
+
+
+@pytest.mark.parametrize("runs", ["run", "[run, run]"])
+def test_a_run_is_written_for_triton(asked, tmp_path, runs):
+    """What is written can be read again."""
+    asked.run(f"runs = {runs}")
+    ran = asked.run(f"%triton trace runs --output {tmp_path / 'a b.json'}")
+    assert "UsageError" in ran.stderr
+    ran = asked.run(f"%triton trace runs --output '{tmp_path / 'a b.json'}'")
+
+    assert "blsnb.load_trace() reads it." in ran.stdout
+    found = blsnb.load_trace(tmp_path / "a b.json")
+    assert ["mine"] * (1 + runs.count(",")) == [r.trace.request_id for r in found]
+
+
+def test_a_run_is_written_for_perfetto(asked, tmp_path):
+    """And who opens it is said."""
+    file = tmp_path / "run.json"
+    ran = asked.run(f"%triton trace run --format perfetto --output {file}")
+
+    assert "https://ui.perfetto.dev opens it." in ran.stdout
+    assert "traceEvents" in json.loads(file.read_text())
+
+
+def test_a_run_is_written_as_a_page_and_as_a_picture(asked, tmp_path):
+    """Several files at once, if that is wanted; what opens each is said."""
+    page, picture = tmp_path / "run.html", tmp_path / "run.svg"
+    events = tmp_path / "run.json"
+    ran = asked.run(
+        f"%triton trace run --html {page} --svg {picture} --perfetto {events}"
+    )
+
+    assert 2 == ran.stdout.count("a browser opens it.")
+    assert "<title>double" in page.read_text(encoding="utf-8")
+    assert ET.parse(picture).getroot().tag.endswith("}svg")
+    assert "traceEvents" in json.loads(events.read_text())
+
+
+def test_one_run_of_several_is_chosen(notebook, tmp_path):
+    """A page shows one; which there are is said."""
+    file, page = RECORDED / "triton_2.51.0.json", tmp_path / "run.html"
+    ran = notebook.run(f"run = %triton trace {file} --run 2\nrun")
+    second = blsnb.load_trace(file)[1]
+
+    assert repr(second) == repr(ran.value)
+    ran = notebook.run(f"%triton trace {file} --html {page}")
+    assert "can show one run, and there are 18: choose one with --run N" in ran.stderr
+    assert not page.exists()
+    ran = notebook.run(f"%triton trace {file} --run 19")
+    assert "--run 19: there are runs 1 to 18" in ran.stderr
+    notebook.run(f"%triton trace {file} --run 2 --html {page}")
+    assert page.exists()
+
+
+def test_the_formats_are_those_that_can_be_written():
+    """Named twice, since a parser must not import what writes."""
+    assert trace_files.FORMATS == tuple(FORMATS)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("nowhere", "'nowhere' is no variable that holds a run, no run of the list"),
+        ("--output x.json", "which run? Name one before --output"),
+        ("--svg x.svg", "which run? Name one before --svg"),
+        ("a b", "unrecognized arguments: b"),
+        ("a --format xml", "invalid choice: 'xml'"),
+        ("run --output /nowhere/x.json", "/nowhere/x.json cannot be written"),
+        ("run --html /nowhere/x.html", "/nowhere/x.html cannot be written"),
+    ],
+)
+def test_what_is_wrong_is_said(asked, line, said):
+    """In one line, without a traceback."""
+    assert said in asked.run(f"%triton trace {line}").stderr
+
+
+def test_a_run_that_is_no_longer_kept_is_reported_with_its_limit(asked):
+    """It is no unknown name."""
+    server = default.server()
+    server.recorder.keep_runs = 1
+    first = server.runs[0].id
+    for _ in range(2):
+        asked.run("blsnb.infer('double', {'X': [2.0]})")
+    said = asked.run(f"%triton trace {first}").stderr
+
+    assert f"run {first} is no longer kept: keep_runs=1 limits" in said
+    assert "run.keep() pins" in said
+
+
+def test_a_file_that_is_no_trace_is_an_error_of_ours(notebook, tmp_path):
+    """It names the file."""
+    (tmp_path / "x.json").write_text("{}")
+    ran = notebook.run(f"%triton trace {tmp_path / 'x.json'}")
+
+    assert isinstance(ran.error, TraceFileError)
+
+
+def test_help_is_the_parsers(notebook):
+    """Behind other words, too."""
+    assert "--format {triton,perfetto}" in notebook.run("%triton trace x --help").stdout
+    assert "%triton trace" in notebook.run("%triton trace --help").stdout
+    assert default.started() is None

@@ -1,0 +1,55 @@
+"""Specification of the chain of models through which a failure came."""
+
+from blsnb.magics import default_server as default
+from blsnb.magics.errors.chain import failed_chain
+
+from ..models import DOUBLE, OUTER, infer
+
+
+def chain(notebook, name):
+    error = notebook.run(infer(name)).error
+    return failed_chain(error.run.trace)
+
+
+def test_a_single_model_is_a_chain_of_one(notebook):
+    """Its file, its line, what went wrong without Triton's prefix."""
+    notebook.run(DOUBLE.replace("x * 2", "x / 'a'"))
+    [link] = chain(notebook, "double")
+
+    path = default.server().repository.private("double").path / "1" / "model.py"
+    assert ("double", str(path), 9, "") == (
+        link.model,
+        link.filename,
+        link.line,
+        link.calls,
+    )
+    assert link.error.startswith("TypeError: ")
+
+
+def test_a_caller_is_named_with_the_line_of_its_call(notebook):
+    """Not with the line where it gave up."""
+    notebook.run(DOUBLE.replace("x * 2", "x / 'a'"))
+    notebook.run(OUTER)
+    first, last = chain(notebook, "outer")
+
+    assert ("outer", "double", 12) == (first.model, first.calls, first.line)
+    assert "" == first.error
+    assert ("double", "", 9) == (last.model, last.calls, last.line)
+
+
+def test_a_model_that_is_missing_ends_the_chain(notebook):
+    """There is no line to show."""
+    notebook.run(OUTER)
+    first, last = chain(notebook, "outer")
+
+    assert "double" == first.calls == last.model
+    assert 0 == last.line
+
+
+def test_a_failure_that_was_handled_is_no_link(notebook):
+    """A fallback may have failed calls below it."""
+    gives_up = "raise pb_utils.TritonModelException(answer.error().message())\n"
+    notebook.run(OUTER.replace(gives_up, "pass\n        1 / 0\n"))
+    links = chain(notebook, "outer")
+
+    assert links[0].error.startswith("ZeroDivisionError")

@@ -1,0 +1,62 @@
+"""Specification of frames and their lines."""
+
+from pathlib import Path
+
+import pytest
+
+from blsnb.errors import RepositoryError
+from blsnb.magics.errors import frames
+from blsnb.repository.repository import ModelRepository
+
+TEXT = "a = 1\nb = 2\nc = 3\nd = 4\n"
+
+
+def shown(line, offset=0):
+    return frames.excerpt(line, TEXT, "nowhere.py", offset, lambda text: text)
+
+
+def test_a_line_is_shown_below_the_two_before_it():
+    """With an arrow."""
+    expected = ["     2 b = 2", "     3 c = 3", "----> 4 d = 4"]
+
+    assert expected == shown(4)
+
+
+def test_numbers_are_those_of_the_cell():
+    """The file's line and the lines above it in the cell."""
+    assert ["    10 a = 1", "---> 11 b = 2"] == shown(2, offset=9)
+
+
+@pytest.mark.parametrize("line", [0, 5])
+def test_a_line_that_is_not_there_shows_nothing(line):
+    """A file may have changed since."""
+    assert [] == shown(line)
+
+
+def test_a_joined_traceback_ends_where_its_last_part_does():
+    """A debugger opens there."""
+    traces = []
+    for text in ("1 / 0", "[][0]"):
+        try:
+            exec(compile(text, text, "exec"))
+        except (ZeroDivisionError, IndexError) as error:
+            traces.append(error.__traceback__)
+    parts = [part for trace in traces for part in frames.of_the_reader(trace)]
+    joined = frames.joined(parts)
+    names = []
+    while joined is not None:
+        names.append(joined.tb_frame.f_code.co_filename)
+        joined = joined.tb_next
+
+    assert [__file__, "1 / 0", __file__, "[][0]"] == names
+
+
+def test_our_own_frames_are_not_the_readers():
+    """Nor are those of the libraries that only carry a call."""
+    try:
+        ModelRepository([Path("nowhere")])
+    except RepositoryError as error:
+        trace = error.__traceback__
+
+    found = [part.tb_frame.f_code.co_filename for part in frames.of_the_reader(trace)]
+    assert [__file__] == found

@@ -1,0 +1,367 @@
+"""Specification of how errors are shown to their reader."""
+
+import io
+import sys
+
+import pytest
+
+from blsnb.errors import (
+    BlsnbError,
+    InferenceError,
+    ModelConfigError,
+    ModelLoadError,
+    WouldHang,
+)
+
+from ..models import DOUBLE, FLOW, OUTER, infer
+
+FAILING = DOUBLE.replace("x * 2", "x * factor")
+OURS = "/blsnb/engine/"
+
+
+@pytest.fixture
+def debugging(notebook, monkeypatch):
+    """A notebook whose debugger is told what to do."""
+
+    def debug(commands):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(commands))
+        # The debugger of the test before would write to that one's output.
+        monkeypatch.setattr(notebook.shell.InteractiveTB, "pdb", None)
+        return notebook.run("%debug").stdout
+
+    return debug
+
+
+@pytest.fixture
+def verbose(notebook):
+    yield notebook
+    notebook.run("%xmode Context")
+
+
+def test_the_model_line_is_shown_in_the_cell_and_in_the_file(notebook):
+    """Triton's texts count lines of model.py, the reader's eye those of the cell."""
+    notebook.run(FAILING)
+    ran = notebook.run(infer("double"))
+
+    where = f"cell {notebook.cell(ago=1)} line 10 (model.py:9)"
+    assert f"{where}, in TritonPythonModel.execute" in ran.report
+    assert '---> 10             y = pb_utils.Tensor("Y", x * factor)' in ran.report
+
+
+def test_blank_lines_above_the_magic_count(notebook):
+    """The cell's line is the one that the editor shows."""
+    notebook.run(f"\n\n{FAILING}")
+    ran = notebook.run(infer("double"))
+
+    assert "line 12 (model.py:9)" in ran.report
+
+
+def test_the_calling_line_is_shown(notebook):
+    """Where the notebook made the request."""
+    notebook.run(FAILING)
+    ran = notebook.run(infer("double"))
+
+    assert f"cell {notebook.cell()} line 2\n" in ran.report
+    assert "----> 2 run = blsnb.infer('double', {'X': [1.0, 2.0]})" in ran.report
+
+
+def test_the_exact_text_of_triton_is_shown(notebook):
+    """With its code, after where it happened."""
+    notebook.run(FAILING)
+    ran = notebook.run(infer("double"))
+
+    assert isinstance(ran.error, InferenceError)
+    assert f"InferenceError: [INTERNAL] {ran.error.message}" in ran.report
+
+
+def test_our_own_frames_are_hidden(notebook):
+    """The reader cannot mend them."""
+    notebook.run(FAILING)
+    ran = notebook.run(infer("double"))
+
+    assert OURS not in ran.report
+    assert "interactiveshell.py" not in ran.report
+
+
+def test_endless_recursion_is_counted_not_listed(notebook):
+    """The line that calls itself is there once; the error has all, as Triton's has."""
+    notebook.run(DOUBLE.replace("x * 2", "self.execute(requests)"))
+    ran = notebook.run(infer("double"))
+
+    assert " times:\ncell " in ran.report
+    assert 1 == ran.report.count("---> 10")
+    assert "model.py(9): execute\n  … the line above " in ran.report
+    assert 30 > len(ran.report.splitlines())
+    assert 500 < str(ran.error).count("model.py(9): execute")
+
+
+def test_all_frames_are_shown_when_asked_for_again(notebook):
+    """%tb after the error."""
+    notebook.run(FAILING)
+    notebook.run(infer("double"))
+    again = notebook.run("%tb")
+
+    assert OURS in again.report
+
+
+def test_an_error_raised_anew_is_shown_for_its_reader_again(notebook):
+    """Showing it again is asking for more; meeting it again is not."""
+    notebook.run(FAILING)
+    notebook.run(infer("double"))
+    notebook.run("import sys; error = sys.last_value")
+    ran = notebook.run("raise error")
+
+    assert OURS not in ran.report
+    assert "----> 1 raise error" in ran.report
+
+
+def test_all_frames_are_shown_in_verbose_mode(verbose):
+    """%xmode Verbose is asking for everything."""
+    verbose.run(FAILING)
+    verbose.run("%xmode Verbose")
+    ran = verbose.run(infer("double"))
+
+    assert OURS in ran.report
+
+
+def test_minimal_mode_shows_the_text_only(verbose):
+    """%xmode Minimal is asking for less."""
+    verbose.run(FAILING)
+    verbose.run("%xmode Minimal")
+    ran = verbose.run(infer("double"))
+
+    assert ran.report.startswith("InferenceError: [INTERNAL] Failed to process")
+
+
+def test_the_chain_of_models_is_shown(notebook):
+    """From the model that was asked to the one where it began, with their lines."""
+    notebook.run(FAILING)
+    notebook.run(OUTER)
+    ran = notebook.run(infer("outer"))
+
+    called = f"outer calls double at cell {notebook.cell(ago=1)} line 13 (model.py:12)"
+    failed = f"double fails at cell {notebook.cell(ago=2)} line 10 (model.py:9)"
+    assert "Models: outer → double" in ran.report
+    assert called in ran.report
+    assert f"{failed}: NameError: name 'factor' is not defined" in ran.report
+
+
+def test_a_hang_is_shown_at_the_call_that_would_wait(notebook):
+    """Who waits for whom, the line of the cell, and what to do."""
+    notebook.run(OUTER.replace('"double"', '"outer"'))
+    ran = notebook.run(infer("outer"))
+
+    assert isinstance(ran.error, WouldHang)
+    where = f"cell {notebook.cell(ago=1)} line 13 (model.py:12)"
+    assert f"outer calls outer at {where}" in ran.report
+    assert f"{where}, in model outer" in ran.report
+    assert "---> 13         answer = inner.exec()" in ran.report
+    assert "Give 'outer' more instances" in ran.report
+
+
+@pytest.mark.parametrize("model", ["double", "outer"])
+def test_an_execute_that_owes_an_answer_is_shown(notebook, model):
+    """In its cell, also if another model waits for it."""
+    notebook.run(DOUBLE.replace("return answers", "del answers"))
+    notebook.run(OUTER)
+    ran = notebook.run(infer(model))
+
+    assert isinstance(ran.error, WouldHang)
+    where = f"cell {notebook.cell(ago=2)} line 6 (model.py:5), in model double"
+    assert where in ran.report
+    assert "----> 6     def execute(self, requests):" in ran.report
+
+
+def test_the_line_where_a_chain_began_is_shown(notebook):
+    """Its exception has become a text on the way, its line has not."""
+    notebook.run(FAILING)
+    notebook.run(OUTER)
+    ran = notebook.run(infer("outer"))
+
+    assert '---> 10             y = pb_utils.Tensor("Y", x * factor)' in ran.report
+
+
+def test_the_debugger_opens_in_the_model(notebook, debugging):
+    """%debug after a failed request: the model's variables are at hand."""
+    notebook.run(FAILING)
+    notebook.run(infer("double"))
+    shown = debugging("p x.sum()\nup\nq\n")
+
+    assert "model.py(9)execute()" in shown
+    assert "3.0" in shown
+    assert "run = blsnb.infer" in shown
+
+
+def test_the_debugger_opens_in_a_failing_initialize(notebook, debugging):
+    """A model that does not load can be looked at, too."""
+    hook = "    def initialize(self, args):\n        size = 7\n        size / 0\n"
+    notebook.run(DOUBLE + hook)
+    shown = debugging("p size\nq\n")
+
+    assert "model.py(14)initialize()" in shown
+    assert "ipdb> 7" in shown
+
+
+@pytest.mark.parametrize("model", ["double", "outer"])
+def test_a_notebook_name_gets_a_note(notebook, model):
+    """A model.py cannot see notebook variables; the note says what to do."""
+    notebook.run("factor = 2")
+    notebook.run(FAILING)
+    notebook.run(OUTER)
+    ran = notebook.run(infer(model))
+
+    assert "The notebook has a variable 'factor', but a model.py cannot" in ran.report
+    for remedy in ("into the model's cell", "--file PATH", "parameter"):
+        assert remedy in ran.report
+
+
+def test_a_notebook_name_at_import_gets_a_note(notebook):
+    """When the model is loaded, as when it runs."""
+    notebook.run("mean = 2")
+    ran = notebook.run(DOUBLE + "SCALE = mean\n")
+
+    assert isinstance(ran.error, ModelLoadError)
+    assert "line 13 (model.py:12)" in ran.report
+    assert "The notebook has a variable 'mean'" in ran.report
+
+
+def test_a_name_that_is_nowhere_gets_no_note(notebook):
+    """It is a plain mistake."""
+    notebook.run(FAILING)
+    ran = notebook.run(infer("double"))
+
+    assert "The notebook has" not in ran.report
+
+
+def test_a_syntax_error_is_shown_at_the_cells_line(notebook):
+    """With the line itself, though the file is gone again."""
+    ran = notebook.run(DOUBLE.replace("answers = []", "answers = [[]"))
+
+    assert f"cell {notebook.cell()} line 7 (model.py:6)" in ran.report
+    assert "----> 7         answers = [[]" in ran.report
+    assert "SyntaxError" in ran.report
+
+
+def test_a_failed_reload_is_shown_with_its_own_text(notebook):
+    """Not with the text of the one that still serves."""
+    notebook.run(DOUBLE)
+    ran = notebook.run(DOUBLE + "\n\n1 / 0\n")
+
+    assert "---> 15 1 / 0" in ran.report
+
+
+def test_a_notebook_line_in_a_model_gets_a_note(notebook):
+    """% and ! are the notebook's, not Python's."""
+    ran = notebook.run(DOUBLE + "!pip list\n")
+
+    assert "lines that begin with % or ! belong to the notebook" in ran.report
+
+
+def test_a_cell_without_the_class_says_its_name(notebook):
+    """And what it must have."""
+    ran = notebook.run(DOUBLE.replace("TritonPythonModel", "Model"))
+
+    assert "has no attribute 'TritonPythonModel'" in ran.report
+    assert "define class TritonPythonModel with a method execute" in ran.report
+
+
+def test_a_class_without_execute_says_its_name(notebook):
+    """It loads, as on Triton; the first request is told, in the run's notes as well."""
+    notebook.run(DOUBLE.replace("def execute", "def excute"))
+    ran = notebook.run(infer("double"))
+
+    assert (
+        "Triton calls execute(self, requests) of the class by this name" in ran.report
+    )
+    assert "Nobody calls 'excute' (execute?)" in ran.error.run.notes[0]
+
+
+def test_an_error_that_is_raised_gets_a_note(notebook):
+    """TritonError is a value; Python's own words do not say of what."""
+    raising = "raise pb_utils.TritonError('no')"
+    notebook.run(DOUBLE.replace("answers = []", raising))
+    ran = notebook.run(infer("double"))
+
+    assert "TritonError is a value, not an exception" in ran.report
+
+
+def test_a_tensor_that_is_not_there_gets_a_note(notebook):
+    """A wrong name is no error by itself, only what comes of it."""
+    notebook.run(DOUBLE.replace('request, "X"', 'request, "x"'))
+    ran = notebook.run(infer("double"))
+
+    assert "return None where there is no tensor of that name" in ran.report
+
+
+def test_a_malformed_configuration_is_shown_at_the_cells_line(notebook):
+    """Line of the cell, line and column of the file, and the line itself."""
+    ran = notebook.run("%%triton_config double\nmax_batch_size: 4\nfoo: 3\n")
+
+    assert isinstance(ran.error, ModelConfigError)
+    assert f"cell {notebook.cell()} line 3 (config.pbtxt:2)" in ran.report
+    assert "2:4" in ran.report
+
+
+def test_a_malformed_option_is_shown_with_the_magic_as_typed(notebook):
+    """Not with the call that IPython makes of it."""
+    ran = notebook.run(DOUBLE.replace("X:FP32[-1]", "X:FP3[-1]"))
+
+    typed = f"%%triton_model double {FLOW}".replace("X:FP32", "X:FP3")
+    assert f"cell {notebook.cell()}: {typed}" in ran.report
+    assert "'FP3' is no type of Triton" in ran.report
+    assert "get_ipython" not in ran.report
+
+
+def test_a_refused_request_is_shown_with_its_advice(notebook):
+    """Expected and actual, and the likely fix."""
+    notebook.run(DOUBLE)
+    ran = notebook.run("import blsnb\nblsnb.infer('double', {'X': [[1.0], [2.0]]})")
+
+    assert "unexpected shape for input 'X'" in ran.report
+    assert "  expected [-1]\n  actual   [2, 1]" in ran.report
+
+
+def test_a_helper_of_a_model_is_shown_in_its_cell(notebook):
+    """A sibling file came from a cell, too."""
+    notebook.run("%%triton_file double/1/helper.py\n\ndef fail():\n    1 / 0\n")
+    model = DOUBLE.replace("import triton", "import helper\nimport triton")
+    notebook.run(model.replace("x * 2", "helper.fail()"))
+    ran = notebook.run(infer("double"))
+
+    assert f"cell {notebook.cell(ago=2)} line 4 (helper.py:3), in fail" in ran.report
+
+
+def test_what_caused_a_models_exception_is_shown(notebook):
+    """The cause first, as Python does."""
+    broken = DOUBLE.replace(
+        "        answers = []\n",
+        "        answers = []\n        try:\n            {}['key']\n"
+        "        except KeyError as error:\n"
+        "            raise ValueError('no such label') from error\n",
+    )
+    notebook.run(broken)
+    ran = notebook.run(infer("double"))
+
+    first = ran.report.index("KeyError: 'key'")
+    assert first < ran.report.index("raise ValueError")
+
+
+def test_colours_are_used_where_the_shell_uses_them(notebook):
+    """Red for the class, as in other errors."""
+    notebook.run(FAILING)
+    notebook.shell.colors = "linux"
+    try:
+        ran = notebook.run(infer("double"))
+    finally:
+        notebook.shell.colors = "nocolor"
+
+    assert "\x1b[31mInferenceError\x1b[0m: [INTERNAL]" in ran.report
+
+
+def test_no_hook_is_left_after_unloading(notebook):
+    """Errors are shown by IPython's own way again."""
+    notebook.run("%unload_ext blsnb")
+    from blsnb.magics.extension import unload_ipython_extension
+
+    unload_ipython_extension(notebook.shell)
+    assert not hasattr(BlsnbError, "_render_traceback_")

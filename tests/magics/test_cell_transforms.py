@@ -1,0 +1,41 @@
+"""Specification of %triton_model as the first line of an ordinary cell."""
+
+import pytest
+
+from blsnb.magics.cell_transforms import move_to_the_end, source_below
+
+CALL = "get_ipython().run_line_magic('triton_model', 'add --quiet')\n"
+
+
+def test_the_call_comes_last_and_lines_keep_their_numbers():
+    """The first line stays as a comment."""
+    moved = move_to_the_end(["%triton_model add --quiet\n", "x = 1\n", "y = 2"])
+
+    expected = ["# %triton_model add --quiet\n", "x = 1\n", "y = 2\n", CALL]
+    assert expected == moved
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "x = 1\n%triton_model add\n",
+        "%triton_models add\nx = 1\n",
+        "%%triton_model add\nx = 1\n",
+        "%triton_model?\nx = 1\n",
+        "%triton_model add",
+        "%triton_model add\n\n  \n",
+        "",
+    ],
+)
+def test_other_cells_are_left_alone(cell):
+    """Only a first line with something below it is meant."""
+    lines = cell.splitlines(keepends=True)
+
+    assert lines == move_to_the_end(lines)
+    assert source_below(cell) is None
+
+
+@pytest.mark.parametrize("above", ["", "\n", "\n  \n"])
+def test_the_source_is_all_below_the_line(above):
+    """To the letter, with an end to its last line."""
+    assert "\nx = '\\n'\n" == source_below(f"{above}%triton_model add\n\nx = '\\n'")

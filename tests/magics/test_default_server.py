@@ -1,0 +1,162 @@
+"""Specification of the kernel's default server."""
+
+import asyncio
+import dataclasses
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import blsnb
+from blsnb.engine.request.client_request import OutsideRequest
+from blsnb.errors import ServerClosedError
+from blsnb.inference_server import Server
+from blsnb.magics import default_server as default
+from blsnb.options import Options, options
+
+from .models import DOUBLE
+
+SOURCE = DOUBLE.partition("\n")[2]
+CONFIG = """
+input { name: "X" data_type: TYPE_FP32 dims: [ -1 ] }
+output { name: "Y" data_type: TYPE_FP32 dims: [ -1 ] }
+"""
+
+
+@pytest.fixture
+def server():
+    yield default.server()
+    default.close_default()
+
+
+@pytest.fixture
+def _settings():
+    yield
+    for name in Options.__dataclass_fields__:
+        setattr(options, name, getattr(Options(), name))
+
+
+def test_there_is_one_server_for_all(server):
+    """Every door leads to it."""
+    assert server is default.server() is blsnb.server() is default.started()
+
+
+def test_none_is_made_before_its_first_use():
+    """Asking whether there is one makes none."""
+    assert default.started() is None
+
+
+def test_a_model_runs_without_a_notebook(server):
+    """blsnb.infer and blsnb.async_infer are the server's own."""
+    server.define("double", SOURCE, config=CONFIG)
+    inputs = {"X": [1.0]}
+
+    assert [2.0] == blsnb.infer("double", inputs)["Y"].tolist()
+    run = asyncio.run(blsnb.async_infer("double", inputs, outputs=["Y"]))
+    assert [2.0] == run["Y"].tolist()
+
+
+def test_infer_takes_what_a_servers_takes():
+    """Written out in each, so that an editor shows it: names, order and defaults."""
+    of_server = list(inspect.signature(Server.infer).parameters.values())[1:]
+    of_default = inspect.signature(default.infer).parameters.values()
+    fields = [(each.name, each.default) for each in dataclasses.fields(OutsideRequest)]
+
+    assert of_server == list(of_default)
+    assert [name for name, _ in fields] == [each.name for each in of_server]
+    assert [value for _, value in fields[2:]] == [
+        each.default for each in of_server[2:]
+    ]
+
+
+def test_a_stream_reads_from_its_models(server):
+    """Any model can be asked so; one that is not decoupled answers once."""
+    server.define("double", SOURCE, config=CONFIG)
+
+    (response,) = blsnb.stream("double", {"X": [1.0]})
+
+    assert ([2.0], True) == (response["Y"].tolist(), response.final)
+
+
+@pytest.mark.usefixtures("_settings")
+def test_the_options_are_its_settings():
+    """As they are when it is first used."""
+    options.log_verbose = 1
+    options.keep_runs = 3
+    options.keep_calls = 70
+    server = default.server()
+    default.close_default()
+
+    kept = server.recorder.keep_runs, server.recorder.keep_calls
+    assert (1, 3, 70) == (server.log.verbose, *kept)
+
+
+def test_the_options_have_the_defaults_of_a_server():
+    """Written out in both, since options must not import a server."""
+    of_server = inspect.signature(Server).parameters
+    shared = vars(Options()).keys() & of_server.keys()
+
+    assert {"keep_calls", "keep_runs", "trace_budget_bytes"} <= shared
+    assert {name: getattr(Options(), name) for name in shared} == {
+        name: of_server[name].default for name in shared
+    }
+
+
+@pytest.mark.usefixtures("_settings")
+def test_a_setting_that_comes_too_late_is_told_once(server):
+    """It would change nothing, without a word; what is shown may change any time."""
+    options.show = not options.show
+    assert server is default.server()
+    options.keep_runs = 3
+    with pytest.warns(UserWarning, match=r"options\.keep_runs changed after the defa"):
+        default.server()
+    assert server is default.server()
+    server.close()
+    assert 3 == default.server().recorder.keep_runs
+
+
+def test_closing_makes_room_for_a_new_one():
+    """The old one is closed, its folder is gone, the new one is empty."""
+    old = default.server()
+    root = old.repository.private_root
+    default.close_default()
+    default.close_default()
+
+    assert not root.exists()
+    with pytest.raises(ServerClosedError):
+        old.infer("double", {})
+    assert default.server() is not old
+    default.close_default()
+
+
+def test_an_observer_follows_the_server():
+    """It may come before the server, and is told of the next one too."""
+    seen = []
+    stop = default.observe(lambda run, call: seen.append(call))
+    for _ in range(2):
+        default.server().define("double", SOURCE, config=CONFIG)
+        default.infer("double", {"X": [1.0]})
+        default.close_default()
+    counted = len(seen)
+    stop()
+    default.server().define("double", SOURCE, config=CONFIG)
+    default.infer("double", {"X": [1.0]})
+    default.close_default()
+
+    # A call begins, ends, and the run ends: twice.
+    assert 6 == counted == len(seen)
+
+
+@pytest.mark.slow
+def test_the_folder_is_removed_when_the_process_ends():
+    """Nobody has to close the default server."""
+    code = "import blsnb; print(blsnb.server().repository.private_root)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+
+    root = Path(done.stdout.strip())
+    assert root.name.startswith("blsnb-")
+    assert not root.exists()

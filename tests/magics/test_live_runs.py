@@ -1,0 +1,139 @@
+"""Specification of a live view's output: what a saved notebook has, and when."""
+
+import threading
+from types import SimpleNamespace
+
+import pytest
+from asserting import every
+from views.samples import invoice_run, running_run
+
+from blsnb.magics import live_runs as live
+from blsnb.views.live.running_page import NOTE
+
+SECOND_NS = 1_000_000_000
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+class Output:
+    """What stands in a cell, and what stood there before."""
+
+    def __init__(self):
+        self.shown = []
+
+    def display(self, shown, **_):
+        self.shown.append(shown)
+        return self
+
+    def update(self, shown, **_):
+        self.shown.append(shown)
+
+    @property
+    def are_running(self):
+        return [NOTE in each["text/plain"] for each in self.shown]
+
+
+@pytest.fixture
+def output(monkeypatch):
+    output = Output()
+    monkeypatch.setattr(live, "display", output.display)
+    return output
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = SimpleNamespace(now_ns=0)
+    clock.monotonic_ns = lambda: clock.now_ns
+    monkeypatch.setattr(live, "time", clock)
+    return clock
+
+
+@pytest.fixture
+def trace(monkeypatch):
+    """What is recorded of the run, first and last."""
+    monkeypatch.setattr(live, "take_trace", lambda traces: traces[-1])
+    return [running_run()]
+
+
+@pytest.fixture
+def view(output, clock, trace):
+    view = live.LiveView(trace)
+    yield view
+    view.close()
+
+
+def looks(view, clock, *seconds):
+    """Let it look at these times."""
+    for second in seconds:
+        clock.now_ns = round(second * SECOND_NS)
+        view.look()
+
+
+def test_it_is_a_document_of_the_run_so_far_which_is_made_anew(view, clock, output):
+    """Soon at first, then ever more seldom; each says that it is not all."""
+    looks(view, clock, 0.5, 0.9)
+    assert [True] == output.are_running
+    looks(view, clock, 1, 2, 3, 4, 5, 6, 7)
+
+    assert [True] * 4 == output.are_running
+    assert every({"text/html", "text/plain"} == set(each) for each in output.shown)
+    assert NOTE.replace("'", "&#x27;") in output.shown[-1]["text/html"]
+
+
+def test_a_model_that_tells_of_an_event_does_not_wait_for_a_document(
+    view, clock, output
+):
+    """It is made by who looks from time to time."""
+    clock.now_ns = 60 * SECOND_NS
+    view.tick()
+
+    assert [True] == output.are_running
+
+
+def test_nothing_takes_the_place_of_the_finished_document(view, clock, trace, output):
+    """A model's own thread may go on when the answer has left."""
+    trace.append(invoice_run())
+    view.finish()
+    looks(view, clock, 60, 120)
+
+    assert [True, False] == output.are_running
+
+
+def test_a_document_that_is_being_made_comes_before_the_finished_one(
+    view, clock, trace, output, monkeypatch
+):
+    """Another thread makes it; the last one stays."""
+    making, go = threading.Event(), threading.Event()
+    update = output.update
+
+    def slowly(shown, **_):
+        if not making.is_set():
+            making.set()
+            go.wait(60)
+        update(shown)
+
+    output.update = slowly
+    keeps = threading.Thread(target=looks, args=(view, clock, 2))
+    keeps.start()
+    making.wait(60)
+    ends = threading.Thread(target=view.finish)
+    trace.append(invoice_run())
+    ends.start()
+    ends.join(0.2)
+    go.set()
+    for thread in (keeps, ends):
+        thread.join(60)
+
+    assert [True, True, False] == output.are_running
+
+
+def test_where_a_page_knows_only_what_is_displayed_it_is_the_widget(
+    output, clock, trace, monkeypatch
+):
+    """VS Code makes no model of a widget without a view."""
+    monkeypatch.setenv("VSCODE_PID", "1")
+    view = live.LiveView(trace)
+    looks(view, clock, 1, 2, 3)
+    [shown] = output.shown
+
+    assert WIDGET in shown._repr_mimebundle_()[0]
+    view.close()

@@ -1,0 +1,103 @@
+"""Invalid configurations are refused at Triton's stage and in its words."""
+
+from pathlib import Path
+
+import pytest
+
+from blsnb.errors import ModelConfigError
+from blsnb.model.config import ModelConfig, parse_pbtxt
+from blsnb.model.normalization import normalise
+from blsnb.model.rules.validate import (
+    validate_create,
+    validate_instances,
+    validate_poll,
+)
+
+from ..accepted import ACCEPTED
+from ..refusals import CREATE, PLAIN, POLL, Refusal
+
+
+def normal(text: str, gpus: int = 0) -> ModelConfig:
+    return normalise(parse_pbtxt(text), model_name="m", gpu_count=gpus)
+
+
+def rows(refusals: tuple[Refusal, ...]) -> pytest.MarkDecorator:
+    names = [refusal.row for refusal in refusals]
+    return pytest.mark.parametrize("refusal", refusals, ids=names)
+
+
+@rows(POLL)
+def test_refused_at_the_poll_stage(refusal: Refusal) -> None:
+    """The reason is the one in the log of a real server."""
+    with pytest.raises(ModelConfigError) as caught:
+        validate_poll(normal(refusal.pbtxt))
+    error = caught.value
+
+    assert (refusal.reason, "poll", "INVALID_ARG") == (
+        error.message,
+        error.stage,
+        error.code,
+    )
+
+
+@rows(CREATE)
+def test_refused_at_the_create_stage(refusal: Refusal) -> None:
+    """The poll stage lets it pass; the reason is the one a client of load sees."""
+    config = normal(refusal.pbtxt)
+    validate_poll(config)
+    with pytest.raises(ModelConfigError) as caught:
+        validate_create(config)
+    error = caught.value
+
+    assert (refusal.reason, "create", "INVALID_ARG") == (
+        error.message,
+        error.stage,
+        error.code,
+    )
+
+
+@pytest.mark.parametrize("case", ACCEPTED)
+def test_what_triton_loads_is_not_refused(case: str) -> None:
+    """Duplicate names, unknown enumerators, other platforms: both stages pass."""
+    config = normal(ACCEPTED[case])
+    validate_poll(config)
+
+    assert validate_create(config) is None
+
+
+def test_a_missing_label_file_is_an_internal_error(tmp_path: Path) -> None:
+    """Label files are looked for in the model's folder, if it is known."""
+    config = normal(
+        "output { name: 'Y' data_type: TYPE_FP32 dims: 1 label_filename: 'l.txt' }"
+    )
+    with pytest.raises(ModelConfigError) as caught:
+        validate_create(config, model_dir=tmp_path)
+
+    assert (
+        f"failed to open text file for read {tmp_path}/l.txt: No such file or directory"
+        == caught.value.message
+    )
+    assert ("create", "INTERNAL") == (caught.value.stage, caught.value.code)
+    (tmp_path / "l.txt").write_text("cat\n")
+    assert validate_create(config, model_dir=tmp_path) is None
+
+
+def test_gpus_that_exist_are_accepted_and_listed() -> None:
+    """With two GPUs the third is refused, and the message names both."""
+    validate_create(
+        normal(f"{PLAIN} instance_group {{ kind: KIND_GPU }}", 2), gpu_count=2
+    )
+    with pytest.raises(ModelConfigError, match=r"gpu id 2\..* are: 0, 1$"):
+        validate_create(
+            normal(f"{PLAIN} instance_group {{ kind: KIND_GPU gpus: 2 }}", 2),
+            gpu_count=2,
+        )
+
+
+def test_instances_are_refused_before_the_model_completes_its_configuration() -> None:
+    """Tensors may still be filled in; groups and backend may not."""
+    config = normal("input { name: 'X' } instance_group { kind: KIND_CPU gpus: 0 }")
+    with pytest.raises(ModelConfigError, match="m_0 of model m has kind KIND_CPU but"):
+        validate_instances(config)
+
+    assert validate_instances(normal("input { name: 'X' }")) is None

@@ -1,0 +1,147 @@
+"""The JSON form is Triton's, in order, spelling and numbers."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from blsnb.errors import ModelConfigError
+from blsnb.model.config import parse_json, parse_pbtxt
+from blsnb.model.normalization import normalise
+from blsnb.model.rules.dependencies import Composing, validate_ensemble
+from blsnb.release import OLDEST
+
+from ..accepted import ACCEPTED
+from ..ensembles import IO, ensemble, step
+
+GOLDEN = json.loads(Path(__file__, "../../golden/accepted.json").resolve().read_text())
+
+
+@pytest.mark.parametrize("case", ACCEPTED)
+def test_json_equals_that_of_a_real_server(case: str) -> None:
+    """A normalised configuration prints byte for byte what a real server prints."""
+    config = normalise(parse_pbtxt(ACCEPTED[case]), model_name="m")
+
+    assert GOLDEN["json"][case] == config.to_json()
+
+
+@pytest.mark.parametrize("case", ACCEPTED)
+def test_json_reads_back(case: str) -> None:
+    """What is printed can be given to a load call."""
+    config = normalise(parse_pbtxt(ACCEPTED[case]), model_name="m")
+
+    assert config == parse_json(config.to_json())
+
+
+def test_integers_may_be_text_and_enumerators_lower_case() -> None:
+    """A load override is ProtoJSON with case-insensitive enumerators."""
+    document = {"input": [{"name": "X", "dataType": "type_fp32", "dims": ["-1", 3]}]}
+
+    assert (
+        parse_pbtxt("input { name: 'X' data_type: TYPE_FP32 dims: [-1, 3] }")
+    ) == parse_json(document)
+
+
+@pytest.mark.parametrize(
+    ("written", "printed"),
+    [("0.1", "0.1"), ("1", "1"), ("1e-3", "0.001"), ("-inf", '"-Infinity"')],
+)
+def test_floats_are_as_short_as_they_can_be(written: str, printed: str) -> None:
+    """Single precision does not leak digits; what JSON lacks is text."""
+    config = parse_pbtxt(
+        f"sequence_batching {{ direct {{ minimum_slot_utilization: {written} }} }}"
+    )
+
+    assert f'"minimum_slot_utilization":{printed}}}' in config.to_json()
+
+
+def test_a_lone_value_is_a_list_of_one() -> None:
+    """Triton's parser does not insist on brackets, nor on null being left out."""
+    document = '{"input": {"name": "X", "dims": "4"}, "output": null}'
+
+    assert parse_pbtxt("input { name: 'X' dims: 4 }") == parse_json(document)
+
+
+def test_names_are_corrected_inside_maps() -> None:
+    """Enumerators in the values of a map are case-insensitive too."""
+    policy = {"timeout_action": "delay"}
+    document = {"dynamic_batching": {"priority_queue_policy": {"1": policy}}}
+
+    assert (
+        parse_pbtxt(
+            "dynamic_batching { priority_queue_policy { key: 1 value { "
+            "timeout_action: DELAY } } }"
+        )
+    ) == parse_json(document)
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ('{"bogus": 1}', "bogus: Cannot find field."),
+        ('{"input": [{"bogus": 1}]}', "(input[0]) bogus: Cannot find field."),
+        (
+            '{"parameters": {"a": {"foo": "b"}}}',
+            "(parameters[0].value) foo: Cannot find field.",
+        ),
+        (
+            '{"max_batch_size": "abc"}',
+            '(max_batch_size): invalid value "abc" for type TYPE_INT32',
+        ),
+        (
+            '{"max_batch_size": 1.5}',
+            "(max_batch_size): invalid value 1.5 for type TYPE_INT32",
+        ),
+        (
+            '{"input": [{"data_type": "TYPE_FLOAT"}]}',
+            '(input[0].data_type): invalid value "TYPE_FLOAT" '
+            "for type type.googleapis.com/inference.DataType",
+        ),
+    ],
+)
+def test_refused_documents_have_tritons_words(document: str, message: str) -> None:
+    """An unknown field or enumerator is refused before anything is loaded."""
+    with pytest.raises(ModelConfigError) as caught:
+        parse_json(document)
+
+    assert f"Invalid config override: {message}" == caught.value.message
+    assert "poll" == caught.value.stage
+
+
+@pytest.mark.parametrize("document", ["{", "[]", '{"max_batch_size": 3000000000}'])
+def test_what_is_no_configuration_is_refused(document: str) -> None:
+    """Broken JSON, other JSON and wrong values are one kind of error."""
+    with pytest.raises(ModelConfigError, match="Invalid config override: "):
+        parse_json(document)
+
+
+ENSEMBLE = (
+    '{"name":"m","platform":"ensemble","backend":"","runtime":"","version_policy":'
+    '{"latest":{"num_versions":1}},"max_batch_size":0,"input":[{"name":"X","data_type":'
+    '"TYPE_FP32","format":"FORMAT_NONE","dims":[-1],"is_shape_tensor":false,'
+    '"allow_ragged_batch":false,"optional":false,"is_non_linear_format_io":false}],'
+    '"output":[{"name":"Y","data_type":"TYPE_FP32","dims":[-1],"label_filename":"",'
+    '"is_shape_tensor":false,"is_non_linear_format_io":false}],"batch_input":[],'
+    '"batch_output":[],"ensemble_scheduling":{"step":[{"model_name":"c",'
+    '"model_version":-1,"input_map":{"X":"X"},"output_map":{"Y":"Y"},'
+    '"model_namespace":""}]},"instance_group":[],"default_model_filename":"",'
+    '"cc_model_filenames":{},"metric_tags":{},"parameters":{},"model_warmup":[],'
+    '"model_transaction_policy":{"decoupled":false}}'
+)
+"""An ensemble of one step, as a real server 2.51 prints it."""
+
+
+def test_an_ensemble_is_printed_as_by_a_real_server() -> None:
+    """Without what it cannot have, and with the decoupled that was found out."""
+    config = normalise(parse_pbtxt(ensemble(step())), model_name="m")
+    loaded = validate_ensemble(config, {"c": Composing({1: parse_pbtxt(IO)})})
+
+    assert ENSEMBLE == loaded.to_json(OLDEST)
+
+
+def test_a_newer_release_has_newer_fields() -> None:
+    """In newer releases an ensemble says how many requests may be under way."""
+    config = parse_pbtxt(ensemble(step()))
+
+    assert 0 == config.to_dict()["ensemble_scheduling"]["max_inflight_requests"]
+    assert ["step"] == list(config.to_dict(OLDEST)["ensemble_scheduling"])

@@ -1,0 +1,191 @@
+"""What a chosen release has, and what came later."""
+
+import numpy as np
+import pytest
+
+from blsnb.errors import ModelLoadError
+from blsnb.inference_server import Server
+from blsnb.pb_utils.backend import Outside
+from blsnb.pb_utils.compiled.releases import FEATURES, NEWEST, has
+from blsnb.pb_utils.module import module
+from blsnb.release import OLDEST
+
+NOTHING = (
+    "class TritonPythonModel:\n    def execute(self, requests):\n        return []\n"
+)
+CALLEE = """
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        return [pb_utils.InferenceResponse([]) for _ in requests]
+"""
+CALLER = """
+import numpy as np
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        answer = pb_utils.InferenceRequest(
+            model_name="callee", inputs=[], requested_output_names=[]
+        ).exec()
+        kind = pb_utils.InferenceResponse
+        saw = np.array([isinstance(answer, kind), hasattr(answer, "parameters")])
+        return [kind([pb_utils.Tensor("SAW", saw)])]
+"""
+CALLER_CONFIG = 'output [{ name: "SAW" data_type: TYPE_BOOL dims: [2] }]'
+
+
+def modules_of(release):
+    """Both modules, as a model of that release has them."""
+    backend = Outside()
+    pb_utils = module.importing_module()
+    compiled = module.compiled_module(backend, release)
+    module.complete(pb_utils, compiled, backend)
+    return pb_utils, compiled
+
+
+def test_the_oldest_release_has_no_row():
+    """The table is what came between the oldest and the newest release."""
+    assert all(OLDEST < feature.since <= NEWEST for feature in FEATURES.values())
+    assert not any(has(feature, OLDEST) for feature in FEATURES)
+    assert all(has(feature, NEWEST) for feature in FEATURES)
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_a_feature_is_there_from_its_release_on(feature):
+    """Not in the month before, in its month, and in the year after."""
+    year, month = FEATURES[feature].since
+
+    assert [False, True, True] == [
+        has(feature, release)
+        for release in [(year, month - 1), (year, month), (year + 1, 1)]
+    ]
+
+
+def test_an_unknown_feature_is_an_error():
+    """A slip does not pass for a feature that no release has."""
+    with pytest.raises(KeyError):
+        has("everything", NEWEST)
+
+
+@pytest.mark.parametrize("release", [OLDEST, (25, 1)])
+def test_older_responses_have_no_parameters(release):
+    """Neither as an argument, in Triton's words, nor as a method."""
+    pb_utils, _ = modules_of(release)
+    response = pb_utils.InferenceResponse([])
+
+    with pytest.raises(TypeError) as refused:
+        pb_utils.InferenceResponse(output_tensors=[], parameters={})
+    with pytest.raises(AttributeError) as of_object:
+        _ = response.parameters
+    with pytest.raises(AttributeError) as of_class:
+        _ = pb_utils.InferenceResponse.parameters
+
+    assert str(refused.value) == (
+        "__init__(): incompatible constructor arguments. The following argument types "
+        "are supported:\n    1. c_python_backend_utils.InferenceResponse("
+        "output_tensors: List[c_python_backend_utils.Tensor] = [], error: "
+        "c_python_backend_utils.TritonError = None)\n\n"
+        "Invoked with: kwargs: output_tensors=[], parameters={}"
+    )
+    name = "c_python_backend_utils.InferenceResponse"
+    assert f"'{name}' object has no attribute 'parameters'" == str(of_object.value)
+    assert f"type object '{name}' has no attribute 'parameters'" == str(of_class.value)
+
+
+def test_older_responses_are_else_as_the_newest():
+    """Outputs, errors and what is refused, with the class's own name."""
+    pb_utils, embedded = modules_of(OLDEST)
+    tensor = pb_utils.Tensor("Y", np.zeros(2))
+    error = pb_utils.TritonError("no")
+    kind = pb_utils.InferenceResponse
+
+    response = kind([tensor], error)
+    with pytest.raises(
+        TypeError, match="incompatible constructor arguments"
+    ) as refused:
+        kind(tensor)
+
+    assert ([tensor], error) == (response.output_tensors(), response.error())
+    assert "parameters" not in str(refused.value)
+    assert "<class 'c_python_backend_utils.InferenceResponse'>" == repr(kind)
+    assert embedded.InferenceResponse is kind
+
+
+@pytest.mark.parametrize(
+    ("release", "expected"), [(OLDEST, False), ((25, 3), False), ((25, 4), True)]
+)
+def test_iterators_can_be_cancelled_from_their_release_on(release, expected):
+    """Before, the method is not there."""
+    pb_utils, embedded = modules_of(release)
+    iterator = embedded.ResponseIterator(pb_utils.InferenceResponse([]))
+
+    assert expected is hasattr(iterator, "cancel")
+    assert expected is hasattr(embedded.ResponseIterator, "cancel")
+    assert expected is ("cancel" in dir(iterator))
+    assert expected is ("cancel" in dir(embedded.ResponseIterator))
+    assert 1 == len(list(iterator))
+
+
+def test_the_newest_release_is_what_is_given_unless_another_is_wanted():
+    """Classes, not copies of them, so that a type check holds in all models."""
+    plain, newest = module.outside_modules()[0], modules_of(NEWEST)[0]
+
+    assert plain.InferenceResponse is newest.InferenceResponse
+    assert plain.InferenceResponse is not modules_of(OLDEST)[0].InferenceResponse
+
+
+@pytest.mark.parametrize("name", ["a;b", "a$b", "a(b", "it's", "what?"])
+def test_a_name_that_a_shell_would_act_on_does_not_load(name):
+    """Triton refuses to pass it on, and blsnb says which characters they are."""
+    with Server() as server, pytest.raises(ModelLoadError) as failed:
+        server.define(name, NOTHING, config="")
+
+    assert failed.value.message == (
+        f"load failed for model '{name}': version 1 is at UNAVAILABLE state: "
+        "Invalid argument: Invalid stub name: contains invalid characters;\n"
+    )
+    assert f"The name {name!r} has" in failed.value.advice
+
+
+def test_an_instance_group_may_not_have_such_a_name_either():
+    """Its instances are named after it."""
+    config = 'instance_group [{ name: "a|b" kind: KIND_CPU }]'
+
+    with Server() as server, pytest.raises(ModelLoadError) as failed:
+        server.define("fine", NOTHING, config=config)
+
+    assert "'a|b_0'" in failed.value.advice
+
+
+@pytest.mark.parametrize("name", ["Model-1.2_x", "a b", "größe", "a+b=c,d%e@f^g"])
+def test_other_names_load(name):
+    """Blanks, letters of any language and other signs do no harm."""
+    with Server() as server:
+        server.define(name, NOTHING, config="")
+
+        assert ["READY"] == [row["state"] for row in server.index()]
+
+
+def test_older_releases_load_any_name():
+    """The check came with 25.09."""
+    with Server(triton_release="25.08") as server:
+        server.define("a;b", NOTHING, config="")
+
+        assert ["READY"] == [row["state"] for row in server.index()]
+
+
+@pytest.mark.parametrize(
+    ("release", "expected"), [("24.10", [True, False]), ("25.02", [True, True])]
+)
+def test_a_model_meets_the_classes_of_the_servers_release(release, expected):
+    """Also in what a BLS call gives it: one class, with or without parameters."""
+    with Server(triton_release=release) as server:
+        server.define("callee", CALLEE, config="")
+        server.define("caller", CALLER, config=CALLER_CONFIG)
+        saw = server.infer("caller", {})["SAW"]
+
+    assert expected == saw.tolist()

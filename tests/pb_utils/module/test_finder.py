@@ -1,0 +1,75 @@
+"""Specification of triton_python_backend_utils outside of models."""
+
+import importlib
+import sys
+
+import pytest
+
+from blsnb.pb_utils.module import finder
+
+NAMES = ("triton_python_backend_utils", "c_python_backend_utils")
+
+
+@pytest.fixture(autouse=True)
+def _own_path(monkeypatch):
+    """Modules and finders as they were before the test, and are after it."""
+    theirs = [f for f in sys.meta_path if type(f) is not finder.PbUtilsFinder]
+    monkeypatch.setattr(sys, "meta_path", theirs)
+    for name in NAMES:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    yield
+    for name in NAMES:
+        sys.modules.pop(name, None)
+
+
+def test_installing_twice_is_installing_once():
+    """And last, so that the real modules of a container win."""
+    finder.install()
+    finder.install()
+
+    ours = [type(found) is finder.PbUtilsFinder for found in sys.meta_path]
+    assert (1, True) == (sum(ours), ours[-1])
+
+
+def test_the_module_can_be_imported():
+    """With the names that a model's helper needs in a test."""
+    finder.install()
+    pb_utils = importlib.import_module(NAMES[0])
+
+    tensor = pb_utils.Tensor("X", pb_utils.np.zeros(3))
+    assert (3,) == tensor.as_numpy().shape
+    assert NAMES[0] == pb_utils.__name__
+
+
+def test_the_compiled_module_can_be_imported():
+    """The few names that only it has are there."""
+    finder.install()
+    embedded = importlib.import_module(NAMES[1])
+
+    assert {"MemoryType", "MetricKind", "Tensor"} <= set(vars(embedded))
+
+
+def test_calls_of_models_are_refused_outside_of_them():
+    """In the text that Triton has for a wrong moment."""
+    finder.install()
+    pb_utils = importlib.import_module(NAMES[0])
+    request = pb_utils.InferenceRequest(
+        model_name="m", inputs=[], requested_output_names=[]
+    )
+
+    with pytest.raises(pb_utils.TritonModelException, match="BLS is only supported"):
+        request.exec()
+
+
+def test_a_real_module_wins(tmp_path, monkeypatch):
+    """Inside a Triton container the real one is imported."""
+    (tmp_path / f"{NAMES[0]}.py").write_text("real = True\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    finder.install()
+
+    assert importlib.import_module(NAMES[0]).real is True
+
+
+def test_other_names_are_left_alone():
+    """It finds two modules and nothing else."""
+    assert finder.PbUtilsFinder().find_spec("nowhere_at_all", None) is None

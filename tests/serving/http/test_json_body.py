@@ -1,0 +1,139 @@
+"""JSON texts read as Triton's parser reads them, and written as its writer does."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blsnb.engine.request.validation import RequestError
+from blsnb.pb_utils.compiled.json_text import bytes_of
+from blsnb.serving.http.json_body import Members, parse
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.floats(allow_nan=False)
+    | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+FAILED = "failed to parse the request JSON buffer: "
+
+
+def said(text: bytes) -> str:
+    """Return what is said of a text that cannot be read."""
+    with pytest.raises(RequestError) as caught:
+        parse(text)
+    assert "INTERNAL" == caught.value.code
+    return caught.value.message.removeprefix(
+        "failed to parse the request JSON buffer: "
+    )
+
+
+@given(VALUES)
+def test_what_is_written_is_read(value: object) -> None:
+    """Every value, to the last digit."""
+    assert value == parse(bytes_of(value))
+
+
+@given(VALUES)
+def test_what_python_writes_is_read(value: object) -> None:
+    """With its escapes and its blanks."""
+    assert value == parse(json.dumps(value, indent=1).encode())
+
+
+@given(st.binary())
+def test_any_bytes_are_read_or_refused(text: bytes) -> None:
+    """Nothing else comes of it."""
+    with contextlib.suppress(RequestError):
+        parse(text)
+
+
+@given(VALUES, st.data())
+def test_the_slow_way_reads_the_same(value: object, data: st.DataObject) -> None:
+    """What makes Python's parser stand back changes no value."""
+    text = b'{"\\ud83d\\ude00":' + json.dumps(value).encode() + b"}"
+
+    assert {"😀": value} == parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (b"[Inf, -Infinity, NInf]", [math.inf, -math.inf, math.inf]),
+        (b"\xef\xbb\xbf5", 5),
+        (b"5\0 and more", 5),
+        (b"18446744073709551615", 2**64 - 1),
+        (b'"\\ud800\\udc00"', "\U00010000"),
+        (b"[" * 150 + b"]" * 150, None),
+    ],
+    ids=["infinity", "mark", "nul", "largest", "pair", "deep"],
+)
+def test_what_triton_takes(text: bytes, value: object) -> None:
+    """Though JSON has it not."""
+    found = parse(text)
+
+    assert value is None or value == found
+
+
+def test_a_number_that_is_no_whole_one_of_64_bits_is_a_float() -> None:
+    """As large as it is."""
+    assert isinstance(parse(b"[18446744073709551616]\0")[0], float)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (b"", "The document is empty. at 0"),
+        (b'{"a":1,}', "Missing a name for object member. at 7"),
+        (b'{"a" 1}', "Missing a colon after a name of object member. at 5"),
+        (b"[1 2]", "Missing a comma or ']' after an array element. at 3"),
+        (b"1 2", "The document root must not be followed by other values. at 2"),
+        (b"0e999", "Number too big to be stored in double. at 0"),
+        (b"[" * 1000, "Terminate parsing due to Handler error. at 200"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(text: bytes, expected: str) -> None:
+    """In Triton's words; what is nested without end is not followed."""
+    assert expected == said(text)
+
+
+def test_of_a_member_that_is_named_twice_the_first_counts() -> None:
+    """And that it was there twice is known."""
+    found = parse(b'{"a": 1, "b": 2, "a": 3}')
+
+    assert {"a": 1, "b": 2} == found
+    assert isinstance(found, Members)
+    assert ["a", "b", "a"] == found.names
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1.0, b"1.0"),
+        (1e16, b"10000000000000000.0"),
+        (1e20, b"100000000000000000000.0"),
+        (1e21, b"1e21"),
+        (-1.5e30, b"-1.5e30"),
+        (1e-5, b"0.00001"),
+        (1.25e-6, b"0.00000125"),
+        (1e-7, b"1e-7"),
+        (math.inf, b"Infinity"),
+        (struct.unpack("<f", struct.pack("<f", 0.1))[0], b"0.10000000149011612"),
+        ('\x1f\n"\\u001f', b'"\\u001F\\n\\"\\\\u001f"'),
+        ("a\udcff", b'"a\xff"'),
+        ({"a": [1, 2.0, "b"], "c": {}}, b'{"a":[1,2.0,"b"],"c":{}}'),
+    ],
+)
+def test_how_a_value_is_written(value: object, text: bytes) -> None:
+    """Without blanks; numbers and control characters in Triton's way."""
+    assert text == bytes_of(value)

@@ -1,0 +1,204 @@
+"""Specification of a finished run as HTML."""
+
+import base64
+import gzip
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+from asserting import every
+
+from blsnb.views.documents import document, wire
+from blsnb.views.pictures.snapshot import heading
+from blsnb.views.tree import tree
+
+from .. import samples
+from ..samples import batch_run, hostile_run, invoice_run
+
+CODE = "export function mount() {}"
+
+
+class Elements(HTMLParser):
+    """The elements of a page, as a browser without scripts would meet them."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.found = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.text += data
+
+    def tags(self):
+        return [tag for tag, _ in self.found]
+
+
+def packed(page):
+    strings = re.findall(r'(?:load|unpack)\("([^"]*)"\)', page)
+    return [gzip.decompress(base64.b64decode(each)) for each in strings]
+
+
+@pytest.fixture(scope="module")
+def page():
+    return document.html(invoice_run(), code=CODE)
+
+
+def test_a_document_is_a_host_with_picture_and_table_then_its_scripts(page):
+    """The picture for readers without scripts; for others a look at what is there."""
+    elements = Elements(page)
+
+    assert ["div", "img", "details"] == elements.tags()[:3]
+    assert [("script", {}), ("script", {"type": "module"})] == elements.found[-2:]
+    assert 2 == elements.tags().count("script")
+    host = elements.found[0][1]
+    assert ("blsnb-run", wire.page_id(invoice_run())) == (
+        host["class"],
+        host["data-run"],
+    )
+    assert "min-height:400px" == host["style"]
+
+
+def test_the_script_carries_code_header_and_buffer(page):
+    """Three gzip strings, and together they are the whole run."""
+    code, header, buffer = packed(page)
+    columns = wire.decode(json.loads(header), buffer)
+
+    assert CODE == code.decode()
+    assert 27 == len(columns["parent"])
+    assert 27 == len(json.loads(header)["tensors"])
+
+
+def test_the_picture_has_a_description_in_words(page):
+    """A screen reader and a broken image tell what the run was."""
+    image = next(attrs for tag, attrs in Elements(page).found if tag == "img")
+
+    assert (
+        "invoice_pipeline · request 7f3a, 76.2 ms wall, 27 calls, 9 models, 3 errors"
+        == image["alt"]
+    )
+    kind, data = image["src"].split(",")
+    assert "data:image/svg+xml;base64" == kind
+    assert base64.b64decode(data).startswith(b"<svg")
+
+
+def test_the_table_has_a_row_for_each_model(page):
+    """Calls, own time and errors are there without a script."""
+    elements = Elements(page)
+
+    assert 10 == elements.tags().count("tr")
+    assert "crop_recognizer1274.3 ms1" in elements.text
+
+
+def test_the_same_run_gives_the_same_document(page):
+    """A notebook that is run again does not change for nothing."""
+    assert page == document.html(invoice_run(), code=CODE)
+
+
+def test_nothing_that_a_trace_says_becomes_an_element_or_ends_the_script():
+    """Markup in names, ids, errors and values stays text."""
+    elements = Elements(document.html(hostile_run(), code=CODE))
+
+    assert set(elements.tags()) == {
+        *("div", "img", "details", "summary", "table", "thead", "tbody"),
+        *("tr", "th", "td", "script"),
+    }
+    assert 2 == elements.tags().count("script")
+    assert every(
+        not key.startswith("on") for _, attrs in elements.found for key in attrs
+    )
+
+
+def test_a_document_asks_nothing_of_the_network(page):
+    """No address of any kind but the data of the picture."""
+    script = page[page.index("<script") :]
+
+    assert "http" not in re.sub(r'"[^"]{200,}"', "", script)
+
+
+def test_statistics_only_keeps_every_value_out_of_the_notebook():
+    """With previews switched off, no string and no slice is saved."""
+    page = document.html(invoice_run(), embed_previews=False, code=CODE)
+    header = json.loads(packed(page)[1])
+    entries = [e for each in header["tensors"].values() for e in each]
+
+    assert {None} == {entry["preview"] for entry in entries}
+    assert any(entry["stats"] for entry in entries)
+    assert b"Extract vendor" not in packed(page)[1]
+
+
+def test_the_height_that_the_view_had_is_kept():
+    """The page does not move when the widget gives way to the document."""
+    page = document.html(invoice_run(), height=612, code=CODE)
+
+    assert "min-height:612px" == Elements(page).found[0][1]["style"]
+    assert {"height": 612} == json.loads(packed(page)[1])["ui"]
+
+
+def test_a_finished_run_is_html_and_text_and_no_widget():
+    """A saved notebook needs no model of a widget to be read."""
+    bundle = document.mimebundle(invoice_run(), state="cancelled", notes=["a note"])
+    header = json.loads(packed(bundle["text/html"])[1])
+
+    assert ["text/html", "text/plain"] == list(bundle)
+    assert "cancelled" == header["run"]["state"]
+    assert "a note" == header["notes"]["0"][0]
+    assert bundle["text/plain"].startswith("invoice_pipeline · request 7f3a: 76.2 ms")
+
+
+def test_a_saved_page_is_a_whole_page_with_a_title():
+    """A file that a browser opens by itself, in the right encoding, light or dark."""
+    saved = document.page(hostile_run())
+    elements = Elements(saved)
+
+    assert saved.startswith("<!doctype html>")
+    assert ("meta", {"charset": "utf-8"}) in elements.found
+    scheme = {"name": "color-scheme", "content": "light dark"}
+    assert ("meta", scheme) in elements.found
+    assert ["html", "head", "meta", "meta", "title", "body"] == elements.tags()[:6]
+    assert 2 == elements.tags().count("script")
+
+
+def test_ten_thousand_calls_stay_under_half_a_megabyte():
+    """A long run can be saved in a notebook."""
+    assert len(document.html(batch_run())) < 500_000
+
+
+def test_the_view_comes_with_the_package_and_can_be_mounted():
+    """The built JavaScript lies beside the Python, with both its doors."""
+    code = document.CODE.read_text("utf-8")
+
+    assert re.search(r"export\s*\{[^}]*\bmount\b[^}]*\}|export function mount", code)
+    assert "default" in code
+
+
+def test_a_run_of_a_file_says_so_to_readers_without_scripts():
+    """Below the picture, with what else there is to say about the file."""
+    read = replace(invoice_run(), file="a.json", remarks=("Read from <a>.", "Cut off."))
+    still = document.still(read)
+
+    assert "<p>Read from &lt;a&gt;.</p><p>Cut off.</p></details>" in still
+    assert "Cut off" not in document.still(invoice_run())
+
+
+def test_names_of_a_million_characters_make_no_large_page():
+    """Whatever is that long is cut before it is looked at, wherever it is shown."""
+    script = samples.Script()
+    long, hidden = "N" * 1_000_000, "\u202e" * 1_000_000
+    script.model(long)
+    script.model(hidden, device=long)
+    root = script.call(None, long, 0, 5, 5, 900, 5)
+    root.request_id, root.notes = hidden, [hidden]
+    call = script.call(root, hidden, 10, 5, 5, 90, 5)
+    samples.fail(call, long)
+    call.instance, call.inputs = long, (samples.strings(long, long),)
+    trace = script.trace()
+
+    assert 150_000 > len(document.page(trace))
+    assert 5_000 > len(tree(trace))
+    assert 500 > len(heading(trace))

@@ -1,0 +1,55 @@
+"""Specification of a run as a matplotlib figure."""
+
+import warnings
+
+from IPython.core.formatters import DisplayFormatter
+
+from blsnb.views.figures.figure import plot, png
+
+from ..samples import Script, hostile_run, invoice_run
+
+
+def test_a_figure_shows_the_graph_and_the_timeline():
+    """Every model is a box above, every row has its name below."""
+    graph, timeline = plot(invoice_run()).axes
+    boxes = {text.get_text() for text in graph.texts}
+    names = [label.get_text().strip() for label in timeline.get_yticklabels()]
+
+    assert {"invoice_pipeline", "embedder", "46 resp"} <= boxes
+    assert 11 == len(names)
+    assert "crop_recognizer \N{MULTIPLICATION SIGN}12" == names[4]
+
+
+def test_a_figure_is_a_picture_in_a_notebook():
+    """Without pyplot, which would keep it."""
+    figure = plot(invoice_run())
+    shown, _ = DisplayFormatter().format(figure)
+
+    assert shown["image/png"] == png(invoice_run())
+    assert shown["text/plain"].startswith("<Figure size ")
+
+
+def test_hostile_names_are_neither_formulas_nor_warnings():
+    """A dollar sign starts no formula; what no font has is replaced."""
+    script = Script()
+    script.model("$\\frac{1}$")
+    script.call(None, "$\\frac{1}$", 0, 1, 1, 5, 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pictures = [png(script.trace()), png(hostile_run())]
+
+    assert [b"\x89PNG"] * 2 == [picture[:4] for picture in pictures]
+
+
+def test_recursion_and_errors_are_drawn():
+    """A loop, a failed call and a run of one row are no special cases."""
+    script = Script()
+    script.model("m")
+    outer = script.call(None, "m", 0, 0, 0, 100, 0)
+    for at in range(40):
+        script.model(f"m{at}")
+        script.call(outer, f"m{at}", at, 0, 0, 5, 0)
+    script.call(outer, "m", 50, 0, 0, 5, 0)
+
+    _, timeline = plot(script.trace()).axes
+    assert "… 10 more rows" == timeline.get_xlabel()

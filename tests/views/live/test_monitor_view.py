@@ -1,0 +1,78 @@
+"""The widget of a server: what it sends, and what it is told."""
+
+import pytest
+
+from blsnb.views.live.monitor_view import MonitorView
+from blsnb.views.live.overview import ModelRow, Overview
+
+
+def overview(looks=1, **changed):
+    """A server with one model."""
+    return Overview(2, 3.5, (ModelRow("double", 1, "READY"),), (), looks, **changed)
+
+
+@pytest.fixture
+def heard():
+    return []
+
+
+@pytest.fixture
+def view(heard):
+    view = MonitorView(
+        overview(), lambda: heard.append("watched"), lambda: heard.append("closed")
+    )
+    yield view
+    view.close()
+
+
+def test_what_is_shown_is_one_trait(view):
+    """A page that comes late gets it with the widget."""
+    assert "overview" in view.keys
+    assert ("double", 3.5) == (
+        view.overview["rows"][0]["name"],
+        view.overview["per_second"],
+    )
+
+
+def test_each_look_is_one_message(view):
+    """Only what is new is sent."""
+    sent = []
+    view.observe(lambda change: sent.append(change["new"]["looks"]), "overview")
+    view.show(overview(2))
+    view.show(overview(2))
+    view.show(overview(3, ended=True))
+
+    assert [2, 3] == sent
+
+
+def test_a_page_says_that_somebody_watches(view, heard):
+    """Anything else that it says is ignored."""
+    for said in ({"type": "watching"}, {"type": "eval"}, None, "watching", ["x"]):
+        view._handle_custom_msg(said, [])
+
+    assert ["watched"] == heard
+
+
+def test_closing_is_told(view, heard):
+    """So that nobody looks any more."""
+    view.close()
+
+    assert ["closed"] == heard
+
+
+def test_without_a_kernel_or_scripts_it_is_a_table(view):
+    """In the same output."""
+    view.show(overview(4))
+    data, _ = view._repr_mimebundle_()
+
+    assert "<table>" in data["text/html"]
+    assert data["text/plain"].startswith("2 in flight, 3.5 requests/s")
+    assert "application/vnd.jupyter.widget-view+json" in data
+
+
+def test_what_a_notebook_keeps_says_when_it_was_so(view):
+    """Whoever opens it later reads no number as that of now."""
+    shown = view.document()
+
+    assert "<p>As it was on 20" in shown["text/html"]
+    assert "\nAs it was on 20" in shown["text/plain"]

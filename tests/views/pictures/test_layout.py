@@ -1,0 +1,91 @@
+"""Specification of where the boxes of a call graph stand."""
+
+import itertools
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blsnb.views.callgraph import Box, CallGraph, Edge, call_graph
+from blsnb.views.columns import columns_of
+from blsnb.views.pictures.layout import BOX_HEIGHT, BOX_WIDTH, lay_out
+
+from ..samples import invoice_run
+
+WIDTH = 960.0
+graphs = st.integers(1, 40).flatmap(
+    lambda size: st.builds(
+        lambda pairs: graph(size, pairs),
+        st.sets(
+            st.tuples(st.integers(0, size - 1), st.integers(0, size - 1)), max_size=60
+        ),
+    )
+)
+
+
+def graph(size, pairs):
+    boxes = [Box(k, f"m{k}", "cpu", 1, 0, 1.0, (0, 0, 1, 0), k) for k in range(size)]
+    edges = [Edge(a, b, 1, 0, 0, 0, 0) for a, b in sorted(pairs)]
+    return CallGraph(tuple(boxes), tuple(edges))
+
+
+@given(graphs)
+def test_no_two_boxes_overlap_and_none_leaves_the_picture(drawn):
+    """In any graph, cyclic ones and wide ranks included."""
+    layout = lay_out(drawn, WIDTH)
+
+    for one, other in itertools.combinations(layout.places.values(), 2):
+        apart = abs(one.x - other.x) >= BOX_WIDTH - 1e-6
+        assert apart or abs(one.y - other.y) >= BOX_HEIGHT
+    for place in layout.places.values():
+        assert BOX_WIDTH / 2 <= place.x <= WIDTH - BOX_WIDTH / 2
+        assert place.y + BOX_HEIGHT <= layout.height + 1e-6
+
+
+@given(graphs)
+def test_callers_stand_above_callees(drawn):
+    """Every edge points downwards, except those that close a cycle."""
+    layout = lay_out(drawn, WIDTH)
+
+    for edge in drawn.edges:
+        if (edge.source, edge.target) not in layout.upward:
+            assert layout.places[edge.source].bottom < layout.places[edge.target].top
+
+
+@given(graphs)
+def test_the_same_graph_is_laid_out_the_same(drawn):
+    """A picture changes only when the run does."""
+    assert lay_out(drawn, WIDTH) == lay_out(drawn, WIDTH)
+
+
+def test_siblings_stand_in_order_of_their_first_call():
+    """The graph reads in the same direction as the timeline below it."""
+    trace = invoice_run()
+    drawn = call_graph(trace, columns_of(trace))
+    layout = lay_out(drawn, WIDTH)
+    siblings = [
+        box for box in drawn.boxes if box.name not in ("invoice_pipeline", "embedder")
+    ]
+
+    xs = [layout.places[box.model].x for box in siblings]
+    assert sorted(xs) == xs
+
+
+def test_a_wide_rank_zig_zags_over_two_lines():
+    """Seven siblings do not fit side by side, six do."""
+
+    def lines(siblings):
+        drawn = graph(siblings + 1, {(0, k) for k in range(1, siblings + 1)})
+        places = lay_out(drawn, WIDTH).places
+        return len({place.y for model, place in places.items() if model})
+
+    assert (1, 2) == (lines(6), lines(7))
+
+
+def test_a_recursion_is_an_edge_upwards():
+    """A model that calls itself closes a cycle of one."""
+    assert {(0, 0)} == lay_out(graph(1, {(0, 0)}), WIDTH).upward
+
+
+def test_no_models_take_no_height():
+    """An empty trace has a graph without boxes."""
+    assert 0.0 == lay_out(graph(0, set()), WIDTH).height

@@ -1,0 +1,168 @@
+"""Specification of the picture of a run."""
+
+import re
+from xml.etree import ElementTree
+
+from blsnb.trace.events import Call
+from blsnb.views.pictures.snapshot import snapshot
+
+from .. import golden_run
+from ..samples import Script, batch_run, hostile_run, invoice_run, running_run
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def texts(picture):
+    return [
+        "".join(element.itertext())
+        for element in ElementTree.fromstring(picture).iter(f"{SVG}text")
+    ]
+
+
+def test_the_picture_of_the_sample_is_the_golden_one():
+    """A change of the picture is looked at before it is accepted."""
+    assert golden_run.PICTURE.read_text("utf-8") == snapshot(invoice_run())
+
+
+def test_the_picture_says_what_the_run_was():
+    """Name, request, wall time, calls, models and errors stand in its title."""
+    title = texts(snapshot(invoice_run()))[0]
+
+    assert (
+        "invoice_pipeline · request 7f3a76.2 ms wall27 calls9 models3 errors" == title
+    )
+
+
+def test_every_model_is_a_box_and_every_row_is_named():
+    """Graph and timeline of the sample are there in words."""
+    found = texts(snapshot(invoice_run()))
+
+    assert 2 == found.count("decode_image")
+    assert "crop_recognizer \N{MULTIPLICATION SIGN}121 error" in found
+    assert "llm_extract46 responses" in found
+    assert "46 resp" in found
+
+
+def test_hostile_names_stay_text():
+    """Markup in names, ids and texts brings no element into the picture."""
+    root = ElementTree.fromstring(snapshot(hostile_run()))
+    drawn = {element.tag.removeprefix(SVG) for element in root.iter()}
+
+    assert drawn <= {
+        *("svg", "defs", "marker", "path", "rect", "circle", "text", "tspan"),
+    }
+
+
+def test_a_picture_refers_to_nothing_outside():
+    """No address but the namespace: it is shown without a network."""
+    picture = snapshot(hostile_run())
+
+    assert 1 == picture.count("http")
+    assert "href" not in picture
+
+
+def test_ten_thousand_calls_make_a_small_picture():
+    """At most 100 kB, whatever the number of calls."""
+    assert len(snapshot(batch_run()).encode()) <= 100_000
+
+
+def test_a_picture_has_at_most_32_rows_and_counts_the_rest():
+    """A picture is read at a glance; what is left out is said."""
+    script = Script()
+    for k in range(50):
+        script.model(f"m{k}")
+        script.call(None, f"m{k}", k, 0, 0, 1, 0)
+
+    assert "… 18 more rows" == texts(snapshot(script.trace()))[-1]
+
+
+def test_a_running_run_says_so():
+    """The picture so far is not taken for the whole."""
+    assert "running" in texts(snapshot(running_run()))[0]
+
+
+def test_a_run_without_calls_has_a_picture():
+    """A request that was refused at once can still be displayed."""
+    empty = type(invoice_run())("0", "", "", (), (), 0)
+
+    assert "no calls" in texts(snapshot(empty))[0]
+
+
+def test_models_that_call_each_other_are_drawn():
+    """A cycle has an edge upwards, and every box is there once."""
+    script = Script()
+    script.model("a")
+    script.model("b")
+    outer = script.call(None, "a", 0, 0, 0, 100, 0)
+    middle = script.call(outer, "b", 5, 0, 0, 50, 0)
+    script.call(middle, "a", 6, 0, 0, 5, 0)
+    root = ElementTree.fromstring(snapshot(script.trace()))
+    arrows = [e for e in root.iter(f"{SVG}path") if e.get("marker-end")]
+
+    assert 2 == len(arrows)
+    assert 2 == len(root.findall(f"{SVG}rect[@rx='6']"))
+
+
+def test_calls_that_took_no_time_have_a_picture():
+    """A clock too coarse for a call divides nothing by zero."""
+    script = Script()
+    script.model("m")
+    call = script.call(None, "m", 0, 0, 0, 0, 0)
+    call.request_end_ns = call.request_start_ns
+    call.queue_start_ns = call.compute_start_ns = call.compute_input_end_ns = 0
+    call.compute_output_start_ns = call.compute_end_ns = 0
+
+    assert "0 µs" in texts(snapshot(script.trace()))
+
+
+def test_a_model_that_calls_itself_is_drawn_as_a_loop():
+    """A recursion does not confuse the picture, and its count is told."""
+    script = Script()
+    script.model("m")
+    outer = script.call(None, "m", 0, 0, 0, 100, 0)
+    inner = script.call(outer, "m", 5, 0, 0, 50, 0)
+    script.call(inner, "m", 6, 0, 0, 5, 0)
+
+    assert "\N{MULTIPLICATION SIGN}2" in texts(snapshot(script.trace()))
+
+
+def test_a_call_of_no_time_has_a_box_and_a_bar():
+    """A clock may not tick while a model runs; no number of the picture is lost."""
+    script = Script()
+    script.model("outer")
+    script.model("instant")
+    outer = script.call(None, "outer", 0, 0, 0, 100, 0)
+    instant = script.call(outer, "instant", 10, 0, 0, 0, 0)
+    for name in TIMES_OF_A_CALL:
+        setattr(instant, name, instant.request_start_ns)
+    picture = snapshot(script.trace())
+
+    assert "instant" in texts(picture)
+    assert [] == broken_numbers(picture)
+
+
+def test_a_run_of_no_time_has_a_picture():
+    """Nothing is divided by it."""
+    script = Script()
+    script.model("instant")
+    call = script.call(None, "instant", 0, 0, 0, 0, 0)
+    for name in TIMES_OF_A_CALL:
+        setattr(call, name, call.request_start_ns)
+    picture = snapshot(script.trace())
+
+    assert "instant" in texts(picture)[0]
+    assert [] == broken_numbers(picture)
+
+
+TIMES_OF_A_CALL = [name for name in Call.__slots__ if name.endswith("_ns")]
+
+
+def broken_numbers(picture):
+    """Attributes of a picture that have no number, or a negative size."""
+    return [
+        (element.tag.removeprefix(SVG), name, value)
+        for element in ElementTree.fromstring(picture).iter()
+        for name, value in element.attrib.items()
+        if {"nan", "inf"} & set(re.findall("[a-z]+", value.lower()))
+        or (name in ("width", "height", "r") and float(value) < 0)
+    ]
