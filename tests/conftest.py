@@ -32,9 +32,13 @@ _SLOW_S = 300
 # each process that imports nbformat.
 sys.modules.setdefault("rfc3987_syntax", None)
 # Hypothesis would fail an example that takes long to run, or to be drawn: on a busy
-# machine any of them may.
+# machine any of them may. In CI the same examples are drawn each time, so that a change
+# is judged by what it does; everywhere else new ones are.
 hypothesis.settings.register_profile(
-    "busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "busy",
+    deadline=None,
+    derandomize="CI" in os.environ,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("busy")
 # Wherever tests run they mean a server without a GPU, unless they say otherwise.

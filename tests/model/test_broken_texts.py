@@ -103,6 +103,7 @@ def check(config: ModelConfig) -> None:
 @given(broken_texts())
 @example("")
 @example("input {" * 200)
+@example("parameters { key: 'a' value { string_value: '\\n\ud800' } }")
 def test_a_broken_text_is_read_or_refused(text):
     """With a reason; whatever it says can be looked at, and written again."""
     judge(text)

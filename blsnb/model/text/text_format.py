@@ -102,7 +102,7 @@ def _readable(token: Token) -> str:
 
 
 def _unescape(literal: str) -> bytes:
-    return _ESCAPE.sub(_escaped, literal.encode("utf-8"))
+    return _ESCAPE.sub(_escaped, literal.encode("utf-8", "surrogatepass"))
 
 
 def _escaped(match: re.Match[bytes]) -> bytes:
