@@ -1,8 +1,8 @@
 """Sample single edits of the sources, and tell which of them no test notices.
 
 ``PYTHONPATH=tests python -m mutants --seed 1 --python 100 --typescript 20`` works on a
-copy of the checkout. For each edit it runs the tests of the room that was edited, then the
-others, until one fails. What is listed as missed may also be an equivalent edit.
+copy of the checkout. For each edit it runs the tests of the room that was edited, then
+the others, until one fails. What is listed as missed may also be an equivalent edit.
 """
 
 from __future__ import annotations
