@@ -17,7 +17,7 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help lab demo test test-all bench docs gallery js triton check check-style check-types \
+.PHONY: help lab demo test test-all mutants bench docs gallery js triton check check-style check-types \
 	check-rooms check-spelling check-notebooks check-view check-wheel
 
 help: ## say what there is
@@ -35,6 +35,9 @@ test: $(VENV)/.test triton js/node_modules/.package-lock.json ## run the tests, 
 test-all: $(VENV)/.test triton js/node_modules/.package-lock.json ## run the tests, with the long hunts
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE)
 	BLSNB_OVER_GRPC=1 BLSNB_HIDE_TRITON=1 $(BIN)/python -m pytest -m "not slow" -k blsnb tests/conformance
+
+mutants: $(VENV)/.test js/node_modules/.package-lock.json ## edit the sources at random and say what no test notices; SEED=number
+	PYTHONPATH=tests $(BIN)/python -m mutants --seed $(or $(SEED),0) --python 100 --typescript 20
 
 bench: $(VENV)/.test triton ## measure, side by side with a real server; ONLY=name for a part
 	@$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY))

@@ -1,8 +1,8 @@
 """Sample single edits of the sources, and tell which of them no test notices.
 
-``python -m tests.mutants --seed 1 --python 100 --typescript 20`` works on a copy of
-the checkout. For each edit it runs the tests of the room that was edited, then the
-others, until one fails. What is listed as missed may also be an equivalent edit.
+``PYTHONPATH=tests python -m mutants --seed 1 --python 100 --typescript 20`` works on a
+copy of the checkout. For each edit it runs the tests of the room that was edited, then
+the others, until one fails. What is listed as missed may also be an equivalent edit.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from dealing import TOGETHER
 
 from .edits import Edit, is_valid, of_python, of_typescript
 
@@ -73,6 +75,7 @@ class Scratch:
             shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
         (folder / "js" / "node_modules").symlink_to(ROOT / "js" / "node_modules")
         self._sound: set[tuple[str, ...]] = set()
+        self._said = ""
 
     def noticed(self, mutant: Mutant) -> str:
         """Return which tests notice an edit, or an empty text."""
@@ -82,7 +85,7 @@ class Scratch:
             self._check(name, commands)
             file.write_text(mutant.edit.applied(source), encoding="utf-8")
             try:
-                if not all(map(self._passes, commands)):
+                if not all(map(self._passes_once, commands)):
                     return name
             finally:
                 file.write_text(source, encoding="utf-8")
@@ -93,9 +96,14 @@ class Scratch:
     def _check(self, name: str, commands: list[Command]) -> None:
         """Stop where tests fail without any edit: they would notice nothing."""
         for command in commands:
-            if tuple(command) not in self._sound and not self._passes(command):
-                raise SystemExit(f"{name} fail without an edit: {' '.join(command)}")
+            if tuple(command) not in self._sound and not self._passes_once(command):
+                said = "\n".join(self._said.splitlines()[-20:])
+                raise SystemExit(f"{name} fail without an edit:\n{said}")
             self._sound.add(tuple(command))
+
+    def _passes_once(self, command: Command) -> bool:
+        """Run a command again that failed: a busy machine fails a test at times."""
+        return self._passes(command) or self._passes(command)
 
     def _passes(self, command: Command) -> bool:
         environment = {
@@ -111,12 +119,15 @@ class Scratch:
                 command,
                 cwd=self.folder,
                 env=environment,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
                 timeout=LIMIT_S,
             )
         except subprocess.TimeoutExpired:
+            self._said = f"They take more than {LIMIT_S} s."
             return False
+        self._said = ended.stdout
         return ended.returncode in (PASSED, NO_TESTS)
 
 
@@ -144,7 +155,10 @@ def stages(path: str) -> Iterator[tuple[str, list[Command]]]:
         types = [_node(), "js/node_modules/typescript/lib/tsc.js", "--noEmit"]
         yield "types", [[*types, "-p", "js"]]
         yield "js/test", [[_node(), "--test", "js/test/*.test.ts"]]
-        yield "tests/browser", [BUILD, _pytest("tests/browser")]
+        lab = [each for each in TOGETHER if each.endswith(".py")]
+        aside = [f"--ignore={each}" for each in lab]
+        yield "tests/browser", [BUILD, _pytest("tests/browser", *aside)]
+        yield "Jupyter", [BUILD, _pytest(*lab)]
         return
     room = path.split("/")[1]
     folder = f"tests/{room}"
@@ -166,7 +180,7 @@ def _files(pattern: str) -> list[str]:
 
 def main() -> int:
     """Print each edit and who notices it; end with how many were noticed."""
-    options = argparse.ArgumentParser(prog="tests.mutants", description=__doc__)
+    options = argparse.ArgumentParser(prog="mutants", description=__doc__)
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--python", type=int, default=0, metavar="N")
     options.add_argument("--typescript", type=int, default=0, metavar="N")
@@ -176,7 +190,7 @@ def main() -> int:
         "blsnb": sample("blsnb", "py", given.python, given.seed),
         "js/src": sample("js/src", "ts", given.typescript, given.seed),
     }
-    with tempfile.TemporaryDirectory(prefix="blsnb-mutants-") as folder:
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         scratch = None if given.list else Scratch(Path(folder))
         for name, mutants in samples.items():
             caught = 0

@@ -11,7 +11,7 @@ import threading
 import urllib.request
 import warnings
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -38,10 +38,18 @@ def served(server: Server) -> Iterator[Endpoints]:
         yield endpoints
 
 
-def names() -> set[str]:
-    """Names of the threads that end points have."""
-    found = {thread.name for thread in threading.enumerate()}
-    return {name for name in found if name.startswith(("blsnb http", "blsnb grpc"))}
+@pytest.fixture
+def names() -> Callable[[], set[str]]:
+    """Names of the threads that end points have; those of other folders stay open."""
+    before = set(threading.enumerate())
+
+    def now() -> set[str]:
+        found = {
+            thread.name for thread in threading.enumerate() if thread not in before
+        }
+        return {name for name in found if name.startswith(("blsnb http", "blsnb grpc"))}
+
+    return now
 
 
 def test_the_ports_are_of_this_machine_alone(served: Endpoints) -> None:
@@ -105,7 +113,9 @@ def test_without_grpc_the_snippet_is_of_http(server: Server) -> None:
 
 
 @pytest.mark.parametrize("name", ["HTTP", "gRPC", "metrics"])
-def test_a_port_in_use_is_named(server: Server, name: str) -> None:
+def test_a_port_in_use_is_named(
+    server: Server, name: str, names: Callable[[], set[str]]
+) -> None:
     """And no other port stays open."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -263,7 +273,9 @@ def test_closed_ones_are_forgotten(server: Server) -> None:
     assert found() is None
 
 
-def test_closing_the_server_closes_them(server: Server) -> None:
+def test_closing_the_server_closes_them(
+    server: Server, names: Callable[[], set[str]]
+) -> None:
     """Its clients learn that nobody is there any more."""
     endpoints = serve(server, **FREE)
 
@@ -273,7 +285,9 @@ def test_closing_the_server_closes_them(server: Server) -> None:
     assert set() == names()
 
 
-def test_a_closed_server_cannot_be_served(server: Server) -> None:
+def test_a_closed_server_cannot_be_served(
+    server: Server, names: Callable[[], set[str]]
+) -> None:
     """And no port stays open."""
     server.close()
 
