@@ -18,7 +18,7 @@ PAUSES = {
     "conformance/test_no_inputs.py": "a refused request must not begin a batch",
     "conformance/test_sequences.py": "a sequence ends by silence on Triton's clock",
     "engine/test_interrupt_elsewhere.py": "Ctrl-C comes at any time",
-    "engine/test_waiter.py": "a wait ends with its time",
+    "engine/threads/test_waiter.py": "a wait ends with its time",
     "interrupts.py": "Ctrl-C comes shortly after; a busy machine's time is no delay",
     "properties/test_crowd.py": "models change at any time",
     "waiting.py": "between two looks at a condition",

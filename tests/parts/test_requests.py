@@ -186,8 +186,9 @@ def test_the_callers_deadline_reaches_the_model(server):
     """
     server.define("model", cell(body), config=CONFIG)
 
+    # On a busy machine the thread that runs the request begins late.
     with pytest.raises(InferenceError) as caught:
-        server.infer("model", X, client_timeout_s=0.01)
+        server.infer("model", X, client_timeout_s=0.5)
 
     assert ("DEADLINE_EXCEEDED", "Deadline Exceeded") == (
         caught.value.code,

@@ -139,13 +139,15 @@ def served() -> Iterator[Endpoints]:
             yield endpoints
 
 
-def mine() -> set[str]:
-    """Names of the threads that end points have."""
-    return {each.name for each in threading.enumerate() if "blsnb" in each.name}
+def begun_since(before: set[threading.Thread]) -> set[str]:
+    """Names of the threads that end points have, without those of other tests."""
+    threads = set(threading.enumerate()) - before
+    return {each.name for each in threads if "blsnb" in each.name}
 
 
 def test_every_thread_may_fail_to_start() -> None:
     """One request is refused, all others are answered, and closing works."""
+    before = set(threading.enumerate())
     for number in itertools.count(1):
         with one_thread_fails(number) as starts, contextlib.ExitStack() as stack:
             try:
@@ -167,7 +169,7 @@ def test_every_thread_may_fail_to_start() -> None:
             began = time.monotonic()
             endpoints.close()
             assert time.monotonic() - began < 20
-        assert set() == mine()
+        assert set() == begun_since(before)
         if not starts.failed:
             break
     assert number > 10
@@ -191,6 +193,7 @@ def test_health_checks_are_answered_where_no_thread_is_left() -> None:
 
 def test_end_points_close_where_no_thread_is_left(server: Server) -> None:
     """Though gRPC starts one to wait for calls in flight; the ports are free again."""
+    before = set(threading.enumerate())
     endpoints = serve(server, **FREE)
     ports = endpoints.ports
 
@@ -199,7 +202,7 @@ def test_end_points_close_where_no_thread_is_left(server: Server) -> None:
 
     for port in ports.values():
         socket.create_server(("127.0.0.1", port)).close()
-    assert set() == mine()
+    assert set() == begun_since(before)
 
 
 def test_a_call_in_flight_is_cancelled_where_no_thread_waits_for_it(
@@ -226,12 +229,13 @@ def test_a_call_in_flight_is_cancelled_where_no_thread_waits_for_it(
 
 def test_an_end_point_that_cannot_start_leaves_nothing(server: Server) -> None:
     """Each of them, alone; its port is free."""
+    before = set(threading.enumerate())
     with no_thread_starts():
         for name in FREE:
             ports = dict.fromkeys(FREE) | {name: 0}
             with pytest.raises(OutOfResourcesError, match="start"):
                 serve(server, **ports)
-    assert set() == mine()
+    assert set() == begun_since(before)
 
 
 def test_grpc_that_cannot_start_gives_its_port_back(

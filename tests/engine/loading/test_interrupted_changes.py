@@ -134,10 +134,9 @@ def hit(call, delay_s, count):
     return came
 
 
-@pytest.mark.parametrize(
-    "rounds",
-    [30, pytest.param(1500, marks=[pytest.mark.slow, pytest.mark.timeout(900)])],
-)
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("rounds", [1500])
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_ctrl_c_at_any_moment_once_and_twice(server, rounds):
     """As a person presses it: between any two instructions, and while it is undone."""

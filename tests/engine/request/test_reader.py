@@ -118,7 +118,7 @@ def test_a_deadline_ends_the_wait_for_an_instance(server):
     failure(lambda: server.infer("busy", X, client_timeout_s=0.05))
     assert stage.events["asleep"].wait(60)
 
-    late = failure(lambda: server.infer("busy", {"X": [2.0]}, client_timeout_s=0.05))
+    late = failure(lambda: server.infer("busy", {"X": [2.0]}, client_timeout_s=0.5))
     assert TOO_LATE == told(late)
     assert not late.run.trace.spans[0].execution
 
