@@ -115,8 +115,8 @@ def is_pause(call: ast.Call, limits: dict[str, float]) -> bool:
     if name.endswith("Event().wait"):
         return True
     match given[0]:
-        case ast.Constant(int() | float() as limit):
-            return 0 < limit < SHORT_S
+        case ast.Constant(limit):
+            return isinstance(limit, int | float) and 0 < limit < SHORT_S
         case ast.Name(id):
             return limits.get(id, SHORT_S) < SHORT_S
         case ast.BinOp():
