@@ -112,6 +112,7 @@ def test_an_assertion_on_something_passes(line):
         ("over.wait(timeout=0.01)", True),
         ("over.wait(60)", False),
         ("over.wait(None)", False),
+        ("over.wait('key', 0.01)", False),
         ("process.wait()", False),
         ("pause(1)", True),
     ],
