@@ -15,11 +15,12 @@ import numpy as np
 from blsnb.errors import TraceError
 from blsnb.options import options
 from blsnb.response import Response
+from blsnb.trace.capture import trace_of
 from blsnb.trace.dropped import missing_values
+from blsnb.trace.facts import ClockReading
 from blsnb.trace.recorder import RunRecord
 from blsnb.trace.review import reviewed
-from blsnb.trace.run_facts import ClockReading
-from blsnb.trace.spans import Span, Trace, trace_of
+from blsnb.trace.spans import Span, Trace
 
 if TYPE_CHECKING:
     from blsnb.comparison import Comparison
@@ -314,7 +315,7 @@ class Run:
         """
         from blsnb.comparison import Comparison
         from blsnb.replay import request_of, span_of
-        from blsnb.trace.part import part_of
+        from blsnb.trace.excerpt import part_of
 
         trace = self.trace
         span = span_of(trace, _first(trace) if call is None else call)

@@ -17,8 +17,6 @@ from views.samples import hostile_run, invoice_run
 from blsnb.runtimes.runtime import DeviceUse
 from blsnb.tensors.dtypes import DType
 from blsnb.tensors.ref import TensorRef, freeze
-from blsnb.trace.batching import Batching
-from blsnb.trace.device_work import Copy
 from blsnb.trace.events import (
     CallFlag,
     LogLine,
@@ -26,13 +24,13 @@ from blsnb.trace.events import (
     Origin,
     RequestFields,
 )
+from blsnb.trace.facts import Batching, ClockReading, Copy, Pause, Profile
 from blsnb.trace.files.run_file import read_run, write_run
 from blsnb.trace.files.saved_run import SavedResponse, SavedRun
 from blsnb.trace.files.v2.call_columns import FACTS
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gap
 from blsnb.trace.responses import ResponseEvent
-from blsnb.trace.run_facts import ClockReading, Pause, Profile
 from blsnb.trace.spans import Span, Trace
 from blsnb.views.documents.wire import encode
 from blsnb.views.tree import tree

@@ -22,6 +22,7 @@ from views.samples import invoice_run
 from blsnb.errors import TraceFileError
 from blsnb.loaded_run import load_run
 from blsnb.trace.events import CallFlag, RequestFields
+from blsnb.trace.facts import ClockReading, Pause, Profile
 from blsnb.trace.files.run_file import read_run, write_run
 from blsnb.trace.files.saved_run import SavedResponse, SavedRun
 from blsnb.trace.files.v2.call_values import read_parameter
@@ -29,7 +30,6 @@ from blsnb.trace.files.v2.chunks import MAGIC, parsed
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gap
 from blsnb.trace.responses import ResponseEvent
-from blsnb.trace.run_facts import ClockReading, Pause, Profile
 from blsnb.trace.spans import Trace
 from blsnb.views.documents.wire import encode
 from blsnb.views.tree import tree
