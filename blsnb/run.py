@@ -212,7 +212,6 @@ class Run:
     def _save_run(self, path: Path, budget_bytes: int | None) -> None:
         from blsnb.trace.files.run_file import write_run
         from blsnb.trace.files.saved_run import SavedRun
-        from blsnb.trace.files.saving_order import saving_order
         from blsnb.trace.files.v2.writer import BUDGET_BYTES
 
         trace = self.trace
@@ -228,7 +227,7 @@ class Run:
         if budget < 0:
             raise ValueError(f"budget_bytes is 0 or more, not {budget}")
         saved = SavedRun(trace, responses, self.error)
-        left_out = write_run(saved, path, saving_order(trace), budget)
+        left_out = write_run(saved, path, budget)
         if left_out:
             warnings.warn(f"{path.name}: {left_out}", stacklevel=3)
 
