@@ -397,7 +397,7 @@ class Server(Comparing, Measuring, StandingIn, Placing):
         if self._closed:
             return
         self._closed = True
-        if not self._creator.is_here:
+        if not self._creator.is_current_process:
             return
         while self._closers:
             self._closers.popitem()[0]()

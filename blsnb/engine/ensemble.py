@@ -24,7 +24,7 @@ from blsnb.engine.scheduling.ensembles.run import EnsembleRun
 from blsnb.engine.scheduling.ensembles.step_requests import (
     EnsembleRequest,
     StepRouter,
-    seen_as,
+    alias,
 )
 from blsnb.engine.scheduling.ensembles.steps import Steps
 from blsnb.engine.served import Served
@@ -137,7 +137,7 @@ class ServedEnsemble(Served):
             yield self._response(progress.response)
 
     def _response(self, response: EnsembleResponse[TensorRef]) -> ResponseMessage:
-        outputs = tuple(map(seen_as, response.outputs))
+        outputs = tuple(map(alias, response.outputs))
         if self._reshapes.any:
             outputs = self._reshapes.outward(outputs)
         return ResponseMessage(outputs, parameters=dict(response.parameters))

@@ -165,7 +165,7 @@ def _copied(ref: TensorRef, target: str, runtime: Runtime) -> TensorRef:
     dtype = ref.dtype.dtype or np.dtype(np.uint16)
     data = ref.data
     assert data is not None
-    memory = runtime.put(data, dtype, ref.shape, device_number(target))
+    memory = runtime.to_device(data, dtype, ref.shape, device_number(target))
     return DeviceRef(ref.name, ref.dtype, ref.shape, memory)
 
 

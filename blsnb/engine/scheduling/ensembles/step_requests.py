@@ -84,7 +84,7 @@ class EnsembleRequest:
         sequence = call.sequence
         return RequestMessage(
             call.step.model,
-            tuple(map(seen_as, call.inputs)),
+            tuple(map(alias, call.inputs)),
             tuple(call.step.outputs),
             call.step.version,
             asked.request_id,
@@ -96,9 +96,9 @@ class EnsembleRequest:
         )
 
 
-def seen_as(passed: Passed[TensorRef]) -> TensorRef:
+def alias(passed: Passed[TensorRef]) -> TensorRef:
     """Return a tensor by another name, in another shape."""
-    return passed.value.seen_as(passed.name, passed.shape)
+    return passed.value.alias(passed.name, passed.shape)
 
 
 def _take(
