@@ -18,7 +18,7 @@ from blsnb.engine.model_log import ModelLog
 from blsnb.engine.request.client_request import ClientRequest
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.reader import Reader
-from blsnb.engine.scheduling.rate_limits import Counts, parse_rate_limit
+from blsnb.engine.scheduling.resource_admission import Counts, parse_rate_limit
 from blsnb.engine.settings import Settings, check_numbers
 from blsnb.files.owned import Creator
 from blsnb.parity.compare import Comparing
@@ -397,7 +397,7 @@ class Server(Comparing, Measuring, StandingIn, Placing):
         if self._closed:
             return
         self._closed = True
-        if not self._creator.is_here:
+        if not self._creator.is_current_process:
             return
         while self._closers:
             self._closers.popitem()[0]()

@@ -38,7 +38,7 @@ from blsnb.pb_utils.backend import (
     SampleFamily,
 )
 from blsnb.pb_utils.compiled.errors import TritonModelException
-from blsnb.pb_utils.compiled.parameters import UNSUPPORTED, fits
+from blsnb.pb_utils.compiled.parameters import UNSUPPORTED, are_int64
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.pb_utils.response import InferenceResponse
 from blsnb.trace.events import Call, CallFlag, LogLine
@@ -216,7 +216,7 @@ class InstanceBackend:
 
     def _started(self, message: RequestMessage, caller: Caller) -> Readable:
         try:
-            if message.parameters and not fits(message.parameters):
+            if message.parameters and not are_int64(message.parameters):
                 raise RequestError(UNSUPPORTED)
             return self._router.route_many(message, caller)
         except RequestError as error:
@@ -237,7 +237,7 @@ class InstanceBackend:
 
     def _run(self, message: RequestMessage, caller: Caller) -> ResponseMessage:
         try:
-            if message.parameters and not fits(message.parameters):
+            if message.parameters and not are_int64(message.parameters):
                 raise RequestError(UNSUPPORTED)
             response = self._router.route(message, caller)
             return response if response.error is None else self.as_released(response)
@@ -259,7 +259,7 @@ class InstanceBackend:
             if caller.parent is None:
                 self._engine.open_requests.end(caller.root)
 
-    def watch(self, response: InferenceResponse, model_name: str) -> None:
+    def note_error(self, response: InferenceResponse, model_name: str) -> None:
         """See whether the model asks if a response is an error: this one is."""
         execution = self.current_execution()
         if execution is None:
@@ -306,7 +306,7 @@ class InstanceBackend:
         """Return the server's family of metrics of a name."""
         return self._engine.metrics.family(name, description, kind)
 
-    def refused(self, text: str) -> str:
+    def refusal_text(self, text: str) -> str:
         """Return a refusal of the server in the words that reach the model."""
         name = self._instance.name
         return f"Failed to process the request for model '{name}', message: {text}"

@@ -18,15 +18,15 @@ from blsnb.engine.scheduling.ensembles.calls import (
     Progress,
     Sequence,
 )
-from blsnb.engine.scheduling.ensembles.driver import Pump
 from blsnb.engine.scheduling.ensembles.plan import EnsemblePlan
 from blsnb.engine.scheduling.ensembles.run import EnsembleRun
+from blsnb.engine.scheduling.ensembles.step_driver import StepDriver
 from blsnb.engine.scheduling.ensembles.step_requests import (
     EnsembleRequest,
     StepRouter,
-    seen_as,
+    Steps,
+    alias,
 )
-from blsnb.engine.scheduling.ensembles.steps import Steps
 from blsnb.engine.served import Served
 from blsnb.engine.threads.workers import Workers
 from blsnb.model.config import ModelConfig
@@ -128,7 +128,7 @@ class ServedEnsemble(Served):
         inflight.steps = steps = Steps()
         request = EnsembleRequest(self._router, inflight, steps)
         run = self._begun(inflight, request)
-        Pump(run, request.ask, answer, inflight.root, self._workers).drive()
+        StepDriver(run, request.ask, answer, inflight.root, self._workers).drive()
 
     def _messages(self, progress: Progress[TensorRef]) -> Iterator[ResponseMessage]:
         if progress.error is not None:
@@ -138,7 +138,7 @@ class ServedEnsemble(Served):
             yield self._response(progress.response)
 
     def _response(self, response: EnsembleResponse[TensorRef]) -> ResponseMessage:
-        outputs = tuple(map(seen_as, response.outputs))
+        outputs = tuple(map(alias, response.outputs))
         if self._reshapes.any:
             outputs = self._reshapes.outward(outputs)
         return ResponseMessage(outputs, parameters=dict(response.parameters))

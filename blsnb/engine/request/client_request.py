@@ -189,7 +189,7 @@ def _is_on_device(value: Any) -> bool:
 
 
 def _freeze(name: str, producer: Any, runtime: Runtime) -> DeviceRef:
-    memory, dtype = runtime.take(producer)
+    memory, dtype = runtime.from_dlpack(producer)
     return DeviceRef(name, dtype, memory.shape, memory.copied())
 
 
