@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, Unpack
 
 from blsnb.engine.engine import Engine
 from blsnb.engine.loading.changed_files import ChangedFiles
@@ -15,7 +15,7 @@ from blsnb.engine.loading.override_folders import OverrideFolders
 from blsnb.engine.loading.startup import load_startup_models
 from blsnb.engine.metrics.config import parse_metrics_config
 from blsnb.engine.model_log import ModelLog
-from blsnb.engine.request.client_request import ClientRequest
+from blsnb.engine.request.client_request import client_request
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.reader import Reader
 from blsnb.engine.scheduling.resource_admission import Counts, parse_rate_limit
@@ -29,6 +29,7 @@ from blsnb.parts.stand_ins import StandingIn
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.release import parse_release
 from blsnb.repository.repository import ModelRepository, Roots
+from blsnb.request_fields import RequestOptions, takes_request_options
 from blsnb.response import Response
 from blsnb.response_stream import Stream
 from blsnb.run import Run
@@ -207,21 +208,12 @@ class Server(Comparing, Measuring, StandingIn, Placing):
         """The records of the runs that are kept, oldest first."""
         return self.recorder.runs
 
+    @takes_request_options
     def infer(
         self,
         model_name: str,
         inputs: Mapping[str, Any],
-        *,
-        outputs: Sequence[str] | None = None,
-        version: int | None = None,
-        parameters: Mapping[str, bool | int | float | str] | None = None,
-        request_id: str = "",
-        correlation_id: int | str = 0,
-        sequence_start: bool = False,
-        sequence_end: bool = False,
-        priority: int = 0,
-        timeout_us: int = 0,
-        client_timeout_s: float | None = None,
+        **options: Unpack[RequestOptions],
     ) -> Run:
         """Run a request on a model, as Triton's gRPC client would.
 
@@ -248,20 +240,7 @@ class Server(Comparing, Measuring, StandingIn, Placing):
             An input is of a type that Triton has not.
         """
         __tracebackhide__ = True
-        request = ClientRequest(
-            model_name,
-            inputs,
-            outputs=outputs,
-            version=version,
-            parameters=parameters,
-            request_id=request_id,
-            correlation_id=correlation_id,
-            sequence_start=sequence_start,
-            sequence_end=sequence_end,
-            priority=priority,
-            timeout_us=timeout_us,
-            client_timeout_s=client_timeout_s,
-        )
+        request = client_request(model_name, inputs, options)
         self._check_asked()
         return self._requests.run(request)
 
@@ -319,8 +298,12 @@ class Server(Comparing, Measuring, StandingIn, Placing):
         self._check_asked()
         return self._requests.read(message, begun)
 
+    @takes_request_options
     async def async_infer(
-        self, model_name: str, inputs: Mapping[str, Any], **options: Any
+        self,
+        model_name: str,
+        inputs: Mapping[str, Any],
+        **options: Unpack[RequestOptions],
     ) -> Run:
         """Run a request without blocking the event loop; takes what `infer` takes.
 
@@ -331,11 +314,15 @@ class Server(Comparing, Measuring, StandingIn, Placing):
         """
         self._check_asked()
         return await self._requests.async_run(
-            ClientRequest(model_name, inputs, **options)
+            client_request(model_name, inputs, options)
         )
 
+    @takes_request_options
     def stream(
-        self, model_name: str, inputs: Mapping[str, Any], **options: Any
+        self,
+        model_name: str,
+        inputs: Mapping[str, Any],
+        **options: Unpack[RequestOptions],
     ) -> Stream:
         """Run a request and iterate over its responses; takes what `infer` takes.
 
@@ -348,10 +335,14 @@ class Server(Comparing, Measuring, StandingIn, Placing):
         """
         __tracebackhide__ = True
         self._check_asked()
-        return self._requests.stream(ClientRequest(model_name, inputs, **options))
+        return self._requests.stream(client_request(model_name, inputs, options))
 
+    @takes_request_options
     def async_stream(
-        self, model_name: str, inputs: Mapping[str, Any], **options: Any
+        self,
+        model_name: str,
+        inputs: Mapping[str, Any],
+        **options: Unpack[RequestOptions],
     ) -> AsyncIterator[Response]:
         """Run a request whose responses ``async for`` reads; takes what `infer` takes.
 
@@ -363,7 +354,7 @@ class Server(Comparing, Measuring, StandingIn, Placing):
             The request was refused.
         """
         self._check_asked()
-        request = ClientRequest(model_name, inputs, **options)
+        request = client_request(model_name, inputs, options)
         return self._requests.async_stream(request)
 
     def at_close(self, close: Callable[[], None]) -> Callable[[], None]:

@@ -80,15 +80,14 @@ class Ours:
         InputError
             An input is of a type that Triton has not.
         """
-        request.check()
-        version = -1 if request.version is None else request.version
-        return request.message(self._catalog.config(request.model_name, version))
+        return self._requests.message(request)
 
     def is_decoupled(self, request: ClientRequest) -> bool:
         """Whether a request has any number of responses."""
-        version = -1 if request.version is None else request.version
         try:
-            return self._catalog.find(request.model_name, version).decoupled
+            return self._catalog.find(
+                request.model_name, request.fields.version
+            ).decoupled
         except RequestError:
             # It is refused, and the answer says why.
             return False

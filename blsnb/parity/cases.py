@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from blsnb.engine.request.client_request import ClientRequest
+from blsnb.engine.request.client_request import ClientRequest, client_request
 from blsnb.errors import InputError
+from blsnb.request_fields import RequestOptions
 
 Cases = str | Path | Iterable[Mapping[str, Any]]
 _NAME, _INPUTS, _FILE = "name", "inputs", "npy"
-OPTIONS = frozenset(
-    each.name for each in fields(ClientRequest) if each.name != "model_name"
-)
+OPTIONS = frozenset({_INPUTS, *RequestOptions.__annotations__})
 _FORM = (
     'a JSON list of requests such as {"inputs": {"X": [1, 2], "IMAGE": {"npy": '
     '"image.npy"}}}'
@@ -79,7 +78,9 @@ def _asked(
         wrong = f"no {', '.join(map(repr, unknown))}" if unknown else "inputs by name"
         raise InputError(f"{name}: a request has {wrong}; the form is {_FORM}")
     said = {key: value for key, value in case.items() if key != _NAME}
-    return Asked(name, ClientRequest(model_name, **{**options, **said}))
+    inputs = said.pop(_INPUTS)
+    given = cast("RequestOptions", {**options, **said})
+    return Asked(name, client_request(model_name, inputs, given))
 
 
 def _read(path: Path) -> list[dict[str, Any]]:

@@ -60,9 +60,9 @@ def _found(traces: Iterable[Trace], name: str, answers: Answers) -> Trace | None
 
 def _outside(message: RequestMessage, answers: Answers) -> Trace:
     """Return the trace of a request as its client saw it."""
-    version = message.model_version
+    version = message.fields.version
     call = Call(ModelInfo(message.model_name, version, "", "", "model", ""), None, 0)
-    call.request_id = message.request_id
+    call.request_fields = message.fields
     call.request_start_ns = answers.began_ns or 1
     call.request_end_ns = call.request_start_ns + answers.took_ns
     if len(answers.responses) > 1:

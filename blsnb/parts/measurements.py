@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from blsnb.engine import readings
-from blsnb.engine.request.client_request import ClientRequest
+from blsnb.engine.request.client_request import client_request
 from blsnb.engine.request.validation import RequestError
 from blsnb.parts.models import Models, told
+from blsnb.request_fields import RequestOptions, takes_request_options
 from blsnb.trace.recorder import parse_level
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ class Measuring(Models):
         if self._monitor is not None:
             self._monitor.close()
 
+    @takes_request_options
     def bench(
         self,
         model_name: str,
@@ -108,7 +110,7 @@ class Measuring(Models):
         warm_up_requests: int = 1,
         trace_level: str | None = None,
         progress: Progress | None = None,
-        **options: Any,
+        **options: Unpack[RequestOptions],
     ) -> Bench:
         """Measure a model under load, in a closed loop.
 
@@ -155,24 +157,23 @@ class Measuring(Models):
 
         self._check_open()
         levels = levels_of(concurrency)
-        load = Load(ClientRequest(model_name, inputs, **options), duration_s, requests)
+        load = Load(client_request(model_name, inputs, options), duration_s, requests)
         level = self.recorder.level if trace_level is None else parse_level(trace_level)
         record = partial(self.recorder.unkept, level)
-        counts = partial(self._counts, model_name, load.request.version)
+        counts = partial(self._counts, model_name, load.request.fields.version)
         try:
-            served = self._engine.catalog.find(model_name, load.request.version or -1)
+            served = self._engine.catalog.find(model_name, load.request.fields.version)
             with ClosedLoop(self._requests, load, record, served.decoupled) as loop:
                 measured = measure(loop, levels, counts, warm_up_requests, progress)
         except RequestError as error:
             raise told(error) from None
         return Bench(model_name, level.name.lower(), served.decoupled, *measured)
 
-    def _counts(self, name: str, version: int | None) -> Counts:
+    def _counts(self, name: str, number: int) -> Counts:
         """Return what was counted of a model; nothing where it does not serve."""
         from blsnb.benchmark.samples import NOTHING, Counts
 
         catalog = self._engine.catalog
-        number = -1 if version is None else version
         try:
             row = catalog.statistics(name, number)[-1]
             return Counts.of(row, catalog.batching(name, number).sizes)

@@ -21,8 +21,8 @@ def test_inputs_come_first_and_cases_after_them():
     )
 
     assert ["case 1", "two", "case 3"] == [each.name for each in asked]
-    assert [1, 3, 1] == [each.request.priority for each in asked]
-    assert {"r"} == {each.request.request_id for each in asked}
+    assert [1, 3, 1] == [each.request.fields.priority for each in asked]
+    assert {"r"} == {each.request.fields.request_id for each in asked}
     assert [{"X": 1}, {"X": 2}, {}] == [each.request.inputs for each in asked]
 
 

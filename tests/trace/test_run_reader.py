@@ -21,7 +21,8 @@ from views.samples import invoice_run
 
 from blsnb.errors import TraceFileError
 from blsnb.loaded_run import load_run
-from blsnb.trace.events import CallFlag, RequestFields
+from blsnb.request_fields import RequestFields
+from blsnb.trace.events import CallFlag
 from blsnb.trace.facts import ClockReading, Pause, Profile
 from blsnb.trace.files.run_file import read_run, write_run
 from blsnb.trace.files.saved_run import SavedResponse, SavedRun

@@ -160,10 +160,8 @@ class Theirs:
 
 def _request(message: RequestMessage) -> Any:
     request = messages.request_of(message, message.model_name)
-    if message.model_version >= 0:
-        request.model_version = str(message.model_version)
-    if message.priority:
-        request.parameters["priority"].int64_param = message.priority
+    if message.fields.version >= 0:
+        request.model_version = str(message.fields.version)
     return request
 
 

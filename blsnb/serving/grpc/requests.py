@@ -70,10 +70,9 @@ def request_of(asked: Any, version: int, memory: SharedMemory) -> GrpcRequest:
     """
     parameters = parameters_of(asked.parameters)
     _refuse_twice(asked)
-    request = parameters.request(
+    request = WireRequest(
         until_nul(asked.model_name),
-        version,
-        until_nul(asked.id),
+        parameters.fields(version, until_nul(asked.id)),
         _inputs(asked, memory),
         tuple(_output(each, memory) for each in asked.outputs),
     )

@@ -154,7 +154,7 @@ class GrpcStream:
         try:
             self._workers.submit_for(request.model_name, work)
         except OutOfResourcesError as error:
-            self._answer(own_turn, refused(request.id, error))
+            self._answer(own_turn, refused(request.fields.request_id, error))
             self._done()
             return
         if not self._left:
@@ -188,7 +188,7 @@ class GrpcStream:
                 asked.cancel()
             self._pass_on(asked.answers, empty_final, turn)
         except Exception as error:
-            self._answer(turn, refused(request.id, error))
+            self._answer(turn, refused(request.fields.request_id, error))
         finally:
             arrived.set()
             with self._lock:

@@ -7,7 +7,8 @@ import math
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
 from blsnb.model.config import TensorSpec
-from blsnb.serving.core.parameters import Parameter, named_twice, until_nul
+from blsnb.request_fields import Parameter, received_fields
+from blsnb.serving.core.parameters import named_twice, until_nul
 from blsnb.serving.core.wire import WireInput, WireRequest
 from blsnb.serving.http import tensors, values
 from blsnb.serving.http.json_body import Json, Members
@@ -41,10 +42,8 @@ def read_prompt(served: Served, version: int, document: Json) -> WireRequest:
             prompt.take(name, members)
     return WireRequest(
         served.info.name,
-        version,
-        request_id,
+        received_fields(version, request_id, {}, prompt.parameters),
         tuple(prompt.inputs.values()),
-        parameters=prompt.parameters,
     )
 
 
