@@ -10,9 +10,12 @@ from typing import Any
 from blsnb.engine.engine import Engine
 from blsnb.engine.loading.changed_files import ChangedFiles
 from blsnb.engine.loading.control import ModelControl
-from blsnb.engine.loading.control_mode import ControlMode, parse_control_mode
 from blsnb.engine.loading.override_folders import OverrideFolders
-from blsnb.engine.loading.startup import load_startup_models
+from blsnb.engine.loading.startup import (
+    ControlMode,
+    load_startup_models,
+    parse_control_mode,
+)
 from blsnb.engine.metrics.config import parse_metrics_config
 from blsnb.engine.model_log import ModelLog
 from blsnb.engine.request.client_request import ClientRequest
@@ -169,7 +172,7 @@ class Server(Comparing, Measuring, StandingIn, Placing):
         self._control = control = ModelControl(
             self._engine, self.repository, overrides, self.log.write
         )
-        control.mode = mode
+        control.is_explicit = mode is ControlMode.EXPLICIT
         self._requests = ClientRequests(self._engine)
         self._closed = False
         self._creator = Creator()
@@ -181,6 +184,7 @@ class Server(Comparing, Measuring, StandingIn, Placing):
             load_startup_models(
                 control,
                 self.repository,
+                mode,
                 named,
                 exit_on_error=exit_on_error,
                 log=self.log.write,

@@ -11,7 +11,8 @@ from blsnb.backends.standin_registry import StandIns
 from blsnb.engine.catalog import Catalog
 from blsnb.engine.engine import Engine
 from blsnb.engine.loading.changed_files import ChangedFiles
-from blsnb.engine.loading.control import ConfigOverride, ModelControl
+from blsnb.engine.loading.control import ModelControl
+from blsnb.engine.loading.model_sources import ConfigOverride
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
 from blsnb.errors import InferenceError, ServerClosedError
@@ -221,7 +222,7 @@ class Models:
             self._engine.catalog.config(name),
             self._control.seconds.get(name, 0.0),
             self._standins.how(name),
-            tuple(self._control.ensembles.told(name)),
+            tuple(self._control.ensembles.notes_on(name)),
             self._engine.placements.gpu_count,
         )
 
