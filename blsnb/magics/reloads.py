@@ -10,6 +10,7 @@ from IPython.display import display
 from blsnb.magics import card
 from blsnb.magics import default_server as default
 from blsnb.options import options
+from blsnb.parts.server_parts import parts_of
 
 
 def load_changed(*_: Any) -> None:
@@ -17,7 +18,7 @@ def load_changed(*_: Any) -> None:
     server = default.started()
     if server is None or server.closed:
         return
-    for name, error in server.load_changed().items():
+    for name, error in parts_of(server).folders.load_changed().items():
         reason = error.reason.strip() if error is not None else ""
         failure = f"its changed files do not load: {reason}" if error else ""
         if options.show or failure:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-from blsnb.engine.catalog import Catalog
 from blsnb.engine.request.client_request import OutsideRequest
 from blsnb.engine.request.validation import RequestError
-from blsnb.engine.settings import Settings
 from blsnb.errors import InferenceError, WouldHang
 from blsnb.parity.triton.answers import WOULD_HANG, Answer, Answers, Failure
-from blsnb.parts.folders import Exchange
-from blsnb.parts.requests import Inference
+from blsnb.parts.server_parts import ServerParts
 from blsnb.pb_utils.message import RequestMessage
-from blsnb.repository.export import Exported
 from blsnb.response import Response
 from blsnb.run import Run
 from blsnb.trace.recorder import TraceLevel
@@ -28,38 +24,21 @@ class Ours:
 
     Parameters
     ----------
-    server
-        What has the models.
-    inference
-        What runs requests on them.
-    catalog
-        Which of them serve.
-    settings
-        What the server was told when it was made.
-    export
-        Writes all models that can be, as they serve, as a repository that Triton
-        loads.
+    parts
+        Of the server.
     """
 
-    def __init__(
-        self,
-        server: Exchange,
-        inference: Inference,
-        catalog: Catalog,
-        settings: Settings,
-        export: Callable[[Path], Exported],
-    ) -> None:
-        self._server = server
-        self._inference = inference
-        self._catalog = catalog
-        self.settings = settings
-        self.release = settings.release
-        self.export = export
+    def __init__(self, parts: ServerParts) -> None:
+        self._parts = parts
+        self._catalog = parts.engine.catalog
+        self.settings = parts.engine.settings
+        self.release = self.settings.release
+        self.export = parts.folders.export_as_served
 
     @property
     def folders(self) -> tuple[Path, ...]:
         """Where the models' folders are; their paths stand in texts."""
-        repository = self._server.repository
+        repository = self._parts.repository
         return (repository.private_root, *repository.roots)
 
     def ready(self) -> frozenset[str]:
@@ -69,7 +48,9 @@ class Ours:
     def standins(self) -> Mapping[str, str]:
         """Return how stand-ins answer, by the models for which they do."""
         return {
-            each.name: each.standin for each in self._server.models() if each.standin
+            each.name: each.standin
+            for each in self._parts.models.statuses()
+            if each.standin
         }
 
     def message(self, request: OutsideRequest) -> RequestMessage:
@@ -105,10 +86,10 @@ class Ours:
         return ask(request)
 
     def _infer(self, request: OutsideRequest) -> Answers:
-        record = self._server.recorder.unkept(TraceLevel.TENSORS)
+        record = self._parts.recorder.unkept(TraceLevel.TENSORS)
         began_ns = _now()
         try:
-            run = self._inference.run(request, None, record)
+            run = self._parts.requests.run(request, None, record)
         except InferenceError as error:
             took_ns = _now() - began_ns
             answer = Answer(failure=_failure(error), at_ns=took_ns)
@@ -118,12 +99,12 @@ class Ours:
         return Answers((_answer(response, took_ns),), took_ns, began_ns, run)
 
     def _stream(self, request: OutsideRequest) -> Answers:
-        record = self._server.recorder.unkept(TraceLevel.TENSORS)
+        record = self._parts.recorder.unkept(TraceLevel.TENSORS)
         answers: list[Answer] = []
         run: Run | None = None
         began_ns = _now()
         try:
-            stream = self._inference.stream(request, record)
+            stream = self._parts.requests.stream(request, record)
             for response in stream:
                 answers.append(_answer(response, _now() - began_ns))
             run = stream.run

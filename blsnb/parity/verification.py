@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from blsnb.errors import RepositoryError
+from blsnb.errors import RepositoryError, TritonServerError
 from blsnb.files.owned import OwnedFolder, sweep
 from blsnb.parity.agreement import Case
 from blsnb.parity.blsnb_client import Ours
-from blsnb.parity.cases import Asked
+from blsnb.parity.cases import Asked, Cases, asked_of
 from blsnb.parity.checks import EXACT, check
 from blsnb.parity.parity import Parity
 from blsnb.parity.real_run import real_run
@@ -19,6 +20,7 @@ from blsnb.parity.targets import Target, target_of
 from blsnb.parity.triton.answers import NO_ANSWER, WOULD_HANG, Answer, Answers
 from blsnb.parity.triton.client import Theirs
 from blsnb.parity.triton.texts import plain
+from blsnb.parts.server_parts import ServerParts
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.tensors.tolerance import Tolerance
 from blsnb.trace.events import ModelInfo
@@ -33,7 +35,42 @@ _INSTALLING = 3
 """Steps of an installation, at most."""
 
 Progress = Callable[[float, str], None]
-"""Told the share that is done, and what is being done."""
+"""Receives the share that is done, from 0 to 1, and what is being done."""
+
+
+def compare(
+    parts: ServerParts,
+    model_name: str,
+    inputs: Mapping[str, Any] | None,
+    *,
+    target: str,
+    cases: Cases | None,
+    atol: float,
+    rtol: float,
+    timeout_s: float,
+    install: bool,
+    progress: Progress | None,
+    options: Mapping[str, Any],
+) -> Parity:
+    """Make requests here and on a real Triton server; see `Server.compare`."""
+    parts.lifetime.check_open()
+    if not parts.models.exists(model_name):
+        known = ", ".join(parts.repository.names()) or "none"
+        raise RepositoryError(f"there is no model {model_name!r}; there are: {known}")
+    verification = Verification(
+        Ours(parts),
+        model_name,
+        asked_of(model_name, inputs, cases, options),
+        tolerance=Tolerance(atol, rtol),
+        timeout_s=timeout_s,
+        may_install=install,
+        progress=progress,
+    )
+    try:
+        return verification.run(target)
+    except (TritonServerError, KeyboardInterrupt) as error:
+        # Its text has all that matters; our frames would only hide it.
+        raise error.with_traceback(None) from None
 
 
 class Verification:

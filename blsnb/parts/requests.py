@@ -17,6 +17,7 @@ from blsnb.engine.request.reader import Reader
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import InferenceError, ServerClosedError
+from blsnb.parts.lifetime import ServerLifetime
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.response import Response
 from blsnb.response_stream import Stream, async_responses
@@ -45,10 +46,13 @@ class Inference:
     ----------
     engine
         Where the models are.
+    lifetime
+        Of the server.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, lifetime: ServerLifetime) -> None:
         self._engine = engine
+        self._lifetime = lifetime
         self._callers: Workers | None = None
 
     def run(
@@ -91,6 +95,7 @@ class Inference:
         begun
             Told of the request's life, so that another thread can cancel it.
         """
+        self._check_open()
         return self._engine.infer(message, begun=_of_client(begun))
 
     def read(self, message: RequestMessage, begun: _Begun | None = None) -> Reader:
@@ -101,6 +106,7 @@ class Inference:
         InferenceError
             The request was refused.
         """
+        self._check_open()
         try:
             return self._engine.read(message, begun=_of_client(begun))
         except RequestError as error:
@@ -108,8 +114,14 @@ class Inference:
                 error.message, error.code, advice=error.advice
             ) from None
 
+    def _check_open(self) -> None:
+        """Refuse a request to a closed server; one that is stopping answers it."""
+        if not self._engine.is_stopping or self._engine.is_closed:
+            self._lifetime.check_open()
+
     def _message(self, request: OutsideRequest) -> RequestMessage:
         __tracebackhide__ = True
+        self._check_open()
         request.check()
         version = -1 if request.version is None else request.version
         config = self._engine.catalog.config(request.model_name, version)
@@ -138,7 +150,7 @@ class Inference:
         final = Response(response.outputs, None, True, response.parameters)
         return Run(request.model_name, answer.record, [final], None, self)
 
-    def ask_again(
+    def replay(
         self, request: RequestMessage, client_timeout_s: float | None = None
     ) -> Run:
         """Make a recorded request on its model as it is now; a failure is a run, too.

@@ -20,6 +20,7 @@ from blsnb.engine.request.streaming import FinalFlag
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import InferenceError, ModelLoadError, WouldHang
 from blsnb.inference_server import Server
+from blsnb.parts.server_parts import parts_of
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.serving.core import requests
 from blsnb.serving.core.shared_memory import SharedMemory
@@ -86,7 +87,9 @@ class BlsnbTarget:
             with warnings.catch_warnings():
                 # The real models run in processes that know nothing of pytest.
                 warnings.simplefilter("default")
-                answer = self.server._engine.infer(message, deadline_ns(request))
+                answer = parts_of(self.server).engine.infer(
+                    message, deadline_ns(request)
+                )
         except RequestError as error:
             return Answer(error=self._failure(error.code, error.message))
         except InferenceError as error:
@@ -117,7 +120,7 @@ class BlsnbTarget:
         answers: list[Answer] = []
         try:
             message, told = message_of(request)
-            reader = self.server._engine.read(message, deadline_ns(request))
+            reader = parts_of(self.server).engine.read(message, deadline_ns(request))
             while (response := reader.read()) is not None:
                 if told or not isinstance(response, FinalFlag):
                     answers.append(self._streamed(response))

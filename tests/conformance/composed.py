@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 from model.ensembles import IO, model
 
+from blsnb.parts.server_parts import parts_of
+
 from .asking import tensor
 from .blsnb_target import deadline_ns, message_of
 from .over_grpc import message
@@ -212,7 +214,7 @@ class Cast:
     def parameters(self, request: Request) -> dict[str, Any]:
         """Return the parameters of the response to a request."""
         if self.target.name == "blsnb":
-            engine = self.target.server._engine  # type: ignore[attr-defined]
+            engine = parts_of(self.target.server).engine  # type: ignore[attr-defined]
             given = engine.infer(message_of(request)[0], deadline_ns(request))
             return dict(given.response.parameters)
         stub = self.target.server.stub  # type: ignore[attr-defined]

@@ -6,6 +6,7 @@ from cells import CONFIG, DOUBLE, FINAL, cell
 
 from blsnb import Server
 from blsnb.engine.readings import read
+from blsnb.parts.server_parts import parts_of
 
 X = {"X": [1.0, 2.0]}
 CACHED = f"{CONFIG}\nresponse_cache {{ enable: true }}\n"
@@ -42,7 +43,9 @@ def server():
 
 def readings(server):
     """Counters by name."""
-    reading = read(server._engine.catalog, server._engine.outside.roots, 7)
+    reading = read(
+        parts_of(server).engine.catalog, parts_of(server).engine.outside.roots, 7
+    )
     return {each.name: each for each in reading.versions}
 
 

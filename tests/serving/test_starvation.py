@@ -20,6 +20,7 @@ from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc import service_pb2_grpc
 
 from blsnb.inference_server import Server
+from blsnb.parts.server_parts import parts_of
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.grpc.threads import MOST_STREAMS
 from blsnb.serving.http import connections as module
@@ -127,7 +128,7 @@ def test_requests_of_a_busy_model_leave_room_for_others(http_served: Any) -> Non
     """More than there are threads; all are answered in the end."""
     with flood(http_served, 600, WAITING, CONFIG, "infer", body_of([1])):
         is_answered(http_served.end.port)
-    rows = http_served.server.catalog.statistics
+    rows = parts_of(http_served.server).engine.catalog.statistics
     assert settled(
         lambda: int(rows("hog")[0]["inference_stats"]["success"]["count"]) == 600
     )

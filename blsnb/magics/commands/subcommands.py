@@ -24,6 +24,7 @@ from blsnb.magics.commands import runtime as runtimes
 from blsnb.magics.commands import standin as standins
 from blsnb.magics.commands import tutorial_part as tutorial
 from blsnb.magics.flags import Flags
+from blsnb.parts.server_parts import parts_of
 
 _MOST_LOG_LINES = 200
 _ANY = 1000
@@ -167,8 +168,8 @@ class OperateMagics(Magics):
     def _unload(self, text: str, namespace: Mapping[str, Any]) -> Any:
         [name] = _arguments("unload", text, namespace, 1, 1)
         server = default.server()
-        if name not in server.repository.names():
-            known = ", ".join(server.repository.names()) or "none"
+        if name not in parts_of(server).repository.names():
+            known = ", ".join(parts_of(server).repository.names()) or "none"
             raise UsageError(f"there is no model {name!r}; there are: {known}")
         server.unload(name)
         return server.model(name)

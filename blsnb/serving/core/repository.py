@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from blsnb.engine.request.validation import RequestError
-from blsnb.inference_server import Server
+from blsnb.parts.server_parts import ServerParts
 
 FILE = "file:"
 """With it begin the names of load parameters that are files."""
@@ -27,7 +27,7 @@ def refuse_name(repository: str) -> None:
         )
 
 
-def index_rows(server: Server, *, ready: bool) -> list[dict[str, Any]]:
+def index_rows(server: ServerParts, *, ready: bool) -> list[dict[str, Any]]:
     """Return the rows of the index, or of the versions that are ready."""
-    rows: list[dict[str, Any]] = server.index()
+    rows: list[dict[str, Any]] = server.models.index()
     return [row for row in rows if not ready or row.get("state") == _READY]

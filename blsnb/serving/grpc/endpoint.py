@@ -7,7 +7,7 @@ from tritonclient.grpc import service_pb2_grpc
 
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import OutOfResourcesError
-from blsnb.inference_server import Server
+from blsnb.parts.server_parts import ServerParts
 from blsnb.serving.core.address import address_of
 from blsnb.serving.core.limits import most_connections
 from blsnb.serving.core.shared_state import SharedState
@@ -63,7 +63,7 @@ class GrpcEndpoint:
     """
 
     def __init__(
-        self, server: Server, shared: SharedState, host: str, port: int
+        self, server: ServerParts, shared: SharedState, host: str, port: int
     ) -> None:
         self._calls = GrpcThreads()
         self._requests = Workers(_MOST_REQUESTS, "blsnb grpc request")

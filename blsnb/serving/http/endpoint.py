@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from blsnb.inference_server import Server
+from blsnb.parts.server_parts import ServerParts
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http.answer import HttpAnswer, HttpRequest
 from blsnb.serving.http.listener import HttpListener
@@ -38,7 +38,7 @@ class HttpEndpoint:
     """
 
     def __init__(
-        self, server: Server, shared: SharedState, host: str, port: int
+        self, server: ServerParts, shared: SharedState, host: str, port: int
     ) -> None:
         self._threads = HttpThreads()
         answer = HttpRoutes(server, shared).answer
@@ -85,7 +85,7 @@ class MetricsEndpoint:
         No thread is left for it.
     """
 
-    def __init__(self, server: Server, host: str, port: int) -> None:
+    def __init__(self, server: ServerParts, host: str, port: int) -> None:
         self._threads = OneThread("blsnb metrics page")
 
         def answer(request: HttpRequest) -> HttpAnswer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from blsnb.engine.request.validation import RequestError
-from blsnb.inference_server import Server
+from blsnb.parts.server_parts import ServerParts
 from blsnb.serving.core import metadata
 from blsnb.serving.http.answer import (
     BAD_REQUEST,
@@ -26,22 +26,22 @@ class HttpModels:
         Where the models are.
     """
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: ServerParts) -> None:
         self._server = server
 
     def about(self, request: HttpRequest) -> HttpAnswer:
         """Return name, version and extensions of the server."""
         if request.method != "GET":
             return not_allowed()
-        return json_answer(metadata.server_metadata(self._server.release))
+        return json_answer(metadata.server_metadata(self._server.engine.release))
 
     def health(self, request: HttpRequest, kind: str) -> HttpAnswer:
         """Return whether the server lives, or is ready, by the status alone."""
         if request.method != "GET":
             return not_allowed(PLAIN)
-        fine = not self._server.closed
+        fine = not self._server.lifetime.closed
         if kind == "ready":
-            fine = fine and metadata.server_is_ready(self._server.catalog)
+            fine = fine and metadata.server_is_ready(self._server.engine.catalog)
         return HttpAnswer(OK if fine else BAD_REQUEST, content_type=PLAIN)
 
     def ready(self, request: HttpRequest, name: str, version: str) -> HttpAnswer:
@@ -52,7 +52,7 @@ class HttpModels:
             number = metadata.parse_version(version)
         except RequestError as error:
             return error_answer(error.message, error.code, PLAIN)
-        if self._server.catalog.is_model_ready(name, number):
+        if self._server.engine.catalog.is_model_ready(name, number):
             return HttpAnswer(content_type=PLAIN)
         return error_answer("Model version not ready", content_type=PLAIN)
 
@@ -67,7 +67,7 @@ class HttpModels:
         if request.method != "GET":
             return not_allowed()
         number = metadata.parse_version(version)
-        found = metadata.model_metadata(self._server.catalog, name, number)
+        found = metadata.model_metadata(self._server.engine.catalog, name, number)
         return json_answer(found)
 
     def config(self, request: HttpRequest, name: str, version: str) -> HttpAnswer:
@@ -75,8 +75,8 @@ class HttpModels:
         if request.method != "GET":
             return not_allowed()
         number = metadata.parse_version(version)
-        config = self._server.catalog.find(name, number).config
-        return json_answer(config.to_dict(self._server.release))
+        config = self._server.engine.catalog.find(name, number).config
+        return json_answer(config.to_dict(self._server.engine.release))
 
     def statistics(
         self, request: HttpRequest, name: str | None = None, version: str = ""
@@ -85,5 +85,5 @@ class HttpModels:
         if request.method != "GET":
             return not_allowed()
         number = metadata.parse_version(version)
-        rows = self._server.catalog.statistics(name, number)
+        rows = self._server.engine.catalog.statistics(name, number)
         return json_answer({"model_stats": rows})

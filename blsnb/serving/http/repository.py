@@ -7,7 +7,7 @@ import string
 
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import ModelLoadError, RepositoryError
-from blsnb.inference_server import Server
+from blsnb.parts.server_parts import ServerParts
 from blsnb.serving.core.repository import (
     FILE,
     UNLOAD_DEPENDENTS,
@@ -29,7 +29,7 @@ _OTHERS = bytes(set(range(256)).difference(_LETTERS))
 _GROUP = 4
 
 
-def index(server: Server, request: HttpRequest) -> HttpAnswer:
+def index(server: ServerParts, request: HttpRequest) -> HttpAnswer:
     """Return the rows of the index, or of the models that are ready.
 
     Raises
@@ -47,7 +47,7 @@ def index(server: Server, request: HttpRequest) -> HttpAnswer:
 
 
 def control(
-    server: Server, request: HttpRequest, repository: str, model: str, action: str
+    server: ServerParts, request: HttpRequest, repository: str, model: str, action: str
 ) -> HttpAnswer:
     """Load or unload a model.
 
@@ -64,7 +64,7 @@ def control(
             _load(server, model, request.body)
         else:
             dependents = _unloads_dependents(request.body)
-            server.unload(model, unload_dependents=dependents)
+            server.models.unload(model, unload_dependents=dependents)
     except ModelLoadError as error:
         return error_answer(error.message, error.code)
     except RepositoryError:
@@ -74,7 +74,7 @@ def control(
     return HttpAnswer()
 
 
-def _load(server: Server, model: str, body: bytes) -> None:
+def _load(server: ServerParts, model: str, body: bytes) -> None:
     config: str | None = None
     files: dict[str, bytes] = {}
     document = parse(body) if body else {}
@@ -89,7 +89,7 @@ def _load(server: Server, model: str, body: bytes) -> None:
             raise RequestError(
                 "unexpected error on creating Triton parameter", "INTERNAL"
             )
-    server.load(model, config=config, files=files)
+    server.models.load(model, config=config, files=files)
 
 
 def _unloads_dependents(body: bytes) -> bool:

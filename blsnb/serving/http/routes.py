@@ -7,7 +7,7 @@ import re
 
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import BlsnbError, InferenceError, ServerClosedError
-from blsnb.inference_server import Server
+from blsnb.parts.server_parts import ServerParts
 from blsnb.serving.core.requests import STOPPING, Requests
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.core.shortage import shortage_of
@@ -59,7 +59,7 @@ class HttpRoutes:
     server: src/http_server.cc, HTTPAPIServer::Handle
     """
 
-    def __init__(self, server: Server, shared: SharedState) -> None:
+    def __init__(self, server: ServerParts, shared: SharedState) -> None:
         self._server = server
         self._shared = shared
         requests = Requests(server)
@@ -137,11 +137,11 @@ class HttpRoutes:
 
     def _trace_of(self, request: HttpRequest, name: str) -> HttpAnswer:
         if request.method in ("GET", "POST"):
-            check_model(self._server.catalog, name)
+            check_model(self._server.engine.catalog, name)
         return settings.trace(self._shared.trace_settings, request, name)
 
 
-def metrics(server: Server, request: HttpRequest) -> HttpAnswer:
+def metrics(server: ServerParts, request: HttpRequest) -> HttpAnswer:
     """Return the metrics page; other paths are empty pages, as on Triton.
 
     References
@@ -150,5 +150,5 @@ def metrics(server: Server, request: HttpRequest) -> HttpAnswer:
     """
     if request.method != "GET":
         return not_allowed(PLAIN)
-    text = server.metrics() if _METRICS.fullmatch(request.path) else ""
+    text = server.measurements.metrics() if _METRICS.fullmatch(request.path) else ""
     return HttpAnswer(body=text.encode(), content_type=METRICS_TYPE)

@@ -13,6 +13,7 @@ from cells import CONFIG, DOUBLE, cell
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.validation import RequestError
 from blsnb.inference_server import Server
+from blsnb.parts.server_parts import parts_of
 from blsnb.serving.core.requests import Requests
 from blsnb.serving.core.wire import WireInput, WireOutput, WireRequest
 from blsnb.tensors import byte_strings
@@ -133,7 +134,7 @@ def test_classes_are_the_largest_elements(server: Server) -> None:
     config = CONFIG.replace(
         '"Y" data_type: TYPE_FP32', '"Y" label_filename: "names" data_type: TYPE_FP32'
     )
-    server.change(
+    parts_of(server).models.change(
         "double",
         {"1/model.py": DOUBLE, "config.pbtxt": config, "names": "ant\nbee\n"},
     )

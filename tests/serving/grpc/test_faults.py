@@ -18,6 +18,7 @@ from tritonclient.grpc import service_pb2_grpc
 from waiting import until
 
 from blsnb.inference_server import Server
+from blsnb.parts.server_parts import parts_of
 from blsnb.serving.core import limits
 from blsnb.serving.grpc.threads import MOST_STREAMS
 
@@ -192,7 +193,7 @@ def test_the_server_may_be_closed_while_calls_are_on_their_way(server: Server) -
     """
     config = f"{CONFIG}\ninstance_group {{ kind: KIND_CPU count: 4 }}\n"
     server.define("patient", cell(lines), config=config)
-    server.exit_timeout_s = 0.3
+    parts_of(server).lifetime.exit_timeout_s = 0.3
     with connected(server) as wire:
         calls = [
             wire.stub.ModelInfer.future(asking("patient", n), timeout=CALL_S)

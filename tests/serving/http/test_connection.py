@@ -19,6 +19,7 @@ from waiting import until
 
 from blsnb.errors import OutOfResourcesError
 from blsnb.inference_server import Server
+from blsnb.parts.server_parts import parts_of
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http.endpoint import HttpEndpoint
 
@@ -77,7 +78,7 @@ def test_a_client_that_hangs_up_cancels_nothing_before_its_answer(
 
     assert not stage.values["request"].is_cancelled()
     stage.events["end"].set()
-    rows = http_served.server.catalog.statistics
+    rows = parts_of(http_served.server).engine.catalog.statistics
     assert until(
         lambda: int(rows("slow")[0]["inference_stats"]["success"]["count"]) == 1
     )

@@ -18,6 +18,7 @@ from cells import CONFIG, DOUBLE, cell
 
 from blsnb.files.read_budget import LEAST_BYTES, RATIO
 from blsnb.inference_server import Server
+from blsnb.parts.server_parts import parts_of
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http.endpoint import HttpEndpoint, MetricsEndpoint
 
@@ -30,7 +31,7 @@ def test_a_request_is_a_run(http_served: Any) -> None:
 
     status, said = http_served.infer("double", [1, 2], id="q")
 
-    (record,) = http_served.server.runs
+    (record,) = parts_of(http_served.server).recorder.runs
     assert (200, "q", [2, 4]) == (status, said["id"], said["outputs"][0]["data"])
     assert ["double", "q"] == [record.calls[0].model.name, record.calls[0].request_id]
 
