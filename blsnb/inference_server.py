@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from blsnb.engine.request.client_request import OutsideRequest
+from blsnb.engine.request.client_request import ClientRequest
 from blsnb.parts.server_parts import open_parts
 from blsnb.parts.settings import ServerSettings
 from blsnb.response_stream import Stream
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from blsnb.engine.loading.control import ConfigOverride
     from blsnb.engine.metrics.batching import ModelBatching
     from blsnb.engine.model_log import ModelLog
-    from blsnb.engine.scheduling.rate_limits import Counts
+    from blsnb.engine.scheduling.resource_admission import Counts
     from blsnb.errors import ModelLoadError
     from blsnb.model.config import ModelConfig
     from blsnb.model.implied import Implied
@@ -264,7 +264,7 @@ class Server:
             An input is of a type that Triton has not.
         """
         __tracebackhide__ = True
-        request = OutsideRequest(
+        request = ClientRequest(
             model_name,
             inputs,
             outputs=outputs,
@@ -290,7 +290,7 @@ class Server:
         InferenceError
             The request failed.
         """
-        request = OutsideRequest(model_name, inputs, **options)
+        request = ClientRequest(model_name, inputs, **options)
         return await self._parts.requests.async_run(request)
 
     def stream(
@@ -306,7 +306,7 @@ class Server:
             The request was refused.
         """
         __tracebackhide__ = True
-        request = OutsideRequest(model_name, inputs, **options)
+        request = ClientRequest(model_name, inputs, **options)
         return self._parts.requests.stream(request)
 
     def async_stream(
@@ -321,7 +321,7 @@ class Server:
         InferenceError
             The request was refused.
         """
-        request = OutsideRequest(model_name, inputs, **options)
+        request = ClientRequest(model_name, inputs, **options)
         return self._parts.requests.async_stream(request)
 
     def define(
@@ -708,7 +708,7 @@ class Server:
 
         return bench(
             self._parts,
-            OutsideRequest(model_name, inputs, **options),
+            ClientRequest(model_name, inputs, **options),
             concurrency=concurrency,
             duration_s=duration_s,
             requests=requests,

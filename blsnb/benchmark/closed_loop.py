@@ -9,11 +9,11 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass
 
 from blsnb.benchmark.samples import Sample
-from blsnb.engine.request.client_request import OutsideRequest
+from blsnb.engine.request.client_request import ClientRequest
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import InferenceError
-from blsnb.parts.requests import Inference
+from blsnb.parts.requests import ClientRequests
 from blsnb.trace.recorder import RunRecord
 
 Tick = Callable[[float], None]
@@ -44,7 +44,7 @@ class Load:
         A number is out of range.
     """
 
-    request: OutsideRequest
+    request: ClientRequest
     duration_s: float
     requests: int
 
@@ -127,12 +127,12 @@ class ClosedLoop:
 
     def __init__(
         self,
-        inference: Inference,
+        requests: ClientRequests,
         load: Load,
         record: Callable[[], RunRecord],
         stream: bool,
     ) -> None:
-        self._inference = inference
+        self._requests = requests
         self._load = load
         self._record = record
         self.stream = stream
@@ -200,7 +200,7 @@ class ClosedLoop:
         error = ""
         began_ns = _now()
         try:
-            self._inference.run(self._load.request, begun, self._record())
+            self._requests.run(self._load.request, begun, self._record())
         except InferenceError as failure:
             error = _text(failure)
         ended_ns = _now()
@@ -211,7 +211,7 @@ class ClosedLoop:
         responses = first_ns = 0
         began_ns = _now()
         try:
-            stream = self._inference.stream(self._load.request, self._record())
+            stream = self._requests.stream(self._load.request, self._record())
             level.begun(client, stream.cancel)
             for response in stream:
                 first_ns = first_ns or _now()

@@ -9,7 +9,7 @@ from blsnb.benchmark.bench import Bench
 from blsnb.benchmark.closed_loop import MOST_CLIENTS, ClosedLoop, Load
 from blsnb.benchmark.samples import NOTHING, Counts, Row, row_of
 from blsnb.engine.catalog import Catalog
-from blsnb.engine.request.client_request import OutsideRequest
+from blsnb.engine.request.client_request import ClientRequest
 from blsnb.engine.request.validation import RequestError
 from blsnb.parts.models import inference_error
 from blsnb.parts.server_parts import ServerParts
@@ -22,7 +22,7 @@ Progress = Callable[[float, str], None]
 
 def bench(
     parts: ServerParts,
-    request: OutsideRequest,
+    request: ClientRequest,
     *,
     concurrency: Iterable[int],
     duration_s: float,

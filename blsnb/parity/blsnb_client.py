@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from blsnb.engine.request.client_request import OutsideRequest
+from blsnb.engine.request.client_request import ClientRequest
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import InferenceError, WouldHang
 from blsnb.parity.triton.answers import WOULD_HANG, Answer, Answers, Failure
@@ -53,7 +53,7 @@ class Ours:
             if each.standin
         }
 
-    def message(self, request: OutsideRequest) -> RequestMessage:
+    def message(self, request: ClientRequest) -> RequestMessage:
         """Return a request as it is made here, and elsewhere.
 
         Raises
@@ -65,7 +65,7 @@ class Ours:
         version = -1 if request.version is None else request.version
         return request.message(self._catalog.config(request.model_name, version))
 
-    def is_decoupled(self, request: OutsideRequest) -> bool:
+    def is_decoupled(self, request: ClientRequest) -> bool:
         """Whether a request has any number of responses."""
         version = -1 if request.version is None else request.version
         try:
@@ -74,7 +74,7 @@ class Ours:
             # It is refused, and the answer says why.
             return False
 
-    def ask(self, request: OutsideRequest) -> Answers:
+    def ask(self, request: ClientRequest) -> Answers:
         """Make a request; its run has all values, and is not kept by the server.
 
         Raises
@@ -85,7 +85,7 @@ class Ours:
         ask = self._stream if self.is_decoupled(request) else self._infer
         return ask(request)
 
-    def _infer(self, request: OutsideRequest) -> Answers:
+    def _infer(self, request: ClientRequest) -> Answers:
         record = self._parts.recorder.unkept(TraceLevel.TENSORS)
         began_ns = _now()
         try:
@@ -98,7 +98,7 @@ class Ours:
         [response] = run.responses
         return Answers((_answer(response, took_ns),), took_ns, began_ns, run)
 
-    def _stream(self, request: OutsideRequest) -> Answers:
+    def _stream(self, request: ClientRequest) -> Answers:
         record = self._parts.recorder.unkept(TraceLevel.TENSORS)
         answers: list[Answer] = []
         run: Run | None = None

@@ -10,14 +10,16 @@ from blsnb.engine.instance.placement_fuzzer import HostilePlacement
 from blsnb.engine.loading.control import ModelControl
 from blsnb.errors import ModelLoadError
 from blsnb.parts.lifetime import ServerLifetime
-from blsnb.runtimes.choosing import Chosen, choose
+from blsnb.runtimes.choosing import RuntimeChoice, choose
 from blsnb.runtimes.runtime import Runtime
 
 
-def choose_runtime(runtime: str | Runtime, hostile: HostilePlacement | None) -> Chosen:
+def choose_runtime(
+    runtime: str | Runtime, hostile: HostilePlacement | None
+) -> RuntimeChoice:
     """Choose a runtime; say on stderr, once per process, if it is not the usual one."""
     chosen = choose(runtime, with_device=hostile is not None)
-    if chosen.news:
+    if chosen.notable:
         _say(f"blsnb: {chosen.runtime.describe()}; {chosen.reason}")
     return chosen
 
@@ -32,7 +34,7 @@ class Devices:
 
     def __init__(
         self,
-        chosen: Chosen,
+        chosen: RuntimeChoice,
         placements: Placements,
         control: ModelControl,
         lifetime: ServerLifetime,

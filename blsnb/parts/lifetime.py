@@ -32,7 +32,7 @@ class ServerLifetime:
     @property
     def is_of_this_process(self) -> bool:
         """Whether the server was made in this process, not in its parent."""
-        return self._creator.is_here
+        return self._creator.is_current_process
 
     def check_open(self) -> None:
         """Refuse to work for a server that was closed.
@@ -67,7 +67,7 @@ class ServerLifetime:
         if self.closed:
             return
         self.closed = True
-        if not self._creator.is_here:
+        if not self._creator.is_current_process:
             return
         with contextlib.ExitStack() as stack:
             for close in self._closers:

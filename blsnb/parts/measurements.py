@@ -48,7 +48,8 @@ class Measurements:
     def reading(self) -> readings.Reading:
         """Return the server's counters as they are now."""
         engine = self._engine
-        return readings.read(engine.catalog, engine.outside.roots, time.monotonic_ns())
+        in_flight = len(engine.open_requests.in_flight())
+        return readings.read(engine.catalog, in_flight, time.monotonic_ns())
 
     def monitor(self) -> Monitor:
         """Return the monitor of the server; a new one once it was closed."""

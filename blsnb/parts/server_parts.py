@@ -19,7 +19,7 @@ from blsnb.parts.folders import Folders
 from blsnb.parts.lifetime import ServerLifetime
 from blsnb.parts.measurements import Measurements
 from blsnb.parts.models import Models
-from blsnb.parts.requests import Inference
+from blsnb.parts.requests import ClientRequests
 from blsnb.parts.settings import ServerSettings
 from blsnb.parts.stand_ins import ModelStandIns
 from blsnb.repository.repository import ModelRepository
@@ -38,7 +38,7 @@ class ServerParts:
     log: ModelLog
     models: Models
     folders: Folders
-    requests: Inference
+    requests: ClientRequests
     measurements: Measurements
     stand_ins: ModelStandIns
     devices: Devices
@@ -122,7 +122,7 @@ def _make(given: ServerSettings) -> ServerParts:
         folders=Folders(
             models, engine, control, repository, changed_files, recorder, lifetime
         ),
-        requests=Inference(engine, lifetime),
+        requests=ClientRequests(engine, lifetime),
         measurements=Measurements(engine, lifetime),
         stand_ins=ModelStandIns(models, engine, control, repository, lifetime),
         devices=Devices(chosen, engine.placements, control, lifetime),

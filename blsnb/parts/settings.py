@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from blsnb.engine.instance.placement import Placements
 from blsnb.engine.metrics.config import parse_metrics_config
-from blsnb.engine.scheduling.rate_limits import Counts, parse_rate_limit
+from blsnb.engine.scheduling.resource_admission import Counts, parse_rate_limit
 from blsnb.engine.settings import Settings, check_numbers
 from blsnb.release import parse_release
 from blsnb.repository.repository import Roots

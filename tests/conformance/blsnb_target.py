@@ -87,8 +87,8 @@ class BlsnbTarget:
             with warnings.catch_warnings():
                 # The real models run in processes that know nothing of pytest.
                 warnings.simplefilter("default")
-                answer = parts_of(self.server).engine.infer(
-                    message, deadline_ns(request)
+                answer = parts_of(self.server).requests.answer(
+                    message, deadline_ns=deadline_ns(request)
                 )
         except RequestError as error:
             return Answer(error=self._failure(error.code, error.message))
@@ -120,7 +120,9 @@ class BlsnbTarget:
         answers: list[Answer] = []
         try:
             message, told = message_of(request)
-            reader = parts_of(self.server).engine.read(message, deadline_ns(request))
+            reader = parts_of(self.server).requests.read(
+                message, deadline_ns=deadline_ns(request)
+            )
             while (response := reader.read()) is not None:
                 if told or not isinstance(response, FinalFlag):
                     answers.append(self._streamed(response))

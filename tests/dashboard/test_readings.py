@@ -43,9 +43,8 @@ def server():
 
 def readings(server):
     """Counters by name."""
-    reading = read(
-        parts_of(server).engine.catalog, parts_of(server).engine.outside.roots, 7
-    )
+    engine = parts_of(server).engine
+    reading = read(engine.catalog, len(engine.open_requests.in_flight()), 7)
     return {each.name: each for each in reading.versions}
 
 
