@@ -249,7 +249,7 @@ def test_the_connection_that_is_idle_for_the_longest_time_makes_room(
     monkeypatch.setattr("blsnb.serving.core.limits._MOST_CONNECTIONS", 3)
     server.define("hog", WAITING, config=CONFIG)
     server.define("double", DOUBLE, config=CONFIG)
-    end = HttpEndpoint(server, SharedState(server), "127.0.0.1", 0)
+    end = HttpEndpoint(parts_of(server), SharedState(parts_of(server)), "127.0.0.1", 0)
     with contextlib.closing(
         sent(end.port, "/v2/models/hog/infer", body_of([1]))
     ) as hog:
@@ -270,7 +270,7 @@ def test_a_request_that_stays_incomplete_makes_room_after_a_while(
 ) -> None:
     """Where no connection is idle; before that the new one is closed."""
     monkeypatch.setattr("blsnb.serving.core.limits._MOST_CONNECTIONS", 3)
-    end = HttpEndpoint(server, SharedState(server), "127.0.0.1", 0)
+    end = HttpEndpoint(parts_of(server), SharedState(parts_of(server)), "127.0.0.1", 0)
     half = b"POST /v2 HTTP/1.1\r\nContent-Length: 10\r\n\r\n"
     with contextlib.ExitStack() as stack:
         stack.callback(end.close, 1)

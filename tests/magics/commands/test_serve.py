@@ -54,7 +54,7 @@ def test_a_run_of_a_client_shows_nothing_in_a_cell(double):
 
     assert [] == ran.outputs
     double.run(
-        "import blsnb\nmodels = [r.calls[0].model.name for r in blsnb.server().runs]"
+        "import blsnb\nmodels = [run.model_name for run in blsnb.server().runs]"
     )
     assert ["double"] == double.shell.user_ns["models"]
 

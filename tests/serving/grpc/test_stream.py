@@ -325,7 +325,7 @@ def test_a_client_that_leaves_a_crowd_frees_the_reading(server: Server) -> None:
     server.define("waiting", cell(waiting), config=CONFIG)
     workers = Workers(2, "blsnb test")
     messages = iter([asking("waiting", n) for n in range(5)])
-    requests = Requests(server)
+    requests = Requests(parts_of(server))
 
     def parse(asked: Any) -> Any:
         return request_of(asked, -1, SharedMemory()), False

@@ -106,7 +106,7 @@ def test_requests_that_are_sent_ahead_are_answered_in_order(http_served: Any) ->
 def impatient(monkeypatch: pytest.MonkeyPatch, server: Server) -> Iterator[Any]:
     """A port that waits a moment only for what is half through."""
     monkeypatch.setattr("blsnb.serving.http.listener._PATIENCE_S", 0.1)
-    end = HttpEndpoint(server, SharedState(server), "127.0.0.1", 0)
+    end = HttpEndpoint(parts_of(server), SharedState(parts_of(server)), "127.0.0.1", 0)
     try:
         yield end
     finally:
@@ -152,7 +152,7 @@ def test_there_is_an_end_to_connections(
 ) -> None:
     """A new one takes the place of the one that is idle for the longest time."""
     monkeypatch.setattr("blsnb.serving.core.limits._MOST_CONNECTIONS", 3)
-    end = HttpEndpoint(server, SharedState(server), "127.0.0.1", 0)
+    end = HttpEndpoint(parts_of(server), SharedState(parts_of(server)), "127.0.0.1", 0)
     try:
         with contextlib.ExitStack() as stack:
             found = [

@@ -183,7 +183,12 @@ def test_a_port_in_use_is_an_error(server: Server, http_served: Any) -> None:
     before = threading.active_count()
 
     with pytest.raises(OSError, match="in use"):
-        HttpEndpoint(server, SharedState(server), "127.0.0.1", http_served.end.port)
+        HttpEndpoint(
+            parts_of(server),
+            SharedState(parts_of(server)),
+            "127.0.0.1",
+            http_served.end.port,
+        )
     assert before == threading.active_count()
 
 
@@ -251,7 +256,7 @@ def test_metrics_have_a_port_of_their_own(server: Server) -> None:
     """With the page alone."""
     server.define("double", DOUBLE, config=CONFIG)
     server.infer("double", {"X": [1]})
-    end = MetricsEndpoint(server, "127.0.0.1", 0)
+    end = MetricsEndpoint(parts_of(server), "127.0.0.1", 0)
     try:
         with urllib.request.urlopen(end.address, timeout=WAIT_S) as page:
             text = page.read().decode()
