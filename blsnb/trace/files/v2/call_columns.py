@@ -76,6 +76,8 @@ _OWN: dict[str, Column] = {
     "notes": lists(checked.text),
     "copies": lists(call_values.copy),
     "device_use": each(call_values.device_use),
+    "response_parameters": lists(call_values.parameter),
+    "origin": each(lambda value: value),
 }
 _TENSORS = ("inputs", "outputs")
 _IDS = integers(0, MOST_ID)
@@ -120,6 +122,7 @@ _CONVERTED: dict[str, Callable[[Any], Any]] = {
     "logs": _rows,
     "copies": _rows,
     "device_use": lambda use: use and list(use),
+    "response_parameters": call_values.write_parameters,
 }
 _PLAIN = [
     name for name in _OWN if name not in ("parent", "model", *_LATER, *_CONVERTED)

@@ -14,8 +14,8 @@ _RUNS = "runs"
 """Key of a column that is written as counts and values."""
 _RUN_FROM = 4
 """Mean length of runs from which they are written as such."""
-_MIXED = ("parameters",)
-"""Columns with values of several types: in Python, a parameter 1 equals True."""
+_MIXED = ("parameters", "response_parameters", "origin", "statistics")
+"""Columns with values of several types: in Python, 1 equals True."""
 
 
 class Column(NamedTuple):

@@ -8,7 +8,14 @@ from typing import Any, NamedTuple
 
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import CallFlag, ModelInfo
-from blsnb.trace.facts import ClockReading, Pause, Profile
+from blsnb.trace.facts import (
+    ClockReading,
+    Drop,
+    Pause,
+    Profile,
+    Recording,
+    UnreadChunk,
+)
 from blsnb.trace.files import checked
 from blsnb.trace.files.checked import Malformed
 from blsnb.trace.files.saved_run import SavedResponse
@@ -17,6 +24,7 @@ from blsnb.trace.files.v2.call_columns import FACTS, MOST_ID, read_calls
 from blsnb.trace.files.v2.model_rows import (
     MOST_MODELS,
     FileGap,
+    read_drops,
     read_folded,
     read_gaps,
     read_model,
@@ -56,6 +64,7 @@ class RunContents:
         self.title: str | None = None
         """None if the file leaves it to the first call."""
         self.clock: ClockReading | None = None
+        self.recording: Recording | None = None
         self.models: list[ModelInfo] = []
         self.tensors: list[TensorRef] = []
         self.calls: dict[int, tuple[Any, ...]] = {}
@@ -63,9 +72,11 @@ class RunContents:
         self.responses: dict[int, list[ResponseEvent]] = defaultdict(list)
         self.folded: tuple[FoldedCalls, ...] = ()
         self.gaps: Sequence[FileGap] = ()
+        self.drops: tuple[Drop, ...] = ()
         self.answer: Answer | None = None
         self.pauses: tuple[Pause, ...] = ()
         self.profiles: list[Profile] = []
+        self.unread: list[UnreadChunk] = []
         self.remarks: list[str] = []
         self.taken_ns: int | None = None
         """When the trace was taken; None until the last chunk says so."""
@@ -75,6 +86,8 @@ class RunContents:
         self.run = checked.text(value.get("run", ""))
         self.title = optional_text(value.get("title"))
         self.request_id = checked.text(value.get("request_id", ""))
+        if value.get("kind") == "recording":
+            self.recording = Recording(value.get("process"), value.get("settings"))
         clock = value.get("clock")
         if clock is not None:
             self.clock = ClockReading(
@@ -106,6 +119,7 @@ class RunContents:
         """Take counted calls; those known before are replaced."""
         self.folded = read_folded(checked.part(value, "folded"), self.models)
         self.gaps = read_gaps(checked.part(value, "gaps"), len(self.models))
+        self.drops = read_drops(value.get("drops", {"what": []}))
 
     def take_answer(self, value: dict[str, Any], body: bytes) -> None:
         """Take what the client received."""
@@ -131,6 +145,14 @@ class RunContents:
     def take_end(self, value: dict[str, Any], body: bytes) -> None:
         """Take the last chunk."""
         self.taken_ns = call_values.ns(checked.part(value, "taken_ns"))
+        left_out = checked.row(value.get("left_out", [0, 0]), 2)
+        count, size = map(call_values.ns, left_out)
+        # What blsnb writes says it in a remark of its own.
+        if count and not any(f"({size:,} bytes)" in remark for remark in self.remarks):
+            self.remarks.append(
+                f"The file does not contain the values of {count:,} tensors "
+                f"({size:,} bytes)."
+            )
 
     def trace(self, file: str) -> Trace:
         """Return the calls of the file as a trace; may be called once.
@@ -164,9 +186,12 @@ def _trace(contents: RunContents, file: str) -> Trace:
         file,
         (*contents.remarks, *lost),
         _gaps(contents.gaps, rows),
+        contents.drops,
         clock=contents.clock,
         pauses=contents.pauses,
         profiles=tuple(contents.profiles),
+        recording=contents.recording,
+        unread=tuple(contents.unread),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from blsnb.trace.events import ModelInfo, Origin
+from blsnb.trace.facts import Drop
 from blsnb.trace.files import checked
 from blsnb.trace.files.checked import NS, Malformed
 from blsnb.trace.files.v2 import call_values
@@ -17,6 +18,7 @@ from blsnb.trace.files.v2.columns import (
     integers,
     lists,
     rows_of,
+    texts,
     written,
 )
 from blsnb.trace.folding import FoldedCalls
@@ -89,6 +91,15 @@ _GAPS: dict[str, Column] = {
 }
 
 
+_DROPS: dict[str, Column] = {
+    "what": texts(),
+    "limit": texts(),
+    "setting": TIME,
+    "calls": TIME,
+    "last": integers(-1, MOST_ID, -1),
+}
+
+
 class FileGap(NamedTuple):
     """A gap whose caller is named by its call id, and whose model by its number."""
 
@@ -126,6 +137,23 @@ def write_gaps(trace: Trace, models: Mapping[ModelInfo, int]) -> dict[str, Value
         for gap in trace.gaps
     ]
     return _columns(rows, _GAPS, "model")
+
+
+def write_drops(drops: Sequence[Drop]) -> dict[str, Values]:
+    """Return what limits have dropped as columns."""
+    return _columns(drops, _DROPS, "what")
+
+
+def read_drops(value: Any) -> tuple[Drop, ...]:
+    """Return what limits have dropped; of kinds that are unknown, nothing.
+
+    Raises
+    ------
+    Malformed
+        The columns are not valid.
+    """
+    drops = (Drop(*row) for row in rows_of(value, _DROPS, "what"))
+    return tuple(drop for drop in drops if drop.what in ("calls", "values"))
 
 
 def _columns(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from blsnb.files.read_budget import ReadBudget
+from blsnb.trace.facts import UnreadChunk
 from blsnb.trace.files import checked
 from blsnb.trace.files.checked import Malformed
 from blsnb.trace.files.refusal import newer, unfinished, unknown_chunk
@@ -137,6 +138,8 @@ def _take(
         raise Malformed("it has two chunks of the type 'HEAD'")
     elif chunk.type[0].isupper():
         raise unknown_chunk(path, written_by, chunk.type)
+    else:
+        contents.unread.append(UnreadChunk(*chunk))
 
 
 def _value(chunk: Chunk, budget: ReadBudget) -> dict[str, Any]:

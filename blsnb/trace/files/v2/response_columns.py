@@ -33,6 +33,7 @@ def _response_columns(tensors: Sequence[TensorRef]) -> dict[str, Column]:
         "outputs": references(tensors),
         "error": texts(),
         "number": integers(0, U4),
+        "parameters": lists(call_values.parameter),
     }
 
 
@@ -51,6 +52,7 @@ def write_responses(
         "outputs": [take(event.outputs) for _, event in events],
         "error": [event.error for _, event in events],
         "number": [event.number for _, event in events],
+        "parameters": [call_values.write_parameters(e.parameters) for _, e in events],
     }
     calls = [call for call, _ in events]
     return {"call": calls, **written(columns, _response_columns(()))}

@@ -16,6 +16,7 @@ from blsnb.trace.files.checked import NS, Malformed
 from blsnb.trace.files.v2.columns import (
     Column,
     Values,
+    each,
     lists,
     optional_integers,
     rows_of,
@@ -28,6 +29,27 @@ Take = Callable[[Sequence[TensorRef]], list[int]]
 """Returns the numbers of tensors in the file."""
 MOST_DIMS = 64 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 32
 """Maximum number of dimensions: NumPy's."""
+
+
+class SummarisedTensor(TensorRef):
+    """A tensor whose value another program left out, or only summarised.
+
+    Parameters
+    ----------
+    statistics
+        Those of the value, as JSON; not checked.
+    redacted
+        Whether the value was left out on purpose.
+    """
+
+    __slots__ = ("redacted", "statistics")
+
+    def __init__(self, ref: TensorRef, statistics: Any, redacted: bool) -> None:
+        super().__init__(
+            ref.name, ref.dtype, ref.shape, ref.data, ref.device, ref.byte_size
+        )
+        self.statistics = statistics
+        self.redacted = redacted
 
 
 class _Described(NamedTuple):
@@ -43,6 +65,8 @@ class _Described(NamedTuple):
     """Bytes of the value in the body; None if it is not there."""
     same_as: int | None
     """Number of an earlier tensor that has the same value."""
+    statistics: Any = None
+    redacted: bool = False
 
 
 def _dimension(value: Any) -> int:
@@ -57,6 +81,8 @@ _COLUMNS: dict[str, Column] = {
     "byte_size": optional_integers(0, NS),
     "size": optional_integers(0, NS),
     "same_as": optional_integers(0, NS),
+    "statistics": each(lambda value: value),
+    "redacted": each(checked.flag, False),
 }
 
 
@@ -108,10 +134,18 @@ class TensorWriter:
                 size = self._keep(ref, number)
         stored = size if same_as is None else None
         byte_size = None if ref.byte_size == stored else ref.byte_size
-        name, datatype = ref.name, ref.dtype.datatype
-        return _Described(
-            name, datatype, ref.shape, ref.device, byte_size, size, same_as
+        row = _Described(
+            ref.name,
+            ref.dtype.datatype,
+            ref.shape,
+            ref.device,
+            byte_size,
+            size,
+            same_as,
         )
+        if isinstance(ref, SummarisedTensor):
+            row = row._replace(statistics=ref.statistics, redacted=ref.redacted)
+        return row
 
     def _keep(self, ref: TensorRef, number: int) -> int | None:
         data = ref.data
@@ -169,7 +203,10 @@ def read_tensors(
             start += described.size
         elif described.same_as is not None:
             data = _same(described.same_as, known, found)
-        found.append(new_tensor(*described[:3], data, *described[3:5]))
+        ref = new_tensor(*described[:3], data, *described[3:5])
+        if described.statistics is not None or described.redacted:
+            ref = SummarisedTensor(ref, described.statistics, described.redacted)
+        found.append(ref)
     if start != len(body):
         raise Malformed(f"{start:,} bytes of values, not {len(body):,}")
     return found

@@ -11,11 +11,16 @@ from typing import Any, BinaryIO, NamedTuple, Self
 
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import ModelInfo
-from blsnb.trace.facts import ClockReading, Pause, Profile
+from blsnb.trace.facts import ClockReading, Pause, Profile, Recording, UnreadChunk
 from blsnb.trace.files.saved_run import SavedResponse
 from blsnb.trace.files.v2.call_columns import write_calls
-from blsnb.trace.files.v2.chunks import FORMAT, MAGIC, LargeChunk, packed
-from blsnb.trace.files.v2.model_rows import model_row, write_folded, write_gaps
+from blsnb.trace.files.v2.chunks import FORMAT, MAGIC, LargeChunk, framed, packed
+from blsnb.trace.files.v2.model_rows import (
+    model_row,
+    write_drops,
+    write_folded,
+    write_gaps,
+)
 from blsnb.trace.files.v2.response_columns import write_answer, write_responses
 from blsnb.trace.files.v2.tensor_columns import Bytes, TensorWriter
 from blsnb.trace.responses import ResponseEvent
@@ -37,12 +42,26 @@ class RunHead(NamedTuple):
     """None for that of the first call's model."""
     request_id: str = ""
     clock: ClockReading | None = None
-    kind: str = "run"
+    recording: Recording | None = None
 
 
 @functools.cache
 def _release() -> str:
     return f"blsnb {metadata.version('blsnb')}"
+
+
+def _head_value(head: RunHead) -> dict[str, Any]:
+    recording = head.recording
+    return {
+        "format": FORMAT,
+        "written_by": _release(),
+        "kind": "run" if recording is None else "recording",
+        "run": head.run,
+        "title": head.title,
+        "request_id": head.request_id,
+        "clock": None if head.clock is None else head.clock._asdict(),
+        **({} if recording is None else recording._asdict()),
+    }
 
 
 class RunWriter:
@@ -68,11 +87,8 @@ class RunWriter:
         self._chunks = 0
         self._models: dict[ModelInfo, int] = {}
         self._tensors = TensorWriter(budget_bytes)
-        value = {"format": FORMAT, "written_by": _release(), **head._asdict()}
-        if head.clock is not None:
-            value["clock"] = head.clock._asdict()
         try:
-            self._write([MAGIC, *self._packed("HEAD", value)])
+            self._write([MAGIC, *self._packed("HEAD", _head_value(head))])
         except BaseException:
             self.close()
             raise
@@ -151,12 +167,13 @@ class RunWriter:
         self._append_parts("RESP", events, chunk)
 
     def folded(self, trace: Trace) -> None:
-        """Append what is known of counted calls; replaces what was known before."""
+        """Append what is known of calls that were counted or dropped: all of it."""
         ends = (model for each in trace.folded for model in (each.caller, each.model))
         self.models(filter(None, ends))
         value = {
             "folded": write_folded(trace.folded, self._models),
             "gaps": write_gaps(trace, self._models),
+            "drops": write_drops(trace.drops),
         }
         self._append("FOLD", value)
 
@@ -174,6 +191,12 @@ class RunWriter:
         """Append a profile."""
         facts = {"kind": profile.kind, "call": profile.call}
         self._append("prof", {**profile.data, **facts}, [profile.body])
+
+    def unread(self, chunk: UnreadChunk) -> None:
+        """Append an optional chunk of another file as it is."""
+        type, flags, text, body = chunk
+        self._write(framed(type, self._chunks, flags, text, [body]))
+        self._chunks += 1
 
     def remarks(self, remarks: Sequence[str]) -> None:
         """Append sentences about the file."""
