@@ -9,7 +9,7 @@ from blsnb.engine.request.validation import RequestError
 from blsnb.serving.core.parameters import named_twice
 from blsnb.serving.core.shared_memory import SharedMemory, Window
 from blsnb.serving.core.wire import WireInput
-from blsnb.serving.http import tensors, values
+from blsnb.serving.http import json_values, tensors
 from blsnb.serving.http.json_body import Json
 from blsnb.tensors.dtypes import Shape
 
@@ -51,8 +51,8 @@ class HttpInputs:
         RequestError
             They are wrong, or bytes are missing or left over; the text is Triton's.
         """
-        with values.parsing("inputs"):
-            given = values.as_array(values.member(document, "inputs"))
+        with json_values.parsing("inputs"):
+            given = json_values.as_array(json_values.member(document, "inputs"))
         inputs = tuple(self._each(given))
         if self._tail:
             raise RequestError(
@@ -73,10 +73,10 @@ class HttpInputs:
             yield WireInput(name, datatype, shape, data)
 
     def _data(self, name: str, datatype: str, shape: Shape, given: Json) -> bytes:
-        parameters = values.find(given, "parameters")
-        if values.has(parameters, _SIZE):
-            with values.parsing(_SIZE):
-                size = values.as_unsigned(parameters[_SIZE])
+        parameters = json_values.find(given, "parameters")
+        if json_values.has(parameters, _SIZE):
+            with json_values.parsing(_SIZE):
+                size = json_values.as_unsigned(parameters[_SIZE])
             return self._from_tail(name, size)
         shared = window(parameters, self._memory)
         if shared is not None:
@@ -85,8 +85,8 @@ class HttpInputs:
         count = math.prod(shape) if shape else 0
         if not count:
             return b""
-        with values.parsing("data"):
-            data = values.as_array(given["data"])
+        with json_values.parsing("data"):
+            data = json_values.as_array(given["data"])
         return tensors.read(name, datatype, data, count)
 
     def _from_tail(self, name: str, size: int) -> bytes:
@@ -102,11 +102,11 @@ class HttpInputs:
 
 def _check_source(given: Json) -> None:
     """Refuse an input that has its elements in no place, or in several."""
-    parameters = values.find(given, "parameters")
+    parameters = json_values.find(given, "parameters")
     sources = {
-        "data": values.has(given, "data"),
-        _SIZE: values.has(parameters, _SIZE),
-        _REGION: values.has(parameters, _REGION),
+        "data": json_values.has(given, "data"),
+        _SIZE: json_values.has(parameters, _SIZE),
+        _REGION: json_values.has(parameters, _REGION),
     }
     found = [f" '{name}'" for name, there in sources.items() if there]
     if len(found) == 1:
@@ -119,14 +119,14 @@ def _check_source(given: Json) -> None:
 
 
 def _named(given: Json, name: str) -> str:
-    with values.parsing(name):
-        return values.as_string(values.member(given, name))
+    with json_values.parsing(name):
+        return json_values.as_string(json_values.member(given, name))
 
 
 def _shape(given: Json) -> Shape:
-    with values.parsing("shape"):
-        lengths = values.as_array(values.member(given, "shape"))
-        found = [values.as_unsigned(length) for length in lengths]
+    with json_values.parsing("shape"):
+        lengths = json_values.as_array(json_values.member(given, "shape"))
+        found = [json_values.as_unsigned(length) for length in lengths]
     # Triton keeps them with a sign.
     return tuple(each - 2 * _HALF if each >= _HALF else each for each in found)
 
@@ -144,16 +144,16 @@ def window(parameters: Json, memory: SharedMemory) -> Window | None:
     server: src/http_server.cc, CheckSharedMemoryData
     """
     name = None
-    if values.has(parameters, _REGION):
-        with values.parsing(_REGION):
-            name = values.as_string(parameters[_REGION])
+    if json_values.has(parameters, _REGION):
+        with json_values.parsing(_REGION):
+            name = json_values.as_string(parameters[_REGION])
     offset = _count(parameters, "shared_memory_offset")
     size = _count(parameters, "shared_memory_byte_size")
     return None if name is None else memory.window(name, offset, size)
 
 
 def _count(parameters: Json, name: str) -> int:
-    if not values.has(parameters, name):
+    if not json_values.has(parameters, name):
         return 0
-    with values.parsing(name):
-        return values.as_unsigned(parameters[name])
+    with json_values.parsing(name):
+        return json_values.as_unsigned(parameters[name])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from blsnb.engine.request.validation import RequestError
 from blsnb.serving.core.shared_memory import CUDA_HANDLE_SIZE, SharedMemory
-from blsnb.serving.http import values
+from blsnb.serving.http import json_values
 from blsnb.serving.http.answer import (
     HttpAnswer,
     HttpRequest,
@@ -57,19 +57,19 @@ def _register(
         )
     document = parse(request.body)
     if kind == "system":
-        key = values.as_string(_required(document, "key"))
-        offset = values.as_unsigned(document.get("offset", 0))
-        size = values.as_unsigned(_required(document, "byte_size"))
+        key = json_values.as_string(_required(document, "key"))
+        offset = json_values.as_unsigned(document.get("offset", 0))
+        size = json_values.as_unsigned(_required(document, "byte_size"))
         memory.register(region, key, offset, size)
     else:
         _register_cuda(memory, document, region)
 
 
 def _register_cuda(memory: SharedMemory, document: Json, region: str) -> None:
-    handle = values.member(_required(document, "raw_handle"), "b64")
-    found = decoded(values.as_string(handle))
-    values.as_unsigned(values.member(document, "byte_size"))
-    values.as_unsigned(values.member(document, "device_id"))
+    handle = json_values.member(_required(document, "raw_handle"), "b64")
+    found = decoded(json_values.as_string(handle))
+    json_values.as_unsigned(json_values.member(document, "byte_size"))
+    json_values.as_unsigned(json_values.member(document, "device_id"))
     if len(found) != CUDA_HANDLE_SIZE:
         raise RequestError(
             "'raw_handle' must be a valid base64 encoded cudaIpcMemHandle_t"
@@ -78,6 +78,6 @@ def _register_cuda(memory: SharedMemory, document: Json, region: str) -> None:
 
 
 def _required(document: Json, name: str) -> Json:
-    if not values.has(document, name):
+    if not json_values.has(document, name):
         raise RequestError(f"Shared memory register request has no '{name}' field")
     return document[name]

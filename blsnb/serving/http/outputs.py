@@ -10,7 +10,7 @@ from blsnb.engine.request.validation import RequestError
 from blsnb.pb_utils.compiled.json_text import bytes_of
 from blsnb.serving.core.shared_memory import SharedMemory
 from blsnb.serving.core.wire import WireOutput, WireResponse, WireTensor
-from blsnb.serving.http import tensors, values
+from blsnb.serving.http import json_values, tensors
 from blsnb.serving.http.inputs import window
 from blsnb.serving.http.json_body import Json
 
@@ -44,18 +44,18 @@ class HttpOutputs:
         ----------
         server: src/http_server.cc, ParseJsonTritonIO
         """
-        if not values.has(document, "outputs"):
+        if not json_values.has(document, "outputs"):
             return
-        with values.parsing("outputs"):
-            given = values.as_array(document["outputs"])
+        with json_values.parsing("outputs"):
+            given = json_values.as_array(document["outputs"])
         for each in given:
             self._take(each, memory)
 
     def _take(self, given: Json, memory: SharedMemory) -> None:
-        parameters = values.find(given, "parameters")
+        parameters = json_values.find(given, "parameters")
         _check_form(parameters)
-        with values.parsing("name"):
-            name = values.as_string(values.member(given, "name"))
+        with json_values.parsing("name"):
+            name = json_values.as_string(json_values.member(given, "name"))
         count = _class_count(parameters)
         shared = window(parameters, memory)
         binary = shared is None and _binary(parameters, "Unable to parse")
@@ -69,10 +69,10 @@ class HttpOutputs:
 
 
 def _check_form(parameters: Json) -> None:
-    if not values.has(parameters, "shared_memory_region"):
+    if not json_values.has(parameters, "shared_memory_region"):
         return
     others = {
-        "classification": values.has(parameters, "classification"),
+        "classification": json_values.has(parameters, "classification"),
         "binary_data": _binary(parameters, "Unable to set"),
     }
     for name, there in others.items():
@@ -83,17 +83,17 @@ def _check_form(parameters: Json) -> None:
 
 
 def _binary(parameters: Json, words: str) -> bool:
-    if not values.has(parameters, "binary_data"):
+    if not json_values.has(parameters, "binary_data"):
         return False
-    with values.told(f"{words} 'binary_data'"):
-        return values.as_boolean(parameters["binary_data"])
+    with json_values.error_prefix(f"{words} 'binary_data'"):
+        return json_values.as_boolean(parameters["binary_data"])
 
 
 def _class_count(parameters: Json) -> int:
-    if not values.has(parameters, "classification"):
+    if not json_values.has(parameters, "classification"):
         return 0
-    with values.told("Unable to set 'classification'"):
-        return values.as_unsigned(parameters["classification"])
+    with json_values.error_prefix("Unable to set 'classification'"):
+        return json_values.as_unsigned(parameters["classification"])
 
 
 class Body(NamedTuple):

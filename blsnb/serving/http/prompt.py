@@ -9,7 +9,7 @@ from blsnb.engine.served import Served
 from blsnb.model.config import TensorSpec
 from blsnb.serving.core.parameters import Parameter, named_twice, until_nul
 from blsnb.serving.core.wire import WireInput, WireRequest
-from blsnb.serving.http import tensors, values
+from blsnb.serving.http import json_values, tensors
 from blsnb.serving.http.json_body import Json, Members
 from blsnb.serving.http.parameters import custom, identity
 from blsnb.tensors.dtypes import Shape
@@ -33,7 +33,7 @@ def read_prompt(served: Served, version: int, document: Json) -> WireRequest:
     """
     request_id = identity(document)
     prompt = _Prompt(served, request_id)
-    members = values.members(document)
+    members = json_values.members(document)
     for name in _names(members):
         if name == _NESTED:
             prompt.take_nested(members)
@@ -69,17 +69,17 @@ class _Prompt:
             raise RequestError(
                 f"Keyword '{_NESTED}' for nested schema also given as input tensor name"
             )
-        with values.told(f"Expected JSON object for keyword: '{_NESTED}'"):
-            nested = values.as_object(values.member(given, _NESTED))
-        with values.told(f"Converting keyword: '{_NESTED}'"):
+        with json_values.error_prefix(f"Expected JSON object for keyword: '{_NESTED}'"):
+            nested = json_values.as_object(json_values.member(given, _NESTED))
+        with json_values.error_prefix(f"Converting keyword: '{_NESTED}'"):
             for name in _names(nested):
                 self.take(name, nested)
 
     def take(self, name: str, given: dict[str, Json]) -> None:
         spec = self._specs.get(name)
         if spec is None:
-            shown = values.clean(name)
-            self.parameters[shown] = custom(shown, values.parameter(given, name))
+            shown = json_values.valid_unicode(name)
+            self.parameters[shown] = custom(shown, json_values.parameter(given, name))
             return
         if name not in given:
             raise RequestError(

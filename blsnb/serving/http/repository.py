@@ -14,7 +14,7 @@ from blsnb.serving.core.repository import (
     index_rows,
     refuse_name,
 )
-from blsnb.serving.http import values
+from blsnb.serving.http import json_values
 from blsnb.serving.http.answer import (
     HttpAnswer,
     HttpRequest,
@@ -41,8 +41,8 @@ def index(server: Server, request: HttpRequest) -> HttpAnswer:
         return not_allowed()
     ready = False
     document = parse(request.body) if request.body else {}
-    if values.has(document, "ready"):
-        ready = values.as_boolean(document["ready"])
+    if json_values.has(document, "ready"):
+        ready = json_values.as_boolean(document["ready"])
     return json_answer(index_rows(server, ready=ready))
 
 
@@ -78,9 +78,9 @@ def _load(server: Server, model: str, body: bytes) -> None:
     config: str | None = None
     files: dict[str, bytes] = {}
     document = parse(body) if body else {}
-    given = document["parameters"] if values.has(document, "parameters") else {}
-    for name, value in values.members(given).items():
-        text = values.as_text(value)
+    given = document["parameters"] if json_values.has(document, "parameters") else {}
+    for name, value in json_values.members(given).items():
+        text = json_values.as_text(value)
         if name == "config":
             config = text
         elif name.startswith(FILE):
@@ -98,7 +98,9 @@ def _unloads_dependents(body: bytes) -> bool:
         document: Json = parse(body)
     except RequestError:
         return False
-    found = values.find(values.find(document, "parameters"), UNLOAD_DEPENDENTS)
+    found = json_values.find(
+        json_values.find(document, "parameters"), UNLOAD_DEPENDENTS
+    )
     return found is True
 
 

@@ -12,7 +12,7 @@ from blsnb.serving.core.trace_settings import (
     parse_levels,
     refuse_file,
 )
-from blsnb.serving.http import values
+from blsnb.serving.http import json_values
 from blsnb.serving.http.answer import (
     HttpAnswer,
     HttpRequest,
@@ -47,7 +47,7 @@ def trace(settings: TraceSettings, request: HttpRequest, model: str) -> HttpAnsw
 
 
 def _change(document: Json) -> TraceChange:
-    if values.has(document, "trace_file"):
+    if json_values.has(document, "trace_file"):
         refuse_file()
     levels = _levels(document)
     numbers = {name: _number(document, name) for name in PARSERS}
@@ -60,20 +60,22 @@ def _change(document: Json) -> TraceChange:
 
 
 def _levels(document: Json) -> tuple[str, ...] | Cleared | None:
-    if not values.has(document, "trace_level"):
+    if not json_values.has(document, "trace_level"):
         return None
     given = document["trace_level"]
     if given is None:
         return CLEARED
-    return parse_levels([values.as_string(each) for each in values.as_array(given)])
+    return parse_levels(
+        [json_values.as_string(each) for each in json_values.as_array(given)]
+    )
 
 
 def _number(document: Json, name: str) -> int | Cleared | None:
-    if not values.has(document, name):
+    if not json_values.has(document, name):
         return None
     if document[name] is None:
         return CLEARED
-    return PARSERS[name](values.as_string(document[name]))
+    return PARSERS[name](json_values.as_string(document[name]))
 
 
 def logging(settings: LogSettings, request: HttpRequest) -> HttpAnswer:
@@ -96,15 +98,15 @@ def logging(settings: LogSettings, request: HttpRequest) -> HttpAnswer:
 
 
 def _set(settings: LogSettings, document: Json) -> None:
-    if values.find(document, "log_file") is not None:
+    if json_values.find(document, "log_file") is not None:
         settings.refuse_file()
     for name in SWITCHES:
-        on = values.find(document, name)
+        on = json_values.find(document, name)
         if on is not None:
-            settings.switch(name, values.as_boolean(on))
-    level = values.find(document, "log_verbose_level")
+            settings.switch(name, json_values.as_boolean(on))
+    level = json_values.find(document, "log_verbose_level")
     if level is not None:
-        settings.set_verbose_level(values.as_unsigned(level))
-    form = values.find(document, "log_format")
+        settings.set_verbose_level(json_values.as_unsigned(level))
+    form = json_values.find(document, "log_format")
     if form is not None:
-        settings.set_format(values.as_string(form))
+        settings.set_format(json_values.as_string(form))

@@ -9,7 +9,7 @@ import numpy as np
 
 from blsnb.engine.request.validation import RequestError
 from blsnb.serving.core.wire import WireTensor
-from blsnb.serving.http import values
+from blsnb.serving.http import json_values
 from blsnb.serving.http.json_body import Json
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import TensorRef
@@ -94,7 +94,7 @@ def read(name: str, datatype: str, data: Json, count: int) -> bytes:
         )
     if datatype not in _READINGS:
         raise RequestError(f"invalid datatype for input {name}")
-    with values.told("Unable to parse 'data'"):
+    with json_values.error_prefix("Unable to parse 'data'"):
         return _elements(datatype, list(_flat(data)), count)
 
 
@@ -146,9 +146,9 @@ def read_strings(data: Json) -> bytes:
         An element is none.
     """
     parts = []
-    with values.told("Unable to parse JSON bytes array"):
+    with json_values.error_prefix("Unable to parse JSON bytes array"):
         for each in _flat(data):
-            text = values.as_text(each).encode("utf-8", "surrogateescape")
+            text = json_values.as_text(each).encode("utf-8", "surrogateescape")
             parts.append(len(text).to_bytes(_LENGTH, "little") + text)
     return b"".join(parts)
 
