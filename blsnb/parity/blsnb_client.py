@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from blsnb.engine.catalog import Catalog
-from blsnb.engine.request.client_request import OutsideRequest
+from blsnb.engine.request.client_request import ClientRequest
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.settings import Settings
 from blsnb.errors import InferenceError, WouldHang
@@ -18,7 +18,7 @@ from blsnb.parity.triton.outcome import (
     ClientResponse,
 )
 from blsnb.parts.folders import Exchange
-from blsnb.parts.requests import Inference
+from blsnb.parts.requests import ClientRequests
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.repository.export import Exported
 from blsnb.response import Response
@@ -35,7 +35,7 @@ class BlsnbClient:
     ----------
     server
         Its repository, recorder and models.
-    inference
+    requests
         Runs requests.
     catalog
         The ready models.
@@ -49,13 +49,13 @@ class BlsnbClient:
     def __init__(
         self,
         server: Exchange,
-        inference: Inference,
+        requests: ClientRequests,
         catalog: Catalog,
         settings: Settings,
         export: Callable[[Path], Exported],
     ) -> None:
         self._server = server
-        self._inference = inference
+        self._requests = requests
         self._catalog = catalog
         self.settings = settings
         self.export = export
@@ -76,7 +76,7 @@ class BlsnbClient:
             each.name: each.standin for each in self._server.models() if each.standin
         }
 
-    def message(self, request: OutsideRequest) -> RequestMessage:
+    def message(self, request: ClientRequest) -> RequestMessage:
         """Return a request as both servers receive it.
 
         Raises
@@ -88,7 +88,7 @@ class BlsnbClient:
         version = -1 if request.version is None else request.version
         return request.message(self._catalog.config(request.model_name, version))
 
-    def is_decoupled(self, request: OutsideRequest) -> bool:
+    def is_decoupled(self, request: ClientRequest) -> bool:
         """Whether the requested model is decoupled."""
         version = -1 if request.version is None else request.version
         try:
@@ -97,7 +97,7 @@ class BlsnbClient:
             # The request fails, and its error says why.
             return False
 
-    def send(self, request: OutsideRequest) -> ClientOutcome:
+    def send(self, request: ClientRequest) -> ClientOutcome:
         """Run a request with all values recorded, outside of the server's history.
 
         Raises
@@ -108,11 +108,11 @@ class BlsnbClient:
         run = self._stream if self.is_decoupled(request) else self._infer
         return run(request)
 
-    def _infer(self, request: OutsideRequest) -> ClientOutcome:
+    def _infer(self, request: ClientRequest) -> ClientOutcome:
         record = self._server.recorder.unkept(TraceLevel.TENSORS)
         start_ns = _now()
         try:
-            run = self._inference.run(request, None, record)
+            run = self._requests.run(request, None, record)
         except InferenceError as error:
             duration_ns = _now() - start_ns
             response = ClientResponse(failure=_failure(error), at_ns=duration_ns)
@@ -123,13 +123,13 @@ class BlsnbClient:
             (_response(result, duration_ns),), duration_ns, start_ns, run
         )
 
-    def _stream(self, request: OutsideRequest) -> ClientOutcome:
+    def _stream(self, request: ClientRequest) -> ClientOutcome:
         record = self._server.recorder.unkept(TraceLevel.TENSORS)
         responses: list[ClientResponse] = []
         run: Run | None = None
         start_ns = _now()
         try:
-            stream = self._inference.stream(request, record)
+            stream = self._requests.stream(request, record)
             for response in stream:
                 responses.append(_response(response, _now() - start_ns))
             run = stream.run

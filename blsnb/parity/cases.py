@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from blsnb.engine.request.client_request import OutsideRequest
+from blsnb.engine.request.client_request import ClientRequest
 from blsnb.errors import InputError
 
 Cases = str | Path | Iterable[Mapping[str, Any]]
 _NAME, _INPUTS, _FILE = "name", "inputs", "npy"
 OPTIONS = frozenset(
-    each.name for each in fields(OutsideRequest) if each.name != "model_name"
+    each.name for each in fields(ClientRequest) if each.name != "model_name"
 )
 _FORM = (
     'a JSON list of requests such as {"inputs": {"X": [1, 2], "IMAGE": {"npy": '
@@ -29,7 +29,7 @@ class NamedRequest:
     """One request, and its name in results."""
 
     name: str
-    request: OutsideRequest
+    request: ClientRequest
 
 
 def requests_of(
@@ -82,7 +82,7 @@ def _request(
     if not isinstance(case.get(_INPUTS), Mapping):
         raise InputError(f"{name}: inputs by name are missing; expected {_FORM}")
     own = {key: value for key, value in case.items() if key != _NAME}
-    return NamedRequest(name, OutsideRequest(model_name, **{**options, **own}))
+    return NamedRequest(name, ClientRequest(model_name, **{**options, **own}))
 
 
 def _read(path: Path) -> list[dict[str, Any]]:

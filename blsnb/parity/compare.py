@@ -101,7 +101,7 @@ class Comparing(Exchange):
         engine = self._engine
         client = BlsnbClient(
             self,
-            self._inference,
+            self._requests,
             engine.catalog,
             engine.settings,
             self._exported_as_served,

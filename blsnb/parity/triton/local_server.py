@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 
-from blsnb.engine.scheduling.rate_limits import RateLimits
+from blsnb.engine.scheduling.resource_admission import ResourceAdmission
 from blsnb.engine.settings import Settings
 from blsnb.errors import TraceFileError
 from blsnb.parity.triton.client import TritonClient
@@ -116,7 +116,7 @@ def server_options(settings: Settings, caches: Path) -> list[str]:
     return options
 
 
-def _resources(limits: RateLimits) -> Iterator[str]:
+def _resources(limits: ResourceAdmission) -> Iterator[str]:
     for name, counts in limits.given.items():
         for device, count in counts.items():
             suffix = "" if device is None else f":{device}"

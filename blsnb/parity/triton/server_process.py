@@ -138,7 +138,7 @@ class TritonServer:
 
     def close(self) -> None:
         """Terminate the server gracefully, then kill it and its model processes."""
-        if not self._creator.is_here:
+        if not self._creator.is_current_process:
             return
         try:
             if self.alive:
@@ -150,7 +150,7 @@ class TritonServer:
 
     def kill(self) -> None:
         """Kill the server and its model processes; does nothing in a forked child."""
-        if not self._creator.is_here:
+        if not self._creator.is_current_process:
             return
         self._channel.close()
         # Some shutdowns leave model processes; they are in the server's group.

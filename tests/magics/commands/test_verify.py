@@ -92,4 +92,4 @@ def test_options_stand_anywhere_among_inputs(text, options, rest):
     """One without a value takes none."""
     flags: Flags = verify_flags()
 
-    assert (options, rest) == flags.apart(text)
+    assert (options, rest) == flags.split_options(text)
