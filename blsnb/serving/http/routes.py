@@ -102,9 +102,7 @@ def http_routes(server: Server, shared: SharedState) -> list[Route]:
     log = functools.partial(settings.logging, shared.log_settings)
     return [
         Route(_VERSION + "/infer", infer, Pool.REQUESTS),
-        Route(
-            _VERSION + "/(?P<kind>generate(?:_stream)?)", generate, Pool.REQUESTS
-        ),
+        Route(_VERSION + "/(?P<kind>generate(?:_stream)?)", generate, Pool.REQUESTS),
         Route(_VERSION + "/ready", models.ready, Pool.READINESS),
         Route("/v2", models.about),
         Route("/v2/health/(?P<kind>live|ready)", models.health),
