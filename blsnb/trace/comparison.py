@@ -8,6 +8,7 @@ from functools import cached_property
 
 from blsnb.trace.alignment import Alignment, align
 from blsnb.trace.changes import CallChange, change_of
+from blsnb.trace.excerpt import page_excerpt
 from blsnb.trace.spans import Trace
 
 
@@ -24,7 +25,7 @@ class TraceComparison:
     @cached_property
     def shown(self) -> TraceComparison:
         """The comparison itself; of very long traces the part that a page can hold."""
-        this, baseline = self.this.shown, self.baseline.shown
+        this, baseline = page_excerpt(self.this), page_excerpt(self.baseline)
         if this is self.this and baseline is self.baseline:
             return self
         return compare(this, baseline)

@@ -15,8 +15,7 @@ from blsnb.trace.alignment import COUNTED
 from blsnb.trace.changes import UNRECORDED
 from blsnb.trace.comparison import compare
 from blsnb.trace.dropped import PIN
-from blsnb.trace.excerpt import shortened
-from blsnb.trace.part import part_of
+from blsnb.trace.excerpt import page_excerpt, part_of, shortened
 from blsnb.trace.spans import Trace
 from blsnb.views.compared_rows import compared_rows
 from blsnb.views.compared_tree import compared_tree
@@ -193,11 +192,11 @@ def test_of_very_long_runs_a_page_holds_a_part(monkeypatch):
     monkeypatch.setattr(shortening, "MOST", 40)
     # A trace works out only once what is shown of it.
     run = dataclasses.replace(run)
-    shown = compare(run, run).shown
+    compared = compare(run, run).shown
 
-    assert shown.this is run.shown
-    assert 100 > len(shown.this.spans)
-    assert () == shown.alignment.new == shown.alignment.missing
+    assert compared.this is page_excerpt(run)
+    assert 100 > len(compared.this.spans)
+    assert () == compared.alignment.new == compared.alignment.missing
     assert whole > len(compared_document.compared_html(compare(run, run)))
 
 

@@ -16,8 +16,8 @@ from blsnb.tensors.device_ref import DeviceRef, on_host
 from blsnb.tensors.dtypes import BYTES
 from blsnb.tensors.memory import HOST, device_name, device_number
 from blsnb.tensors.ref import TensorRef
-from blsnb.trace.device_work import Copy
 from blsnb.trace.events import Call
+from blsnb.trace.facts import Copy
 
 _now = time.monotonic_ns
 Refs = tuple[TensorRef, ...]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from blsnb.trace.device_work import copied_bytes, copied_ns
+from blsnb.trace.facts import copied_bytes, copied_ns
 from blsnb.trace.spans import Span
 from blsnb.views.documents.buffer import Buffer
 from blsnb.views.format import sendable

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 
+from blsnb.trace.excerpt import page_excerpt
 from blsnb.trace.spans import Trace
 from blsnb.views.batches import executions
 from blsnb.views.callgraph import Box, call_graph
@@ -148,7 +149,7 @@ def html(
         The view's JavaScript; the one that blsnb brings if None.
     """
     # Of a very long trace a page holds a part; it says so.
-    trace = trace.shown
+    trace = page_excerpt(trace)
     notes = [*folded_note(trace), *notes]
     header, buffer = wire.assemble(trace, state=state, notes=notes, height=height)
     order = embed.priority(trace, columns_of(trace), selected)
@@ -219,7 +220,7 @@ def still(trace: Trace, state: wire.State | None = None) -> str:
     Parameters
     ----------
     trace
-        As much as a page can hold, see `Trace.shown`.
+        As much as a page can hold, see `page_excerpt`.
     """
     columns = columns_of(trace)
     facts = [heading(trace), *summary(trace, columns)]

@@ -11,9 +11,9 @@ from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 
-from blsnb.trace.batching import Batching
 from blsnb.trace.dropped import because, drop_of, missing_values, notice
 from blsnb.trace.events import CallFlag, ModelInfo
+from blsnb.trace.facts import Batching
 from blsnb.trace.spans import Span, Trace
 from blsnb.views.columns import PHASES, Columns, columns_of
 from blsnb.views.documents import device_rows

@@ -12,6 +12,7 @@ import anywidget
 import traitlets
 
 from blsnb.trace.comparison import TraceComparison, compare
+from blsnb.trace.excerpt import page_excerpt
 from blsnb.trace.spans import Trace
 from blsnb.views import queries
 from blsnb.views.compared_tree import compared_tree
@@ -92,7 +93,7 @@ class TraceView(anywidget.AnyWidget):
 
     def _trace(self) -> Trace:
         """Return as much of the trace as a page can hold."""
-        return self._whole().shown
+        return page_excerpt(self._whole())
 
     def document(self) -> dict[str, str]:
         """Return the run as it is now, as an output that needs no kernel.
@@ -104,7 +105,7 @@ class TraceView(anywidget.AnyWidget):
     def _compared(self, trace: Trace) -> TraceComparison | None:
         if self.baseline is None:
             return None
-        return compare(trace, self.baseline.trace.shown)
+        return compare(trace, page_excerpt(self.baseline.trace))
 
     @traitlets.validate("baseline")
     def _check_baseline(self, proposal: Message) -> Any:

@@ -1,0 +1,182 @@
+"""Lets instances of all models execute when the resources they need are free."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from blsnb.engine.instance.instance import ModelInstance
+from blsnb.engine.instance.pool import InstancePool
+from blsnb.engine.scheduling.rate_limiter import (
+    Given,
+    Needs,
+    RateLimiter,
+    Resource,
+    ResourceRefused,
+)
+from blsnb.errors import ModelConfigError
+from blsnb.model.config import ModelConfig
+
+Counts: TypeAlias = Mapping[str, int | Mapping[int, int]]
+"""How much there is of each resource: everywhere, or by device."""
+_OFF, _ON = "off", "execution_count"
+
+
+class Ticket:
+    """One execution that is to begin: of which instance, and what begins it."""
+
+    __slots__ = ("begin", "instance")
+
+    def __init__(self, instance: ModelInstance, begin: Callable[[Ticket], None]):
+        self.instance = instance
+        self.begin = begin
+
+
+class ResourceAdmission:
+    """The rate limiter of a server, and the lock that it needs.
+
+    Parameters
+    ----------
+    given
+        What the server has of each resource.
+    """
+
+    def __init__(self, given: Given) -> None:
+        self.given = given
+        self._limiter: RateLimiter[Ticket] = RateLimiter(given)
+        self._lock = threading.Lock()
+
+    def enter(self, config: ModelConfig, pool: InstancePool) -> PoolAdmission:
+        """Take the instances of a model version in.
+
+        Raises
+        ------
+        ModelConfigError
+            At stage ``create``: there is not enough for them.
+        """
+        needs = {
+            (pool, number): each for number, each in enumerate(instance_needs(config))
+        }
+        with self._lock:
+            try:
+                self._limiter.add(needs)
+            except ResourceRefused as refused:
+                raise ModelConfigError(
+                    refused.message,
+                    "create",
+                    advice="See rate_limiter in the model's instance_group, and "
+                    "rate_limit_resources of the server.",
+                ) from None
+        return PoolAdmission(self._limiter, self._lock, pool)
+
+
+class PoolAdmission:
+    """The same for the instances of one model version."""
+
+    def __init__(
+        self,
+        limiter: RateLimiter[Ticket],
+        lock: threading.Lock,
+        pool: InstancePool,
+    ) -> None:
+        self._limiter = limiter
+        self._lock = lock
+        self._pool = pool
+        self._left = False
+
+    def stage(self, number: int, begin: Callable[[Ticket], None]) -> None:
+        """Let an instance begin when it may; no lock may be held.
+
+        Parameters
+        ----------
+        number
+            Of the instance in its pool.
+        begin
+            Called once, perhaps by another model's thread and perhaps at once.
+        """
+        ticket = Ticket(self._pool.instances[number], begin)
+        with self._lock:
+            begun = self._limiter.stage(ticket, (self._pool, number))
+        _begin(begun)
+
+    def release(self, ticket: Ticket) -> None:
+        """Give the resources of an execution back; no lock may be held."""
+        with self._lock:
+            begun = self._limiter.release(ticket)
+        _begin(begun)
+
+    def held_up_by(self) -> list[ModelInstance]:
+        """Return the instances that have what the first in line waits for."""
+        with self._lock:
+            return [ticket.instance for ticket in self._limiter.held_up_by]
+
+    def leave(self) -> None:
+        """Take the instances out, each when it has ended; safe to repeat."""
+        with self._lock:
+            if not self._left:
+                self._left = True
+                count = len(self._pool.instances)
+                self._limiter.remove((self._pool, n) for n in range(count))
+
+
+def _begin(begun: list[Ticket]) -> None:
+    for ticket in begun:
+        ticket.begin(ticket)
+
+
+def instance_needs(config: ModelConfig) -> list[Needs]:
+    """Return what each instance needs, in the order of their names.
+
+    Of a resource that is named twice the larger count is needed.
+    """
+    # First, since it refuses counts that are too large.
+    names = config.instance_names()
+    limiters = [
+        group.rate_limiter
+        for group in config.instance_groups
+        for _ in range(group.count * max(1, len(group.gpus)))
+    ]
+    return [
+        _needs(limiter, spec.device_id)
+        for limiter, spec in zip(limiters, names, strict=True)
+    ]
+
+
+def _needs(limiter: object, device: int) -> Needs:
+    counts: dict[Resource, int] = {}
+    for each in limiter.resources:  # type: ignore[attr-defined]
+        # "global" is a word of Python's own.
+        everywhere = getattr(each, "global")
+        resource = Resource(each.name, None if everywhere else device)
+        counts[resource] = max(each.count, counts.get(resource, 0))
+    return Needs(counts, limiter.priority)  # type: ignore[attr-defined]
+
+
+def parse_rate_limit(mode: str, resources: Counts) -> ResourceAdmission | None:
+    """Return the server's rate limiter; None if it has none.
+
+    Raises
+    ------
+    ValueError
+        The mode is none, or a count is no count.
+    """
+    if mode not in (_OFF, _ON):
+        raise ValueError(f"rate_limit={mode!r} is none of {_OFF!r}, {_ON!r}")
+    given = {name: _by_device(name, counts) for name, counts in resources.items()}
+    return ResourceAdmission(given) if mode == _ON else None
+
+
+def _by_device(name: str, counts: int | Mapping[int, int]) -> dict[int | None, int]:
+    by_device: dict[int | None, int] = {}
+    if isinstance(counts, Mapping):
+        by_device |= dict(counts.items())
+    else:
+        by_device[None] = counts
+    numbers = (*by_device.values(), *(key for key in by_device if key is not None))
+    if not all(isinstance(each, int) and each >= 0 for each in numbers):
+        raise ValueError(
+            f"rate_limit_resources[{name!r}] must be a number of 0 or more, or such "
+            f"numbers by device, not {counts!r}"
+        )
+    return by_device
