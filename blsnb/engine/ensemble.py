@@ -73,7 +73,7 @@ class ServedEnsemble(Served):
         placement: Placement | None = None,
     ) -> None:
         super().__init__(config, info, cache)
-        self._placement = placement
+        self.placement = placement
         self._plan = plan
         self._router = router
         self._workers = workers
@@ -82,7 +82,8 @@ class ServedEnsemble(Served):
         self._batching = config.max_batch_size > 0
         self._outputs = tuple(spec.name for spec in config.outputs)
 
-    def _run(self, inflight: Inflight, certain: bool) -> ResponseMessage:
+    def run(self, inflight: Inflight, certain: bool) -> ResponseMessage:
+        """Run a request until its final response."""
         __tracebackhide__ = True
         answered: list[ResponseMessage] = []
 
@@ -91,15 +92,15 @@ class ServedEnsemble(Served):
 
         self._drive(inflight, answer)
         (response,) = answered or [ResponseMessage()]
-        if self._placement is not None:
-            self._placement.outputs(inflight, response)
+        if self.placement is not None:
+            self.placement.outputs(inflight, response)
         inflight.failed = response.error is not None
         self.ended(inflight)
         return response
 
     def stream(self, inflight: StreamInflight, certain: bool) -> None:
         """Run a decoupled request; its responses come when they come."""
-        inflight.placement = self._placement
+        inflight.placement = self.placement
 
         def answer(progress: Progress[TensorRef]) -> None:
             inflight.failed = inflight.failed or progress.error is not None

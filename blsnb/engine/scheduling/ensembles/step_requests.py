@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Protocol
 
-from blsnb.engine.request.caller import Caller
-from blsnb.engine.request.inflight import Inflight
+from blsnb.engine.request.inflight import Caller, Inflight
 from blsnb.engine.request.streaming import FinalFlag, Readable
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.scheduling.ensembles.calls import (
@@ -102,7 +101,7 @@ class EnsembleRequest:
 
     def _responses(self, message: RequestMessage) -> Iterator[ResponseMessage]:
         inflight = self._inflight
-        caller = Caller(inflight.root, inflight, None, 0, outside=True)
+        caller = Caller(inflight.root, inflight, None, 0, is_client=True)
         caller.steps = self._steps
         if not self._router.check(message):
             yield self._router.route(message, caller)
