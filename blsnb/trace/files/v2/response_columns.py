@@ -40,13 +40,7 @@ def _response_columns(tensors: Sequence[TensorRef]) -> dict[str, Column]:
 def write_responses(
     events: Sequence[tuple[int, ResponseEvent]], take: Take
 ) -> dict[str, Any]:
-    """Return responses of decoupled calls as the JSON of a ``RESP`` chunk.
-
-    Parameters
-    ----------
-    events
-        Each with the id of its call.
-    """
+    """Return responses, each with the id of its call, as JSON of a ``RESP`` chunk."""
     columns: dict[str, Values] = {
         "ns": [event.ns for _, event in events],
         "outputs": [take(event.outputs) for _, event in events],
@@ -61,13 +55,7 @@ def write_responses(
 def read_responses(
     value: dict[str, Any], tensors: Sequence[TensorRef]
 ) -> list[tuple[int, ResponseEvent]]:
-    """Return the responses of a chunk, each with the id of its call.
-
-    Raises
-    ------
-    Malformed
-        The chunk is not valid.
-    """
+    """Return the responses of a chunk, each with the id of its call."""
     rows = rows_of(value, _response_columns(tensors), "call")
     return [(call, ResponseEvent(*facts)) for call, *facts in rows]
 
@@ -76,7 +64,7 @@ def _answer_columns(tensors: Sequence[TensorRef]) -> dict[str, Column]:
     return {
         "final": each(checked.flag, False),
         "outputs": references(tensors),
-        "error": each(optional_text),
+        "error": each(checked.optional_text),
         "parameters": lists(call_values.parameter),
     }
 
@@ -95,20 +83,9 @@ def write_answer(responses: Sequence[SavedResponse], take: Take) -> dict[str, An
 
 
 def read_answer(value: Any, tensors: Sequence[TensorRef]) -> tuple[SavedResponse, ...]:
-    """Return what the client received.
-
-    Raises
-    ------
-    Malformed
-        The columns are not valid.
-    """
+    """Return what the client received."""
     rows = rows_of(value, _answer_columns(tensors), "final")
     return tuple(
         SavedResponse(outputs, error, final, dict(parameters))
         for final, outputs, error, parameters in rows
     )
-
-
-def optional_text(value: Any) -> str | None:
-    """Return a string or nothing."""
-    return None if value is None else checked.text(value)

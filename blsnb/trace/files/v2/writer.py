@@ -35,11 +35,11 @@ _BODY = 1 << 20
 
 
 class RunHead(NamedTuple):
-    """What a run file says first."""
+    """The first chunk of a run file."""
 
     run: str
     title: str | None = None
-    """None for that of the first call's model."""
+    """None: the name of the first call's model."""
     request_id: str = ""
     clock: ClockReading | None = None
     recording: Recording | None = None
@@ -65,17 +65,15 @@ def _head_value(head: RunHead) -> dict[str, Any]:
 
 
 class RunWriter:
-    """Appends what is known of a run to a file.
+    """Appends the parts of a run to a file.
 
-    A chunk is with the operating system when the method that wrote it returns: a
-    process that is killed later leaves it behind. Not thread-safe.
+    Each chunk is handed to the operating system before its method returns, so that
+    it survives if the process is killed. Not thread-safe.
 
     Parameters
     ----------
     file
         A binary file at its beginning; the writer closes it.
-    head
-        The run.
     budget_bytes
         Maximum number of bytes of tensor values.
     """
@@ -97,13 +95,7 @@ class RunWriter:
     def create(
         cls, path: Path, head: RunHead, budget_bytes: int = BUDGET_BYTES
     ) -> Self:
-        """Begin a new file.
-
-        Raises
-        ------
-        OSError
-            It exists, or cannot be written.
-        """
+        """Create a file; raise OSError if it exists or cannot be written."""
         return cls(path.open("xb"), head, budget_bytes)
 
     def __enter__(self) -> Self:
@@ -118,7 +110,7 @@ class RunWriter:
         self.close()
 
     def close(self) -> None:
-        """Close the file; without `finish` it says that it was not completed."""
+        """Close the file; without `finish` it is incomplete."""
         self._file.close()
 
     @property
@@ -135,14 +127,14 @@ class RunWriter:
             self._append("MODL", {"models": list(map(model_row, new))})
 
     def tensors(self, refs: Iterable[TensorRef]) -> None:
-        """Append tensors ahead of their calls: the first ones have room for values."""
+        """Append tensors before their calls; earlier ones get the budget first."""
         for ref in refs:
             self._take((ref,))
 
     def calls(self, trace: Trace, rows: Sequence[int]) -> None:
-        """Append calls of a trace; a call that is there already is replaced.
+        """Append calls of a trace; a call replaces its earlier version.
 
-        Their responses are not among them: see `responses`.
+        Their responses are appended by `responses`.
         """
         spans, models = trace.spans, trace.models
         self.models(dict.fromkeys(models[spans[row].model] for row in rows))
@@ -167,7 +159,7 @@ class RunWriter:
         self._append_parts("RESP", events, chunk)
 
     def folded(self, trace: Trace) -> None:
-        """Append what is known of calls that were counted or dropped: all of it."""
+        """Append all counted and dropped calls; they replace those before."""
         ends = (model for each in trace.folded for model in (each.caller, each.model))
         self.models(filter(None, ends))
         value = {
@@ -203,13 +195,7 @@ class RunWriter:
         self._append("rmrk", {"remarks": list(remarks)})
 
     def finish(self, taken_ns: int) -> None:
-        """Append the last chunk.
-
-        Parameters
-        ----------
-        taken_ns
-            When the trace was taken: the end of what still runs.
-        """
+        """Append the last chunk, with the time at which the trace was taken."""
         self._append("DONE", {"taken_ns": taken_ns, "left_out": self.left_out})
 
     def _take(self, refs: Sequence[TensorRef]) -> list[int]:
