@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from IPython.display import display
 
-from blsnb import views
 from blsnb.engine.threads.waiter import Waiter
 from blsnb.magics.frontend import bundle, has_no_models
 from blsnb.run import take_trace
 from blsnb.trace.spans import Trace
-from blsnb.views.live.keep_clock import KeepClock
+from blsnb.views.live.clocks import KeepClock
 
 if TYPE_CHECKING:
     from blsnb.trace.recorder import RunRecord
@@ -34,12 +33,15 @@ class LiveView:
     """
 
     def __init__(self, record: RunRecord) -> None:
+        # Importing anywidget takes long.
+        from blsnb.views.live.trace_view import TraceView
+
         self._record = record
         self._keep_clock = KeepClock()
         self._kept = Waiter()
         self._kept.wake()
         self._ended = False
-        self._view = views.TraceView(self._trace)
+        self._view = TraceView(self._trace)
         self._is_kept = not has_no_models()
         if self._is_kept:
             self._keep_clock.kept(time.monotonic_ns(), 0)
