@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-from blsnb.engine.engine import Answer, Engine
+from blsnb.engine.engine import Engine
 from blsnb.engine.loading.changed_files import ChangedFiles
 from blsnb.engine.loading.control import ModelControl
 from blsnb.engine.loading.control_mode import ControlMode, parse_control_mode
@@ -15,16 +15,16 @@ from blsnb.engine.loading.override_folders import OverrideFolders
 from blsnb.engine.loading.startup import load_startup_models
 from blsnb.engine.metrics.config import parse_metrics_config
 from blsnb.engine.model_log import ModelLog
-from blsnb.engine.request.client_request import OutsideRequest
+from blsnb.engine.request.client_request import ClientRequest
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.reader import Reader
-from blsnb.engine.scheduling.rate_limits import Counts, parse_rate_limit
+from blsnb.engine.scheduling.resource_admission import Counts, parse_rate_limit
 from blsnb.engine.settings import Settings, check_numbers
 from blsnb.files.owned import Creator
 from blsnb.parity.compare import Comparing
 from blsnb.parts.devices import Placing
 from blsnb.parts.measurements import Measuring
-from blsnb.parts.requests import Inference
+from blsnb.parts.requests import Answer, ClientRequests
 from blsnb.parts.stand_ins import StandingIn
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.release import parse_release
@@ -170,7 +170,7 @@ class Server(Comparing, Measuring, StandingIn, Placing):
             self._engine, self.repository, overrides, self.log.write
         )
         control.mode = mode
-        self._inference = Inference(self._engine)
+        self._requests = ClientRequests(self._engine)
         self._closed = False
         self._creator = Creator()
         self._closers: dict[Callable[[], None], None] = {}
@@ -248,7 +248,7 @@ class Server(Comparing, Measuring, StandingIn, Placing):
             An input is of a type that Triton has not.
         """
         __tracebackhide__ = True
-        request = OutsideRequest(
+        request = ClientRequest(
             model_name,
             inputs,
             outputs=outputs,
@@ -263,7 +263,7 @@ class Server(Comparing, Measuring, StandingIn, Placing):
             client_timeout_s=client_timeout_s,
         )
         self._check_asked()
-        return self._inference.run(request)
+        return self._requests.run(request)
 
     def ask_again(
         self, request: RequestMessage, client_timeout_s: float | None = None
@@ -278,7 +278,7 @@ class Server(Comparing, Measuring, StandingIn, Placing):
             Its inputs were not recorded.
         """
         self._check_asked()
-        return self._inference.ask_again(request, client_timeout_s)
+        return self._requests.ask_again(request, client_timeout_s)
 
     def answer(
         self,
@@ -300,7 +300,7 @@ class Server(Comparing, Measuring, StandingIn, Placing):
             Triton would never answer.
         """
         self._check_asked()
-        return self._inference.answer(message, begun)
+        return self._requests.answer(message, begun)
 
     def read(
         self,
@@ -317,7 +317,7 @@ class Server(Comparing, Measuring, StandingIn, Placing):
             The request was refused.
         """
         self._check_asked()
-        return self._inference.read(message, begun)
+        return self._requests.read(message, begun)
 
     async def async_infer(
         self, model_name: str, inputs: Mapping[str, Any], **options: Any
@@ -330,8 +330,8 @@ class Server(Comparing, Measuring, StandingIn, Placing):
             The request failed.
         """
         self._check_asked()
-        return await self._inference.async_run(
-            OutsideRequest(model_name, inputs, **options)
+        return await self._requests.async_run(
+            ClientRequest(model_name, inputs, **options)
         )
 
     def stream(
@@ -348,7 +348,7 @@ class Server(Comparing, Measuring, StandingIn, Placing):
         """
         __tracebackhide__ = True
         self._check_asked()
-        return self._inference.stream(OutsideRequest(model_name, inputs, **options))
+        return self._requests.stream(ClientRequest(model_name, inputs, **options))
 
     def async_stream(
         self, model_name: str, inputs: Mapping[str, Any], **options: Any
@@ -363,8 +363,8 @@ class Server(Comparing, Measuring, StandingIn, Placing):
             The request was refused.
         """
         self._check_asked()
-        request = OutsideRequest(model_name, inputs, **options)
-        return self._inference.async_stream(request)
+        request = ClientRequest(model_name, inputs, **options)
+        return self._requests.async_stream(request)
 
     def at_close(self, close: Callable[[], None]) -> Callable[[], None]:
         """Call a function when the server is closed, before anything of it ends.
@@ -385,7 +385,7 @@ class Server(Comparing, Measuring, StandingIn, Placing):
 
     def _check_asked(self) -> None:
         """Refuse a request to a server that is no more; one that stops answers."""
-        if not self._engine.is_stopping or self._engine.is_closed:
+        if not self._engine.open_requests.is_stopping:
             self._check_open()
 
     def close(self) -> None:
@@ -397,14 +397,14 @@ class Server(Comparing, Measuring, StandingIn, Placing):
         if self._closed:
             return
         self._closed = True
-        if not self._creator.is_here:
+        if not self._creator.is_current_process:
             return
         while self._closers:
             self._closers.popitem()[0]()
         self._close_monitor()
         self._changed_files.close(self.exit_timeout_s)
         self._control.close(self.exit_timeout_s)
-        self._inference.close()
+        self._requests.close()
         self.repository.close()
 
 

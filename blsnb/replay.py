@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from blsnb.errors import TraceError
 from blsnb.pb_utils.message import RequestMessage
-from blsnb.trace.dropped import missing_values
+from blsnb.trace.dropped import find_call, missing_values
 from blsnb.trace.spans import Span, Trace
 
 _MOST_CALLS = 8
@@ -39,7 +39,7 @@ def span_of(trace: Trace, call: int | str | Span) -> Span:
         return _only_call_of(trace, call)
     if isinstance(call, Span):
         return _own_span(trace, call)
-    return trace.span(_id(call))
+    return find_call(trace, _id(call))
 
 
 def _id(call: Any) -> int:
@@ -54,7 +54,7 @@ def _id(call: Any) -> int:
 
 
 def _own_span(trace: Trace, span: Span) -> Span:
-    found = trace.span(span.id)
+    found = find_call(trace, span.id)
     if span.request_start_ns != found.request_start_ns:
         raise TraceError(f"{_name(trace, span)} is of another run")
     return found

@@ -12,7 +12,7 @@ from blsnb.pb_utils.message import ResponseMessage
 from blsnb.replay import Asked
 from blsnb.response import Response
 from blsnb.run import Run
-from blsnb.trace.ends import Ends
+from blsnb.trace.responses import Ends
 
 _KEEP = 1000
 _KEEP_BYTES = 64 << 20

@@ -15,11 +15,12 @@ import numpy as np
 from blsnb.errors import TraceError
 from blsnb.options import options
 from blsnb.response import Response
+from blsnb.trace.capture import trace_of
 from blsnb.trace.dropped import missing_values
+from blsnb.trace.facts import ClockReading
 from blsnb.trace.recorder import RunRecord
 from blsnb.trace.review import reviewed
-from blsnb.trace.run_facts import ClockReading
-from blsnb.trace.spans import Span, Trace, trace_of
+from blsnb.trace.spans import Span, Trace
 
 if TYPE_CHECKING:
     from blsnb.comparison import Comparison
@@ -211,7 +212,6 @@ class Run:
     def _save_run(self, path: Path, budget_bytes: int | None) -> None:
         from blsnb.trace.files.run_file import write_run
         from blsnb.trace.files.saved_run import SavedRun
-        from blsnb.trace.files.saving_order import saving_order
         from blsnb.trace.files.v2.writer import BUDGET_BYTES
 
         trace = self.trace
@@ -227,7 +227,7 @@ class Run:
         if budget < 0:
             raise ValueError(f"budget_bytes is 0 or more, not {budget}")
         saved = SavedRun(trace, responses, self.error)
-        left_out = write_run(saved, path, saving_order(trace), budget)
+        left_out = write_run(saved, path, budget)
         if left_out:
             warnings.warn(f"{path.name}: {left_out}", stacklevel=3)
 
@@ -314,7 +314,7 @@ class Run:
         """
         from blsnb.comparison import Comparison
         from blsnb.replay import request_of, span_of
-        from blsnb.trace.part import part_of
+        from blsnb.trace.excerpt import part_of
 
         trace = self.trace
         span = span_of(trace, _first(trace) if call is None else call)

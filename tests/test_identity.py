@@ -7,6 +7,7 @@ from cells import CONFIG, DOUBLE, cell
 
 from blsnb import Run, Server
 from blsnb.errors import TraceError
+from blsnb.trace.dropped import find_call
 from blsnb.views.documents.buffer import Buffer
 from blsnb.views.live import queries
 
@@ -45,7 +46,7 @@ def test_a_call_is_replayed_by_its_id_after_later_runs_trimmed_its_run(big):
     """Call k sent full(3, k - 1), whatever its position is now."""
     assert [13998] * 3 == big.replay(7000).this["Y"].tolist()
     assert [7000, 7000] == [
-        big.trace.span(7000).id,
+        find_call(big.trace, 7000).id,
         big.replay(7000).baseline.trace.spans[0].id,
     ]
 

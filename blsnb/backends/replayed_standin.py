@@ -9,7 +9,8 @@ from blsnb.backends.standin import Answering
 from blsnb.errors import BackendError
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.tensors.ref import TensorRef
-from blsnb.trace.dropped import Drop, because, drop_of, lost
+from blsnb.trace.dropped import because, drop_of, lost
+from blsnb.trace.facts import Drop
 from blsnb.trace.spans import Span, Trace
 
 _Key = frozenset[tuple[str, str, tuple[int, ...], bytes]]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from blsnb.benchmark.samples import Sample
-from blsnb.engine.request.client_request import OutsideRequest
+from blsnb.engine.request.client_request import ClientRequest
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import InferenceError
@@ -28,20 +28,18 @@ _MOST_S = 86_400
 _MOST_REQUESTS = 1_000_000
 
 
-class Inference(Protocol):
+class ClientRequests(Protocol):
     """Part of a server that runs client requests."""
 
     def run(
         self,
-        request: OutsideRequest,
+        request: ClientRequest,
         begun: Callable[[RootRequest], None] | None = None,
         record: RunRecord | None = None,
     ) -> object:
         """Run a request on this thread."""
 
-    def stream(
-        self, request: OutsideRequest, record: RunRecord | None = None
-    ) -> Stream:
+    def stream(self, request: ClientRequest, record: RunRecord | None = None) -> Stream:
         """Start a request and return its responses."""
 
 
@@ -62,7 +60,7 @@ class Load:
         A number is out of range.
     """
 
-    request: OutsideRequest
+    request: ClientRequest
     duration_s: float
     requests: int
 
@@ -145,12 +143,12 @@ class ClosedLoop:
 
     def __init__(
         self,
-        inference: Inference,
+        requests: ClientRequests,
         load: Load,
         record: Callable[[], RunRecord],
         stream: bool,
     ) -> None:
-        self._inference = inference
+        self._requests = requests
         self._load = load
         self._record = record
         self.stream = stream
@@ -218,7 +216,7 @@ class ClosedLoop:
         error = ""
         began_ns = _now()
         try:
-            self._inference.run(self._load.request, begun, self._record())
+            self._requests.run(self._load.request, begun, self._record())
         except InferenceError as failure:
             error = _text(failure)
         ended_ns = _now()
@@ -229,7 +227,7 @@ class ClosedLoop:
         responses = first_ns = 0
         began_ns = _now()
         try:
-            stream = self._inference.stream(self._load.request, self._record())
+            stream = self._requests.stream(self._load.request, self._record())
             level.begun(client, stream.cancel)
             for response in stream:
                 first_ns = first_ns or _now()

@@ -12,9 +12,9 @@ from pathlib import Path
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Protocol
 
-from blsnb.engine.request.caller import Caller
 from blsnb.engine.request.failure import is_ours
 from blsnb.engine.request.inflight import (
+    Caller,
     Execution,
     Inflight,
     call_in,
@@ -23,6 +23,7 @@ from blsnb.engine.request.inflight import (
 from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.engine.request.streaming import Readable, Single
 from blsnb.engine.request.validation import RequestError
+from blsnb.engine.routing import not_submitted
 from blsnb.engine.source_lines import SourceLines
 from blsnb.errors import (
     OUT_OF_RESOURCES,
@@ -37,64 +38,21 @@ from blsnb.pb_utils.backend import (
     SampleFamily,
 )
 from blsnb.pb_utils.compiled.errors import TritonModelException
-from blsnb.pb_utils.compiled.parameters import UNSUPPORTED, fits
+from blsnb.pb_utils.compiled.parameters import UNSUPPORTED, are_int64
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.pb_utils.response import InferenceResponse
 from blsnb.trace.events import Call, CallFlag, LogLine
 
 if TYPE_CHECKING:
+    from blsnb.engine.engine import Engine
     from blsnb.engine.instance.instance import ModelInstance
-    from blsnb.engine.instance.placement import Placements
-    from blsnb.engine.metrics.registry import MetricRegistry
     from blsnb.runtimes.runtime import Runtime
-    from blsnb.trace.recorder import Recorder
 
 _BELOW_CALLER = 5
 """So many frames are between the model and the question for its line: ours, and what
 checks the arguments of its call."""
 _MOST_LINES = 1000
 """So many lines of one call are kept in the trace."""
-
-
-class Router(Protocol):
-    """What the backend needs of the engine."""
-
-    release: tuple[int, int]
-    """Triton's release to agree with."""
-    strict_model_config: bool
-    """Whether nothing completes a configuration."""
-    bls_codes_kept: bool
-    """Whether a failed call keeps the code of its target (25.04 and later)."""
-    recorder: Recorder
-    """Where everything that happens is recorded."""
-    placements: Placements
-    """Where tensors are, and who moves them."""
-
-    def route(self, message: RequestMessage, caller: Caller) -> ResponseMessage:
-        """Run a request on the model that it names."""
-
-    metrics: MetricRegistry
-    """The metrics of all models."""
-
-    def is_ready(self, name: str, version: str) -> bool:
-        """Whether a model, or a version of it, can serve."""
-
-    def route_many(self, message: RequestMessage, caller: Caller) -> Readable:
-        """Start a request that may have any number of responses."""
-
-    def background_root(self) -> RootRequest:
-        """Return a root for work that no request from outside asked for."""
-
-    def end_background(self, root: RootRequest) -> None:
-        """End such a root."""
-
-    def unready_text(self, name: str, reason: str) -> str:
-        """Return the text for a model that cannot serve."""
-
-    def record_refusal(
-        self, message: RequestMessage, caller: Caller, error: RequestError
-    ) -> None:
-        """Record a request that no model sees."""
 
 
 class Control(Protocol):
@@ -119,8 +77,8 @@ class InstanceBackend:
 
     Parameters
     ----------
-    router
-        The engine.
+    engine
+        Runs the requests of the instance's models.
     control
         Loads and unloads models.
     instance
@@ -131,18 +89,19 @@ class InstanceBackend:
 
     def __init__(
         self,
-        router: Router,
+        engine: Engine,
         control: Control,
         instance: ModelInstance,
         log: Callable[[str, str, str, int], None],
     ) -> None:
-        self._router = router
+        self._engine = engine
+        self._router = engine.router
         self._control = control
         self._instance = instance
         self._log = log
         self._lines = SourceLines(instance.model_file)
         self._noted_root: RootRequest | None = None
-        self.runtime: Runtime = router.placements.runtime
+        self.runtime: Runtime = engine.placements.runtime
         """What takes memory of a device, for as long as the instance lives."""
 
     def exec(self, message: RequestMessage) -> ResponseMessage:
@@ -207,7 +166,7 @@ class InstanceBackend:
         refusal = RequestError(error.message, error.code, error.advice)
         self._router.record_refusal(message, caller, refusal)
         if caller.parent is None:
-            self._router.end_background(caller.root)
+            self._engine.open_requests.end(caller.root)
         return self._refusal(message, refusal)
 
     def _caller(self, message: RequestMessage) -> Caller:
@@ -226,11 +185,13 @@ class InstanceBackend:
             waits = execution if own else None
             if parent.root.ended is not None and parent.root is not execution.root:
                 # Of several clients this one left; the batch goes on.
-                return Caller(self._router.background_root(), None, waits, line)
+                return Caller(
+                    self._engine.open_requests.open_background(), None, waits, line
+                )
             return Caller(parent.root, parent, waits, line)
         if named is not None:
             return Caller(named.root, named, None, line)
-        return Caller(self._router.background_root(), None, None, line)
+        return Caller(self._engine.open_requests.open_background(), None, None, line)
 
     def current_execution(self) -> Execution | None:
         """Return what this instance executes: this coroutine's, or its only one."""
@@ -255,7 +216,7 @@ class InstanceBackend:
 
     def _started(self, message: RequestMessage, caller: Caller) -> Readable:
         try:
-            if message.parameters and not fits(message.parameters):
+            if message.parameters and not are_int64(message.parameters):
                 raise RequestError(UNSUPPORTED)
             return self._router.route_many(message, caller)
         except RequestError as error:
@@ -267,7 +228,7 @@ class InstanceBackend:
 
     def as_released(self, response: ResponseMessage) -> ResponseMessage:
         """Return a response of BLS as the imitated release gives it back."""
-        if not self._router.bls_codes_kept:
+        if not self._router.keeps_codes:
             response.code = "INTERNAL"
         elif response.code == OUT_OF_RESOURCES:
             # A model knows Triton's codes only.
@@ -276,7 +237,7 @@ class InstanceBackend:
 
     def _run(self, message: RequestMessage, caller: Caller) -> ResponseMessage:
         try:
-            if message.parameters and not fits(message.parameters):
+            if message.parameters and not are_int64(message.parameters):
                 raise RequestError(UNSUPPORTED)
             response = self._router.route(message, caller)
             return response if response.error is None else self.as_released(response)
@@ -296,9 +257,9 @@ class InstanceBackend:
             return ResponseMessage(error=text, code="CANCELLED")
         finally:
             if caller.parent is None:
-                self._router.end_background(caller.root)
+                self._engine.open_requests.end(caller.root)
 
-    def watch(self, response: InferenceResponse, model_name: str) -> None:
+    def note_error(self, response: InferenceResponse, model_name: str) -> None:
         """See whether the model asks if a response is an error: this one is."""
         execution = self.current_execution()
         if execution is None:
@@ -321,7 +282,7 @@ class InstanceBackend:
 
     def is_model_ready(self, name: str, version: str) -> bool:
         """Whether a model, or a version of it, can serve."""
-        return self._router.is_ready(name, version)
+        return self._engine.catalog.is_ready(name, version)
 
     def load_model(self, name: str, config: str, files: dict[str, bytes]) -> None:
         """Load a model, or load it anew, as part of what this instance does."""
@@ -343,9 +304,9 @@ class InstanceBackend:
 
     def metric_family(self, name: str, description: str, kind: str) -> SampleFamily:
         """Return the server's family of metrics of a name."""
-        return self._router.metrics.family(name, description, kind)
+        return self._engine.metrics.family(name, description, kind)
 
-    def refused(self, text: str) -> str:
+    def refusal_text(self, text: str) -> str:
         """Return a refusal of the server in the words that reach the model."""
         name = self._instance.name
         return f"Failed to process the request for model '{name}', message: {text}"
@@ -389,13 +350,6 @@ class BlsResponses:
     def cancel(self) -> None:
         """Say that no more are wanted."""
         self._responses.cancel()
-
-
-def not_submitted(name: str, reason: str) -> ResponseMessage:
-    """Return what a model reads of its request that was not taken up."""
-    return ResponseMessage(
-        error=f"Model {name} - Error when running inference: {reason}"
-    )
 
 
 def _keep_line(call: Call, level: str, text: str) -> None:

@@ -18,15 +18,15 @@ from blsnb.engine.scheduling.ensembles.calls import (
     Progress,
     Sequence,
 )
-from blsnb.engine.scheduling.ensembles.driver import Pump
 from blsnb.engine.scheduling.ensembles.plan import EnsemblePlan
 from blsnb.engine.scheduling.ensembles.run import EnsembleRun
+from blsnb.engine.scheduling.ensembles.step_driver import StepDriver
 from blsnb.engine.scheduling.ensembles.step_requests import (
     EnsembleRequest,
     StepRouter,
-    seen_as,
+    Steps,
+    alias,
 )
-from blsnb.engine.scheduling.ensembles.steps import Steps
 from blsnb.engine.served import Served
 from blsnb.engine.threads.workers import Workers
 from blsnb.model.config import ModelConfig
@@ -73,7 +73,7 @@ class ServedEnsemble(Served):
         placement: Placement | None = None,
     ) -> None:
         super().__init__(config, info, cache)
-        self._placement = placement
+        self.placement = placement
         self._plan = plan
         self._router = router
         self._workers = workers
@@ -82,7 +82,8 @@ class ServedEnsemble(Served):
         self._batching = config.max_batch_size > 0
         self._outputs = tuple(spec.name for spec in config.outputs)
 
-    def _run(self, inflight: Inflight, certain: bool) -> ResponseMessage:
+    def run(self, inflight: Inflight, certain: bool) -> ResponseMessage:
+        """Run a request until its final response."""
         __tracebackhide__ = True
         answered: list[ResponseMessage] = []
 
@@ -91,15 +92,15 @@ class ServedEnsemble(Served):
 
         self._drive(inflight, answer)
         (response,) = answered or [ResponseMessage()]
-        if self._placement is not None:
-            self._placement.outputs(inflight, response)
+        if self.placement is not None:
+            self.placement.outputs(inflight, response)
         inflight.failed = response.error is not None
         self.ended(inflight)
         return response
 
     def stream(self, inflight: StreamInflight, certain: bool) -> None:
         """Run a decoupled request; its responses come when they come."""
-        inflight.placement = self._placement
+        inflight.placement = self.placement
 
         def answer(progress: Progress[TensorRef]) -> None:
             inflight.failed = inflight.failed or progress.error is not None
@@ -127,7 +128,7 @@ class ServedEnsemble(Served):
         inflight.steps = steps = Steps()
         request = EnsembleRequest(self._router, inflight, steps)
         run = self._begun(inflight, request)
-        Pump(run, request.ask, answer, inflight.root, self._workers).drive()
+        StepDriver(run, request.ask, answer, inflight.root, self._workers).drive()
 
     def _messages(self, progress: Progress[TensorRef]) -> Iterator[ResponseMessage]:
         if progress.error is not None:
@@ -137,7 +138,7 @@ class ServedEnsemble(Served):
             yield self._response(progress.response)
 
     def _response(self, response: EnsembleResponse[TensorRef]) -> ResponseMessage:
-        outputs = tuple(map(seen_as, response.outputs))
+        outputs = tuple(map(alias, response.outputs))
         if self._reshapes.any:
             outputs = self._reshapes.outward(outputs)
         return ResponseMessage(outputs, parameters=dict(response.parameters))

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from blsnb.engine.catalog import Catalog, VersionState
-from blsnb.engine.request.roots import Roots
 from blsnb.engine.served import Served
 
 
@@ -59,9 +58,9 @@ class Reading(NamedTuple):
     versions: tuple[VersionReading, ...]
 
 
-def read(catalog: Catalog, roots: Roots, now_ns: int) -> Reading:
+def read(catalog: Catalog, in_flight: int, now_ns: int) -> Reading:
     """Read all counters; from then on single requests are remembered."""
-    return Reading(now_ns, len(roots.all()), tuple(_versions(catalog)))
+    return Reading(now_ns, in_flight, tuple(_versions(catalog)))
 
 
 def unwatch(catalog: Catalog) -> None:

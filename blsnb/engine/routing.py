@@ -1,4 +1,4 @@
-"""Routes: the way of every request to the model that it names, and back."""
+"""Router: the way of every request to the model that it names, and back."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ import functools
 import time
 from collections.abc import Callable
 
-from blsnb.engine.bls import not_submitted
 from blsnb.engine.catalog import Catalog
 from blsnb.engine.instance.pool import Retired
-from blsnb.engine.request.caller import Caller
 from blsnb.engine.request.deferred import Apart
-from blsnb.engine.request.inflight import Inflight
+from blsnb.engine.request.inflight import Caller, Inflight
 from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.engine.request.streaming import Readable, Single, StreamInflight
 from blsnb.engine.request.validation import RequestError
@@ -27,7 +25,7 @@ _now = time.monotonic_ns
 _UNREADY = "Failed for execute the inference request. Model '{}' is not ready."
 
 
-class Routes:
+class Router:
     """Looks models up, lets them run requests, and records it.
 
     Parameters
@@ -38,8 +36,8 @@ class Routes:
         Where everything that happens is recorded.
     workers
         Run decoupled requests, whose callers read while they go on.
-    codes_kept
-        Whether a failed BLS call keeps the code of its target.
+    keeps_codes
+        Whether a failed BLS call keeps the code of its target (25.04 and later).
     root_ended
         Is told when the stream of a request from outside has ended.
     """
@@ -49,13 +47,13 @@ class Routes:
         catalog: Catalog,
         recorder: Recorder,
         workers: Workers,
-        codes_kept: bool,
+        keeps_codes: bool,
         root_ended: Callable[[RootRequest], None],
     ) -> None:
         self._catalog = catalog
         self._recorder = recorder
         self._workers = workers
-        self._codes_kept = codes_kept
+        self.keeps_codes = keeps_codes
         self._root_ended = root_ended
 
     def route(self, message: RequestMessage, caller: Caller) -> ResponseMessage:
@@ -144,7 +142,7 @@ class Routes:
         """
         served = self._admit(message, caller, many=True)
         if not served.decoupled:
-            if caller.root.deadline_ns and caller.outside:
+            if caller.root.deadline_ns and caller.is_client:
                 return self.route_apart(message, caller)
             return Single(self.route(message, caller))
         call = self._opened(served, message, caller)
@@ -207,7 +205,7 @@ class Routes:
         self, message: RequestMessage, caller: Caller, error: RequestError
     ) -> ResponseMessage:
         """Return a late refusal, worded for who asked: a client or a model."""
-        if caller.outside:
+        if caller.is_client:
             return ResponseMessage(error=error.message, code=error.code)
         name = message.model_name
         return not_submitted(name, self.unready_text(name, error.message))
@@ -249,7 +247,7 @@ class Routes:
     ) -> Served:
         try:
             served = self._catalog.find(message.model_name, message.model_version)
-            if served.says_ready and not caller.outside and served.unready():
+            if served.says_ready and not caller.is_client and served.unready():
                 name = message.model_name
                 raise RequestError(_UNREADY.format(name), "UNAVAILABLE")
             if served.decoupled and not many:
@@ -286,7 +284,10 @@ class Routes:
             steps.begin(inflight)
         try:
             blocks = execution is not None or steps is not None
-            response = served.run(inflight, blocks)
+            if served.cache is None:
+                response = served.run(inflight, blocks)
+            else:
+                response = served.run_cached(served.cache, inflight, blocks)
         except Retired:
             self._recorder.drop(root.record, call)
             raise
@@ -325,14 +326,21 @@ class Routes:
 
         Until 25.03 a BLS call asks for readiness first and words it so.
         """
-        if reason.startswith("Request for unknown model") and not self._codes_kept:
+        if reason.startswith("Request for unknown model") and not self.keeps_codes:
             return _UNREADY.format(name)
         return reason
 
 
+def not_submitted(name: str, reason: str) -> ResponseMessage:
+    """Return the response to a BLS request that was refused."""
+    return ResponseMessage(
+        error=f"Model {name} - Error when running inference: {reason}"
+    )
+
+
 def _decoupled(message: RequestMessage, caller: Caller) -> RequestError:
     """Return the refusal of a call that expects one response of a decoupled model."""
-    if caller.outside:
+    if caller.is_client:
         return RequestError(
             "ModelInfer RPC doesn't support models with decoupled transaction policy",
             "UNSUPPORTED",

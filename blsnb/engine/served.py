@@ -20,9 +20,8 @@ from blsnb.trace.events import CallFlag, ModelInfo
 
 _now = time.monotonic_ns
 _STALE = (
-    "This answer is one that the response cache kept before the model was loaded anew: "
-    "Triton's cache does not notice a reload either. Ask with another input, or start "
-    "a new server."
+    "This response was cached before the model was reloaded: Triton's cache does not "
+    "notice a reload either. Send another input, or start a new server."
 )
 
 
@@ -41,7 +40,8 @@ class Served(abc.ABC):
 
     says_ready = False
     """Whether the model has a word on its readiness."""
-    _placement: Placement | None = None
+    placement: Placement | None = None
+    """Moves inputs and outputs; None where there is no device."""
     trouble = ""
     """Why it does not have the instances that were asked for last."""
 
@@ -55,7 +55,7 @@ class Served(abc.ABC):
         self.statistics = ModelStatistics(info.name, info.version)
         self.is_cached: bool = config.message.response_cache.enable
         """Whether it asks for a response cache; the server may have none."""
-        self._cache = cache if self.is_cached else None
+        self.cache = cache if self.is_cached else None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.info.name} {self.info.version}>"
@@ -79,6 +79,7 @@ class Served(abc.ABC):
         """Whether something of it is still there after it was retired."""
         return False
 
+    @abc.abstractmethod
     def run(self, inflight: Inflight, certain: bool) -> ResponseMessage:
         """Run a request until its final response.
 
@@ -96,18 +97,13 @@ class Served(abc.ABC):
         Unwind
             The whole request has ended.
         """
-        __tracebackhide__ = True
-        if self._cache is None or not _is_cacheable(inflight.message.inputs):
-            return self._run(inflight, certain)
-        return self._run_cached(self._cache, inflight, certain)
 
-    @abc.abstractmethod
-    def _run(self, inflight: Inflight, certain: bool) -> ResponseMessage: ...
-
-    def _run_cached(
+    def run_cached(
         self, cache: ResponseCache, inflight: Inflight, certain: bool
     ) -> ResponseMessage:
-        """Answer from the cache; else run the request, and keep what it answers."""
+        """Answer a request from the cache; else run it, and keep its response."""
+        if not _is_cacheable(inflight.message.inputs):
+            return self.run(inflight, certain)
         call = inflight.call
         call.queue_start_ns = start = _now()
         key = cache_key(self.info.name, self.info.version, inflight.message.inputs)
@@ -120,13 +116,13 @@ class Served(abc.ABC):
             call.request_end_ns = _now()
             self.statistics.hit(call, look_up_ns)
             response = ResponseMessage(kept.outputs)
-            if self._placement is not None:
-                self._placement.outputs(inflight, response)
+            if self.placement is not None:
+                self.placement.outputs(inflight, response)
             return response
-        response = self._run(inflight, certain)
+        response = self.run(inflight, certain)
         if not self.was_rejected(inflight) and _is_cacheable(response.outputs):
             start = _now()
-            # An error is kept as an answer without outputs, as on Triton.
+            # An error is kept as a response without outputs, as on Triton.
             if cache.keep(key, Kept(response.outputs, self.statistics)):
                 self.statistics.miss(look_up_ns + _now() - start)
         return response

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from blsnb.engine.instance.placement import Placements
 from blsnb.engine.metrics.config import MetricsConfig
-from blsnb.engine.scheduling.rate_limits import RateLimits
+from blsnb.engine.scheduling.resource_admission import ResourceAdmission
 
 
 class Settings(NamedTuple):
@@ -35,7 +35,7 @@ class Settings(NamedTuple):
     hang_notice_s: float = 10.0
     strict_model_config: bool = False
     cache_bytes: int = 0
-    rate_limits: RateLimits | None = None
+    rate_limits: ResourceAdmission | None = None
     placements: Placements | None = None
     metrics: MetricsConfig = MetricsConfig()
 

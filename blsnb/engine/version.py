@@ -60,7 +60,7 @@ class ServedVersion(Served):
     ) -> None:
         super().__init__(config, info, cache)
         self.pool = pool
-        self._placement = placement
+        self.placement = placement
         self._executor = Executor(config, pool, placement)
         self._scheduler = schedulers.make(config, pool, self._executor, self.statistics)
         self._output_notes = OutputNotes(config)
@@ -105,7 +105,8 @@ class ServedVersion(Served):
         count = len(self.pool.instances)
         return max(0, count - self.pool.idle_count), count
 
-    def _run(self, inflight: Inflight, certain: bool) -> ResponseMessage:
+    def run(self, inflight: Inflight, certain: bool) -> ResponseMessage:
+        """Run a request until its final response."""
         __tracebackhide__ = True
         inflight.call.queue_start_ns = _now()
         try:
@@ -128,8 +129,8 @@ class ServedVersion(Served):
         """Return the response of a request, and count it."""
         response = inflight.response
         assert response is not None
-        if self._placement is not None:
-            self._placement.leave(inflight, response)
+        if self.placement is not None:
+            self.placement.leave(inflight, response)
         self.ended(inflight)
         if response.error is None:
             for note in self._output_notes.of(response, inflight.requested):
@@ -148,7 +149,7 @@ class ServedVersion(Served):
             Whether the thread of another ``execute`` waits for the first response.
         """
         inflight.call.queue_start_ns = _now()
-        inflight.placement = self._placement
+        inflight.placement = self.placement
         try:
             instance = self._scheduler.run(inflight, certain)
         except Rejected as rejected:

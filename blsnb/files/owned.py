@@ -32,7 +32,7 @@ class Creator:
         self._pid = os.getpid()
 
     @property
-    def is_here(self) -> bool:
+    def is_current_process(self) -> bool:
         """Whether this process is the creator, not a forked child."""
         return os.getpid() == self._pid
 
@@ -57,7 +57,7 @@ class _Claim:
 
     def release(self) -> None:
         """Remove the path, unless this process is a child of the creator."""
-        if self.creator.is_here:
+        if self.creator.is_current_process:
             remove(self.path)
         lock, self.lock = self.lock, -1
         if lock >= 0:

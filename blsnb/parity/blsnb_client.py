@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from blsnb.engine.catalog import Catalog
-from blsnb.engine.request.client_request import OutsideRequest
+from blsnb.engine.request.client_request import ClientRequest
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.settings import Settings
 from blsnb.errors import InferenceError, WouldHang
 from blsnb.parity.triton.answers import WOULD_HANG, Answer, Answers, Failure
 from blsnb.parts.folders import Exchange
-from blsnb.parts.requests import Inference
+from blsnb.parts.requests import ClientRequests
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.repository.export import Exported
 from blsnb.response import Response
@@ -30,7 +30,7 @@ class Ours:
     ----------
     server
         What has the models.
-    inference
+    requests
         What runs requests on them.
     catalog
         Which of them serve.
@@ -44,13 +44,13 @@ class Ours:
     def __init__(
         self,
         server: Exchange,
-        inference: Inference,
+        requests: ClientRequests,
         catalog: Catalog,
         settings: Settings,
         export: Callable[[Path], Exported],
     ) -> None:
         self._server = server
-        self._inference = inference
+        self._requests = requests
         self._catalog = catalog
         self.settings = settings
         self.release = settings.release
@@ -72,7 +72,7 @@ class Ours:
             each.name: each.standin for each in self._server.models() if each.standin
         }
 
-    def message(self, request: OutsideRequest) -> RequestMessage:
+    def message(self, request: ClientRequest) -> RequestMessage:
         """Return a request as it is made here, and elsewhere.
 
         Raises
@@ -84,7 +84,7 @@ class Ours:
         version = -1 if request.version is None else request.version
         return request.message(self._catalog.config(request.model_name, version))
 
-    def is_decoupled(self, request: OutsideRequest) -> bool:
+    def is_decoupled(self, request: ClientRequest) -> bool:
         """Whether a request has any number of responses."""
         version = -1 if request.version is None else request.version
         try:
@@ -93,7 +93,7 @@ class Ours:
             # It is refused, and the answer says why.
             return False
 
-    def ask(self, request: OutsideRequest) -> Answers:
+    def ask(self, request: ClientRequest) -> Answers:
         """Make a request; its run has all values, and is not kept by the server.
 
         Raises
@@ -104,11 +104,11 @@ class Ours:
         ask = self._stream if self.is_decoupled(request) else self._infer
         return ask(request)
 
-    def _infer(self, request: OutsideRequest) -> Answers:
+    def _infer(self, request: ClientRequest) -> Answers:
         record = self._server.recorder.unkept(TraceLevel.TENSORS)
         began_ns = _now()
         try:
-            run = self._inference.run(request, None, record)
+            run = self._requests.run(request, None, record)
         except InferenceError as error:
             took_ns = _now() - began_ns
             answer = Answer(failure=_failure(error), at_ns=took_ns)
@@ -117,13 +117,13 @@ class Ours:
         [response] = run.responses
         return Answers((_answer(response, took_ns),), took_ns, began_ns, run)
 
-    def _stream(self, request: OutsideRequest) -> Answers:
+    def _stream(self, request: ClientRequest) -> Answers:
         record = self._server.recorder.unkept(TraceLevel.TENSORS)
         answers: list[Answer] = []
         run: Run | None = None
         began_ns = _now()
         try:
-            stream = self._inference.stream(request, record)
+            stream = self._requests.stream(request, record)
             for response in stream:
                 answers.append(_answer(response, _now() - began_ns))
             run = stream.run

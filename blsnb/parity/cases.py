@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from blsnb.engine.request.client_request import OutsideRequest
+from blsnb.engine.request.client_request import ClientRequest
 from blsnb.errors import InputError
 
 Cases = str | Path | Iterable[Mapping[str, Any]]
 _NAME, _INPUTS, _FILE = "name", "inputs", "npy"
 OPTIONS = frozenset(
-    each.name for each in fields(OutsideRequest) if each.name != "model_name"
+    each.name for each in fields(ClientRequest) if each.name != "model_name"
 )
 _FORM = (
     'a JSON list of requests such as {"inputs": {"X": [1, 2], "IMAGE": {"npy": '
@@ -29,7 +29,7 @@ class Asked:
     """One request, and the name by which it is told of."""
 
     name: str
-    request: OutsideRequest
+    request: ClientRequest
 
 
 def asked_of(
@@ -79,7 +79,7 @@ def _asked(
         wrong = f"no {', '.join(map(repr, unknown))}" if unknown else "inputs by name"
         raise InputError(f"{name}: a request has {wrong}; the form is {_FORM}")
     said = {key: value for key, value in case.items() if key != _NAME}
-    return Asked(name, OutsideRequest(model_name, **{**options, **said}))
+    return Asked(name, ClientRequest(model_name, **{**options, **said}))
 
 
 def _read(path: Path) -> list[dict[str, Any]]:

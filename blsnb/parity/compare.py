@@ -102,7 +102,7 @@ class Comparing(Exchange):
         engine = self._engine
         ours = Ours(
             self,
-            self._inference,
+            self._requests,
             engine.catalog,
             engine.settings,
             self._exported_as_served,

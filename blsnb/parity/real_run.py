@@ -13,9 +13,10 @@ from blsnb.response import Response
 from blsnb.run import ImportedRun, Run
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.alignment import align
+from blsnb.trace.capture import trace_of
 from blsnb.trace.events import Call, CallFlag, ModelInfo
 from blsnb.trace.responses import ResponseEvent
-from blsnb.trace.spans import Span, Trace, trace_of
+from blsnb.trace.spans import Span, Trace
 
 _DIGITS = 1e-5
 """A float of a trace file has six digits."""

@@ -9,14 +9,14 @@ from blsnb.engine.instance.placement import Placements
 from blsnb.engine.instance.placement_fuzzer import parse_hostile
 from blsnb.errors import ModelLoadError
 from blsnb.parts.models import Models
-from blsnb.runtimes.choosing import Chosen, choose
+from blsnb.runtimes.choosing import RuntimeChoice, choose
 from blsnb.runtimes.runtime import Runtime
 
 
 class Placing(Models):
     """The part of a server that knows where tensors are."""
 
-    _chosen: Chosen
+    _chosen: RuntimeChoice
 
     def _place(
         self, runtime: str | Runtime, hostile_placement: int | None
@@ -74,9 +74,9 @@ class Placing(Models):
         return None
 
 
-def _announced(chosen: Chosen) -> Chosen:
+def _announced(chosen: RuntimeChoice) -> RuntimeChoice:
     """Say which runtime it is, where that is not what everybody expects."""
-    if chosen.news:
+    if chosen.notable:
         _say(f"blsnb: {chosen.runtime.describe()}; {chosen.reason}")
     return chosen
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from blsnb.engine import readings
-from blsnb.engine.request.client_request import OutsideRequest
+from blsnb.engine.request.client_request import ClientRequest
 from blsnb.engine.request.validation import RequestError
 from blsnb.parts.models import Models, told
 from blsnb.trace.recorder import parse_level
@@ -89,7 +89,9 @@ class Measuring(Models):
 
     def _reading(self) -> readings.Reading:
         engine = self._engine
-        return readings.read(engine.catalog, engine.outside.roots, time.monotonic_ns())
+        return readings.read(
+            engine.catalog, len(engine.open_requests.in_flight()), time.monotonic_ns()
+        )
 
     def _close_monitor(self) -> None:
         if self._monitor is not None:
@@ -153,13 +155,13 @@ class Measuring(Models):
 
         self._check_open()
         levels = levels_of(concurrency)
-        load = Load(OutsideRequest(model_name, inputs, **options), duration_s, requests)
+        load = Load(ClientRequest(model_name, inputs, **options), duration_s, requests)
         level = self.recorder.level if trace_level is None else parse_level(trace_level)
         record = partial(self.recorder.unkept, level)
         counts = partial(self._counts, model_name, load.request.version)
         try:
             served = self._engine.catalog.find(model_name, load.request.version or -1)
-            with ClosedLoop(self._inference, load, record, served.decoupled) as loop:
+            with ClosedLoop(self._requests, load, record, served.decoupled) as loop:
                 measured = measure(loop, levels, counts, warm_up_requests, progress)
         except RequestError as error:
             raise told(error) from None

@@ -17,7 +17,7 @@ from blsnb.engine.served import Served
 from blsnb.errors import InferenceError, ServerClosedError
 from blsnb.files.interrupts import uninterrupted
 from blsnb.model.config import ModelConfig
-from blsnb.parts.requests import Inference
+from blsnb.parts.requests import ClientRequests
 from blsnb.pb_utils.compiled.releases import Release
 from blsnb.repository.change import FileContent
 from blsnb.repository.directory import CONFIG_FILE
@@ -34,7 +34,7 @@ class Models:
     recorder: Recorder
     _engine: Engine
     _control: ModelControl
-    _inference: Inference
+    _requests: ClientRequests
     _changed_files: ChangedFiles
     _monitor_lock: threading.Lock
     _closed: bool

@@ -1,60 +1,67 @@
-"""Inference: a request from outside, from Python values to a Run."""
+"""Client requests: from Python values to a Run, or from messages to responses."""
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
 import functools
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import replace
+from typing import NamedTuple
 
-from blsnb.engine.engine import Answer, Engine
-from blsnb.engine.request.client_request import OutsideRequest, RecordedRequest
-from blsnb.engine.request.failure import notes_of
-from blsnb.engine.request.freezing import freeze_on_device, reachable
-from blsnb.engine.request.lifetime import RootRequest
-from blsnb.engine.request.reader import Reader
+from blsnb.engine.engine import Engine
+from blsnb.engine.request.client_request import (
+    ClientRequest,
+    RecordedRequest,
+    freeze_on_device,
+    reachable,
+)
+from blsnb.engine.request.failure import note_lost, notes_of
+from blsnb.engine.request.inflight import Caller
+from blsnb.engine.request.lifetime import RootRequest, TooLate, interruptible
+from blsnb.engine.request.open_requests import Begun, stopping_refusal
+from blsnb.engine.request.reader import TOO_LATE, Reader
+from blsnb.engine.request.streaming import Readable, Single
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import InferenceError, ServerClosedError
-from blsnb.pb_utils.message import RequestMessage
+from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.response import Response
 from blsnb.response_stream import Stream, async_responses
 from blsnb.run import Run
+from blsnb.tensors.memory import HOST
 from blsnb.trace.recorder import RunRecord
 
-_Begun = Callable[[RootRequest], None]
 _CALLERS = 32
+"""Maximum number of `async_infer` requests in flight."""
 
 
-def _of_client(begun: _Begun | None) -> _Begun:
-    """Return what notes on the record of a request who asked."""
+class Answer(NamedTuple):
+    """The response to a client request, which may be its refusal."""
 
-    def note(root: RootRequest) -> None:
-        root.record.of_client = True
-        if begun is not None:
-            begun(root)
-
-    return note
+    response: ResponseMessage
+    advice: str = ""
 
 
-class Inference:
-    """Runs requests from outside on an engine; answers as Triton's gRPC client does.
+class ClientRequests:
+    """Runs client requests on an engine; answers as Triton's gRPC endpoint does.
 
     Parameters
     ----------
     engine
-        Where the models are.
+        Has the models.
     """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._router = engine.router
+        self._open_requests = engine.open_requests
         self._callers: Workers | None = None
 
     def run(
         self,
-        request: OutsideRequest,
-        begun: _Begun | None = None,
+        request: ClientRequest,
+        begun: Begun | None = None,
         record: RunRecord | None = None,
     ) -> Run:
         """Run a request on this thread.
@@ -62,9 +69,9 @@ class Inference:
         Parameters
         ----------
         begun
-            Told of the request's life, so that another thread can cancel it.
+            Receives the life of the request, so that another thread can cancel it.
         record
-            What is recorded of it; one that the server keeps if None.
+            Record of the run; a new one, which the server keeps, if None.
 
         Raises
         ------
@@ -73,42 +80,148 @@ class Inference:
         """
         __tracebackhide__ = True
         message = self._message(request)
+        root = self._open_requests.open(request.deadline_ns, record, begun)
         try:
-            answer = self._engine.infer(message, request.deadline_ns, begun, record)
+            answer = self._answer(message, root)
         except InferenceError as error:
-            # Would hang: the run shows how far it got.
-            record = error.__dict__.pop("run_record", None)
-            if record is not None:
-                error.run = self._failed_run(request, record, error.message)
+            # It would hang: the run shows how far it got.
+            error.run = self._failed_run(request, root.record, error.message)
             raise
-        return self._finished(request, answer)
+        response = answer.response
+        if response.error is not None:
+            run = self._failed_run(request, root.record, response.error)
+            advice = answer.advice or "\n".join(notes_of(response.cause))
+            raise InferenceError(
+                response.error, response.code, run, advice
+            ) from response.cause
+        final = Response(response.outputs, None, True, response.parameters)
+        return Run(request.model_name, root.record, [final], None, self)
 
-    def answer(self, message: RequestMessage, begun: _Begun | None = None) -> Answer:
-        """Run a network client's request; a refusal is an answer, too.
+    def answer(
+        self,
+        message: RequestMessage,
+        begun: Begun | None = None,
+        deadline_ns: int = 0,
+    ) -> Answer:
+        """Run a network client's request on this thread; return also a refusal.
 
         Parameters
         ----------
         begun
-            Told of the request's life, so that another thread can cancel it.
-        """
-        return self._engine.infer(message, begun=_of_client(begun))
-
-    def read(self, message: RequestMessage, begun: _Begun | None = None) -> Reader:
-        """Start such a request, which may have any number of responses.
+            Receives the life of the request, so that another thread can cancel it.
+        deadline_ns
+            Monotonic time at which the client leaves; 0 for no deadline.
 
         Raises
         ------
-        InferenceError
-            The request was refused.
+        WouldHang
+            Triton would never answer.
         """
-        try:
-            return self._engine.read(message, begun=_of_client(begun))
-        except RequestError as error:
-            raise InferenceError(
-                error.message, error.code, advice=error.advice
-            ) from None
+        root = self._open_requests.open(deadline_ns, None, begun)
+        root.record.of_client = True
+        return self._answer(message, root)
 
-    def _message(self, request: OutsideRequest) -> RequestMessage:
+    def _answer(self, message: RequestMessage, root: RootRequest) -> Answer:
+        __tracebackhide__ = True
+        message.memory = HOST
+        caller = Caller(root, None, None, 0, is_client=True)
+        response, advice = None, ""
+        try:
+            with interruptible(root, self._open_requests.folders):
+                if self._open_requests.is_stopping:
+                    self._refuse(message)
+                if root.deadline_ns:
+                    response = self._within_deadline(message, caller)
+                else:
+                    response = self._router.route(message, caller)
+        except RequestError as error:
+            response = ResponseMessage(error=error.message, code=error.code)
+            advice = error.advice
+        finally:
+            # What is deferred to a worker ends its record itself, perhaps later.
+            if root.ended is not None or not root.deadline_ns:
+                self._open_requests.close(root)
+        if root.ended is not None:
+            root.raise_ended()
+        assert response is not None
+        if response.error is not None and not (response.final or advice):
+            # Sent before the final flag, an error never reaches Triton's client.
+            note_lost(root.record.calls[:1], response.error)
+            response = ResponseMessage()
+        return Answer(response, advice)
+
+    def _within_deadline(
+        self, message: RequestMessage, caller: Caller
+    ) -> ResponseMessage:
+        __tracebackhide__ = True
+        root = caller.root
+        deferred = self._router.route_apart(message, caller)
+        try:
+            response = deferred.get(0, root.deadline_ns)
+        except TooLate:
+            root.cancel()
+            deferred.leave()
+            text, code = TOO_LATE
+            return ResponseMessage(error=text, code=code)
+        assert response is not None
+        return response
+
+    def _refuse(self, message: RequestMessage) -> None:
+        """Refuse a request to a server that is closing.
+
+        Raises
+        ------
+        RequestError
+            With Triton's text.
+        """
+        catalog = self._engine.catalog
+        served = catalog.find(message.model_name, message.model_version)
+        raise stopping_refusal(message, served.config.scheduling)
+
+    def read(
+        self,
+        message: RequestMessage,
+        begun: Begun | None = None,
+        deadline_ns: int = 0,
+    ) -> Reader:
+        """Start a network client's request, which may have any number of responses.
+
+        Parameters
+        ----------
+        begun, deadline_ns
+            As of `answer`.
+
+        Raises
+        ------
+        RequestError
+            The request was refused.
+        WouldHang
+            Triton would never answer.
+        """
+        root = self._open_requests.open(deadline_ns, None, begun)
+        root.record.of_client = True
+        return self._reader(message, root)
+
+    def _reader(self, message: RequestMessage, root: RootRequest) -> Reader:
+        __tracebackhide__ = True
+        message.memory = HOST
+        caller = Caller(root, None, None, 0, is_client=True)
+        responses: Readable | None = None
+        try:
+            with interruptible(root, self._open_requests.folders):
+                if self._open_requests.is_stopping:
+                    self._refuse(message)
+                responses = self._router.route_many(message, caller)
+            root.raise_ended(has_response=responses is not None)
+        except BaseException:
+            self._open_requests.close(root)
+            raise
+        assert responses is not None
+        if isinstance(responses, Single):
+            self._open_requests.close(root)
+        return Reader(self._open_requests, root, responses)
+
+    def _message(self, request: ClientRequest) -> RequestMessage:
         __tracebackhide__ = True
         request.check()
         version = -1 if request.version is None else request.version
@@ -121,22 +234,8 @@ class Inference:
         message.inputs = reachable(message.inputs, runtime)
         return message
 
-    def _failed_run(
-        self, request: OutsideRequest, record: RunRecord, error: str
-    ) -> Run:
+    def _failed_run(self, request: ClientRequest, record: RunRecord, error: str) -> Run:
         return Run(request.model_name, record, [], error, self)
-
-    def _finished(self, request: OutsideRequest, answer: Answer) -> Run:
-        __tracebackhide__ = True
-        response = answer.response
-        if response.error is not None:
-            run = self._failed_run(request, answer.record, response.error)
-            advice = answer.advice or "\n".join(notes_of(response.cause))
-            raise InferenceError(
-                response.error, response.code, run, advice
-            ) from response.cause
-        final = Response(response.outputs, None, True, response.parameters)
-        return Run(request.model_name, answer.record, [final], None, self)
 
     def ask_again(
         self, request: RequestMessage, client_timeout_s: float | None = None
@@ -175,9 +274,7 @@ class Inference:
             # It is refused, and the run says why.
             return False
 
-    def stream(
-        self, request: OutsideRequest, record: RunRecord | None = None
-    ) -> Stream:
+    def stream(self, request: ClientRequest, record: RunRecord | None = None) -> Stream:
         """Start a request that may have any number of responses.
 
         Parameters
@@ -192,18 +289,18 @@ class Inference:
         """
         __tracebackhide__ = True
         message = self._message(request)
+        root = self._open_requests.open(request.deadline_ns, record)
         try:
-            reader = self._engine.read(message, request.deadline_ns, record)
+            reader = self._reader(message, root)
         except (RequestError, InferenceError) as error:
-            record = error.__dict__.pop("run_record")
-            run = self._failed_run(request, record, error.message)
+            run = self._failed_run(request, root.record, error.message)
             if isinstance(error, InferenceError):
                 error.run = run
                 raise
             raise InferenceError(error.message, error.code, run, error.advice) from None
         return Stream(request.model_name, reader, self)
 
-    def async_stream(self, request: OutsideRequest) -> AsyncIterator[Response]:
+    def async_stream(self, request: ClientRequest) -> AsyncIterator[Response]:
         """Start such a request, to be iterated over with ``async for``.
 
         Raises
@@ -218,7 +315,7 @@ class Inference:
             self._callers = Workers(_CALLERS, "blsnb async_infer", ServerClosedError)
         return self._callers
 
-    async def async_run(self, request: OutsideRequest) -> Run:
+    async def async_run(self, request: ClientRequest) -> Run:
         """Run a request on a thread of its own, while the event loop goes on.
 
         Raises

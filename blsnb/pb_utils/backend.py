@@ -1,9 +1,10 @@
-"""The one door from model code to the engine: two protocols and what stands outside."""
+"""The boundary between model code and the engine: what each expects of the other."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any, ClassVar, Protocol
 
 from blsnb.pb_utils.compiled.errors import TritonModelException
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
@@ -14,87 +15,87 @@ BLS_OUTSIDE_EXECUTE = "BLS is only supported during the 'execute' function."
 
 
 class Refusal(Exception):
-    """The server refuses what a model asks of it; the text is the server's."""
+    """The server refuses a model's call; the text is the server's."""
 
 
 class Sample(Protocol):
-    """A metric of the server; it raises `Refusal` for what its kind does not allow."""
+    """A metric of the server; an operation that its kind lacks raises `Refusal`."""
 
     def increment(self, value: float) -> None:
-        """Add a number."""
+        """Add to the value."""
 
     def set(self, value: float) -> None:
-        """Set the number."""
+        """Replace the value."""
 
     def observe(self, value: float) -> None:
-        """Count a number in its bucket."""
+        """Count a value in its bucket."""
 
     def value(self) -> float:
-        """Return the number."""
+        """Return the value."""
 
 
 class SampleFamily(Protocol):
     """All metrics of one name."""
 
     def sample(self, labels: dict[str, Any], bounds: tuple[float, ...]) -> Sample:
-        """Return the metric with these labels, which lives while it is held."""
+        """Return the metric with these labels; it exists while it is referenced."""
 
 
 class Responses(Protocol):
-    """The responses of a decoupled request, by number."""
+    """The responses of a decoupled request, by index."""
 
     def get(self, number: int) -> ResponseMessage | None:
-        """Return a response, waiting for it; None if there are not so many."""
+        """Return a response, waiting for it; None after the last."""
 
     def cancel(self) -> None:
-        """Say that no more are wanted."""
+        """Cancel the request."""
 
 
 class Backend(Protocol):
-    """What an instance's own ``triton_python_backend_utils`` asks of the engine."""
+    """Calls of an instance's own ``triton_python_backend_utils`` to the engine."""
 
     @property
     def runtime(self) -> Runtime:
-        """What takes memory of a device."""
+        """The runtime that imports device memory."""
 
     def exec(self, message: RequestMessage) -> ResponseMessage:
-        """Run a request on its model and wait for the answer."""
+        """Run a request and return its response."""
 
     def exec_decoupled(self, message: RequestMessage) -> Responses:
-        """Run a request with any number of responses, and wait for the first."""
+        """Run a request with any number of responses; return after the first."""
 
     def async_exec(
-        self, message: RequestMessage, answer: Any, decoupled: bool
+        self, message: RequestMessage, convert: Any, decoupled: bool
     ) -> asyncio.Future[Any]:
-        """Run a request; the future holds what ``answer`` makes of the outcome."""
+        """Run a request; the future holds ``convert`` of the result."""
 
-    def watch(self, response: Any, model_name: str) -> None:
-        """See whether the model asks if a response is an error: this one is."""
+    def note_error(self, response: Any, model_name: str) -> None:
+        """Remember an error response, to report it if the model never checks it."""
 
     def log(self, level: str, text: str) -> None:
         """Write a line of the model's log."""
 
     def is_model_ready(self, name: str, version: str) -> bool:
-        """Whether a model, or a version of it, can serve."""
+        """Whether a model, or one version of it, is ready."""
 
     def load_model(self, name: str, config: str, files: dict[str, bytes]) -> None:
-        """Load a model, or load it anew."""
+        """Load or reload a model."""
 
     def unload_model(self, name: str, unload_dependents: bool) -> None:
-        """Stop serving a model."""
+        """Unload a model."""
 
     def metric_family(self, name: str, description: str, kind: str) -> SampleFamily:
-        """Return the server's family of metrics of a name."""
+        """Return the server's metric family of this name."""
 
-    def refused(self, text: str) -> str:
-        """Return a refusal of the server in the words that reach the model."""
+    def refusal_text(self, text: str) -> str:
+        """Return the text of a refusal as the model receives it."""
 
     def model_dir(self) -> str:
         """Return the folder of the model's version."""
 
 
 class Reply(Protocol):
-    """The way back to the caller of one received request."""
+    """Sends the responses of one received request."""
 
     decoupled: bool
     """Whether any number of responses may be sent."""
@@ -106,62 +107,87 @@ class Reply(Protocol):
         """Return how many responses were sent, and whether the final flag was."""
 
     def is_cancelled(self) -> bool:
-        """Whether the caller no longer wants the answer."""
+        """Whether the client has cancelled the request."""
 
     def trace(self) -> Any:
-        """Return the mark by which a BLS request names this one as its caller."""
+        """Return the mark that makes a BLS request a child of this one."""
 
 
-class Outside:
-    """The backend of code that is no instance's: a notebook, a script, a test."""
+class UnboundBackend:
+    """The backend of code without an instance: a notebook, a script, a test."""
 
     runtime: Runtime = NumpyRuntime()
 
     def exec(self, message: RequestMessage) -> ResponseMessage:
-        """Refuse: no model is executing."""
+        """Refuse the call."""
         raise TritonModelException(BLS_OUTSIDE_EXECUTE)
 
     def exec_decoupled(self, message: RequestMessage) -> Responses:
-        """Refuse: no model is executing."""
+        """Refuse the call."""
         raise TritonModelException(BLS_OUTSIDE_EXECUTE)
 
     def async_exec(
-        self, message: RequestMessage, answer: Any, decoupled: bool
+        self, message: RequestMessage, convert: Any, decoupled: bool
     ) -> asyncio.Future[Any]:
-        """Refuse: no model is executing."""
+        """Refuse the call."""
         raise TritonModelException(BLS_OUTSIDE_EXECUTE)
 
-    def watch(self, response: Any, model_name: str) -> None:
-        """See nothing: no model is executing."""
+    def note_error(self, response: Any, model_name: str) -> None:
+        """Do nothing."""
 
     def log(self, level: str, text: str) -> None:
-        """Say nothing: no model is there whose log it were."""
+        """Do nothing: there is no model's log."""
 
     def is_model_ready(self, name: str, version: str) -> bool:
-        """Refuse: no server is there."""
-        raise TritonModelException("is_model_ready() is for models only")
+        """Refuse the call."""
+        raise _models_only("is_model_ready")
 
     def load_model(self, name: str, config: str, files: dict[str, bytes]) -> None:
-        """Refuse: no server is there."""
-        raise TritonModelException("load_model() is for models only")
+        """Refuse the call."""
+        raise _models_only("load_model")
 
     def unload_model(self, name: str, unload_dependents: bool) -> None:
-        """Refuse: no server is there."""
-        raise TritonModelException("unload_model() is for models only")
+        """Refuse the call."""
+        raise _models_only("unload_model")
 
     def metric_family(self, name: str, description: str, kind: str) -> SampleFamily:
-        """Refuse: no server is there."""
-        raise TritonModelException("MetricFamily() is for models only")
+        """Refuse the call."""
+        raise _models_only("MetricFamily")
 
-    def refused(self, text: str) -> str:
-        """Return a refusal as it is: no instance is there to be named."""
+    def refusal_text(self, text: str) -> str:
+        """Return the text unchanged."""
         return text
 
     def model_dir(self) -> str:
-        """Refuse: no model is loading."""
-        raise TritonModelException("get_model_dir() is for models only")
+        """Refuse the call."""
+        raise _models_only("get_model_dir")
 
 
-def told(backend: Backend, failure: str, refusal: Refusal) -> TritonModelException:
-    """Return the exception by which a model learns of a refusal."""
-    return TritonModelException(failure + backend.refused(str(refusal)))
+def _models_only(function: str) -> TritonModelException:
+    return TritonModelException(f"{function}() is for models only")
+
+
+class CurrentBackend:
+    """Forward backend calls to the instance whose code is running.
+
+    Instances share installed packages, and with them the module that such a package
+    has imported. Without a running instance this is an `UnboundBackend`.
+    """
+
+    _lookup: ClassVar[Callable[[], Backend | None] | None] = None
+
+    @classmethod
+    def set_lookup(cls, lookup: Callable[[], Backend | None] | None) -> None:
+        """Set the function that returns the running instance's backend."""
+        cls._lookup = lookup
+
+    def __getattr__(self, name: str) -> Any:
+        lookup = type(self)._lookup
+        return getattr((lookup and lookup()) or UnboundBackend(), name)
+
+
+def refusal_error(
+    backend: Backend, failure: str, refusal: Refusal
+) -> TritonModelException:
+    """Return the exception that a model receives for a refusal."""
+    return TritonModelException(failure + backend.refusal_text(str(refusal)))

@@ -9,11 +9,11 @@ from typing import Any, TypeVar, cast
 
 from blsnb.pb_utils.backend import (
     Backend,
-    Outside,
     Refusal,
     Sample,
     SampleFamily,
-    told,
+    UnboundBackend,
+    refusal_error,
 )
 from blsnb.pb_utils.compiled.compiled_type import Compiled, CompiledType
 from blsnb.pb_utils.compiled.enums import MetricKind
@@ -102,7 +102,7 @@ class Metric(Compiled):
         try:
             return operation(sample)
         except Refusal as refusal:
-            raise told(self._backend, failure, refusal) from None
+            raise refusal_error(self._backend, failure, refusal) from None
 
 
 _Metric = Metric
@@ -132,7 +132,7 @@ class MetricFamily(Compiled):
     """
 
     __slots__ = ("_kind", "_samples", "_server_family")
-    _backend: Backend = Outside()
+    _backend: Backend = UnboundBackend()
     COUNTER, GAUGE, HISTOGRAM = MetricKind.__members__.values()
     _kind: Any
     _samples: list[Sample]
@@ -151,7 +151,7 @@ class MetricFamily(Compiled):
             made = self._backend.metric_family(name, description, kind.name)
         except Refusal as refusal:
             failure = "Error when creating MetricFamily: "
-            raise told(self._backend, failure, refusal) from None
+            raise refusal_error(self._backend, failure, refusal) from None
         self._server_family = made
 
     @compiled(
@@ -179,7 +179,7 @@ class MetricFamily(Compiled):
             sample = self._server_family.sample(texts, bounds)
         except Refusal as refusal:
             failure = "Error when creating Metric: "
-            raise told(self._backend, failure, refusal) from None
+            raise refusal_error(self._backend, failure, refusal) from None
         self._samples.append(sample)
         metric: _Metric = object.__new__(_Metric)
         metric._backend = self._backend

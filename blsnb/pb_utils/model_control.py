@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from blsnb.pb_utils.backend import Backend, Refusal, told
+from blsnb.pb_utils.backend import Backend, Refusal, refusal_error
 from blsnb.pb_utils.compiled.errors import TritonModelException
 from blsnb.pb_utils.compiled.signature import NO_CAST, Mismatch, compiled, string, truth
 
@@ -46,7 +46,7 @@ def _load_model(backend: Backend) -> Any:
         try:
             backend.load_model(name, text, contents)
         except Refusal as refusal:
-            raise told(backend, "Failed to load model: ", refusal) from refusal
+            raise refusal_error(backend, "Failed to load model: ", refusal) from refusal
 
     return load_model
 
@@ -95,7 +95,9 @@ def _unload_model(backend: Backend) -> Any:
         try:
             backend.unload_model(name, dependents)
         except Refusal as refusal:
-            raise told(backend, "Failed to unload model: ", refusal) from refusal
+            raise refusal_error(
+                backend, "Failed to unload model: ", refusal
+            ) from refusal
 
     return unload_model
 
@@ -115,7 +117,7 @@ def _is_model_ready(backend: Backend) -> Any:
             return backend.is_model_ready(name, version)
         except Refusal as refusal:
             failure = "Failed to check model readiness: "
-            raise told(backend, failure, refusal) from None
+            raise refusal_error(backend, failure, refusal) from None
 
     return is_model_ready
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from types import NoneType
 from typing import Any
 
-from blsnb.pb_utils.backend import Backend, Outside, Reply, Responses
+from blsnb.pb_utils.backend import Backend, Reply, Responses, UnboundBackend
 from blsnb.pb_utils.compiled.compiled_type import Compiled
 from blsnb.pb_utils.compiled.enums import MemoryType
 from blsnb.pb_utils.compiled.errors import TritonModelException
@@ -29,10 +29,15 @@ from blsnb.pb_utils.compiled.signature import (
     string,
     truth,
 )
-from blsnb.pb_utils.memory import PreferredMemory, place_of
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.pb_utils.older_releases import Classes, classes_of
-from blsnb.pb_utils.request_values import NO_TRACE, InferenceTrace, mark
+from blsnb.pb_utils.request_values import (
+    NO_TRACE,
+    InferenceTrace,
+    PreferredMemory,
+    device_of,
+    mark,
+)
 from blsnb.pb_utils.response import InferenceResponse, receive_response
 from blsnb.pb_utils.response_iterator import ResponseIterator, over
 from blsnb.pb_utils.sender import InferenceResponseSender, sender_of
@@ -117,7 +122,7 @@ class InferenceRequest(Compiled):
     )
     _message: RequestMessage
     """All that it says; its inputs are there once it was sent."""
-    _backend: Backend = Outside()
+    _backend: Backend = UnboundBackend()
     _classes: Classes = classes_of(NEWEST)
 
     @compiled(_CONSTRUCTOR)
@@ -277,7 +282,7 @@ class InferenceRequest(Compiled):
     def _receive(self, message: ResponseMessage) -> InferenceResponse:
         response = receive_response(self._classes.response, message)
         if message.error is not None:
-            self._backend.watch(response, self._message.model_name)
+            self._backend.note_error(response, self._message.model_name)
         return response
 
     def _iterate(self, responses: Responses) -> ResponseIterator:
@@ -337,12 +342,12 @@ def _received(
     """Return a response as the model gets it; an error is to be asked for."""
     response = receive_response(kind, message)
     if message.error is not None:
-        backend.watch(response, model_name)
+        backend.note_error(response, model_name)
     return response
 
 
 def _place(wanted: PreferredMemory) -> str | None:
-    return None if wanted is ANY_MEMORY else place_of(wanted)
+    return None if wanted is ANY_MEMORY else device_of(wanted)
 
 
 def _correlation_id(value: Any) -> int | str:

@@ -8,7 +8,7 @@ from types import NoneType
 from blsnb.pb_utils.compiled.compiled_type import Compiled
 from blsnb.pb_utils.compiled.enums import ErrorCode
 from blsnb.pb_utils.compiled.errors import CODE_NAMES, TritonError, TritonModelException
-from blsnb.pb_utils.compiled.parameters import UNSUPPORTED, as_text, checked, fits
+from blsnb.pb_utils.compiled.parameters import UNSUPPORTED, are_int64, as_text, checked
 from blsnb.pb_utils.compiled.signature import compiled, expect, list_of
 from blsnb.pb_utils.message import ResponseMessage
 from blsnb.pb_utils.tensor import Tensor, receive, transmit_some
@@ -112,7 +112,7 @@ def send(response: InferenceResponse, requested: tuple[str, ...]) -> ResponseMes
     response._tensors, refs = transmit_some(given, requested)
     message = ResponseMessage(refs)
     if response._parameters:
-        if not fits(response._parameters):
+        if not are_int64(response._parameters):
             return ResponseMessage(error=UNSUPPORTED, code="INVALID_ARG")
         message.parameters = response._parameters
     if len(refs) != len(given):

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from blsnb.pb_utils.anywhere import Anywhere
+from blsnb.pb_utils.backend import CurrentBackend
 from blsnb.pb_utils.compiled.compiled_type import Compiled
 from blsnb.pb_utils.compiled.errors import TritonModelException
 from blsnb.pb_utils.compiled.signature import Mismatch, compiled, string
-from blsnb.runtimes.runtime import DeviceError, Taken
+from blsnb.runtimes.runtime import DeviceError, ImportedMemory
 from blsnb.tensors import dlpack
 from blsnb.tensors.buffers import LARGE, frozen, private
 from blsnb.tensors.device_ref import DeviceRef
@@ -239,7 +239,7 @@ def _from_dlpack(name: str, producer: Any) -> Tensor:
     try:
         if _is_on_device(producer):
             # Which runtime it is, the instance's backend knows.
-            return _of_memory(name, Anywhere().runtime.take(producer))
+            return _of_memory(name, CurrentBackend().runtime.from_dlpack(producer))
         imported = dlpack.import_capsule(_capsule_of(producer))
     except (dlpack.DLPackError, DeviceError) as error:
         raise TritonModelException(str(error)) from None
@@ -253,7 +253,7 @@ def _from_dlpack(name: str, producer: Any) -> Tensor:
     return tensor
 
 
-def _of_memory(name: str, taken: Taken) -> Tensor:
+def _of_memory(name: str, taken: ImportedMemory) -> Tensor:
     """Return the tensor of a device's memory, which is its producer's."""
     tensor: Tensor = object.__new__(Tensor)
     tensor._name = name

@@ -15,16 +15,16 @@ VARIABLE = "BLSNB_RUNTIME"
 _EXTRAS = "pip install 'blsnb[cupy12]' for CUDA 12, or 'blsnb[cupy13]' for CUDA 13"
 
 
-class Chosen(NamedTuple):
+class RuntimeChoice(NamedTuple):
     """A runtime, and why it is this one."""
 
     runtime: Runtime
     reason: str
-    news: bool = False
+    notable: bool = False
     """Whether it was found out here, and is not what everybody expects."""
 
 
-def choose(wanted: str | Runtime, *, with_device: bool = False) -> Chosen:
+def choose(wanted: str | Runtime, *, with_device: bool = False) -> RuntimeChoice:
     """Return the runtime of a name, or the one that is given.
 
     Parameters
@@ -41,7 +41,7 @@ def choose(wanted: str | Runtime, *, with_device: bool = False) -> Chosen:
         There is no such runtime, no device answers, or one is needed and it has none.
     """
     if not isinstance(wanted, str):
-        return Chosen(wanted, "it was given")
+        return RuntimeChoice(wanted, "it was given")
     if wanted not in NAMES:
         raise ValueError(f"runtime must be one of {', '.join(NAMES)}, not {wanted!r}")
     if wanted == "auto":
@@ -52,24 +52,24 @@ def choose(wanted: str | Runtime, *, with_device: bool = False) -> Chosen:
             "'numpy' has none: choose 'auto', 'cupy' or 'simulated'"
         )
     if wanted == "cupy":
-        return Chosen(_asked_for_cupy(), "it was asked for")
+        return RuntimeChoice(_asked_for_cupy(), "it was asked for")
     runtime = NumpyRuntime() if wanted == "numpy" else _simulated()
-    return Chosen(runtime, "it was asked for")
+    return RuntimeChoice(runtime, "it was asked for")
 
 
-def _automatic(with_device: bool) -> Chosen:
+def _automatic(with_device: bool) -> RuntimeChoice:
     if os.environ.get(VARIABLE) == "numpy":
-        why, news = f"{VARIABLE} says so", False
+        why, notable = f"{VARIABLE} says so", False
     elif importlib.util.find_spec("cupy") is None:
-        why, news = f"CuPy is not installed ({_EXTRAS})", False
+        why, notable = f"CuPy is not installed ({_EXTRAS})", False
     else:
         try:
-            return Chosen(_cupy(), "a device answers", news=True)
+            return RuntimeChoice(_cupy(), "a device answers", notable=True)
         except (DeviceError, ImportError) as error:
-            why, news = f"CuPy is installed, and no device answers: {error}", True
+            why, notable = f"CuPy is installed, and no device answers: {error}", True
     if with_device:
-        return Chosen(_simulated(), f"a device is needed, and {why}", news)
-    return Chosen(NumpyRuntime(), why, news)
+        return RuntimeChoice(_simulated(), f"a device is needed, and {why}", notable)
+    return RuntimeChoice(NumpyRuntime(), why, notable)
 
 
 def _asked_for_cupy() -> Runtime:

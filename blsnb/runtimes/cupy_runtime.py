@@ -9,7 +9,13 @@ from typing import Any, TypeVar
 import cupy
 import numpy as np
 
-from blsnb.runtimes.runtime import NO_DEVICE, DeviceError, DeviceUse, MemoryUse, Taken
+from blsnb.runtimes.runtime import (
+    NO_DEVICE,
+    DeviceError,
+    DeviceUse,
+    ImportedMemory,
+    MemoryUse,
+)
 from blsnb.tensors import dlpack
 from blsnb.tensors.dtypes import Shape
 from blsnb.tensors.memory import device_name
@@ -137,7 +143,7 @@ class CupyRuntime:
             f"driver for CUDA {_version(driver)}"
         )
 
-    def take(self, producer: Any) -> Taken:
+    def from_dlpack(self, producer: Any) -> ImportedMemory:
         """Take memory of a device by DLPack, without a copy.
 
         The current stream waits for the producer's.
@@ -161,14 +167,14 @@ class CupyRuntime:
             raise DeviceError(f"DLDevice type {kind} is not that of a device")
         with cupy.cuda.Device(self._checked(number)):
             array = cupy.from_dlpack(dlpack.Holder(capsule, described.device))
-        return Taken(CupyMemory(array), described.dtype)
+        return ImportedMemory(CupyMemory(array), described.dtype)
 
     def _checked(self, number: int) -> int:
         if number >= self.gpu_count:
             raise DeviceError(NO_DEVICE)
         return number
 
-    def put(
+    def to_device(
         self,
         data: bytes | memoryview,
         dtype: np.dtype[Any],
@@ -189,7 +195,7 @@ class CupyRuntime:
         return CupyMemory(array)
 
     @contextmanager
-    def executing(self, device: int) -> Iterator[_Measured]:
+    def measure(self, device: int) -> Iterator[_Measured]:
         """Work on a device, and measure it by its own events."""
         measured, hook = _Measured(), _PeakHook()
         with cupy.cuda.Device(self._checked(device)), hook:

@@ -9,7 +9,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from blsnb.runtimes.runtime import NO_DEVICE, DeviceError, DeviceUse, MemoryUse, Taken
+from blsnb.runtimes.runtime import (
+    NO_DEVICE,
+    DeviceError,
+    DeviceUse,
+    ImportedMemory,
+    MemoryUse,
+)
 from blsnb.tensors import dlpack
 from blsnb.tensors.dtypes import Shape
 from blsnb.tensors.memory import HOST
@@ -74,7 +80,7 @@ class NumpyRuntime:
         """Return library and version."""
         return f"NumPy {np.__version__} on the host"
 
-    def take(self, producer: Any) -> Taken:
+    def from_dlpack(self, producer: Any) -> ImportedMemory:
         """Take host memory by DLPack, without a copy.
 
         Raises
@@ -91,9 +97,9 @@ class NumpyRuntime:
                 raise DeviceError(NO_DEVICE)
             capsule = producer.__dlpack__(stream=None)
         imported = dlpack.import_capsule(capsule)
-        return Taken(HostMemory(imported.array), imported.dtype)
+        return ImportedMemory(HostMemory(imported.array), imported.dtype)
 
-    def put(
+    def to_device(
         self,
         data: bytes | memoryview,
         dtype: np.dtype[Any],
@@ -104,7 +110,7 @@ class NumpyRuntime:
         return HostMemory(np.frombuffer(data, dtype).reshape(shape).copy())
 
     @contextmanager
-    def executing(self, device: int) -> Iterator[_Timed]:
+    def measure(self, device: int) -> Iterator[_Timed]:
         """Measure the host's time: there is no device to wait for."""
         timed, start = _Timed(), time.perf_counter_ns()
         try:

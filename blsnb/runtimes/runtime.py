@@ -18,7 +18,7 @@ class DeviceError(Exception):
     """A device is not there, or refuses; the text is Triton's where Triton has one."""
 
 
-class Taken(NamedTuple):
+class ImportedMemory(NamedTuple):
     """Memory of another library, taken without a copy, and its type."""
 
     memory: Memory
@@ -67,7 +67,7 @@ class Runtime(Protocol):
     def describe(self) -> str:
         """Return in words what it is: library, device, versions."""
 
-    def take(self, producer: Any) -> Taken:
+    def from_dlpack(self, producer: Any) -> ImportedMemory:
         """Take memory by DLPack, without a copy, once its producer has filled it.
 
         Parameters
@@ -83,7 +83,7 @@ class Runtime(Protocol):
             Its elements are not in C order, or of a type that Triton has not.
         """
 
-    def put(
+    def to_device(
         self,
         data: bytes | memoryview,
         dtype: np.dtype[Any],
@@ -98,7 +98,7 @@ class Runtime(Protocol):
             There is no room, or no such device.
         """
 
-    def executing(self, device: int) -> AbstractContextManager[Measurement]:
+    def measure(self, device: int) -> AbstractContextManager[Measurement]:
         """Work on a device, and measure it: when this ends, so has the work."""
 
     def synchronise(self) -> None:

@@ -8,7 +8,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from blsnb.runtimes.runtime import NO_DEVICE, DeviceError, DeviceUse, MemoryUse, Taken
+from blsnb.runtimes.runtime import (
+    NO_DEVICE,
+    DeviceError,
+    DeviceUse,
+    ImportedMemory,
+    MemoryUse,
+)
 from blsnb.runtimes.simulated import DEVICES, Device, DeviceArray, adopted, asarray
 from blsnb.tensors import dlpack
 from blsnb.tensors.dtypes import Shape
@@ -95,7 +101,7 @@ class SimulatedRuntime:
         count = f"{self.gpu_count} device{'' if self.gpu_count == 1 else 's'}"
         return f"{count} simulated in the host's memory, with NumPy {np.__version__}"
 
-    def take(self, producer: Any) -> Taken:
+    def from_dlpack(self, producer: Any) -> ImportedMemory:
         """Take memory of a simulated device by DLPack, without a copy.
 
         Raises
@@ -118,14 +124,16 @@ class SimulatedRuntime:
         if kind != dlpack.CUDA:
             raise DeviceError(f"DLDevice type {kind} is not that of a device")
         self._device(number)
-        return Taken(SimulatedMemory(adopted(capsule, number)), described.dtype)
+        return ImportedMemory(
+            SimulatedMemory(adopted(capsule, number)), described.dtype
+        )
 
     def _device(self, number: int) -> Device:
         if number >= self.gpu_count:
             raise DeviceError(NO_DEVICE)
         return self._devices[number]
 
-    def put(
+    def to_device(
         self,
         data: bytes | memoryview,
         dtype: np.dtype[Any],
@@ -143,7 +151,7 @@ class SimulatedRuntime:
         return SimulatedMemory(asarray(values, self._device(device)))
 
     @contextmanager
-    def executing(self, device: int) -> Iterator[_Measured]:
+    def measure(self, device: int) -> Iterator[_Measured]:
         """Work on a device, and measure it by its own clock."""
         used, measured = self._device(device), _Measured()
         used.stream.synchronise()

@@ -109,7 +109,7 @@ class Endpoints:
             return
         self._closed = True
         # A forked child has copies of the sockets, and none of the threads.
-        if not self._creator.is_here:
+        if not self._creator.is_current_process:
             return
         if self._forget is not None:
             self._forget()

@@ -32,7 +32,7 @@ def to_ref(name: str, value: Any, dtype: DType | None, rank: int) -> TensorRef:
     if value is None:
         raise InputError(f"input {name!r} is None; leave it out, or give it a value")
     if isinstance(value, TensorRef):
-        return value.seen_as(name, value.shape)
+        return value.alias(name, value.shape)
     array = value if isinstance(value, np.ndarray) else _make(name, value, dtype, rank)
     if array.dtype.name == "bfloat16" or (dtype is BF16 and array.dtype == np.float32):
         return TensorRef(name, BF16, array.shape, _bf16_bytes(array))

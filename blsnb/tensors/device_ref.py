@@ -14,10 +14,9 @@ from blsnb.tensors.ref import TensorRef
 
 
 class DeviceRef(TensorRef):
-    """A frozen value that is on a device, and stays there until the host needs it.
+    """A frozen value that stays on a device until the host needs it.
 
-    Nobody else writes to its memory. Who asks for ``data`` or ``view()`` gets a copy
-    on the host.
+    Nothing else writes to its memory. ``data`` and ``view()`` are copies on the host.
 
     Parameters
     ----------
@@ -34,11 +33,11 @@ class DeviceRef(TensorRef):
         self.device = memory.device
         self.byte_size = memory.nbytes
         self.memory = memory
-        self._on_host: Callable[[], memoryview | None] = _nowhere
+        self._on_host: Callable[[], memoryview | None] = lambda: None
 
     @property
     def data(self) -> memoryview:  # type: ignore[override]
-        """A copy of the elements on the host; one for all who hold it meanwhile."""
+        """A copy of the elements on the host, shared while anyone references it."""
         held = self._on_host()
         if held is None:
             held = self.memory.host()
@@ -47,7 +46,7 @@ class DeviceRef(TensorRef):
 
     @property
     def evicted(self) -> bool:
-        """Whether the value is gone: never, its description would be a TensorRef."""
+        """Always False: the description of an evicted value is a `TensorRef`."""
         return False
 
     @property
@@ -55,36 +54,28 @@ class DeviceRef(TensorRef):
         """A number that tensors share if their values are in the same memory."""
         return id(self.memory.array)
 
-    def seen_as(self, name: str, shape: Shape) -> TensorRef:
-        """Return the same value by another name, or in another shape."""
+    def alias(self, name: str, shape: Shape) -> TensorRef:
+        """Return the same value under another name or in another shape."""
         memory = self.memory
         same = memory if shape == self.shape else memory.shaped(shape)
         return DeviceRef(name, self.dtype, shape, same)
 
-    def taking(self, work: Callable[[Any], Any]) -> Any:
-        """Return what a function makes of the elements, done on the device."""
-        return self.memory.compute(lambda xp, array: work(self._widened(xp, array)))
-
-    def computing(self, work: Callable[[Any, Any], Any]) -> Any:
-        """Return the same of a function that takes the device's library, too."""
+    def compute(self, work: Callable[[Any, Any], Any]) -> Any:
+        """Return ``work(library, array)``, computed on the device."""
         return self.memory.compute(lambda xp, array: work(xp, self._widened(xp, array)))
 
     def _widened(self, xp: Any, array: Any) -> Any:
-        """Return BF16 as float32, as the view on the host has it."""
+        """Return BF16 as float32, as ``view()`` does on the host."""
         if self.dtype is not BF16:
             return array
         return (array.astype(xp.uint32) << np.uint32(16)).view(xp.float32)
 
 
 def on_host(ref: TensorRef) -> TensorRef:
-    """Return the same value in the host's memory.
+    """Return the same value in host memory.
 
-    What a file holds is there already, wherever the tensor once was.
+    A value read from a file is in host memory, whatever device it names.
     """
     if ref.device == HOST:
         return ref
     return TensorRef(ref.name, ref.dtype, ref.shape, ref.data)
-
-
-def _nowhere() -> memoryview | None:
-    return None

@@ -197,10 +197,10 @@ def _slice(
     if 0 in leading:
         raise TraceError(f"tensor {ref.name!r} has no elements to show")
 
-    def part(array: Any) -> Any:
+    def part(_: Any, array: Any) -> Any:
         return (np.moveaxis(array, -1, -3) if turned else array)[place]
 
-    return np.asarray(ref.taking(part)), place
+    return np.asarray(ref.compute(part)), place
 
 
 def _looks_like_picture(ref: TensorRef) -> bool:

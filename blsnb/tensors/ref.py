@@ -13,11 +13,10 @@ from blsnb.tensors.dtypes import BYTES, DType, Shape
 
 
 class TensorRef:
-    """The frozen value of a tensor: what is sent, received, traced and replayed.
+    """The frozen value of a tensor: sent, received, traced and replayed.
 
-    Treated as immutable by everyone: the buffer is ``bytes`` or a read-only view of
-    memory that nobody else has, so any number of receivers and the trace share it
-    without a copy.
+    Immutable: the buffer is ``bytes`` or a read-only view of memory that nothing
+    else references, so receivers and the trace share it without a copy.
 
     Parameters
     ----------
@@ -61,7 +60,7 @@ class TensorRef:
 
     @property
     def evicted(self) -> bool:
-        """Whether the value is gone and only its description remains."""
+        """Whether only the description remains, not the value."""
         return self.data is None
 
     def without_data(self) -> TensorRef:
@@ -75,22 +74,22 @@ class TensorRef:
         """A number that tensors share if their values are in the same memory."""
         return id(self.data)
 
-    def seen_as(self, name: str, shape: Shape) -> TensorRef:
-        """Return the same value by another name, or in another shape."""
+    def alias(self, name: str, shape: Shape) -> TensorRef:
+        """Return the same value under another name or in another shape."""
         return TensorRef(
             name, self.dtype, shape, self.data, self.device, self.byte_size
         )
 
-    def taking(self, work: Callable[[Any], Any]) -> Any:
-        """Return what a function makes of the elements as an array, as on the host.
+    def compute(self, work: Callable[[Any, Any], Any]) -> Any:
+        """Return ``work(library, array)``, computed where the elements are.
 
         Parameters
         ----------
         work
-            Called with the elements where they are: of a large tensor it should
-            return a small part.
+            Called with a library like NumPy and an array of its kind. The result is
+            copied to the host: of a large tensor, return a small part.
         """
-        return work(self.view())
+        return work(np, self.view())
 
     def view(self) -> np.ndarray[Any, Any]:
         """Return the elements as a read-only array; BYTES as objects of ``bytes``.
@@ -107,17 +106,13 @@ class TensorRef:
         if self.dtype is BYTES:
             array = byte_strings.unpack_array(bytes(self.data), self.shape)
         elif self.dtype.dtype is None:
-            array = widen_bf16(self.data).reshape(self.shape)
+            # BF16 is the upper half of a float32.
+            upper = np.frombuffer(self.data, np.uint16).astype(np.uint32) << 16
+            array = upper.view(np.float32).reshape(self.shape)
         else:
             array = np.frombuffer(self.data, self.dtype.dtype).reshape(self.shape)
         array.flags.writeable = False
         return array
-
-
-def widen_bf16(data: bytes | memoryview) -> np.ndarray[Any, Any]:
-    """Return BF16 elements as float32, exactly: BF16 is its upper half."""
-    upper = np.frombuffer(data, np.uint16).astype(np.uint32) << 16
-    return upper.view(np.float32)
 
 
 def freeze(name: str, array: np.ndarray[Any, Any], dtype: DType) -> TensorRef:

@@ -1,20 +1,21 @@
-"""TensorSummary: what a tensor's values look like, in a few numbers."""
+"""TensorSummary: statistics and histogram of a tensor's values."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from blsnb.tensors import device_summary
 from blsnb.tensors.device_ref import DeviceRef
 from blsnb.tensors.dtypes import BYTES
 from blsnb.tensors.ref import TensorRef
-from blsnb.tensors.stats import BINS, Histogram, Stats
 
+BINS = 48
+"""Number of bins of a histogram."""
 # Small enough to stay in the processor's cache, large enough that NumPy's
 # overhead per call does not matter.
 _BLOCK = 1 << 16
@@ -22,8 +23,36 @@ _BLOCK = 1 << 16
 Array = np.ndarray[Any, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Statistics of a tensor; all but the counts are over its finite values.
+
+    None stands for the minimum of no values, and for what no float can hold.
+    """
+
+    count: int
+    min: float | None
+    max: float | None
+    mean: float | None
+    std: float | None
+    nan: int
+    inf: int
+    zeros: int
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """Number of finite values in each of 48 equal bins from low to high."""
+
+    low: float
+    high: float
+    counts: tuple[int, ...]
+
+
 class TensorSummary:
-    """Statistics and histogram of a frozen tensor, computed when first asked for.
+    """Statistics and histogram of a frozen tensor, computed on first use.
+
+    A tensor on a device is summarised there: only the numbers move.
 
     Parameters
     ----------
@@ -44,7 +73,7 @@ class TensorSummary:
             return None
         with np.errstate(all="ignore"):
             if isinstance(self.ref, DeviceRef):
-                return device_summary.stats_of(self.ref)
+                return self.ref.compute(_device_stats)  # type: ignore[no-any-return]
             return _stats(self.ref.view().ravel())
 
     @cached_property
@@ -54,13 +83,17 @@ class TensorSummary:
         if stats is None or stats.min is None or stats.max is None:
             return None
         with np.errstate(all="ignore"):
-            counts = self._counted(stats.min, stats.max)
+            counts = self._counts(stats.min, stats.max)
         return Histogram(stats.min, stats.max, counts)
 
-    def _counted(self, low: float, high: float) -> tuple[int, ...]:
+    def _counts(self, low: float, high: float) -> tuple[int, ...]:
         if isinstance(self.ref, DeviceRef):
-            return device_summary.counts_of(self.ref, low, high)
-        return _counts(self.ref.view().ravel(), low, high)
+            return self.ref.compute(partial(_device_counts, low, high))  # type: ignore[no-any-return]
+        counts = np.zeros(BINS, np.int64)
+        for block in _blocks(self.ref.view().ravel()):
+            bins = _bins(block[np.isfinite(block)], low, high)
+            counts += np.bincount(bins, minlength=BINS)
+        return tuple(counts.tolist())
 
 
 class _Moments:
@@ -112,22 +145,41 @@ def _stats(array: Array) -> Stats:
     return Stats(array.size, low, high, mean, _finite(std), nan, inf, zeros)
 
 
+def _device_stats(xp: Any, array: Any) -> Stats:
+    values = array.ravel()
+    finite, nan, inf = values, 0, 0
+    if values.dtype.kind == "f":
+        nan = int(xp.isnan(values).sum())
+        inf = int(xp.isinf(values).sum())
+        finite = values[xp.isfinite(values)] if nan or inf else values
+    if not finite.size:
+        return Stats(int(values.size), None, None, None, None, nan, inf, 0)
+    zeros = int(finite.size) - int(xp.count_nonzero(finite))
+    wide = finite.astype(xp.float64)
+    mean = float(wide.mean())
+    std = math.sqrt(float(xp.square(wide - mean).mean()))
+    low, high = finite.min().item(), finite.max().item()
+    moments = _finite(mean), _finite(std)
+    return Stats(int(values.size), low, high, *moments, nan, inf, zeros)
+
+
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def unit(values: Array, low: float, high: float) -> Array:
-    """Scale values so that low becomes 0 and high 1; all 0 when they are equal."""
+def unit(values: Any, low: float, high: float) -> Any:
+    """Scale values of any library so that low becomes 0 and high 1."""
     # Halves, since the distance of the largest two doubles is no double.
     width = high / 2 - low / 2
-    scaled = values.astype(np.float64) / 2 - low / 2
-    return scaled / width if width else np.zeros_like(scaled)
+    return (values.astype(np.float64) / 2 - low / 2) / (width or 1.0)
 
 
-def _counts(array: Array, low: float, high: float) -> tuple[int, ...]:
-    counts = np.zeros(BINS, np.int64)
-    for block in _blocks(array):
-        finite = block[np.isfinite(block)]
-        places = (unit(finite, low, high) * BINS).astype(np.intp)
-        counts += np.bincount(places.clip(0, BINS - 1), minlength=BINS)
-    return tuple(counts.tolist())
+def _bins(finite: Any, low: float, high: float) -> Any:
+    scaled = unit(finite, low, high) * BINS
+    return scaled.astype(np.int64).clip(0, BINS - 1)
+
+
+def _device_counts(low: float, high: float, xp: Any, array: Any) -> tuple[int, ...]:
+    values = array.ravel()
+    bins = _bins(values[xp.isfinite(values)], low, high)
+    return tuple(xp.bincount(bins, minlength=BINS).tolist())

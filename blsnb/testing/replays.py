@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from blsnb.tensors.tolerance import Tolerance
 from blsnb.trace.changes import CallChange, change_of
 from blsnb.trace.comparison import TraceComparison
-from blsnb.trace.dropped import missing_values
+from blsnb.trace.dropped import find_call, missing_values
 from blsnb.trace.spans import Span
 from blsnb.views.format import counted
 
@@ -103,8 +103,8 @@ def _told_outputs(change: CallChange, tolerance: Tolerance) -> Iterator[str]:
 
 def _told_error(traces: TraceComparison, change: CallChange) -> Iterator[str]:
     """Yield what is different about errors: of the call, and in responses."""
-    this = traces.this.span(change.call)
-    baseline = traces.baseline.span(change.baseline)
+    this = find_call(traces.this, change.call)
+    baseline = find_call(traces.baseline, change.baseline)
     pairs = [("", _error(this), _error(baseline))]
     recorded = {each.number: _said(each.error) for each in baseline.responses}
     for each in this.responses:
@@ -143,7 +143,7 @@ def _origin(traces: TraceComparison, tolerance: Tolerance) -> list[str]:
     spans = traces.this.spans
     callers = set()
     for change in own:
-        above = traces.this.span(change.call).parent
+        above = find_call(traces.this, change.call).parent
         while above >= 0:
             callers.add(spans[above].id)
             above = spans[above].parent
@@ -154,6 +154,6 @@ def _origin(traces: TraceComparison, tolerance: Tolerance) -> list[str]:
     )
     if first is None or first.call == spans[0].id:
         return []
-    model = traces.this.models[traces.this.span(first.call).model].name
+    model = traces.this.models[find_call(traces.this, first.call).model].name
     told = next(_told(traces, first, tolerance))
     return [f"It begins in call {first.call} ({model}), asked the same: {told}"]

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from blsnb.trace.alignment import Alignment, align
 from blsnb.trace.changes import CallChange, change_of
+from blsnb.trace.excerpt import page_excerpt
 from blsnb.trace.spans import Trace
 
 
@@ -22,9 +23,9 @@ class TraceComparison:
     """Positions of calls that both have but not compared in full, by reason."""
 
     @cached_property
-    def shown(self) -> TraceComparison:
-        """The part of the comparison that a page can hold; itself if all of it."""
-        this, baseline = self.this.shown, self.baseline.shown
+    def page_part(self) -> TraceComparison:
+        """The part that a page can hold: all of it unless a trace is very long."""
+        this, baseline = page_excerpt(self.this), page_excerpt(self.baseline)
         if this is self.this and baseline is self.baseline:
             return self
         return compare(this, baseline)
@@ -47,6 +48,11 @@ AnyTrace = Trace | TraceComparison
 def sides(run: AnyTrace) -> tuple[Trace, TraceComparison | None]:
     """Return the trace that is looked at, and its comparison if it has a baseline."""
     return (run, None) if isinstance(run, Trace) else (run.this, run)
+
+
+def page_part(run: AnyTrace) -> AnyTrace:
+    """Return the part of a run that a page can hold: all of it unless very long."""
+    return page_excerpt(run) if isinstance(run, Trace) else run.page_part
 
 
 def compare(this: Trace, baseline: Trace) -> TraceComparison:

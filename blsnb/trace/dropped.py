@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal
 
-if TYPE_CHECKING:
-    from blsnb.trace.spans import Span, Trace
-
-What = Literal["calls", "values"]
+from blsnb.errors import TraceError
+from blsnb.trace.facts import Drop
+from blsnb.trace.spans import Span, Trace
 
 PIN = "run.keep() pins a run: nothing of it is dropped from then on"
 _REASONS = {
@@ -18,26 +17,12 @@ _REASONS = {
 }
 
 
-class Drop(NamedTuple):
-    """Calls of a run, or their values, that a limit has dropped."""
-
-    what: What
-    limit: str
-    """Name of the setting, such as ``"keep_calls"``."""
-    setting: int
-    """Its value when it dropped them."""
-    calls: int
-    """Number of calls that are dropped, or that have lost values."""
-    last: int = -1
-    """Highest id of a dropped call; -1 for values."""
-
-
 def because(limit: str, setting: int) -> str:
     """Return why something is no longer kept, and how to keep it next time."""
     return f"{limit}={setting} {_REASONS[limit]}. {PIN}"
 
 
-def drop_of(trace: Trace, what: What) -> Drop | None:
+def drop_of(trace: Trace, what: Literal["calls", "values"]) -> Drop | None:
     """Return what a limit has dropped of a trace's calls, or of their values."""
     return next((drop for drop in trace.drops if drop.what == what), None)
 
@@ -62,6 +47,20 @@ def was_dropped(trace: Trace, call: int) -> bool:
         return True
     last = trace.spans[-1].id if trace.spans else -1
     return bool(trace.folded) and 0 <= call < max(last + 1, trace.call_count)
+
+
+def find_call(trace: Trace, call: int) -> Span:
+    """Return the call of an id.
+
+    Raises
+    ------
+    TraceError
+        The run has no such call, or no longer keeps it.
+    """
+    row = trace.row_of(call)
+    if row < 0:
+        raise TraceError(missing_call(trace, call))
+    return trace.spans[row]
 
 
 def missing_call(trace: Trace, call: int) -> str:

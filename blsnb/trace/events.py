@@ -6,11 +6,11 @@ import enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from blsnb.tensors.ref import TensorRef
-from blsnb.trace.device_work import DeviceWork
+from blsnb.trace.facts import DeviceWork
 from blsnb.trace.responses import ResponseLog
 
 if TYPE_CHECKING:
-    from blsnb.trace.batching import Batching
+    from blsnb.trace.facts import Batching
 
 
 class Activity(enum.StrEnum):

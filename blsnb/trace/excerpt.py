@@ -1,8 +1,9 @@
-"""Of a very long trace, the calls that a page can hold; the others are counted."""
+"""Excerpts of a trace: what a page can hold, and one call with all calls below it."""
 
 from __future__ import annotations
 
 import dataclasses
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
 
 from blsnb.trace.folding import FoldedCounts, Pair
@@ -10,8 +11,22 @@ from blsnb.trace.gaps import Gap, between, first_of_name
 from blsnb.trace.spans import Span, Trace
 
 MOST = 50_000
+"""Maximum number of calls in a page."""
+_KNOWN: dict[int, Trace] = {}
+"""The excerpts of living traces, by identity: a trace is looked at many times."""
 _FAILED = 10
 """One part in so many of the room is for failed calls, wherever they happened."""
+
+
+def page_excerpt(trace: Trace) -> Trace:
+    """Return the part of a trace that a page can hold: all of it unless very long."""
+    if len(trace.spans) <= MOST:
+        return trace
+    key = id(trace)
+    if key not in _KNOWN:
+        _KNOWN[key] = shortened(trace)
+        weakref.finalize(trace, _KNOWN.pop, key, None).atexit = False
+    return _KNOWN[key]
 
 
 def shortened(trace: Trace, most: int | None = None) -> Trace:
@@ -89,3 +104,27 @@ def _slowest(trace: Trace, spans: Iterable[Span]) -> set[int]:
 def _pair(trace: Trace, span: Span) -> Pair:
     caller = None if span.parent < 0 else trace.models[trace.spans[span.parent].model]
     return caller, trace.models[span.model]
+
+
+def part_of(trace: Trace, row: int) -> Trace:
+    """Return a call and all calls below it, as if it had been asked from outside."""
+    numbers = {row: 0}
+    spans = [_moved(trace.spans[row], 0, -1)]
+    # Callers stand before their calls.
+    for span in trace.spans[row + 1 :]:
+        if span.parent in numbers:
+            numbers[span.index] = len(spans)
+            spans.append(_moved(span, len(spans), numbers[span.parent]))
+    top = spans[0]
+    return dataclasses.replace(
+        trace,
+        title=trace.models[top.model].name,
+        request_id=top.request_id,
+        spans=tuple(spans),
+        folded=(),
+        gaps=tuple(
+            gap._replace(caller=numbers[gap.caller])
+            for gap in trace.gaps
+            if gap.caller in numbers
+        ),
+    )

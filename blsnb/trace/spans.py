@@ -1,32 +1,18 @@
-"""From recorded calls to a Trace, a tree of Spans: pure functions."""
+"""Trace: the calls of one run as a tree of spans, as a value."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from operator import attrgetter
 
-from blsnb.errors import TraceError
 from blsnb.runtimes.runtime import DeviceUse
 from blsnb.tensors.ref import TensorRef
-from blsnb.trace.batching import Batching
-from blsnb.trace.device_work import Copy
-from blsnb.trace.dropped import Drop, drops_of, missing_call
-from blsnb.trace.events import (
-    Activity,
-    Call,
-    CallFlag,
-    LogLine,
-    ModelInfo,
-    RequestFields,
-)
+from blsnb.trace.events import Activity, CallFlag, LogLine, ModelInfo, RequestFields
+from blsnb.trace.facts import Batching, ClockReading, Copy, Drop, Pause, Profile
 from blsnb.trace.folding import FoldedCalls
-from blsnb.trace.gaps import Gap, Gaps, Name, Numbered, name_of, numbered
+from blsnb.trace.gaps import Gap, Name, Numbered, name_of, numbered
 from blsnb.trace.responses import ResponseEvent
-from blsnb.trace.run_facts import ClockReading, Pause, Profile
-
-_ID = attrgetter("id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,32 +141,12 @@ class Trace:
         counts = f"{len(self.spans)} calls, {len(self.models)} models"
         return f"<Trace {self.run_id} {self.title}: {counts}>"
 
-    @cached_property
-    def shown(self) -> Trace:
-        """The trace itself; of a very long one the part that a page can hold."""
-        from blsnb.trace.excerpt import shortened
-
-        return shortened(self)
-
     def row_of(self, call: int) -> int:
         """Return the position of a call in `spans` by its id; -1 if it has none."""
         spans = self.spans
         if 0 <= call < len(spans) and spans[call].id == call:
             return call
         return self._rows.get(call, -1)
-
-    def span(self, call: int) -> Span:
-        """Return a call by its id.
-
-        Raises
-        ------
-        TraceError
-            The run has no such call, or no longer keeps it.
-        """
-        row = self.row_of(call)
-        if row < 0:
-            raise TraceError(missing_call(self, call))
-        return self.spans[row]
 
     @cached_property
     def _rows(self) -> dict[int, int]:
@@ -275,102 +241,3 @@ class Trace:
         """Number of failed calls."""
         kept = sum(bool(span.flags & CallFlag.ERROR) for span in self.spans)
         return kept + sum(folded.errors for folded in self.folded)
-
-
-def trace_of(
-    run_id: str,
-    calls: Sequence[Call],
-    now_ns: int,
-    *,
-    notes: bool = True,
-    folded: tuple[FoldedCalls, ...] = (),
-    gaps: Gaps | None = None,
-    keep_calls: tuple[int, int] | None = None,
-    budget_bytes: int | None = None,
-) -> Trace:
-    """Take a trace of the calls recorded so far.
-
-    Parameters
-    ----------
-    notes
-        Whether the spans carry their notes; what the record itself lacks, they say
-        in any case.
-    folded
-        What is known of calls that are not among them.
-    gaps
-        Where those were.
-    keep_calls, budget_bytes
-        The limits that dropped calls and values, as `drops_of` takes them.
-    """
-    # Recorded a moment before it starts, a call has no place in time until then.
-    # Threads that start calls at once may record them in another order.
-    calls = sorted((call for call in calls if call.request_start_ns), key=_ID)
-    models = tuple(dict.fromkeys(call.model for call in calls))
-    number = {model: index for index, model in enumerate(models)}
-    rows = {id(call): row for row, call in enumerate(calls)}
-    spans = tuple(
-        _span(row, call, rows, number, notes) for row, call in enumerate(calls)
-    )
-    title = calls[0].model.name if calls else ""
-    request_id = calls[0].request_id if calls else ""
-    left_out = () if gaps is None else gaps.listed(calls, rows, models)
-    counted = sum(each.calls for each in folded)
-    return Trace(
-        run_id,
-        title,
-        request_id,
-        models,
-        spans,
-        now_ns,
-        folded,
-        gaps=left_out,
-        drops=drops_of(spans, counted, keep_calls, budget_bytes),
-    )
-
-
-def _span(
-    row: int,
-    call: Call,
-    rows: dict[int, int],
-    number: dict[ModelInfo, int],
-    notes: bool,
-) -> Span:
-    flags = CallFlag(call.flags)
-    if not call.request_end_ns:
-        flags |= CallFlag.RUNNING
-    kept = call.responses
-    own_notes = tuple(call.notes or ()) if notes else ()
-    gap = "" if kept is None else kept.gap()
-    work = call.device
-    return Span(
-        index=row,
-        id=call.id,
-        parent=-1 if call.parent is None else rows.get(id(call.parent), -1),
-        model=number[call.model],
-        instance=call.instance,
-        request_id=call.request_id,
-        request_fields=call.request_fields,
-        requested_outputs=call.requested_outputs,
-        flags=flags,
-        line=call.line,
-        execution=call.execution,
-        batch=call.batch,
-        batching=tuple(call.batching or ()),
-        request_start_ns=call.request_start_ns,
-        queue_start_ns=call.queue_start_ns,
-        compute_start_ns=call.compute_start_ns,
-        compute_input_end_ns=call.compute_input_end_ns,
-        compute_output_start_ns=call.compute_output_start_ns,
-        compute_end_ns=call.compute_end_ns,
-        request_end_ns=call.request_end_ns,
-        inputs=call.inputs,
-        outputs=call.outputs,
-        responses=() if kept is None else tuple(kept),
-        response_count=0 if kept is None else kept.count,
-        error=call.error,
-        error_code=call.error_code,
-        logs=tuple(call.logs or ()),
-        notes=(*own_notes, gap) if gap else own_notes,
-        copies=() if work is None else tuple(work.copies),
-        device_use=None if work is None else work.use,
-    )

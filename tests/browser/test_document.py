@@ -8,7 +8,7 @@ from asserting import every
 from playwright.sync_api import expect
 from views import samples
 
-from blsnb.trace.batching import Batching
+from blsnb.trace.facts import Batching
 from blsnb.trace.triton.trace_file import read_traces
 from blsnb.views.documents import document
 from blsnb.views.format import TIMES

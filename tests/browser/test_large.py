@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import expect
 from views import samples
 
+from blsnb.trace.capture import trace_of
 from blsnb.trace.events import CallFlag
-from blsnb.trace.spans import trace_of
 from blsnb.views.documents import document
 
 from .axe import violations

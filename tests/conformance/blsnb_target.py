@@ -86,7 +86,9 @@ class BlsnbTarget:
             with warnings.catch_warnings():
                 # The real models run in processes that know nothing of pytest.
                 warnings.simplefilter("default")
-                answer = self.server._engine.infer(message, deadline_ns(request))
+                answer = self.server._requests.answer(
+                    message, deadline_ns=deadline_ns(request)
+                )
         except RequestError as error:
             return Answer(error=self._failure(error.code, error.message))
         except InferenceError as error:
@@ -117,7 +119,9 @@ class BlsnbTarget:
         answers: list[Answer] = []
         try:
             message, told = message_of(request)
-            reader = self.server._engine.read(message, deadline_ns(request))
+            reader = self.server._requests.read(
+                message, deadline_ns=deadline_ns(request)
+            )
             while (response := reader.read()) is not None:
                 if told or not isinstance(response, FinalFlag):
                     answers.append(self._streamed(response))

@@ -212,8 +212,10 @@ class Cast:
     def parameters(self, request: Request) -> dict[str, Any]:
         """Return the parameters of the response to a request."""
         if self.target.name == "blsnb":
-            engine = self.target.server._engine  # type: ignore[attr-defined]
-            given = engine.infer(message_of(request)[0], deadline_ns(request))
+            requests = self.target.server._requests  # type: ignore[attr-defined]
+            given = requests.answer(
+                message_of(request)[0], deadline_ns=deadline_ns(request)
+            )
             return dict(given.response.parameters)
         stub = self.target.server.stub  # type: ignore[attr-defined]
         reply = stub.ModelInfer(message(request), timeout=request.deadline_s)

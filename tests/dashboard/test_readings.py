@@ -42,7 +42,9 @@ def server():
 
 def readings(server):
     """Counters by name."""
-    reading = read(server._engine.catalog, server._engine.outside.roots, 7)
+    reading = read(
+        server._engine.catalog, len(server._engine.open_requests.in_flight()), 7
+    )
     return {each.name: each for each in reading.versions}
 
 

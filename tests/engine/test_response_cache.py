@@ -98,7 +98,7 @@ def test_a_model_loaded_anew_still_answers_from_the_cache(server):
     run = server.infer("model", x(1))
 
     assert [2] == run["Y"].tolist()
-    assert any("before the model was loaded anew" in note for note in run.notes)
+    assert any("before the model was reloaded" in note for note in run.notes)
     assert [6] == server.infer("model", x(2))["Y"].tolist()
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import blsnb
-from blsnb.engine.request.client_request import OutsideRequest
+from blsnb.engine.request.client_request import ClientRequest
 from blsnb.errors import ServerClosedError
 from blsnb.inference_server import Server
 from blsnb.magics import default_server as default
@@ -62,7 +62,7 @@ def test_infer_takes_what_a_servers_takes():
     """Written out in each, so that an editor shows it: names, order and defaults."""
     of_server = list(inspect.signature(Server.infer).parameters.values())[1:]
     of_default = inspect.signature(default.infer).parameters.values()
-    fields = [(each.name, each.default) for each in dataclasses.fields(OutsideRequest)]
+    fields = [(each.name, each.default) for each in dataclasses.fields(ClientRequest)]
 
     assert of_server == list(of_default)
     assert [name for name, _ in fields] == [each.name for each in of_server]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from blsnb.engine.scheduling.rate_limits import parse_rate_limit
+from blsnb.engine.scheduling.resource_admission import parse_rate_limit
 from blsnb.engine.settings import Settings
 from blsnb.inference_server import Server
 from blsnb.model.config import parse_pbtxt

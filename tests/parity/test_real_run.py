@@ -12,8 +12,9 @@ from blsnb.parity.triton.answers import Answer, Answers, Failure
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.run import ImportedRun
 from blsnb.tensors.convert import to_ref
+from blsnb.trace.capture import trace_of
 from blsnb.trace.events import Call, CallFlag, ModelInfo
-from blsnb.trace.spans import Trace, trace_of
+from blsnb.trace.spans import Trace
 
 BEGAN = 1_000
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from blsnb.engine.metrics.registry import MetricRegistry
-from blsnb.pb_utils.backend import Outside
+from blsnb.pb_utils.backend import UnboundBackend
 from blsnb.pb_utils.compiled.errors import TritonModelException
 from blsnb.pb_utils.metrics import MetricFamily, bound_metric_family
 
 
-class Backend(Outside):
+class Backend(UnboundBackend):
     """A backend with a registry, and nothing else."""
 
     def __init__(self):
@@ -20,7 +20,7 @@ class Backend(Outside):
     def metric_family(self, name, description, kind):
         return self.registry.family(name, description, kind)
 
-    def refused(self, text):
+    def refusal_text(self, text):
         return f"<said> {text}"
 
 

@@ -143,7 +143,7 @@ def test_a_request_has_no_more_than_its_stub():
         if isinstance(node, ast.ClassDef) and node.name == "InferenceRequest"
     )
     names = {node.name for node in request.body if isinstance(node, ast.FunctionDef)}
-    kind = module.outside_modules()[0].InferenceRequest
+    kind = module.unbound_modules()[0].InferenceRequest
 
     assert names - {"__init__"} == {n for n in dir(kind) if not n.startswith("_")}
 

@@ -265,7 +265,7 @@ def settled(server: Server) -> Iterator[str]:
         pool = getattr(version, "pool", None)
         if pool is not None and pool.idle_count != len(pool.instances):
             yield f"{version}: {pool.idle_count} of {len(pool.instances)} are idle"
-    for root in server._engine.outside.roots.all():
+    for root in server._engine.open_requests.in_flight():
         if not root.done.wait(0):
             yield f"{root}: is not done"
 

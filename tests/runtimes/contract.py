@@ -45,11 +45,11 @@ class RuntimeContract:
 
     runtime = None
     device = "cpu"
-    """Where ``put`` puts elements."""
+    """Where ``to_device`` puts elements."""
 
-    def put(self, array):
+    def to_device(self, array):
         """Give a copy of an array's elements to the runtime."""
-        return self.runtime.put(array.tobytes(), array.dtype, array.shape)
+        return self.runtime.to_device(array.tobytes(), array.dtype, array.shape)
 
     def values(self, memory, dtype):
         return np.frombuffer(memory.host(), dtype).reshape(memory.shape)
@@ -58,22 +58,22 @@ class RuntimeContract:
     def test_elements_come_back_bit_by_bit(self, dtype):
         """Every datatype and shape: also none at all, and no axis at all."""
         for array in (made_up(dtype, shape) for shape in SHAPES):
-            memory = self.put(array)
+            memory = self.to_device(array)
 
             assert (array.shape, array.nbytes) == (memory.shape, memory.nbytes)
             assert array.tobytes() == memory.host().tobytes()
 
     def test_memory_says_where_it_is(self):
         """Host or device, and which."""
-        assert self.device == self.put(FLOATS).device
+        assert self.device == self.to_device(FLOATS).device
 
     def test_what_comes_to_the_host_cannot_be_written(self):
         """It is the frozen value of a tensor."""
-        assert self.put(FLOATS).host().readonly
+        assert self.to_device(FLOATS).host().readonly
 
     def test_a_copy_shares_no_memory(self):
         """What is done to one is not seen in the other."""
-        memory = self.put(FLOATS)
+        memory = self.to_device(FLOATS)
         copy = memory.copied()
         memory.array[...] = 7
 
@@ -83,7 +83,7 @@ class RuntimeContract:
 
     def test_another_shape_is_the_same_memory(self):
         """Nothing is copied for a name or a shape."""
-        memory = self.put(FLOATS)
+        memory = self.to_device(FLOATS)
         flat = memory.shaped((6,))
         memory.array[...] = 7
 
@@ -94,15 +94,15 @@ class RuntimeContract:
     def test_memory_goes_out_and_in_by_dlpack(self, dtype):
         """Type, shape and bits stay, for every datatype."""
         for array in (made_up(dtype, shape) for shape in SHAPES):
-            memory, found = self.runtime.take(self.put(array).capsule())
+            memory, found = self.runtime.from_dlpack(self.to_device(array).capsule())
 
             assert (BY_NUMPY[dtype], array.shape) == (found, memory.shape)
             assert array.tobytes() == memory.host().tobytes()
 
     def test_what_is_taken_is_the_producers_memory(self):
         """No copy is made: what the producer writes later is there."""
-        memory = self.put(FLOATS)
-        taken = self.runtime.take(memory.array)
+        memory = self.to_device(FLOATS)
+        taken = self.runtime.from_dlpack(memory.array)
         memory.array[...] = 7
         self.runtime.synchronise()
 
@@ -110,10 +110,10 @@ class RuntimeContract:
 
     def test_bf16_goes_through(self):
         """No library here knows the type; its bits are those of uint16."""
-        bits = self.put(np.array([0x3F80, 0x4000], np.uint16))
+        bits = self.to_device(np.array([0x3F80, 0x4000], np.uint16))
         capsule = bits.capsule()
         dlpack.mark_bf16(capsule)
-        taken = self.runtime.take(capsule)
+        taken = self.runtime.from_dlpack(capsule)
 
         assert BF16 is taken.dtype
         assert bits.host().tobytes() == taken.memory.host().tobytes()
@@ -121,12 +121,12 @@ class RuntimeContract:
     def test_elements_out_of_order_are_refused(self):
         """In Triton's words: a backend reads memory from its beginning."""
         with pytest.raises(dlpack.DLPackError, match="not contiguous"):
-            self.runtime.take(self.put(np.zeros((4, 4))).array[:, :2])
+            self.runtime.from_dlpack(self.to_device(np.zeros((4, 4))).array[:, :2])
 
     def test_a_function_is_computed_where_the_elements_are(self):
         """It is given the library and the array; numbers come back as they are."""
-        total = self.put(FLOATS).compute(lambda xp, a: float(xp.nansum(a[:, :2])))
-        part = self.put(FLOATS).compute(lambda xp, array: array[0, :2])
+        total = self.to_device(FLOATS).compute(lambda xp, a: float(xp.nansum(a[:, :2])))
+        part = self.to_device(FLOATS).compute(lambda xp, array: array[0, :2])
 
         assert np.inf == total
         assert isinstance(part, np.ndarray)
@@ -137,7 +137,9 @@ class RuntimeContract:
         """Counts, extremes and histogram are equal; mean and deviation nearly."""
         for array in (made_up(dtype, shape) for shape in SHAPES):
             row = BY_NUMPY[dtype]
-            there = TensorSummary(DeviceRef("X", row, array.shape, self.put(array)))
+            there = TensorSummary(
+                DeviceRef("X", row, array.shape, self.to_device(array))
+            )
             here = TensorSummary(freeze("X", array, row))
 
             assert nearly(here.stats) == dataclasses.asdict(there.stats)
@@ -145,16 +147,16 @@ class RuntimeContract:
 
     def test_bf16_is_summarised_as_the_numbers_that_it_is(self):
         """Not as the integers of its bits."""
-        bits = self.put(np.array([0x3F80, 0x4000], np.uint16))
+        bits = self.to_device(np.array([0x3F80, 0x4000], np.uint16))
         stats = TensorSummary(DeviceRef("X", BF16, (2,), bits)).stats
 
         assert (1.0, 2.0, 1.5) == (stats.min, stats.max, stats.mean)
 
     def test_the_clock_has_seen_all_work_when_a_measurement_ends(self):
         """Nothing that was begun goes on behind it."""
-        memory = self.put(np.ones((512, 512), np.float32))
+        memory = self.to_device(np.ones((512, 512), np.float32))
         before = time.perf_counter_ns()
-        with self.runtime.executing(0) as measured:
+        with self.runtime.measure(0) as measured:
             made = memory.array * 2 + 1
         elapsed = time.perf_counter_ns() - before
 
@@ -168,9 +170,9 @@ class RuntimeContract:
 
     def test_a_failure_in_a_measurement_ends_it(self):
         """The next one begins afresh."""
-        with pytest.raises(ZeroDivisionError), self.runtime.executing(0) as failed:
+        with pytest.raises(ZeroDivisionError), self.runtime.measure(0) as failed:
             _ = 1 / 0
-        with self.runtime.executing(0) as measured:
+        with self.runtime.measure(0) as measured:
             pass
 
         assert failed.use is not None
@@ -178,9 +180,9 @@ class RuntimeContract:
 
     def test_measurements_may_lie_in_one_another(self):
         """A model calls another one."""
-        memory = self.put(FLOATS)
-        with self.runtime.executing(0) as outer:
-            with self.runtime.executing(0) as inner:
+        memory = self.to_device(FLOATS)
+        with self.runtime.measure(0) as outer:
+            with self.runtime.measure(0) as inner:
                 made = memory.array * 2
             del made
         assert inner.use.compute_ns <= outer.use.compute_ns

@@ -52,7 +52,7 @@ def test_auto_says_why_it_is_numpy():
 
     assert "numpy" == chosen.runtime.name
     assert "CuPy is not installed (pip install 'blsnb[cupy12]'" in chosen.reason
-    assert not chosen.news
+    assert not chosen.notable
 
 
 @pytest.mark.skipif(HAS_CUPY, reason="CuPy is installed here")
@@ -99,7 +99,7 @@ def test_auto_falls_back_where_no_device_answers(stub):
 
     assert "numpy" == chosen.runtime.name
     assert "no device answers: cudaErrorInsufficientDriver" in chosen.reason
-    assert chosen.news
+    assert chosen.notable
 
 
 def test_a_server_says_once_what_it_found(stub, capsys):

@@ -24,13 +24,13 @@ class TestNumpy(RuntimeContract):
     def test_a_device_is_refused(self):
         """In the words of a Triton that finds no driver."""
         with pytest.raises(DeviceError, match="Failed to get current CUDA device id"):
-            self.runtime.take(simulated.asarray(FLOATS))
+            self.runtime.from_dlpack(simulated.asarray(FLOATS))
 
     def test_a_bare_capsule_of_a_device_is_refused(self):
         """In the words of a Triton that was built without one."""
         capsule = simulated.asarray(FLOATS).__dlpack__()
         with pytest.raises(dlpack.DLPackError, match="when GPU is not available"):
-            self.runtime.take(capsule)
+            self.runtime.from_dlpack(capsule)
 
 
 class DeviceContract(RuntimeContract):
@@ -42,8 +42,8 @@ class DeviceContract(RuntimeContract):
         """By as much as an array has, and the most is remembered in a measurement."""
         size = 1 << 20
         before = self.runtime.memory_use(0).in_use
-        with self.runtime.executing(0) as measured:
-            memory = self.put(np.zeros(size, np.uint8))
+        with self.runtime.measure(0) as measured:
+            memory = self.to_device(np.zeros(size, np.uint8))
             during = self.runtime.memory_use(0).in_use
             del memory
         after = self.runtime.memory_use(0).in_use
@@ -55,27 +55,27 @@ class DeviceContract(RuntimeContract):
     def test_a_device_that_is_not_there_is_refused(self):
         """With a text, not with a crash."""
         with pytest.raises(DeviceError):
-            self.runtime.put(b"\0" * 4, np.dtype(np.float32), (1,), 99)
+            self.runtime.to_device(b"\0" * 4, np.dtype(np.float32), (1,), 99)
 
     def test_it_is_no_numpy_array(self):
         """What takes it for one is found at once."""
         with pytest.raises(TypeError, match="Implicit conversion to a NumPy array"):
-            np.asarray(self.put(FLOATS).array)
+            np.asarray(self.to_device(FLOATS).array)
 
     def test_a_consumer_never_reads_before_the_producer_is_done(self):
         """What DLPack hands over is complete, though nobody waited for it before."""
-        memory = self.put(np.zeros((256, 256), np.float32))
+        memory = self.to_device(np.zeros((256, 256), np.float32))
         made = memory.array
         for _ in range(20):
             made = made + 1
-        taken = self.runtime.take(made)
+        taken = self.runtime.from_dlpack(made)
 
         assert {20.0} == set(self.host(taken.memory.array).ravel().tolist())
 
     def test_a_frozen_copy_is_complete(self):
         """Work that is pending when it is made is done in it."""
-        made = self.put(FLOATS).array * 2
-        copy = self.runtime.take(made).memory.copied()
+        made = self.to_device(FLOATS).array * 2
+        copy = self.runtime.from_dlpack(made).memory.copied()
 
         assert (FLOATS * 2).tobytes() == self.host(copy.array).tobytes()
         made[...] = 0

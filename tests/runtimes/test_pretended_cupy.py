@@ -54,18 +54,18 @@ class TestPretendedCupy(DeviceContract):
         def full(*_, **__):
             raise pretended_cupy._OutOfMemoryError("out of memory")
 
-        memory = self.put(FLOATS)
+        memory = self.to_device(FLOATS)
         monkeypatch.setattr(pretended_cupy, "asarray", full)
         monkeypatch.setattr(pretended_cupy, "array", full)
         with pytest.raises(DeviceError, match="out of memory"):
-            self.put(FLOATS)
+            self.to_device(FLOATS)
         with pytest.raises(DeviceError, match="out of memory"):
             memory.copied()
 
     def test_the_most_of_an_execution_is_counted(self):
         """Also what was freed before its end."""
-        memory = self.put(np.zeros(1 << 10, np.uint8))
-        with self.runtime.executing(0) as measured:
+        memory = self.to_device(np.zeros(1 << 10, np.uint8))
+        with self.runtime.measure(0) as measured:
             _ = memory.array + 1
             _ = memory.array + 1
         more = measured.use.peak_bytes - measured.use.in_use_bytes

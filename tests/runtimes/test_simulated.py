@@ -82,7 +82,7 @@ def test_a_value_is_written_in_its_turn():
 
 def test_a_second_device_is_another_one():
     """Its arrays say so, and a runtime may have more than one."""
-    memory = SimulatedRuntime(2).put(ONES.tobytes(), ONES.dtype, (4,), 1)
+    memory = SimulatedRuntime(2).to_device(ONES.tobytes(), ONES.dtype, (4,), 1)
 
     assert "gpu:1" == memory.device
     assert (dlpack.CUDA, 1) == memory.array.__dlpack_device__()

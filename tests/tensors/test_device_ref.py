@@ -19,7 +19,7 @@ COUNTS = DEVICES[0].counts
 
 def on_device(array, name="X", dtype=None):
     """Freeze an array on a device."""
-    memory = SimulatedRuntime().put(array.tobytes(), array.dtype, array.shape)
+    memory = SimulatedRuntime().to_device(array.tobytes(), array.dtype, array.shape)
     return DeviceRef(name, dtype or BY_NUMPY[array.dtype], array.shape, memory)
 
 
@@ -57,7 +57,7 @@ def test_another_name_or_shape_is_the_same_memory():
     """Nothing is copied, on the device neither."""
     ref = on_device(np.arange(6.0))
     within = COUNTS.within
-    renamed, turned = ref.seen_as("Y", (6,)), ref.seen_as("X", (2, 3))
+    renamed, turned = ref.alias("Y", (6,)), ref.alias("X", (2, 3))
 
     assert ref.value_id == renamed.value_id
     assert ((2, 3), "gpu:0") == (turned.shape, turned.device)

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blsnb.trace.alignment import align
+from blsnb.trace.capture import trace_of
 from blsnb.trace.events import Call, ModelInfo
-from blsnb.trace.spans import Trace, trace_of
+from blsnb.trace.spans import Trace
 
 
 def model(name: str, version: int = 1, kind: str = "model") -> ModelInfo:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blsnb.trace.batching import Batching, added
+from blsnb.trace.facts import Batching, added
 
 
 def kept(*new: Batching) -> list[Batching]:

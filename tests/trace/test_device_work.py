@@ -13,7 +13,7 @@ from engine.device_cells import DOUBLE, ON_GPU, asking
 from blsnb.inference_server import Server
 from blsnb.loaded_run import load_run
 from blsnb.runtimes import simulated
-from blsnb.trace.device_work import Copy, copied_bytes, copied_ns
+from blsnb.trace.facts import Copy, copied_bytes, copied_ns
 from blsnb.trace.files.perfetto import perfetto_json
 from blsnb.views.documents import wire
 

@@ -7,7 +7,8 @@ from views.samples import recorded
 
 from blsnb.errors import TraceError
 from blsnb.run import take_trace
-from blsnb.trace.dropped import PIN, Drop, missing_call, missing_values, notices
+from blsnb.trace.dropped import PIN, find_call, missing_call, missing_values, notices
+from blsnb.trace.facts import Drop
 from blsnb.trace.recorder import Recorder
 from blsnb.trace.spans import Trace
 from blsnb.views.documents.document import still
@@ -30,7 +31,7 @@ def test_a_call_keeps_its_id_and_its_values_when_others_are_dropped(trimmed):
     assert len(trimmed.spans) < 60
     assert found == [span.id for span in trimmed.spans[1:]]
     assert [span.id for span in trimmed.spans] == [
-        trimmed.span(span.id).id for span in trimmed.spans
+        find_call(trimmed, span.id).id for span in trimmed.spans
     ]
 
 
@@ -43,7 +44,7 @@ def test_dropped_calls_are_named_with_their_limit(trimmed):
     assert text.startswith("call 50 is no longer kept: keep_calls=120 limits")
     assert text.endswith(PIN)
     with pytest.raises(TraceError, match="the run has no call 101; its calls are 0 to"):
-        trimmed.span(101)
+        find_call(trimmed, 101)
 
 
 def test_lost_values_are_named_with_their_limit():

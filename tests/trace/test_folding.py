@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import freeze
+from blsnb.trace.capture import trace_of
 from blsnb.trace.events import Call, ModelInfo
 from blsnb.trace.folding import FoldedCounts, fold
 from blsnb.trace.recorder import Recorder, RunRecord
-from blsnb.trace.spans import trace_of
 
 MODELS = [ModelInfo(name, 1, "python", "cpu", "model", "") for name in "abc"]
 OUTER, INNER, _ = MODELS

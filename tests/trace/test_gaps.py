@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from blsnb import Server, load_run
 from blsnb.trace.alignment import COUNTED, align
+from blsnb.trace.capture import trace_of
 from blsnb.trace.events import Call, ModelInfo
-from blsnb.trace.excerpt import shortened
+from blsnb.trace.excerpt import part_of, shortened
 from blsnb.trace.folding import fold
 from blsnb.trace.gaps import Gap, Gaps
-from blsnb.trace.part import part_of
-from blsnb.trace.spans import Trace, trace_of
+from blsnb.trace.spans import Trace
 
 MODELS = [
     ModelInfo(name, version, "python", "cpu", "model", "")

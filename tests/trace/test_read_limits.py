@@ -44,7 +44,7 @@ except blsnb.errors.TraceFileError as error:
 def saved(folder: Path) -> Path:
     """A small run that is as it should be."""
     trace, path = invoice_run(), folder / "small.blsrun"
-    write_run(SavedRun(trace, (), None), path, range(len(trace.spans)))
+    write_run(SavedRun(trace, (), None), path)
     return path
 
 

@@ -7,11 +7,11 @@ import pytest
 
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import TensorRef, freeze
-from blsnb.trace.ends import Ends
+from blsnb.trace.capture import trace_of
 from blsnb.trace.events import ModelInfo
 from blsnb.trace.recorder import KEEP_RESPONSES, Recorder, TraceLevel
-from blsnb.trace.responses import ResponseLog
-from blsnb.trace.spans import Trace, trace_of
+from blsnb.trace.responses import Ends, ResponseLog
+from blsnb.trace.spans import Trace
 
 MODEL = ModelInfo("m", 1, "python", "cpu", "model", "")
 FP32 = BY_DATATYPE["FP32"]

@@ -6,9 +6,10 @@ import dataclasses
 
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import TensorRef
+from blsnb.trace.capture import trace_of
 from blsnb.trace.events import Call, ModelInfo, RequestFields
 from blsnb.trace.review import review, reviewed
-from blsnb.trace.spans import Trace, trace_of
+from blsnb.trace.spans import Trace
 
 PIPELINE = ModelInfo("pipeline", 1, "python", "cpu", "model", "")
 CROP = ModelInfo("crop", 1, "python", "cpu", "model", "")

@@ -17,8 +17,6 @@ from views.samples import hostile_run, invoice_run
 from blsnb.runtimes.runtime import DeviceUse
 from blsnb.tensors.dtypes import DType
 from blsnb.tensors.ref import TensorRef, freeze
-from blsnb.trace.batching import Batching
-from blsnb.trace.device_work import Copy
 from blsnb.trace.events import (
     CallFlag,
     LogLine,
@@ -26,13 +24,13 @@ from blsnb.trace.events import (
     Origin,
     RequestFields,
 )
+from blsnb.trace.facts import Batching, ClockReading, Copy, Pause, Profile
 from blsnb.trace.files.run_file import read_run, write_run
 from blsnb.trace.files.saved_run import SavedResponse, SavedRun
 from blsnb.trace.files.v2.call_columns import FACTS
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gap
 from blsnb.trace.responses import ResponseEvent
-from blsnb.trace.run_facts import ClockReading, Pause, Profile
 from blsnb.trace.spans import Span, Trace
 from blsnb.views.documents.wire import encode
 from blsnb.views.tree import tree
@@ -184,7 +182,7 @@ def runs(draw: st.DrawFn) -> SavedRun:
 
 def there_and_back(run: SavedRun, folder: Path, **how: Any) -> SavedRun:
     path = folder / "a.blsrun"
-    write_run(run, path, range(len(run.trace.spans)), **how)
+    write_run(run, path, **how)
     return read_run(path)
 
 
@@ -219,7 +217,7 @@ def test_a_value_that_is_handed_on_is_kept_once(tmp_path):
     """In the file, and when it comes back."""
     trace = invoice_run()
     path = tmp_path / "run.blsrun"
-    write_run(SavedRun(trace, (), None), path, range(len(trace.spans)))
+    write_run(SavedRun(trace, (), None), path)
     back = read_run(path).trace
 
     decode, detect = back.spans[1], back.spans[2]
@@ -235,17 +233,19 @@ def test_the_same_run_gives_the_same_file(tmp_path):
     """It can be compared, and kept under version control."""
     run = SavedRun(invoice_run(), (), None)
     for name in ("a", "b"):
-        write_run(run, tmp_path / name, range(27))
+        write_run(run, tmp_path / name)
 
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_what_does_not_fit_is_told(tmp_path):
-    """Those that matter least are left out, and the file says how many."""
+    """Failed calls keep their values; the file says how many others do not."""
     trace = invoice_run()
-    order = [2, *(row for row in range(27) if row != 2)]
+    failed = dataclasses.replace(trace.spans[2], flags=CallFlag.ERROR)
+    spans = (*trace.spans[:2], failed, *trace.spans[3:])
+    trace = dataclasses.replace(trace, spans=spans)
     path = tmp_path / "small.blsrun"
-    told = write_run(SavedRun(trace, (), None), path, order, 770_000)
+    told = write_run(SavedRun(trace, (), None), path, 770_000)
     back = read_run(path).trace
 
     assert every(ref.data is not None for ref in back.spans[2].outputs)
@@ -258,7 +258,7 @@ def test_what_does_not_fit_is_told(tmp_path):
     assert [] != missing
     assert (told,) == back.remarks
     assert "bytes) did not fit in the 770,000 bytes that the file was given." in told
-    assert "" == write_run(SavedRun(trace, (), None), path, order)
+    assert "" == write_run(SavedRun(trace, (), None), path)
 
 
 def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path):
@@ -267,7 +267,7 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path):
     path.write_text("what was there")
     broken = SavedRun(dataclasses.replace(invoice_run(), title=b"no text"), (), None)
     with pytest.raises(TypeError):
-        write_run(broken, path, [])
+        write_run(broken, path)
 
     assert "what was there" == path.read_text()
     assert [path] == list(tmp_path.iterdir())

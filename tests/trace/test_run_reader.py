@@ -22,6 +22,7 @@ from views.samples import invoice_run
 from blsnb.errors import TraceFileError
 from blsnb.loaded_run import load_run
 from blsnb.trace.events import CallFlag, RequestFields
+from blsnb.trace.facts import ClockReading, Pause, Profile
 from blsnb.trace.files.run_file import read_run, write_run
 from blsnb.trace.files.saved_run import SavedResponse, SavedRun
 from blsnb.trace.files.v2.call_values import read_parameter
@@ -29,7 +30,6 @@ from blsnb.trace.files.v2.chunks import MAGIC, parsed
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gap
 from blsnb.trace.responses import ResponseEvent
-from blsnb.trace.run_facts import ClockReading, Pause, Profile
 from blsnb.trace.spans import Trace
 from blsnb.views.documents.wire import encode
 from blsnb.views.tree import tree
@@ -295,7 +295,7 @@ def test_what_follows_the_last_chunk_is_ignored_with_a_remark(path):
 def test_a_file_cut_off_at_any_byte_is_read_as_far_as_it_goes(path):
     """Up to its last whole chunk, with a remark; never a wrong value."""
     run = small_run()
-    write_run(run, path, range(4))
+    write_run(run, path)
     whole = path.read_bytes()
     ends = boundaries(whole)
     seen = set()
@@ -318,7 +318,7 @@ def test_a_file_cut_off_at_any_byte_is_read_as_far_as_it_goes(path):
 def test_any_changed_byte_is_an_error_or_a_remark(path):
     """And never a wrong value."""
     run = small_run()
-    write_run(run, path, range(4))
+    write_run(run, path)
     whole = path.read_bytes()
     for at in range(len(whole)):
         byte = bytes([whole[at] ^ 1 << at % 8])
@@ -488,7 +488,7 @@ def test_changed_chunks_are_read_or_refused_and_nothing_else(seed, tmp_path_fact
     """Values replaced at any depth, checksums correct; what is read can be shown."""
     rng = random.Random(seed)
     path = tmp_path_factory.mktemp("fuzz") / "a.blsrun"
-    write_run(small_run(), path, range(4))
+    write_run(small_run(), path)
     whole = [
         (each.type, said(each), each.body) for each in chunks_of(path.read_bytes())
     ]

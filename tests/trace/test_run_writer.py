@@ -17,13 +17,14 @@ from views.samples import invoice_run
 
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import freeze
+from blsnb.trace.capture import trace_of
 from blsnb.trace.events import Call, CallFlag, ModelInfo
 from blsnb.trace.files.run_file import read_run
 from blsnb.trace.files.v2 import writer as run_writer
 from blsnb.trace.files.v2.chunks import LargeChunk
 from blsnb.trace.files.v2.writer import RunHead, RunWriter
 from blsnb.trace.responses import ResponseEvent
-from blsnb.trace.spans import Trace, trace_of
+from blsnb.trace.spans import Trace
 
 MODELS = [
     ModelInfo(name, 1, "python", "cpu", "model", "") for name in ("outer", "inner")

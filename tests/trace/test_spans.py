@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from blsnb.trace.capture import trace_of
 from blsnb.trace.events import Call, CallFlag, LogLine, ModelInfo
-from blsnb.trace.spans import Trace, trace_of
+from blsnb.trace.spans import Trace
 
 OUTER = ModelInfo("outer", 1, "python", "cpu", "model", "source")
 INNER = ModelInfo("inner", 1, "python", "cpu", "model", "")

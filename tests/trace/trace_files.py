@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from blsnb.files.read_budget import ReadBudget
 from blsnb.tensors.dtypes import DType
 from blsnb.tensors.ref import TensorRef, freeze
+from blsnb.trace.capture import trace_of
 from blsnb.trace.events import Call, ModelInfo
 from blsnb.trace.responses import ResponseLog
-from blsnb.trace.spans import Span, Trace, trace_of
+from blsnb.trace.spans import Span, Trace
 from blsnb.trace.triton.events import EventReader
 
 GOLDEN = Path(__file__).with_name("golden")

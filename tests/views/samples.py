@@ -8,9 +8,10 @@ import numpy as np
 
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import TensorRef, freeze
+from blsnb.trace.capture import trace_of
 from blsnb.trace.events import Call, CallFlag, LogLine, ModelInfo
 from blsnb.trace.responses import ResponseLog
-from blsnb.trace.spans import Trace, trace_of
+from blsnb.trace.spans import Trace
 
 BASE_NS = 1_712_000_000_000_000_000
 SHAPE_ERROR = (

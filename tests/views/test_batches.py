@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from blsnb.trace.batching import Batching
+from blsnb.trace.facts import Batching
 from blsnb.views.documents import document, wire
 from blsnb.views.format import TIMES
 from blsnb.views.tree import tree

@@ -15,8 +15,7 @@ from blsnb.trace.alignment import COUNTED
 from blsnb.trace.changes import UNRECORDED
 from blsnb.trace.comparison import compare
 from blsnb.trace.dropped import PIN
-from blsnb.trace.excerpt import shortened
-from blsnb.trace.part import part_of
+from blsnb.trace.excerpt import page_excerpt, part_of, shortened
 from blsnb.trace.spans import Trace
 from blsnb.views.delta import MINUS, Delta
 from blsnb.views.documents import document, wire
@@ -191,11 +190,11 @@ def test_of_very_long_runs_a_page_holds_a_part(monkeypatch):
     monkeypatch.setattr(shortening, "MOST", 40)
     # A trace works out only once what is shown of it.
     run = dataclasses.replace(run)
-    shown = compare(run, run).shown
+    part = compare(run, run).page_part
 
-    assert shown.this is run.shown
-    assert 100 > len(shown.this.spans)
-    assert () == shown.alignment.new == shown.alignment.missing
+    assert part.this is page_excerpt(run)
+    assert 100 > len(part.this.spans)
+    assert () == part.alignment.new == part.alignment.missing
     assert whole > len(document.html(compare(run, run)))
 
 

@@ -9,9 +9,10 @@ import time
 import pytest
 from asserting import some
 
-from blsnb.trace.excerpt import shortened
+from blsnb.trace.capture import trace_of
+from blsnb.trace.excerpt import page_excerpt, shortened
 from blsnb.trace.folding import FoldedCounts, fold
-from blsnb.trace.spans import Trace, trace_of
+from blsnb.trace.spans import Trace
 from blsnb.views.callgraph import CallGraph, call_graph
 from blsnb.views.columns import columns_of
 from blsnb.views.documents import document, wire
@@ -129,7 +130,7 @@ def test_a_page_of_a_very_long_run_says_that_it_was_folded(monkeypatch):
     monkeypatch.setattr(shortened, "__defaults__", (100,))
     trace = the_loop().trace()
 
-    assert "folded from 1,001 calls" in document.still(trace.shown)
+    assert "folded from 1,001 calls" in document.still(page_excerpt(trace))
     view = trace_view.TraceView(lambda: trace)
     sent = []
     view.send = lambda content, buffers=(): sent.append(content)

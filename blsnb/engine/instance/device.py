@@ -33,7 +33,7 @@ class OnDevice:
     def call(self, work: Callable[[], T]) -> T:
         """Call a hook that serves no request."""
         __tracebackhide__ = True
-        with self._runtime.executing(self._number):
+        with self._runtime.measure(self._number):
             return work()
 
     def execute(
@@ -44,7 +44,7 @@ class OnDevice:
         A coroutine is only made here: what it does on a device is not measured.
         """
         __tracebackhide__ = True
-        with self._runtime.executing(self._number) as measured:
+        with self._runtime.measure(self._number) as measured:
             result = hook(requests)
         if execution is not None and not inspect.iscoroutine(result):
             for inflight in execution.inflights:

@@ -46,7 +46,7 @@ class Reshapes:
             have for want, have in zip(before, shape, strict=False) if want == -1
         ]
         turned = tuple(varying.pop(0) if n == -1 and varying else n for n in after)
-        return ref.seen_as(ref.name, batch + turned)
+        return ref.alias(ref.name, batch + turned)
 
 
 def undone(config: ModelConfig) -> Reshapes:

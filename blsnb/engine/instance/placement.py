@@ -16,8 +16,8 @@ from blsnb.tensors.device_ref import DeviceRef, on_host
 from blsnb.tensors.dtypes import BYTES
 from blsnb.tensors.memory import HOST, device_name, device_number
 from blsnb.tensors.ref import TensorRef
-from blsnb.trace.device_work import Copy
 from blsnb.trace.events import Call
+from blsnb.trace.facts import Copy
 
 _now = time.monotonic_ns
 Refs = tuple[TensorRef, ...]
@@ -165,7 +165,7 @@ def _copied(ref: TensorRef, target: str, runtime: Runtime) -> TensorRef:
     dtype = ref.dtype.dtype or np.dtype(np.uint16)
     data = ref.data
     assert data is not None
-    memory = runtime.put(data, dtype, ref.shape, device_number(target))
+    memory = runtime.to_device(data, dtype, ref.shape, device_number(target))
     return DeviceRef(ref.name, ref.dtype, ref.shape, memory)
 
 

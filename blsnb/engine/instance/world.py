@@ -19,8 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from blsnb.pb_utils.anywhere import Anywhere
-from blsnb.pb_utils.backend import Backend
+from blsnb.pb_utils.backend import Backend, CurrentBackend
 from blsnb.pb_utils.module import module as pb_module
 
 _PREFIX = "_blsnb_"
@@ -281,11 +280,11 @@ def _install_finders() -> None:
         # First, since the package has a path that the usual finder would follow.
         sys.meta_path.insert(0, _finder)
         sys.meta_path.append(_sibling_finder)
-        Anywhere.found_by(_asking_backend)
+        CurrentBackend.set_lookup(_asking_backend)
 
 
 def _remove_finders() -> None:
     for finder in (_finder, _sibling_finder):
         if finder in sys.meta_path:
             sys.meta_path.remove(finder)
-    Anywhere.found_by(None)
+    CurrentBackend.set_lookup(None)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from blsnb.backends.backend import Backend
-from blsnb.engine.bls import Router
+from blsnb.engine.engine import Engine
 from blsnb.engine.instance.backend_instance import LeafInstance
 from blsnb.engine.instance.inputs import Reshapes
 from blsnb.engine.instance.instance import HookFailed, ModelInstance
@@ -37,7 +37,7 @@ class LeafMaker:
         The model's folder, and which version of it.
     config
         Normalised; `make_all` completes it.
-    router, binder
+    engine, binder
         For the instances' log.
     kind
         Of the model, as the trace names it.
@@ -55,7 +55,7 @@ class LeafMaker:
         directory: ModelDirectory,
         number: int,
         config: ModelConfig,
-        router: Router,
+        engine: Engine,
         binder: Binder,
         kind: str = "model",
         around: Callable[[ModelConfig], Reshapes] | None = None,
@@ -67,9 +67,9 @@ class LeafMaker:
         self._backend = backend
         self._model_dir: Path = directory.path
         self._around = around
-        self._release = router.release
+        self._release = engine.release
         self._bind = binder.of(config.name)
-        self._placements = router.placements
+        self._placements = engine.placements
 
     @property
     def placement(self) -> Placement | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from blsnb.engine.bls import Control, InstanceBackend, Router
+from blsnb.engine.bls import Control, InstanceBackend
+from blsnb.engine.engine import Engine
 from blsnb.engine.instance.instance import ModelInstance
 from blsnb.pb_utils.backend import Backend
 
@@ -17,7 +18,7 @@ class Binder:
 
     Parameters
     ----------
-    router
+    engine
         Runs the requests that instances make.
     control
         Loads and unloads models for them.
@@ -25,8 +26,8 @@ class Binder:
         Writes their log.
     """
 
-    def __init__(self, router: Router, control: Control, log: ModelLogWriter) -> None:
-        self._router = router
+    def __init__(self, engine: Engine, control: Control, log: ModelLogWriter) -> None:
+        self._engine = engine
         self._control = control
         self._log = log
 
@@ -34,7 +35,7 @@ class Binder:
         """Return what makes the backend of an instance of a model."""
 
         def bind(instance: ModelInstance) -> Backend:
-            return InstanceBackend(self._router, self._control, instance, write)
+            return InstanceBackend(self._engine, self._control, instance, write)
 
         def write(level: str, text: str, filename: str, line: int) -> None:
             self._log(model_name, level, text, filename, line)

@@ -62,7 +62,7 @@ class EnsembleMaker:
             config,
             ModelInfo(config.name, number, ENSEMBLE, "cpu", "model", ""),
             EnsemblePlan(config, self._models(config)),
-            self._engine.routes,
+            self._engine.router,
             self._engine.workers,
             self._waits_with_errors,
             self._engine.cache,

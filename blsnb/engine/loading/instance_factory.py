@@ -6,7 +6,7 @@ from blsnb.backends.backend import Backend
 from blsnb.backends.backend_registry import find_backend
 from blsnb.backends.standin import KIND
 from blsnb.backends.standin_registry import StandIns, on_cpu
-from blsnb.engine.bls import Router
+from blsnb.engine.engine import Engine
 from blsnb.engine.instance.inputs import undone
 from blsnb.engine.loading.backend_instances import LeafMaker
 from blsnb.engine.loading.binder import Binder
@@ -22,14 +22,14 @@ class Makers:
 
     Parameters
     ----------
-    router
+    engine
         Runs the requests that instances make.
     binder
         Makes what they ask through.
     """
 
-    def __init__(self, router: Router, binder: Binder) -> None:
-        self._router = router
+    def __init__(self, engine: Engine, binder: Binder) -> None:
+        self._engine = engine
         self._binder = binder
         self.standins = StandIns()
         """The models that are not run, but stood in for."""
@@ -50,7 +50,7 @@ class Makers:
             return self._leaf(standin, directory, number, config, True)
         if config.backend == _PYTHON:
             maker = InstanceMaker
-            return maker(directory, number, config, self._router, self._binder)
+            return maker(directory, number, config, self._engine, self._binder)
         backend = find_backend(config.backend, config.name)
         return self._leaf(backend, directory, number, config, False)
 
@@ -67,7 +67,7 @@ class Makers:
             directory,
             number,
             config,
-            self._router,
+            self._engine,
             self._binder,
             kind=KIND if is_standin else "model",
             around=undone if is_standin else None,

@@ -11,7 +11,7 @@ from blsnb.engine.instance.instance_threads import Abandoned
 from blsnb.engine.loading.load_lock import LoadLock
 from blsnb.engine.loading.loader import Loader
 from blsnb.engine.request.lifetime import RootRequest, Unwind, interruptible
-from blsnb.engine.request.open_requests import Outside
+from blsnb.engine.request.open_requests import OpenRequests
 from blsnb.engine.served import Served
 from blsnb.errors import ModelLoadError, ServerClosedError
 from blsnb.repository.directory import ModelDirectory
@@ -65,7 +65,7 @@ class Loads:
         """
         name = directory.name
         with self.lock.hold(name):
-            if self._engine.is_stopping:
+            if self._engine.open_requests.is_stopping:
                 raise ServerClosedError
             before = self._engine.catalog.versions(name)
             serving = {n: each for n, each in before.items() if n in unchanged}
@@ -76,7 +76,7 @@ class Loads:
                 note()
 
             if root is None:
-                load_interruptibly(self._engine.outside, load, serving, serve)
+                load_interruptibly(self._engine.open_requests, load, serving, serve)
             else:
                 serve(load_within(root, load, serving))
 
@@ -101,7 +101,10 @@ class Loads:
 
 
 def load_interruptibly(
-    outside: Outside, load: Load, serving: Versions, serve: Callable[[Versions], None]
+    open_requests: OpenRequests,
+    load: Load,
+    serving: Versions,
+    serve: Callable[[Versions], None],
 ) -> None:
     """Load and serve; Ctrl-C in a hook is the user's, not the model's failure.
 
@@ -119,10 +122,10 @@ def load_interruptibly(
     KeyboardInterrupt, WouldHang
         The load was ended.
     """
-    root = outside.open_load()
+    root = open_requests.open_load()
     try:
         # Until the end of this block an interrupt elsewhere than in a hook is noted.
-        with interruptible(root, outside.folders):
+        with interruptible(root, open_requests.folders):
             versions = load(root)
             if root.ended is None:
                 serve(versions)
@@ -132,7 +135,7 @@ def load_interruptibly(
         if root.ended is None:
             raise
     finally:
-        root.done.wake()
+        root.complete()
     if root.ended is not None:
         raise root.ended
 

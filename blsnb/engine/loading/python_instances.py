@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from blsnb.engine.bls import Router
+from blsnb.engine.engine import Engine
 from blsnb.engine.instance.device import on_device
 from blsnb.engine.instance.instance import HookFailed, ModelInstance
 from blsnb.engine.instance.placement import Placement
@@ -90,7 +90,7 @@ class InstanceMaker:
         The model's folder, and which version of it.
     config
         Normalised; `make_all` completes it.
-    router
+    engine
         Runs the requests that the instances make.
     binder
         Makes what they ask through.
@@ -101,7 +101,7 @@ class InstanceMaker:
         directory: ModelDirectory,
         number: int,
         config: ModelConfig,
-        router: Router,
+        engine: Engine,
         binder: Binder,
     ) -> None:
         self.config = config
@@ -109,14 +109,14 @@ class InstanceMaker:
         self.model_file = directory.version_dir(number) / config.default_model_filename
         self._directory = directory
         self._number = number
-        self._router = router
+        self._engine = engine
         self._binder = binder
         self._noted: set[str] = set()
 
     @property
     def placement(self) -> Placement | None:
         """What moves its tensors; None where there is no device."""
-        return self._router.placements.of(self.config)
+        return self._engine.placements.of(self.config)
 
     @property
     def source(self) -> str:
@@ -152,11 +152,11 @@ class InstanceMaker:
     def _make_all(
         self, made: list[ModelInstance], root: RootRequest
     ) -> list[ModelInstance]:
-        gpu_count = self._router.placements.gpu_count
+        gpu_count = self._engine.placements.gpu_count
         validate_instances(self.config, gpu_count=gpu_count)
         self._check_file()
         spare = self._imported(self.config.instance_names()[0], made, root)
-        completes = spare.completes_config and not self._router.strict_model_config
+        completes = spare.completes_config and not self._engine.strict_model_config
         if completes:
             self._complete(spare)
         validate_create(
@@ -193,14 +193,14 @@ class InstanceMaker:
             spec.name,
             self.model_file,
             self._binder.of(self.config.name),
-            self._router.release,
+            self._engine.release,
             own_thread,
             root,
         )
         made.append(instance)
         instance.spec = spec
         instance.noted = self._noted
-        instance.on_device = on_device(self._router.placements.runtime, spec)
+        instance.on_device = on_device(self._engine.placements.runtime, spec)
         instance.load()
         return instance
 
@@ -214,7 +214,7 @@ class InstanceMaker:
         HookFailed, ModelConfigError
             One cannot be made, or the groups are wrong; none of them is left.
         """
-        validate_instances(config, gpu_count=self._router.placements.gpu_count)
+        validate_instances(config, gpu_count=self._engine.placements.gpu_count)
         with all_or_nothing() as made:
             for spec in specs:
                 self._imported(spec, made, root).initialize(self._args(spec))
@@ -231,7 +231,7 @@ class InstanceMaker:
                 raise
             # Triton then goes on with what the folder says, and nothing else.
             return
-        gpu_count = self._router.placements.gpu_count
+        gpu_count = self._engine.placements.gpu_count
         self.config = normalise(completed, model_name=name, gpu_count=gpu_count)
 
     def renew(self, old: ModelInstance) -> ModelInstance:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from blsnb.trace.batching import Batching, added
 from blsnb.trace.events import Call
+from blsnb.trace.facts import Batching, added
 
 Because: TypeAlias = tuple[str, str]
 """A kind of reason, by which it is counted, and the reason with numbers and names."""

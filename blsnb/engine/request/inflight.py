@@ -194,6 +194,52 @@ class Inflight:
         return self
 
 
+class Caller:
+    """What makes a request: a client, a model's BLS call, or a step of an ensemble.
+
+    Parameters
+    ----------
+    root
+        The client request that it serves.
+    parent
+        The request that caused it; None for a client request.
+    execution
+        The execution whose thread waits for the response; None if another
+        thread waits, which keeps no instance busy.
+    line
+        Line of the model's source that makes the request; 0 if unknown.
+    flags
+        `CallFlag` bits of its call in the trace.
+    is_client
+        Whether a client makes it, or an ensemble, which is answered like one.
+    """
+
+    __slots__ = ("execution", "flags", "is_client", "line", "parent", "root", "steps")
+
+    def __init__(
+        self,
+        root: RootRequest,
+        parent: Inflight | None,
+        execution: Execution | None,
+        line: int,
+        flags: int = 0,
+        is_client: bool = False,
+    ) -> None:
+        self.root = root
+        self.parent = parent
+        self.execution = execution
+        self.line = line
+        self.flags = flags
+        self.is_client = is_client
+        self.steps: StepLog | None = None
+        """The steps of the ensemble that makes it; None for other callers."""
+
+    @property
+    def blocks(self) -> bool:
+        """Whether an execution or an ensemble is blocked until the response."""
+        return self.execution is not None or self.steps is not None
+
+
 def call_in(model_name: str, line: int) -> str:
     """Return what a note calls a BLS call; its line is 0 where nothing tells it."""
     return f"The call of {model_name}{f' in line {line}' if line else ''}"

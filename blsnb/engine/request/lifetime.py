@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
+from blsnb.engine.request.failure import end_at_the_reader
 from blsnb.engine.threads.waiter import Waiter
+from blsnb.errors import WouldHang
 from blsnb.trace.events import CallFlag
 from blsnb.trace.recorder import RunRecord
 
@@ -22,6 +24,8 @@ F = TypeVar("F", bound=Callable[..., object])
 _ENGINE = Path(__file__).resolve().parent.parent
 _CRITICAL = (f"{_ENGINE}{os.sep}", f"{_ENGINE.with_name('trace')}{os.sep}")
 """Where an interrupt could leave a list half changed."""
+_REQUESTS = str(_ENGINE.with_name("parts") / "requests.py")
+"""Likewise: opens and closes client requests."""
 _LOADING = f"{_ENGINE / 'loading'}{os.sep}"
 """Likewise, for instances that nothing holds yet."""
 _BACKENDS = f"{_ENGINE.with_name('backends')}{os.sep}"
@@ -67,8 +71,9 @@ class RootRequest:
         self._cancelled = False
         self.on_arrival: Callable[[], None] | None = None
         """Is told once, when the request stands in the queue of its first model."""
-        self.done = Waiter()
-        """Woken when the request is over, whatever became of it."""
+        self._is_complete = False
+        self._completion: Waiter | None = None
+        """Of who waits until the request has completed."""
 
     def arrive(self) -> None:
         """Note that the request stands in a queue: no later one overtakes it there."""
@@ -123,7 +128,37 @@ class RootRequest:
         if self.ended is not None:
             self.close_calls()
         self.record.ended = True
-        self.done.wake()
+        self.complete()
+
+    def complete(self) -> None:
+        """Note that nothing more happens for the request; wake who waits for that.
+
+        Takes no lock: the collector may call it anywhere.
+        """
+        self._is_complete = True
+        if self._completion is not None:
+            self._completion.wake()
+
+    def wait_until_complete(self, timeout_s: float) -> bool:
+        """Return whether the request has completed, after at most `timeout_s`."""
+        self._completion = waiter = self._completion or Waiter()
+        return self._is_complete or waiter.wait(timeout_s)
+
+    def raise_ended(self, has_response: bool = False) -> None:
+        """Raise why the request ended, for its client.
+
+        Parameters
+        ----------
+        has_response
+            Whether there is a response to read: one that was sent before the
+            request would hang is still delivered.
+        """
+        __tracebackhide__ = True
+        ended = self.ended
+        if ended is None or (has_response and isinstance(ended, WouldHang)):
+            return
+        end_at_the_reader(ended)
+        raise ended
 
     def check(self) -> None:
         """Leave model code if the request has ended."""
@@ -201,7 +236,8 @@ def interruptible(
 
     Only the main thread gets signals. The interrupt is raised where model code
     or the user's code runs; inside the engine it is noted, so that an instance is
-    never lost half-way between two lists.
+    never lost half-way between two lists. What unwinds the ended request stops here:
+    `RootRequest.raise_ended` then raises why it ended.
 
     Parameters
     ----------
@@ -210,10 +246,8 @@ def interruptible(
     """
     previous = signal.getsignal(signal.SIGINT)
     is_main = threading.current_thread() is threading.main_thread()
-    # None: a handler that is not Python's, and could not be put back.
-    if not is_main or previous is None or previous is signal.SIG_IGN:
-        yield
-        return
+    # None: a handler that is not Python's, and could not be restored.
+    is_handled = is_main and previous is not None and previous is not signal.SIG_IGN
 
     def on_interrupt(number: int, frame: types.FrameType | None) -> None:
         again = root.ended is not None
@@ -224,11 +258,17 @@ def interruptible(
             # asyncio's handler cancels a task, which does not run meanwhile.
             raise KeyboardInterrupt
 
-    signal.signal(signal.SIGINT, on_interrupt)
+    if is_handled:
+        signal.signal(signal.SIGINT, on_interrupt)
     try:
         yield
+    except Unwind:
+        pass
+    except KeyboardInterrupt as error:
+        if not root.ended_by(error):
+            raise
     finally:
-        if signal.getsignal(signal.SIGINT) is on_interrupt:
+        if is_handled and signal.getsignal(signal.SIGINT) is on_interrupt:
             signal.signal(signal.SIGINT, previous)
 
 
@@ -248,7 +288,13 @@ def _in_model(frame: types.FrameType | None, models: tuple[str, ...]) -> bool:
         if code.co_filename.startswith(_LOADING):
             return in_backend
         in_backend = in_backend or code.co_filename.startswith(_BACKENDS)
-        if code.co_filename.startswith(_CRITICAL) and code.co_filename != _WORLD:
+        if _is_critical(code.co_filename):
             return False
         frame = frame.f_back
     return True
+
+
+def _is_critical(filename: str) -> bool:
+    if filename == _WORLD:
+        return False
+    return filename == _REQUESTS or filename.startswith(_CRITICAL)

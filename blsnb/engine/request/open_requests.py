@@ -1,35 +1,44 @@
-"""Outside: the life of every request from outside, and of loads, from begin to end."""
+"""Client requests in flight: opened, closed, and drained at shutdown."""
 
 from __future__ import annotations
 
+import contextlib
+import time
+import weakref
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar, cast
 
-from blsnb.engine.request.failure import end_at_the_reader
-from blsnb.engine.request.lifetime import RootRequest, Unwind, interruptible
-from blsnb.engine.request.roots import Roots
-from blsnb.errors import ServerClosedError, WouldHang
+from blsnb.engine.request.lifetime import RootRequest
+from blsnb.engine.request.validation import RequestError
+from blsnb.errors import ServerClosedError
+from blsnb.pb_utils.message import RequestMessage
 from blsnb.trace.recorder import Recorder, RunRecord
 
-T = TypeVar("T")
 Begun = Callable[[RootRequest], None]
+"""Receives the life of a request when it begins, so that others can cancel it."""
 Folders = Callable[[], tuple[Path, ...]]
-"""Returns the folders in which the files of models are."""
+"""Returns the folders that contain the files of models."""
+_STOPPING = (
+    "Server is stopping, scheduler for model has stopped accepting new inference "
+    "requests"
+)
 
 
-class Outside:
-    """Begins requests, lets Ctrl-C end them, and ends their records.
+class OpenRequests:
+    """Client requests that have not completed.
+
+    They are held weakly: an abandoned request does not delay shutdown. There is no
+    lock, since the garbage collector may remove a request at any point.
 
     Parameters
     ----------
     recorder
-        Where everything that happens is recorded.
+        Records the runs.
     hang_notice_s
-        After this long a wait is reported.
+        Seconds after which a wait is reported.
     folders
-        By them an interrupt in a model's code is told from one in ours.
-    leave_behind
+        Tells an interrupt of a model's code from one of the engine's.
+    replace_instances
         Replaces the instances that still run for a request that has ended.
     """
 
@@ -38,14 +47,19 @@ class Outside:
         recorder: Recorder,
         hang_notice_s: float,
         folders: Folders,
-        leave_behind: Callable[[RootRequest], None],
+        replace_instances: Callable[[RootRequest], None],
     ) -> None:
         self._recorder = recorder
         self._hang_notice_s = hang_notice_s
         self.folders = folders
-        self._leave_behind = leave_behind
-        self.roots = Roots()
+        self._replace_instances = replace_instances
+        self._open: weakref.WeakSet[RootRequest] = weakref.WeakSet()
+        self.is_stopping = False
+        """Whether new requests are refused while those in flight are completed."""
         self.is_closed = False
+
+    def __repr__(self) -> str:
+        return f"<OpenRequests: {len(self._open)}>"
 
     def open(
         self,
@@ -53,99 +67,89 @@ class Outside:
         record: RunRecord | None = None,
         begun: Begun | None = None,
     ) -> RootRequest:
-        """Begin a request.
+        """Begin a client request.
 
         Parameters
         ----------
         deadline_ns
-            When its client leaves. 0 for never.
+            Monotonic time at which the client leaves; 0 for no deadline.
         record
-            Of its run; one that is kept if None.
-        begun
-            Told of the request's life, so that another thread can cancel it.
+            Record of the run; a new one, which the server keeps, if None.
 
         Raises
         ------
         ServerClosedError
-            Nothing runs any more.
+            The server was closed.
         """
-        self.check_open()
+        self._check_open()
         record = record or self._recorder.begin()
         root = RootRequest(record, self._hang_notice_s, deadline_ns)
-        self.roots.add(root)
+        self._open.add(root)
         if self.is_closed:
-            # Since the look above: who closes may not have seen this request.
+            # Since the check: `drain` may not have seen this request.
             self.end(root)
-            self.check_open()
+            self._check_open()
         if begun is not None:
             begun(root)
         return root
 
-    def open_load(self) -> RootRequest:
-        """Begin a load that is part of nothing else."""
-        root = RootRequest(RunRecord(""), self._hang_notice_s)
-        self.roots.add(root)
-        return root
-
-    def open_background(self) -> RootRequest:
-        """Begin work that no request from outside asked for; nobody waits for it."""
-        return RootRequest(self._recorder.begin(), self._hang_notice_s)
-
-    def check_open(self) -> None:
-        """Refuse what comes after the end.
-
-        Raises
-        ------
-        ServerClosedError
-            Nothing runs any more.
-        """
+    def _check_open(self) -> None:
         if self.is_closed:
             raise ServerClosedError
 
-    def interruptibly(
-        self, root: RootRequest, work: Callable[[], T], *, started: bool = False
-    ) -> T:
-        """Do work for a request from outside, until it is done or the request ends.
+    def open_load(self) -> RootRequest:
+        """Begin a load that is part of no request."""
+        root = RootRequest(RunRecord(""), self._hang_notice_s)
+        self._open.add(root)
+        return root
 
-        Parameters
-        ----------
-        started
-            Whether the work only starts the request: if another thread ends it at
-            once, what it sent before can be read all the same.
-
-        Raises
-        ------
-        WouldHang, KeyboardInterrupt
-            Why the request ended.
-        """
-        __tracebackhide__ = True
-        result: T | None = None
-        try:
-            with interruptible(root, self.folders):
-                result = work()
-        except Unwind:
-            pass
-        except KeyboardInterrupt as error:
-            if not root.ended_by(error):
-                raise
-        stands = started and result is not None
-        if root.ended is not None and not (
-            stands and isinstance(root.ended, WouldHang)
-        ):
-            root.ended.run_record = root.record  # type: ignore[attr-defined]
-            end_at_the_reader(root.ended)
-            raise root.ended
-        return cast("T", result)
+    def open_background(self) -> RootRequest:
+        """Begin work of a model that serves no client request; shutdown ignores it."""
+        return RootRequest(self._recorder.begin(), self._hang_notice_s)
 
     def close(self, root: RootRequest) -> None:
-        """End the record of a request; mark what it left open."""
+        """End the record of a request; mark its calls that have no end."""
         if root.ended is not None:
             root.close_calls()
-            self._leave_behind(root)
+            self._replace_instances(root)
         self.end(root)
 
     def end(self, root: RootRequest) -> None:
-        """End the record of a request that left nothing open."""
+        """End the record of a request whose calls have all ended."""
         self._recorder.end(root.record)
-        self.roots.discard(root)
-        root.done.wake()
+        self._open.discard(root)
+        root.complete()
+
+    def in_flight(self) -> list[RootRequest]:
+        """Return the requests that are open now."""
+        while True:
+            # Another thread may change the set during the iteration.
+            with contextlib.suppress(RuntimeError):
+                return list(self._open)
+
+    def drain(self, timeout_s: float) -> None:
+        """Wait until all requests have completed; end the others at the timeout."""
+        deadline = time.monotonic() + timeout_s
+        for root in self.in_flight():
+            left_s = max(0.0, deadline - time.monotonic())
+            if root.ended is None and not root.wait_until_complete(left_s):
+                root.end(ServerClosedError())
+
+
+def stopping_refusal(message: RequestMessage, scheduling: str) -> RequestError:
+    """Return the refusal of a request that arrives while the server is closing.
+
+    Parameters
+    ----------
+    scheduling
+        How its model is scheduled, as in `ModelConfig.scheduling`.
+
+    References
+    ----------
+    core: src/dynamic_batch_scheduler.cc, src/sequence_batch_scheduler.cc, Enqueue
+    """
+    prefix = f"[request id: {message.request_id or '<id_unknown>'}] "
+    if scheduling == "sequence_batching":
+        prefix = ""
+    advice = "Send requests before server.close(), or make a new blsnb.Server()."
+    return RequestError(f"{prefix}{_STOPPING}", "UNAVAILABLE", advice)

@@ -1,9 +1,9 @@
-"""Reader: a client outside, which reads responses until it has all or leaves."""
+"""Reader: a client reads the responses of one request, until it has all or leaves."""
 
 from __future__ import annotations
 
-from blsnb.engine.request.lifetime import RootRequest, TooLate
-from blsnb.engine.request.open_requests import Outside
+from blsnb.engine.request.lifetime import RootRequest, TooLate, interruptible
+from blsnb.engine.request.open_requests import OpenRequests
 from blsnb.engine.request.streaming import Left, Readable
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import InferenceError
@@ -21,17 +21,17 @@ class Reader:
 
     Parameters
     ----------
-    outside, root
-        What the request's life belongs to, and that life.
+    open_requests, root
+        The requests in flight, and the life of this one.
     responses
-        Where they come from.
+        Waits for the responses.
     """
 
     def __init__(
-        self, outside: Outside, root: RootRequest, responses: Readable
+        self, open_requests: OpenRequests, root: RootRequest, responses: Readable
     ) -> None:
         self.root = root
-        self._outside = outside
+        self._open_requests = open_requests
         self._responses = responses
         self._number = 0
         self._over = False
@@ -67,13 +67,14 @@ class Reader:
     def _next(self) -> ResponseMessage | None:
         __tracebackhide__ = True
         number, until_ns = self._number, self.root.deadline_ns
+        message = None
         try:
-            message = self._outside.interruptibly(
-                self.root, lambda: self._responses.get(number, until_ns), started=True
-            )
+            with interruptible(self.root, self._open_requests.folders):
+                message = self._responses.get(number, until_ns)
+            self.root.raise_ended(has_response=message is not None)
         except BaseException:
             if self.root.ended is not None:
-                self._outside.close(self.root)
+                self._open_requests.close(self.root)
             raise
         self._number += message is not None
         self._over = message is None

@@ -11,10 +11,14 @@ from blsnb.engine.instance.slot import Place
 from blsnb.engine.metrics.batching import Batched, BatchingCounts, Because
 from blsnb.engine.metrics.statistics import ModelStatistics
 from blsnb.engine.request.validation import RequestError
-from blsnb.engine.scheduling.batching.batch import Batch, Decision
+from blsnb.engine.scheduling.batching.batch import (
+    Batch,
+    Decision,
+    Queued,
+    QueueFull,
+    Reason,
+)
 from blsnb.engine.scheduling.batching.dynamic_batcher import DynamicBatcher
-from blsnb.engine.scheduling.batching.queued import Queued, QueueFull
-from blsnb.engine.scheduling.batching.reason import Reason
 from blsnb.engine.scheduling.queue_scheduler import Moves, Seat, Start
 from blsnb.engine.scheduling.sequences.batcher import SequenceBatch
 from blsnb.model.config import ModelConfig
@@ -141,7 +145,7 @@ class DynamicQueue:
         self._batcher.resize(len(self._pool.instances))
 
 
-class LimitedDynamicQueue(DynamicQueue):
+class StagedDynamicQueue(DynamicQueue):
     """The same on a server that limits rates.
 
     A batch may grow until it begins, so what waits for that is only its instance.

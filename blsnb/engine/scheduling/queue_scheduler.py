@@ -17,7 +17,7 @@ from blsnb.engine.request import hang_report as hang
 from blsnb.engine.request.inflight import Inflight
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.ordered_delivery import Turns
-from blsnb.engine.scheduling.batching.queued import Queued
+from blsnb.engine.scheduling.batching.batch import Queued
 from blsnb.engine.scheduling.default_scheduler import Rejected, refuse_deadlock
 from blsnb.engine.threads.alarm import Alarm
 from blsnb.engine.threads.waiter import Waiter

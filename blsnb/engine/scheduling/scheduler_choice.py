@@ -9,13 +9,16 @@ from blsnb.engine.instance.executor import Executor
 from blsnb.engine.instance.pool import InstancePool
 from blsnb.engine.metrics.statistics import ModelStatistics
 from blsnb.engine.scheduling.default_scheduler import DefaultScheduler, Scheduler
-from blsnb.engine.scheduling.dynamic_queue import DynamicQueue, LimitedDynamicQueue
-from blsnb.engine.scheduling.fifo_queue import FifoQueue
+from blsnb.engine.scheduling.dynamic_queue import DynamicQueue, StagedDynamicQueue
 from blsnb.engine.scheduling.queue_scheduler import Queue, QueueScheduler
-from blsnb.engine.scheduling.rate_limited_scheduler import LimitedScheduler, as_staged
-from blsnb.engine.scheduling.rate_limits import RateLimits
+from blsnb.engine.scheduling.resource_admission import ResourceAdmission
 from blsnb.engine.scheduling.sequence_queue import SequenceQueue
 from blsnb.engine.scheduling.sequences.states import FOLDER
+from blsnb.engine.scheduling.staged_scheduler import (
+    FifoQueue,
+    StagedScheduler,
+    as_staged,
+)
 from blsnb.engine.threads.alarm import Alarm
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import ModelConfigError, OutOfResourcesError
@@ -42,7 +45,7 @@ class Schedulers:
         alarm: Alarm,
         workers: Workers,
         hang_notice_s: float,
-        rate_limits: RateLimits | None = None,
+        rate_limits: ResourceAdmission | None = None,
     ) -> None:
         self._alarm = alarm
         self._workers = workers
@@ -89,8 +92,8 @@ class Schedulers:
         if self._rate_limits is not None:
             batcher = None
             if config.scheduling == "dynamic_batching":
-                queue = batcher = LimitedDynamicQueue(config, pool, statistics)
-            return LimitedScheduler(
+                queue = batcher = StagedDynamicQueue(config, pool, statistics)
+            return StagedScheduler(
                 FifoQueue(pool) if queue is None else queue,
                 pool,
                 executor,

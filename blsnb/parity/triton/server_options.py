@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from blsnb.engine.scheduling.rate_limits import RateLimits
+from blsnb.engine.scheduling.resource_admission import ResourceAdmission
 from blsnb.engine.settings import Settings
 
 
@@ -28,7 +28,7 @@ def server_options(settings: Settings, caches: Path) -> list[str]:
     return options
 
 
-def _resources(limits: RateLimits) -> Iterator[str]:
+def _resources(limits: ResourceAdmission) -> Iterator[str]:
     for name, counts in limits.given.items():
         for device, count in counts.items():
             place = "" if device is None else f":{device}"

@@ -134,7 +134,7 @@ class TritonServer:
 
     def close(self) -> None:
         """Ask the process to end, then kill it and every model process it left."""
-        if not self._creator.is_here:
+        if not self._creator.is_current_process:
             return
         try:
             if self.alive:
@@ -146,7 +146,7 @@ class TritonServer:
 
     def kill(self) -> None:
         """End the process and its model processes at once; a forked child may not."""
-        if not self._creator.is_here:
+        if not self._creator.is_current_process:
             return
         self._channel.close()
         # Some shutdowns leave model processes; they are in the server's group.

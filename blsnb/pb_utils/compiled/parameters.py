@@ -42,7 +42,7 @@ def checked(value: Any) -> Parameters:
     return dict(value)
 
 
-def fits(parameters: Parameters) -> bool:
+def are_int64(parameters: Parameters) -> bool:
     """Whether all integers are such as the server can take."""
     return all(
         -_INT64 <= value < _INT64

@@ -34,7 +34,7 @@ class PbUtilsFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         # Here, since the module brings the whole room along.
         from blsnb.pb_utils.module import module
 
-        outside, compiled = module.outside_modules()
+        outside, compiled = module.unbound_modules()
         return compiled if spec.name == module.COMPILED_NAME else outside
 
     def exec_module(self, module: types.ModuleType) -> None:

@@ -12,20 +12,18 @@ from typing import Any, cast
 import numpy as np
 
 from blsnb.pb_utils import functions
-from blsnb.pb_utils.anywhere import Anywhere
-from blsnb.pb_utils.backend import Backend
+from blsnb.pb_utils.backend import Backend, CurrentBackend
 from blsnb.pb_utils.compiled.compiled_type import CompiledType
 from blsnb.pb_utils.compiled.enums import MemoryType, MetricKind
 from blsnb.pb_utils.compiled.errors import TritonError, TritonModelException
 from blsnb.pb_utils.compiled.releases import NEWEST, Release
 from blsnb.pb_utils.config import ModelConfig
 from blsnb.pb_utils.logger import bound_logger
-from blsnb.pb_utils.memory import PreferredMemory
 from blsnb.pb_utils.metrics import Metric, bound_metric_family
 from blsnb.pb_utils.model_control import bound_model_dir, control_functions
 from blsnb.pb_utils.older_releases import Classes, classes_of
 from blsnb.pb_utils.request import InferenceRequest
-from blsnb.pb_utils.request_values import InferenceTrace
+from blsnb.pb_utils.request_values import InferenceTrace, PreferredMemory
 from blsnb.pb_utils.sender import InferenceResponseSender
 from blsnb.pb_utils.tensor import Tensor
 
@@ -179,12 +177,12 @@ def bound_request(backend: Backend, classes: Classes) -> type[InferenceRequest]:
     return cast("type[InferenceRequest]", bound)
 
 
-def outside_modules() -> tuple[types.ModuleType, types.ModuleType]:
+def unbound_modules() -> tuple[types.ModuleType, types.ModuleType]:
     """Return both for code that is no model's.
 
     Their BLS calls are refused, unless a model has called that code.
     """
-    backend = cast("Backend", Anywhere())
+    backend = cast("Backend", CurrentBackend())
     module, compiled = importing_module(), compiled_module(backend)
     complete(module, compiled, backend)
     return module, compiled

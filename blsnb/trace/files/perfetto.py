@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from blsnb.tensors.ref import TensorRef
-from blsnb.trace.device_work import Copy
+from blsnb.trace.facts import Copy
 from blsnb.trace.spans import Span, Trace
 
 _MOST_TEXT = 4096

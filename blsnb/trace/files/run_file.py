@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from blsnb.errors import TraceFileError
@@ -13,14 +13,17 @@ from blsnb.files.read_budget import ReadBudget, ReadLimitError, limit_of
 from blsnb.files.whole import whole_file
 from blsnb.options import options
 from blsnb.tensors.ref import TensorRef
+from blsnb.trace.events import CallFlag
 from blsnb.trace.files.refusal import damage, refusal
 from blsnb.trace.files.saved_run import SavedRun
 from blsnb.trace.files.v1.run_file import read_zip
 from blsnb.trace.files.v2.chunks import MAGIC, DamagedChunk
 from blsnb.trace.files.v2.reader import read_chunks
 from blsnb.trace.files.v2.writer import BUDGET_BYTES, RunHead, RunWriter
+from blsnb.trace.spans import Trace
 
 SUFFIX = ".blsrun"
+_ERROR = int(CallFlag.ERROR)
 _HEAD = 16
 _LEAST_LIMIT = 16 << 20
 """Minimum of the default limit in bytes: the calls of a short run are much alike, and
@@ -43,16 +46,12 @@ for one. `Malformed` is a ValueError."""
 def write_run(
     run: SavedRun,
     path: str | os.PathLike[str],
-    order: Sequence[int],
     budget_bytes: int = BUDGET_BYTES,
 ) -> str:
     """Write a run to a file, which appears only when it is whole.
 
     Parameters
     ----------
-    order
-        All rows, those first whose tensors' values matter most; the run's own
-        responses come before them.
     budget_bytes
         Maximum number of bytes of tensor values.
 
@@ -73,7 +72,7 @@ def write_run(
         RunWriter(partial.open("wb"), head, budget_bytes) as writer,
     ):
         writer.models(trace.models)
-        writer.tensors(_tensors(run, order))
+        writer.tensors(_tensors(run))
         rows = range(len(trace.spans))
         writer.calls(trace, rows)
         writer.responses([(s.id, event) for s in trace.spans for event in s.responses])
@@ -93,15 +92,34 @@ def write_run(
     return left_out
 
 
-def _tensors(run: SavedRun, order: Sequence[int]) -> Iterator[TensorRef]:
+def _tensors(run: SavedRun) -> Iterator[TensorRef]:
+    """Yield all tensors, those first whose values matter most: the client's own."""
     for response in run.responses or ():
         yield from response.outputs
-    for row in order:
+    for row in saving_order(run.trace):
         span = run.trace.spans[row]
         yield from span.inputs
         yield from span.outputs
         for event in span.responses:
             yield from event.outputs
+
+
+def saving_order(trace: Trace) -> list[int]:
+    """Return all rows, those first whose values matter most.
+
+    Failed calls, client requests, the slowest call of each model, the first call of
+    each model by each caller; then the others in order of start.
+    """
+    failed = [span.index for span in trace.spans if int(span.flags) & _ERROR]
+    slowest: dict[int, tuple[int, int]] = {}
+    first: dict[tuple[int, int], int] = {}
+    for span in trace.spans:
+        duration = (span.duration_ns, -span.index)
+        slowest[span.model] = max(slowest.get(span.model, duration), duration)
+        first.setdefault((span.parent, span.model), span.index)
+    slow = [-row for _, row in slowest.values()]
+    rows = [*failed, *trace.roots, *slow, *first.values(), *range(len(trace.spans))]
+    return list(dict.fromkeys(rows))
 
 
 def _left_out(count: int, size: int, budget_bytes: int) -> str:

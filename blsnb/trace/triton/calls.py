@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
+from blsnb.trace.capture import trace_of
 from blsnb.trace.events import Activity, Call, CallFlag, LogLine, ModelInfo
 from blsnb.trace.folding import FoldedCounts, fold
 from blsnb.trace.gaps import Gaps
 from blsnb.trace.recorder import KEEP_CALLS, KEEP_RESPONSES
 from blsnb.trace.responses import ResponseLog
-from blsnb.trace.spans import Trace, trace_of
+from blsnb.trace.spans import Trace
 from blsnb.trace.triton.json_form import STAMP_LEVEL
 from blsnb.trace.triton.requests import TritonRequest, TritonRequests
 

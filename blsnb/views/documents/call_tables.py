@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from blsnb.runtimes.runtime import DeviceUse
-from blsnb.trace.batching import Batching
-from blsnb.trace.device_work import Copy
+from blsnb.trace.facts import Batching, Copy
 from blsnb.trace.spans import Span, Trace
 from blsnb.views.format import sendable
 

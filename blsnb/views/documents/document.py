@@ -6,7 +6,7 @@ import base64
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
-from blsnb.trace.comparison import AnyTrace, TraceComparison, sides
+from blsnb.trace.comparison import AnyTrace, TraceComparison, page_part, sides
 from blsnb.trace.dropped import notices
 from blsnb.trace.spans import Trace
 from blsnb.views.batches import executions
@@ -76,7 +76,7 @@ def html(
     code
         The view's JavaScript; that of blsnb if None.
     """
-    run = run.shown
+    run = page_part(run)
     trace, comparison = sides(run)
     notes = [*folded_note(trace), *notes]
     header, buffer = wire.assemble(run, state=state, notes=notes, height=height)
@@ -110,7 +110,7 @@ def whole_page(title: str, body: str) -> str:
 
 def still(run: AnyTrace, state: State | None = None) -> str:
     """Return what readers without scripts see: the picture and a table."""
-    run = run.shown
+    run = page_part(run)
     trace, comparison = sides(run)
     picture = image(snapshot(run, state), [heading(trace), *facts(run)])
     if comparison:

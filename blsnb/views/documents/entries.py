@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 from blsnb.tensors import preview
 from blsnb.tensors.preview import Grid, Image, Preview, Text
 from blsnb.tensors.ref import TensorRef
-from blsnb.tensors.stats import Histogram, Stats
-from blsnb.tensors.summary import TensorSummary
+from blsnb.tensors.summary import Histogram, Stats, TensorSummary
 from blsnb.trace.spans import Span
 from blsnb.views.documents.buffer import Buffer
 from blsnb.views.format import sendable

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from blsnb.trace.comparison import AnyTrace, sides
-from blsnb.trace.device_work import copied_bytes, copied_ns
 from blsnb.trace.dropped import because, drop_of, missing_values, notice
 from blsnb.trace.events import ModelInfo
+from blsnb.trace.facts import copied_bytes, copied_ns
 from blsnb.trace.spans import Span, Trace
 from blsnb.views.columns import PHASES, Columns, columns_of
 from blsnb.views.documents import baseline

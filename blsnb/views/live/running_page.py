@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from blsnb.trace.excerpt import page_excerpt
 from blsnb.trace.spans import Trace
 from blsnb.views.documents import document, host, wire
 from blsnb.views.folded import folded_note
@@ -49,7 +50,7 @@ def mimebundle(trace: Trace, *, height: int = wire.LIVE_HEIGHT) -> dict[str, str
     height
         Height in pixels that the live view has.
     """
-    trace = trace.shown
+    trace = page_excerpt(trace)
     remarked = replace(trace, remarks=(*trace.remarks, NOTE))
     return {"text/html": _html(trace, height), "text/plain": tree(remarked)}
 

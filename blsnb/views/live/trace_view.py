@@ -12,6 +12,7 @@ import anywidget
 import traitlets
 
 from blsnb.trace.comparison import AnyTrace, compare
+from blsnb.trace.excerpt import page_excerpt
 from blsnb.trace.spans import Trace
 from blsnb.views.documents import document, host, wire
 from blsnb.views.documents.buffer import Buffer
@@ -86,7 +87,7 @@ class TraceView(anywidget.AnyWidget):
 
     def _trace(self) -> Trace:
         """Return as much of the trace as a page can hold."""
-        return self._whole().shown
+        return page_excerpt(self._whole())
 
     def document(self) -> dict[str, str]:
         """Return the run as it is now, as an output that needs no kernel.
@@ -99,7 +100,7 @@ class TraceView(anywidget.AnyWidget):
         """Return a trace beside the baseline, if there is one."""
         if self.baseline is None:
             return trace
-        return compare(trace, self.baseline.trace.shown)
+        return compare(trace, page_excerpt(self.baseline.trace))
 
     @traitlets.validate("baseline")
     def _check_baseline(self, proposal: Message) -> Any:

@@ -146,7 +146,7 @@ def test_what_finds_no_room_stays_where_it_is(hostile, monkeypatch):
     def full(*_):
         raise DeviceError("no room")
 
-    monkeypatch.setattr(type(server.runtime), "put", full)
+    monkeypatch.setattr(type(server.runtime), "to_device", full)
 
     assert [None] * 8 == calls(server, "m")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
 import time
@@ -12,6 +13,7 @@ import stage
 
 from blsnb.engine.request.lifetime import RootRequest, Unwind, interruptible
 from blsnb.engine.threads.waiter import Waiter
+from blsnb.errors import WouldHang
 from blsnb.trace.recorder import RunRecord
 
 
@@ -109,10 +111,39 @@ def test_the_deadline_cancels_and_does_not_interrupt():
 
 def test_an_interrupt_in_the_users_code_is_raised(root):
     """Outside the engine it is a plain KeyboardInterrupt, and ends the request."""
-    with pytest.raises(KeyboardInterrupt), interruptible(root, folders):
+    left_at = 0
+    with interruptible(root, folders):
         signal.raise_signal(signal.SIGINT)
+        left_at += 1
 
-    assert isinstance(root.ended, KeyboardInterrupt)
+    assert 0 == left_at
+    with pytest.raises(KeyboardInterrupt):
+        root.raise_ended()
+
+
+def test_another_interrupt_than_ctrl_c_passes(root):
+    """A model may raise it by itself: the request has not ended."""
+    with pytest.raises(KeyboardInterrupt), interruptible(root, folders):
+        raise KeyboardInterrupt
+
+    assert root.ended is None
+
+
+@pytest.mark.parametrize("has_response", [True, False])
+def test_only_a_hang_lets_a_client_read_what_came_before(root, has_response):
+    """Every other end is raised at once."""
+    root.end(WouldHang("nobody answers"))
+
+    with pytest.raises(WouldHang) if not has_response else contextlib.nullcontext():
+        root.raise_ended(has_response=has_response)
+
+
+def test_ctrl_c_is_raised_whatever_came_before(root):
+    """The user wants out."""
+    root.end(KeyboardInterrupt())
+
+    with pytest.raises(KeyboardInterrupt):
+        root.raise_ended(has_response=True)
 
 
 def test_an_interrupt_in_the_engine_is_noted(root, ctrl_c):

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from blsnb.engine.scheduling.batching.queued import Queued
+from blsnb.engine.scheduling.batching.batch import Queued
 from blsnb.engine.scheduling.sequences.batcher import SequenceBatch, SequenceBatcher
 from blsnb.engine.scheduling.sequences.rules import (
     EXPIRED,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from blsnb.engine.scheduling.batching.batch import Queued
 from blsnb.engine.scheduling.batching.dynamic_batcher import DynamicBatcher
-from blsnb.engine.scheduling.batching.queued import Queued
 
 from .virtual_server import Ask, asks, model, run
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from blsnb.engine.scheduling.batching.batch import Queued
 from blsnb.engine.scheduling.batching.policy_queue import QueuePolicy
-from blsnb.engine.scheduling.batching.queued import Queued
 
 from .virtual_server import Ask, asks, model, run
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import NamedTuple
 
-from blsnb.engine.scheduling.batching.batch import Batch
+from blsnb.engine.scheduling.batching.batch import Batch, Queued, QueueFull
 from blsnb.engine.scheduling.batching.dynamic_batcher import DynamicBatcher
-from blsnb.engine.scheduling.batching.queued import Queued, QueueFull
 from blsnb.model.config import ModelConfig, parse_pbtxt
 from blsnb.model.normalization import normalise
 

@@ -5,7 +5,7 @@ import pytest
 
 from blsnb.errors import ModelLoadError
 from blsnb.inference_server import Server
-from blsnb.pb_utils.backend import Outside
+from blsnb.pb_utils.backend import UnboundBackend
 from blsnb.pb_utils.compiled.releases import FEATURES, NEWEST, has
 from blsnb.pb_utils.module import module
 from blsnb.release import OLDEST
@@ -40,7 +40,7 @@ CALLER_CONFIG = 'output [{ name: "SAW" data_type: TYPE_BOOL dims: [2] }]'
 
 def modules_of(release):
     """Both modules, as a model of that release has them."""
-    backend = Outside()
+    backend = UnboundBackend()
     pb_utils = module.importing_module()
     compiled = module.compiled_module(backend, release)
     module.complete(pb_utils, compiled, backend)
@@ -132,7 +132,7 @@ def test_iterators_can_be_cancelled_from_their_release_on(release, expected):
 
 def test_the_newest_release_is_what_is_given_unless_another_is_wanted():
     """Classes, not copies of them, so that a type check holds in all models."""
-    plain, newest = module.outside_modules()[0], modules_of(NEWEST)[0]
+    plain, newest = module.unbound_modules()[0], modules_of(NEWEST)[0]
 
     assert plain.InferenceResponse is newest.InferenceResponse
     assert plain.InferenceResponse is not modules_of(OLDEST)[0].InferenceResponse

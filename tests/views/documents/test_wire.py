@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from blsnb.trace.events import CallFlag, Origin
-from blsnb.trace.part import part_of
+from blsnb.trace.excerpt import part_of
 from blsnb.views.columns import PHASES
 from blsnb.views.documents import wire
 from blsnb.views.documents.numbering import Numbering

@@ -7,13 +7,12 @@ from enum import Enum, auto
 from itertools import chain
 from typing import Generic
 
-from blsnb.engine.scheduling.batching.batch import Batch, Decision
+from blsnb.engine.scheduling.batching.batch import Batch, Decision, Queued, T
 from blsnb.engine.scheduling.batching.batch_rules import BatchRules
 from blsnb.engine.scheduling.batching.forming_batch import FormingBatch
 from blsnb.engine.scheduling.batching.gathering import Gathered, Gathering
 from blsnb.engine.scheduling.batching.policy_queue import Skipped
 from blsnb.engine.scheduling.batching.priority_queue import PriorityQueue
-from blsnb.engine.scheduling.batching.queued import Queued, T
 from blsnb.model.config import ModelConfig
 
 POLL_NS = 500_000_000

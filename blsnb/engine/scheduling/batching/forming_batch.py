@@ -6,10 +6,8 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Generic
 
-from blsnb.engine.scheduling.batching.batch import Batch
+from blsnb.engine.scheduling.batching.batch import Batch, Cause, Queued, Reason, T
 from blsnb.engine.scheduling.batching.batch_rules import BatchRules
-from blsnb.engine.scheduling.batching.queued import Queued, T
-from blsnb.engine.scheduling.batching.reason import Cause, Reason
 
 MOST_LEFT_OUT = 64
 """How many of those behind a batch are named in it."""

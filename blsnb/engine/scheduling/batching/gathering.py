@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Generic, NamedTuple
 
+from blsnb.engine.scheduling.batching.batch import Cause, Queued, Reason, T
 from blsnb.engine.scheduling.batching.batch_rules import BatchRules
 from blsnb.engine.scheduling.batching.forming_batch import FormingBatch
 from blsnb.engine.scheduling.batching.policy_queue import US, Waiting
-from blsnb.engine.scheduling.batching.queued import Queued, T
-from blsnb.engine.scheduling.batching.reason import Cause, Reason
 
 _NO_DELAY = Reason(Cause.INSTANCE_FREE, "there is no delay, and an instance was free")
 _NO_BATCHES = Reason(Cause.NOT_BATCHING, "the model does not batch")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple
 
-from blsnb.engine.scheduling.batching.queued import Queued, QueueFull, T
+from blsnb.engine.scheduling.batching.batch import Queued, QueueFull, T
 from blsnb.model.text.schema import schema
 
 US = 1000

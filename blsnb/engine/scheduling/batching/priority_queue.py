@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Generic
 
+from blsnb.engine.scheduling.batching.batch import Queued, T
 from blsnb.engine.scheduling.batching.policy_queue import (
     PolicyQueue,
     QueuePolicy,
     Skipped,
     Waiting,
 )
-from blsnb.engine.scheduling.batching.queued import Queued, T
 
 
 class PriorityQueue(Generic[T]):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from functools import partial
 from typing import Protocol
 
-from blsnb.engine.request.caller import Caller
-from blsnb.engine.request.inflight import Inflight
+from blsnb.engine.request.inflight import Caller, Inflight
 from blsnb.engine.request.streaming import FinalFlag, Readable
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.scheduling.ensembles.calls import (
@@ -17,12 +17,45 @@ from blsnb.engine.scheduling.ensembles.calls import (
     Progress,
     StepCall,
 )
-from blsnb.engine.scheduling.ensembles.driver import Move
 from blsnb.engine.scheduling.ensembles.run import EnsembleRun
-from blsnb.engine.scheduling.ensembles.steps import Steps
+from blsnb.engine.scheduling.ensembles.step_driver import Move
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START
 from blsnb.tensors.ref import TensorRef
+
+
+class Steps:
+    """Which steps of an ensemble's request run, and how long those took that did."""
+
+    def __init__(self) -> None:
+        self.begun_ns = time.monotonic_ns()
+        self.active: set[Inflight] = set()
+        self.phases = (0, 0, 0)
+        """Nanoseconds of input, execution and output, of all steps together."""
+
+    def begin(self, step: Inflight) -> None:
+        """Note that a step is on its way."""
+        self.active.add(step)
+
+    def end(self, step: Inflight) -> None:
+        """Note that a step is done, and what it took."""
+        self.active.discard(step)
+        call = step.call
+        if not call.compute_end_ns:
+            return
+        marks = (
+            call.compute_start_ns,
+            call.compute_input_end_ns,
+            call.compute_output_start_ns,
+            call.compute_end_ns,
+        )
+        self.phases = tuple(  # type: ignore[assignment]
+            phase + later - earlier
+            for phase, earlier, later in zip(
+                self.phases, marks, marks[1:], strict=False
+            )
+        )
+
 
 Call = StepCall[TensorRef]
 
@@ -68,7 +101,7 @@ class EnsembleRequest:
 
     def _responses(self, message: RequestMessage) -> Iterator[ResponseMessage]:
         inflight = self._inflight
-        caller = Caller(inflight.root, inflight, None, 0, outside=True)
+        caller = Caller(inflight.root, inflight, None, 0, is_client=True)
         caller.steps = self._steps
         if not self._router.check(message):
             yield self._router.route(message, caller)
@@ -84,7 +117,7 @@ class EnsembleRequest:
         sequence = call.sequence
         return RequestMessage(
             call.step.model,
-            tuple(map(seen_as, call.inputs)),
+            tuple(map(alias, call.inputs)),
             tuple(call.step.outputs),
             call.step.version,
             asked.request_id,
@@ -96,9 +129,9 @@ class EnsembleRequest:
         )
 
 
-def seen_as(passed: Passed[TensorRef]) -> TensorRef:
+def alias(passed: Passed[TensorRef]) -> TensorRef:
     """Return a tensor by another name, in another shape."""
-    return passed.value.seen_as(passed.name, passed.shape)
+    return passed.value.alias(passed.name, passed.shape)
 
 
 def _take(

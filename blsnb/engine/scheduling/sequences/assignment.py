@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Generic
 
+from blsnb.engine.scheduling.batching.batch import Queued, T
 from blsnb.engine.scheduling.batching.policy_queue import US
-from blsnb.engine.scheduling.batching.queued import Queued, T
 from blsnb.engine.scheduling.sequences.backlog import Backlog
-from blsnb.engine.scheduling.sequences.queued_request import Line, Turn, requests
 from blsnb.engine.scheduling.sequences.rules import SequenceId, conflict, no_start
-from blsnb.engine.scheduling.sequences.slots import FreeSlots, Slot
+from blsnb.engine.scheduling.sequences.slots import (
+    FreeSlots,
+    Line,
+    Slot,
+    Turn,
+    requests,
+)
 from blsnb.request_fields import SEQUENCE_START
 
 _LOOK_AGAIN_NS = 50_000_000

@@ -6,10 +6,10 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Generic
 
+from blsnb.engine.scheduling.batching.batch import Queued, T
 from blsnb.engine.scheduling.batching.policy_queue import US
-from blsnb.engine.scheduling.batching.queued import Queued, T
-from blsnb.engine.scheduling.sequences.queued_request import Turn, take_out
 from blsnb.engine.scheduling.sequences.rules import SequenceId
+from blsnb.engine.scheduling.sequences.slots import Turn, take_out
 
 
 class WaitingSequence(Generic[T]):

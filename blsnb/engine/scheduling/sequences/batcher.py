@@ -6,16 +6,15 @@ from collections.abc import Collection, Iterator
 from itertools import chain, islice
 from typing import Generic, NamedTuple
 
+from blsnb.engine.scheduling.batching.batch import Cause, Queued, Reason, T
 from blsnb.engine.scheduling.batching.forming_batch import MOST_LEFT_OUT
 from blsnb.engine.scheduling.batching.policy_queue import US
-from blsnb.engine.scheduling.batching.queued import Queued, T
-from blsnb.engine.scheduling.batching.reason import Cause, Reason
 from blsnb.engine.scheduling.sequences.assignment import Places
 from blsnb.engine.scheduling.sequences.direct import DirectInstance, DirectRules
-from blsnb.engine.scheduling.sequences.instance_state import Instance, LeftOut, Look
+from blsnb.engine.scheduling.sequences.instance_slots import Instance, LeftOut, Look
 from blsnb.engine.scheduling.sequences.oldest import OldestInstance
-from blsnb.engine.scheduling.sequences.queued_request import Turn
 from blsnb.engine.scheduling.sequences.rules import SequenceId, check_alone
+from blsnb.engine.scheduling.sequences.slots import Turn
 from blsnb.model.config import ModelConfig
 
 _MOST_NAMED = 8

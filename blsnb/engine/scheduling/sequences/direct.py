@@ -9,25 +9,24 @@ from typing import Generic
 
 import numpy as np
 
-from blsnb.engine.scheduling.batching.equal_inputs import EqualInputs
+from blsnb.engine.scheduling.batching.batch import Cause, Queued, Reason, T
+from blsnb.engine.scheduling.batching.batch_rules import EqualInputs
 from blsnb.engine.scheduling.batching.policy_queue import US
-from blsnb.engine.scheduling.batching.queued import Queued, T
-from blsnb.engine.scheduling.batching.reason import Cause, Reason
 from blsnb.engine.scheduling.sequences.assignment import Places
-from blsnb.engine.scheduling.sequences.instance_state import (
+from blsnb.engine.scheduling.sequences.instance_slots import (
     ONE_AT_A_TIME,
     InstanceBatch,
     LeftOut,
     Look,
 )
-from blsnb.engine.scheduling.sequences.queued_request import (
+from blsnb.engine.scheduling.sequences.rules import SequenceId
+from blsnb.engine.scheduling.sequences.slots import (
     Line,
+    Slot,
     Turn,
     requests,
     take_out,
 )
-from blsnb.engine.scheduling.sequences.rules import SequenceId
-from blsnb.engine.scheduling.sequences.slots import Slot
 from blsnb.model.config import ModelConfig
 
 _AT_ONCE = Reason(

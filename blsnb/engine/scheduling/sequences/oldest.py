@@ -7,24 +7,23 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Generic
 
-from blsnb.engine.scheduling.batching.batch import Batch
+from blsnb.engine.scheduling.batching.batch import Batch, Queued, T
 from blsnb.engine.scheduling.batching.dynamic_batcher import DynamicBatcher
-from blsnb.engine.scheduling.batching.queued import Queued, T
 from blsnb.engine.scheduling.sequences.assignment import Places
-from blsnb.engine.scheduling.sequences.instance_state import (
+from blsnb.engine.scheduling.sequences.instance_slots import (
     ONE_AT_A_TIME,
     InstanceBatch,
     LeftOut,
     Look,
 )
-from blsnb.engine.scheduling.sequences.queued_request import (
+from blsnb.engine.scheduling.sequences.rules import SequenceId
+from blsnb.engine.scheduling.sequences.slots import (
     Line,
+    Slot,
     Turn,
     requests,
     take_out,
 )
-from blsnb.engine.scheduling.sequences.rules import SequenceId
-from blsnb.engine.scheduling.sequences.slots import Slot
 from blsnb.model.config import ModelConfig
 
 

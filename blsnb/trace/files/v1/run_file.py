@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from blsnb.files.read_budget import ReadBudget
-from blsnb.trace.events import ModelInfo, Origin
+from blsnb.tensors.ref import TensorRef
+from blsnb.trace.events import ModelInfo
 from blsnb.trace.files import checked
 from blsnb.trace.files.checked import NS, Malformed
 from blsnb.trace.files.refusal import newer
 from blsnb.trace.files.saved_run import SavedResponse, SavedRun
 from blsnb.trace.files.v1.span_columns import numbers, read_spans
-from blsnb.trace.files.v1.tensor_values import read_tensors
 from blsnb.trace.files.v2.call_values import latency, read_parameter
+from blsnb.trace.files.v2.model_rows import read_origin
+from blsnb.trace.files.v2.tensor_columns import new_tensor
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gap
 from blsnb.trace.spans import Trace
@@ -86,7 +88,9 @@ def _read(known: dict[str, Any], data: bytes, name: str) -> SavedRun:
     def get(key: str) -> Any:
         return checked.part(known, key)
 
-    tensors = read_tensors(get("tensors"), get("values"), data)
+    described, sizes = get("tensors"), get("values")
+    values = list(_split(checked.listed(sizes, _size), data))
+    tensors = checked.listed(described, lambda row: _tensor(row, values))
     models = checked.listed(get("models"), _model)
     called = checked.integer(get("called_models"), 0, min(len(models), _MOST_MODELS))
     trace = Trace(
@@ -108,6 +112,28 @@ def _read(known: dict[str, Any], data: bytes, name: str) -> SavedRun:
     return SavedRun(trace, responses, _optional(get("error")))
 
 
+def _size(value: Any) -> int:
+    return checked.integer(value, 0, NS)
+
+
+def _split(sizes: Sequence[int], data: bytes) -> Iterator[bytes]:
+    if sum(sizes) != len(data):
+        raise Malformed(f"{sum(sizes):,} bytes of values, not {len(data):,}")
+    start = 0
+    for size in sizes:
+        yield data[start : start + size]
+        start += size
+
+
+def _tensor(row: Any, values: Sequence[bytes]) -> TensorRef:
+    name, datatype, sizes, device, byte_size, place = checked.row(row, 6)
+    name, datatype, device = map(checked.text, (name, datatype, device))
+    shape = checked.listed(sizes, _size)
+    place = checked.integer(place, -1, len(values) - 1)
+    data = None if place < 0 else values[place]
+    return new_tensor(name, datatype, shape, data, device, _size(byte_size))
+
+
 def _optional(value: Any) -> str | None:
     return None if value is None else checked.text(value)
 
@@ -117,15 +143,8 @@ def _model(value: Any) -> ModelInfo:
     name, backend, device, kind, source = map(checked.text, texts)
     number = checked.integer(version, -1, NS)
     size = checked.integer(unbatched, 0, NS)
-    cell = _origin(origin)
+    cell = read_origin(origin)
     return ModelInfo(name, number, backend, device, kind, source, cell, size)
-
-
-def _origin(value: Any) -> Origin | None:
-    if value is None:
-        return None
-    cell, offset = checked.row(value, 2)
-    return Origin(checked.text(cell), checked.integer(offset, 0, NS))
 
 
 def _folded(value: Any, models: Sequence[ModelInfo]) -> FoldedCalls:

@@ -6,9 +6,8 @@ import math
 from typing import Any
 
 from blsnb.runtimes.runtime import DeviceUse
-from blsnb.trace.batching import Batching
-from blsnb.trace.device_work import Copy
 from blsnb.trace.events import LogLine
+from blsnb.trace.facts import Batching, Copy
 from blsnb.trace.files import checked
 from blsnb.trace.files.checked import NS, Malformed
 from blsnb.trace.files.v2.chunks import json_float

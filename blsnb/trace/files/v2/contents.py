@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import CallFlag, ModelInfo
+from blsnb.trace.facts import ClockReading, Pause, Profile
 from blsnb.trace.files import checked
 from blsnb.trace.files.checked import Malformed
 from blsnb.trace.files.saved_run import SavedResponse
@@ -29,7 +30,6 @@ from blsnb.trace.files.v2.tensor_columns import read_tensors
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gap
 from blsnb.trace.responses import ResponseEvent
-from blsnb.trace.run_facts import ClockReading, Pause, Profile
 from blsnb.trace.spans import Span, Trace
 
 

@@ -58,12 +58,13 @@ def read_model(value: Any) -> ModelInfo:
         checked.text(given["device"]),
         checked.text(given["kind"]),
         checked.text(given["source"]),
-        _origin(given["origin"]),
+        read_origin(given["origin"]),
         checked.integer(given["unbatched"], 0, NS),
     )
 
 
-def _origin(value: Any) -> Origin | None:
+def read_origin(value: Any) -> Origin | None:
+    """Return the cell that a model came from; None if it came from no cell."""
     if value is None:
         return None
     cell, offset = checked.row(value, 2)

@@ -169,7 +169,7 @@ def read_tensors(
             start += described.size
         elif described.same_as is not None:
             data = _same(described.same_as, known, found)
-        found.append(_tensor(described, data))
+        found.append(new_tensor(*described[:3], data, *described[3:5]))
     if start != len(body):
         raise Malformed(f"{start:,} bytes of values, not {len(body):,}")
     return found
@@ -182,11 +182,25 @@ def _same(
     return (known[number] if number < len(known) else found[number - len(known)]).data
 
 
-def _tensor(row: _Described, data: Bytes | None) -> TensorRef:
-    dtype = BY_DATATYPE.get(row.datatype) or DType("", row.datatype, 0, None, 0)
-    if len(row.shape) > MOST_DIMS:
-        raise Malformed(f"a tensor of {len(row.shape)} dimensions")
-    ref = TensorRef(row.name, dtype, row.shape, data, row.device, row.byte_size)
+def new_tensor(
+    name: str,
+    datatype: str,
+    shape: tuple[int, ...],
+    data: Bytes | None,
+    device: str,
+    byte_size: int | None,
+) -> TensorRef:
+    """Return a tensor that a file describes.
+
+    Raises
+    ------
+    Malformed
+        The value does not fit its data type and shape.
+    """
+    dtype = BY_DATATYPE.get(datatype) or DType("", datatype, 0, None, 0)
+    if len(shape) > MOST_DIMS:
+        raise Malformed(f"a tensor of {len(shape)} dimensions")
+    ref = TensorRef(name, dtype, shape, data, device, byte_size)
     if data is not None:
         _check(ref, data)
     return ref

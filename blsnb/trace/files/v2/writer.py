@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, NamedTuple, Self
 
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import ModelInfo
+from blsnb.trace.facts import ClockReading, Pause, Profile
 from blsnb.trace.files.saved_run import SavedResponse
 from blsnb.trace.files.v2.call_columns import write_calls
 from blsnb.trace.files.v2.chunks import FORMAT, MAGIC, LargeChunk, packed
@@ -18,7 +19,6 @@ from blsnb.trace.files.v2.model_rows import model_row, write_folded, write_gaps
 from blsnb.trace.files.v2.response_columns import write_answer, write_responses
 from blsnb.trace.files.v2.tensor_columns import Bytes, TensorWriter
 from blsnb.trace.responses import ResponseEvent
-from blsnb.trace.run_facts import ClockReading, Pause, Profile
 from blsnb.trace.spans import Trace
 
 BUDGET_BYTES = 256 << 20

@@ -1,6 +1,6 @@
 import pytest
 
-from blsnb.engine.scheduling.batching.queued import Queued
+from blsnb.engine.scheduling.batching.batch import Queued
 from blsnb.engine.scheduling.sequences.batcher import SequenceBatcher
 from blsnb.engine.scheduling.sequences.rules import SequenceNumbers, SequenceRefused
 

@@ -1,17 +1,24 @@
-"""LimitedScheduler: what may start waits for its turn among all models, too."""
+"""StagedScheduler: what may start waits for its turn among all models, too."""
 
 from __future__ import annotations
 
 import contextlib
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from blsnb.engine.instance.executor import Executor
+from blsnb.engine.instance.executor import Executor, number_execution
 from blsnb.engine.instance.pool import InstancePool
 from blsnb.engine.request.lifetime import RootRequest
-from blsnb.engine.scheduling.queue_scheduler import Queue, QueueScheduler, Start
-from blsnb.engine.scheduling.rate_limits import PoolLimits, Ticket
+from blsnb.engine.scheduling.queue_scheduler import (
+    Moves,
+    Queue,
+    QueueScheduler,
+    Seat,
+    Start,
+)
+from blsnb.engine.scheduling.resource_admission import PoolAdmission, Ticket
 from blsnb.engine.threads.alarm import Alarm
 from blsnb.engine.threads.workers import Workers
 
@@ -24,7 +31,7 @@ def as_staged(start: Start, now_ns: int) -> Start:
     return start
 
 
-class LimitedScheduler(QueueScheduler):
+class StagedScheduler(QueueScheduler):
     """A queue's scheduler on a server that limits rates.
 
     Parameters
@@ -48,7 +55,7 @@ class LimitedScheduler(QueueScheduler):
         workers: Workers,
         hang_notice_s: float,
         *,
-        limits: PoolLimits,
+        limits: PoolAdmission,
         fill: Fill = as_staged,
     ) -> None:
         super().__init__(queue, pool, executor, alarm, workers, hang_notice_s)
@@ -103,3 +110,50 @@ class LimitedScheduler(QueueScheduler):
             super()._execute(start, root)
         finally:
             self._limits.release(self._tickets.pop(start.number))
+
+
+class FifoQueue:
+    """The queue of a model without a batcher.
+
+    Parameters
+    ----------
+    pool
+        Where the free instances are.
+    """
+
+    preserve_ordering = False
+
+    def __init__(self, pool: InstancePool) -> None:
+        self._pool = pool
+        self._seats: deque[Seat] = deque()
+
+    def __len__(self) -> int:
+        """Return how many wait."""
+        return len(self._seats)
+
+    def add(self, seat: Seat, now_ns: int) -> None:
+        """Let a request wait."""
+        self._seats.append(seat)
+
+    def decide(self, now_ns: int) -> Moves:
+        """Give each free instance a request."""
+        starts = []
+        while self._seats and self._pool.idle_count:
+            seat = self._seats.popleft()
+            place = self._pool.claim()
+            starts.append(
+                Start([seat.inflight], [seat], place, None, number_execution())
+            )
+        return Moves(starts, [], None)
+
+    def remove(self, seat: Seat) -> None:
+        """Forget a request whose caller has left."""
+        if seat in self._seats:
+            self._seats.remove(seat)
+
+    def done(self, start: Start, now_ns: int) -> list[Seat]:
+        """Learn that requests were executed: nothing follows from it."""
+        return []
+
+    def resized(self) -> None:
+        """Do nothing: a server that limits rates loads the model anew instead."""

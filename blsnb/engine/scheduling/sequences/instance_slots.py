@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Generic, NamedTuple, Protocol
 
-from blsnb.engine.scheduling.batching.queued import Queued, T
-from blsnb.engine.scheduling.batching.reason import Cause, Reason
-from blsnb.engine.scheduling.sequences.queued_request import Turn
+from blsnb.engine.scheduling.batching.batch import Cause, Queued, Reason, T
 from blsnb.engine.scheduling.sequences.rules import SequenceId
+from blsnb.engine.scheduling.sequences.slots import Turn
 
 ONE_AT_A_TIME = Reason(
     Cause.ONE_AT_A_TIME, "stands behind another request of its slot: one at a time"

@@ -1,4 +1,4 @@
-"""RateLimits: lets instances of all models execute when their resources are free."""
+"""Lets instances of all models execute when the resources they need are free."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Ticket:
         self.begin = begin
 
 
-class RateLimits:
+class ResourceAdmission:
     """The rate limiter of a server, and the lock that it needs.
 
     Parameters
@@ -47,7 +47,7 @@ class RateLimits:
         self._limiter: RateLimiter[Ticket] = RateLimiter(given)
         self._lock = threading.Lock()
 
-    def enter(self, config: ModelConfig, pool: InstancePool) -> PoolLimits:
+    def enter(self, config: ModelConfig, pool: InstancePool) -> PoolAdmission:
         """Take the instances of a model version in.
 
         Raises
@@ -68,10 +68,10 @@ class RateLimits:
                     advice="See rate_limiter in the model's instance_group, and "
                     "rate_limit_resources of the server.",
                 ) from None
-        return PoolLimits(self._limiter, self._lock, pool)
+        return PoolAdmission(self._limiter, self._lock, pool)
 
 
-class PoolLimits:
+class PoolAdmission:
     """The same for the instances of one model version."""
 
     def __init__(
@@ -153,7 +153,7 @@ def _needs(limiter: object, device: int) -> Needs:
     return Needs(counts, limiter.priority)  # type: ignore[attr-defined]
 
 
-def parse_rate_limit(mode: str, resources: Counts) -> RateLimits | None:
+def parse_rate_limit(mode: str, resources: Counts) -> ResourceAdmission | None:
     """Return the server's rate limiter; None if it has none.
 
     Raises
@@ -164,7 +164,7 @@ def parse_rate_limit(mode: str, resources: Counts) -> RateLimits | None:
     if mode not in (_OFF, _ON):
         raise ValueError(f"rate_limit={mode!r} is none of {_OFF!r}, {_ON!r}")
     given = {name: _by_device(name, counts) for name, counts in resources.items()}
-    return RateLimits(given) if mode == _ON else None
+    return ResourceAdmission(given) if mode == _ON else None
 
 
 def _by_device(name: str, counts: int | Mapping[int, int]) -> dict[int | None, int]:

@@ -1,4 +1,4 @@
-"""Pump: drives one request of an ensemble through its steps, side by side."""
+"""StepDriver: drives one request of an ensemble through its steps, side by side."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Call = StepCall[TensorRef]
 Move = Callable[[], Progress[TensorRef]]
 
 
-class Pump:
+class StepDriver:
     """Runs the steps that are ready: one on this thread, the others on workers.
 
     The responses of a decoupled step are taken one after the other, each with all

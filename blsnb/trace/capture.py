@@ -1,0 +1,113 @@
+"""From recorded calls to a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import attrgetter
+
+from blsnb.trace.dropped import drops_of
+from blsnb.trace.events import Call, CallFlag, ModelInfo
+from blsnb.trace.folding import FoldedCalls
+from blsnb.trace.gaps import Gaps
+from blsnb.trace.spans import Span, Trace
+
+_ID = attrgetter("id")
+
+
+def trace_of(
+    run_id: str,
+    calls: Sequence[Call],
+    now_ns: int,
+    *,
+    notes: bool = True,
+    folded: tuple[FoldedCalls, ...] = (),
+    gaps: Gaps | None = None,
+    keep_calls: tuple[int, int] | None = None,
+    budget_bytes: int | None = None,
+) -> Trace:
+    """Take a trace of the calls recorded so far.
+
+    Parameters
+    ----------
+    notes
+        Whether the spans carry their notes; what the record itself lacks, they say
+        in any case.
+    folded
+        What is known of calls that are not among them.
+    gaps
+        Where those were.
+    keep_calls, budget_bytes
+        The limits that dropped calls and values, as `drops_of` takes them.
+    """
+    # Recorded a moment before it starts, a call has no place in time until then.
+    # Threads that start calls at once may record them in another order.
+    calls = sorted((call for call in calls if call.request_start_ns), key=_ID)
+    models = tuple(dict.fromkeys(call.model for call in calls))
+    number = {model: index for index, model in enumerate(models)}
+    rows = {id(call): row for row, call in enumerate(calls)}
+    spans = tuple(
+        _span(row, call, rows, number, notes) for row, call in enumerate(calls)
+    )
+    title = calls[0].model.name if calls else ""
+    request_id = calls[0].request_id if calls else ""
+    left_out = () if gaps is None else gaps.listed(calls, rows, models)
+    counted = sum(each.calls for each in folded)
+    return Trace(
+        run_id,
+        title,
+        request_id,
+        models,
+        spans,
+        now_ns,
+        folded,
+        gaps=left_out,
+        drops=drops_of(spans, counted, keep_calls, budget_bytes),
+    )
+
+
+def _span(
+    row: int,
+    call: Call,
+    rows: dict[int, int],
+    number: dict[ModelInfo, int],
+    notes: bool,
+) -> Span:
+    flags = CallFlag(call.flags)
+    if not call.request_end_ns:
+        flags |= CallFlag.RUNNING
+    kept = call.responses
+    own_notes = tuple(call.notes or ()) if notes else ()
+    gap = "" if kept is None else kept.gap()
+    work = call.device
+    return Span(
+        index=row,
+        id=call.id,
+        parent=-1 if call.parent is None else rows.get(id(call.parent), -1),
+        model=number[call.model],
+        instance=call.instance,
+        request_id=call.request_id,
+        request_fields=call.request_fields,
+        requested_outputs=call.requested_outputs,
+        flags=flags,
+        line=call.line,
+        execution=call.execution,
+        batch=call.batch,
+        batching=tuple(call.batching or ()),
+        request_start_ns=call.request_start_ns,
+        queue_start_ns=call.queue_start_ns,
+        compute_start_ns=call.compute_start_ns,
+        compute_input_end_ns=call.compute_input_end_ns,
+        compute_output_start_ns=call.compute_output_start_ns,
+        compute_end_ns=call.compute_end_ns,
+        request_end_ns=call.request_end_ns,
+        inputs=call.inputs,
+        outputs=call.outputs,
+        responses=() if kept is None else tuple(kept),
+        response_count=0 if kept is None else kept.count,
+        error=call.error,
+        error_code=call.error_code,
+        logs=tuple(call.logs or ()),
+        notes=(*own_notes, gap) if gap else own_notes,
+        copies=() if work is None else tuple(work.copies),
+        device_use=None if work is None else work.use,
+    )

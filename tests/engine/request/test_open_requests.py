@@ -1,0 +1,96 @@
+"""The client requests in flight, for which a closing server waits."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
+from asserting import every
+
+from blsnb.engine.request.open_requests import OpenRequests
+from blsnb.errors import ServerClosedError
+from blsnb.trace.recorder import Recorder
+
+
+def opened() -> OpenRequests:
+    """Return the requests of a server that has none."""
+    return OpenRequests(Recorder(), 10.0, tuple, lambda root: None)
+
+
+@pytest.fixture
+def restless() -> Iterator[None]:
+    """Threads take turns as often as they can."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(usual)
+
+
+@pytest.mark.usefixtures("restless")
+def test_requests_are_listed_while_others_begin_and_end():
+    """Those that stay open are in each list."""
+    requests, over = opened(), threading.Event()
+    staying = [requests.open() for _ in range(1000)]
+
+    def come_and_go() -> None:
+        while not over.is_set():
+            some = [requests.open_load() for _ in range(20)]
+            for each in some[::2]:
+                requests.end(each)
+
+    threads = [threading.Thread(target=come_and_go) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        seen = [set(staying) <= set(requests.in_flight()) for _ in range(200)]
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+
+    assert every(seen)
+
+
+def test_a_request_that_is_not_complete_in_time_is_ended():
+    """With the reason; one that is complete is left alone."""
+    requests = opened()
+    done, late = requests.open(), requests.open()
+    done.complete()
+    requests.drain(0.0)
+
+    assert done.ended is None
+    assert isinstance(late.ended, ServerClosedError)
+
+
+def test_draining_returns_as_soon_as_the_last_request_is_complete():
+    """The timeout is a maximum."""
+    requests = opened()
+    late = requests.open()
+    ending = threading.Timer(0.01, requests.end, [late])
+    ending.start()
+    requests.drain(60.0)
+    ending.join()
+
+    assert late.ended is None
+
+
+def test_an_abandoned_request_is_forgotten():
+    """Nothing can wait for it."""
+    requests = opened()
+    requests.open()
+
+    assert [] == requests.in_flight()
+
+
+def test_a_closed_server_opens_no_request():
+    """It does not keep a run of it either."""
+    recorder = Recorder()
+    requests = OpenRequests(recorder, 10.0, tuple, lambda root: None)
+    requests.is_closed = True
+
+    with pytest.raises(ServerClosedError):
+        requests.open()
+
+    assert [] == [*recorder.runs, *requests.in_flight()]
