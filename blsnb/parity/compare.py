@@ -1,4 +1,4 @@
-"""Comparing: what a server does to be held against a real one."""
+"""The part of a server that compares it with a real one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Comparing(Exchange):
-    """The part of a server that makes the same requests on a real Triton server."""
+    """Makes the same requests on this server and on a real Triton server."""
 
     def compare(
         self,
@@ -36,38 +36,37 @@ class Comparing(Exchange):
         progress: Progress | None = None,
         **options: Any,
     ) -> Parity:
-        """Make the same requests here and on a real Triton server, and compare.
+        """Make the same requests on this server and on a real one, and compare.
 
-        A model's values, datatypes, shapes, error codes and texts, the order of its
-        responses and their parameters count; how long it takes is told. The models
-        here keep their state between requests; those of a server of its own are new.
+        Values, datatypes, shapes, error codes and texts, the order of responses and
+        their parameters must agree; durations are reported. Models of this server
+        keep their state between requests; those of a started server are new.
 
         Parameters
         ----------
         inputs
-            Of the first request, as for `infer`; None if there are only cases.
+            Inputs of the first request, as for `infer`; None if there are only cases.
         target
-            ``"local"``: a real server is started with an export of the models and
-            stopped afterwards. It is a ``tritonserver`` on PATH, or that of an
-            installed nvidia-pytriton. ``"grpc://host:port"``: one that runs, and
-            has the models.
+            ``"local"`` starts a real server with an export of the models and stops it
+            afterwards: a ``tritonserver`` on PATH, or that of an installed
+            nvidia-pytriton. ``"grpc://host:port"`` is a running server that has the
+            models.
         cases
             Further requests: a JSON file with a list of objects, or the objects. Each
-            has ``inputs``, and may have a ``name`` and what `infer` takes besides. In
-            a file a value is what JSON has, or ``{"npy": "path"}`` of a NumPy file
-            beside it.
+            has ``inputs``, and may have a ``name`` and any option of `infer`. In a
+            file, an input is a JSON value, or ``{"npy": "path"}`` with the path of a
+            NumPy file relative to it.
         atol, rtol
-            Numbers agree if they are at most ``atol + rtol * |real value|`` apart.
+            Numbers agree if they differ by at most ``atol + rtol * |real value|``.
         timeout_s
-            Seconds that a real server has to become ready, and to answer each
-            request.
+            Maximum time until a real server is ready, and of each request, in seconds.
         install
             Whether a real server, and packages that the models import, may be
             installed from the package index, in an environment of its own.
         progress
-            Told the share that is done, and what is being done.
+            Receives the completed share, from 0 to 1, and a description of each step.
         options
-            What `infer` takes besides, for all requests.
+            Options of `infer` for all requests.
 
         Returns
         -------
@@ -77,19 +76,19 @@ class Comparing(Exchange):
         Raises
         ------
         InputError
-            A request has another form, or an input a type that Triton has not.
+            A request is malformed, or an input has a type that Triton does not know.
         RepositoryError
-            There is no such model, or a stand-in answers in its run.
+            The model does not exist, or a stand-in serves it or a model that it calls.
         TritonServerError
             There is no real server, it cannot be reached or does not become ready,
             or the model does not load there; the text says why.
         ValueError
-            The target is none.
+            The target is invalid.
         OSError
             A file of cases cannot be read.
         """
-        from blsnb.parity.blsnb_client import Ours
-        from blsnb.parity.cases import asked_of
+        from blsnb.parity.blsnb_client import BlsnbClient
+        from blsnb.parity.cases import requests_of
         from blsnb.parity.verification import Verification
         from blsnb.tensors.tolerance import Tolerance
 
@@ -100,7 +99,7 @@ class Comparing(Exchange):
                 f"there is no model {model_name!r}; there are: {known}"
             )
         engine = self._engine
-        ours = Ours(
+        client = BlsnbClient(
             self,
             self._requests,
             engine.catalog,
@@ -108,9 +107,9 @@ class Comparing(Exchange):
             self._exported_as_served,
         )
         verification = Verification(
-            ours,
+            client,
             model_name,
-            asked_of(model_name, inputs, cases, options),
+            requests_of(model_name, inputs, cases, options),
             tolerance=Tolerance(atol, rtol),
             timeout_s=timeout_s,
             may_install=install,
@@ -119,7 +118,7 @@ class Comparing(Exchange):
         try:
             return verification.run(target)
         except (TritonServerError, KeyboardInterrupt) as error:
-            # What happened is in its text; nobody looks for it in our frames.
+            # The text explains the error; the frames of blsnb would hide it.
             raise error.with_traceback(None) from None
 
     def _has(self, name: str) -> bool:
@@ -128,13 +127,7 @@ class Comparing(Exchange):
         return self._control.served_from(name) is not None
 
     def _exported_as_served(self, folder: Path) -> Exported:
-        """Export all models; of those that serve with something else, that.
-
-        Raises
-        ------
-        RepositoryError
-            A file cannot be read or written.
-        """
+        """Export all models, overridden ones with the files and fields in use."""
         exported = self._exported(folder)
         names = set(exported.models)
         for name in filter(self._control.is_overridden, self._control.serving()):
@@ -146,13 +139,7 @@ class Comparing(Exchange):
 
 
 def _put_as_served(served: ModelDirectory, folder: Path) -> None:
-    """Replace an exported model by the files and configuration that serve.
-
-    Parameters
-    ----------
-    folder
-        The model's folder in the export.
-    """
+    """Replace an exported model's folder by the files and configuration in use."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(
         served.path, folder, ignore=shutil.ignore_patterns("__pycache__", "configs")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import nbformat
 import pytest
 
-from blsnb.magics.commands import tutorial as notebooks
+from blsnb.magics.commands import tutorial
 from blsnb.magics.commands.tutorial import NotebookError, copy_notebooks
 
 
 @pytest.fixture
 def names():
     """Names of the notebooks, in their order."""
-    return [path.name for path in notebooks.notebooks()]
+    return [path.name for path in tutorial.notebooks()]
 
 
 def test_the_notebooks_are_copied_beside_the_user(notebook, tmp_path, names):
@@ -50,7 +50,7 @@ def test_what_the_user_changed_stays(notebook, tmp_path, names):
 
     assert "mine" == (tmp_path / first).read_text()
     assert (tmp_path / second).exists()
-    assert f"left as they are, since they were changed: {first}\n" in ran.stdout
+    assert f"changed notebooks were kept: {first}\n" in ran.stdout
 
     ran = notebook.run(f"%triton tutorial {tmp_path} --force")
     assert "mine" != (tmp_path / first).read_text()
@@ -65,7 +65,10 @@ def test_what_the_user_changed_stays(notebook, tmp_path, names):
     [
         ("a b", "unrecognized arguments: b"),
         ("--forced", "unrecognized arguments: --forced"),
-        ("/proc/none", "%triton tutorial: /proc/none cannot have the notebooks"),
+        (
+            "/proc/none",
+            "the notebooks cannot be written to /proc/none: ",
+        ),
     ],
 )
 def test_what_is_wrong_is_said(notebook, line, said):
@@ -75,7 +78,7 @@ def test_what_is_wrong_is_said(notebook, line, said):
 
 def test_an_installation_without_notebooks_says_so(tmp_path, monkeypatch):
     """Somebody may have left them out."""
-    monkeypatch.setattr(notebooks, "_PLACES", (tmp_path,))
+    monkeypatch.setattr(tutorial, "_SOURCES", (tmp_path,))
 
     with pytest.raises(NotebookError, match="has no notebooks"):
         copy_notebooks(tmp_path / "to")
