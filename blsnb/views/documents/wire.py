@@ -147,20 +147,32 @@ def _columns(
     placed["line"] = buffer.add_column(columns.line, "u4")
     placed["execution"] = buffer.add_column(columns.execution, "u4")
     placed["batch"] = buffer.add_column(columns.batch, "u4")
+    return placed | _response_columns(spans, buffer) | _copy_columns(spans, buffer)
+
+
+def _response_columns(spans: Sequence[Span], buffer: Buffer) -> dict[str, list[Any]]:
     sent = [
         (span.id, (response.ns - span.request_start_ns) / 1000)
         for span in spans
         for response in span.responses
     ]
     response_calls, response_us = np.array(sent, np.float64).reshape(-1, 2).T
-    placed["response_call"] = buffer.add_column(response_calls, "i4")
-    placed["response_us"] = buffer.add_column(response_us, "f4")
-    if any(span.copies for span in spans):
-        size = np.array([copied_bytes(span.copies) for span in spans], np.float64)
-        took = np.array([copied_ns(span.copies) / 1000 for span in spans], np.float32)
-        placed["copy_bytes"] = buffer.add_column(size, "f8")
-        placed["copy_us"] = buffer.add_column(took, "f4")
-    return placed
+    return {
+        "response_call": buffer.add_column(response_calls, "i4"),
+        "response_us": buffer.add_column(response_us, "f4"),
+    }
+
+
+def _copy_columns(spans: Sequence[Span], buffer: Buffer) -> dict[str, list[Any]]:
+    """Return the sums of copies between host and device, if there are any."""
+    if not any(span.copies for span in spans):
+        return {}
+    size = np.array([copied_bytes(span.copies) for span in spans], np.float64)
+    took = np.array([copied_ns(span.copies) / 1000 for span in spans], np.float32)
+    return {
+        "copy_bytes": buffer.add_column(size, "f8"),
+        "copy_us": buffer.add_column(took, "f4"),
+    }
 
 
 def _header(trace: Trace, state: State | None, numbering: Numbering) -> Header:

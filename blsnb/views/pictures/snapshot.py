@@ -54,9 +54,13 @@ def snapshot(run: AnyTrace, state: State | None = None) -> str:
     if hidden:
         words = f"… {counted(hidden, 'more row')}"
         parts.append(svg.text(14, height - 14, words, fill=svg.COLOURS["fg2"]))
+    return _picture("".join(parts), height)
+
+
+def _picture(inner: str, height: float) -> str:
     return svg.tag(
         "svg",
-        svg.tag("defs", graph_picture.MARKERS) + "".join(parts),
+        svg.tag("defs", graph_picture.MARKERS) + inner,
         xmlns="http://www.w3.org/2000/svg",
         width=WIDTH,
         height=height,
