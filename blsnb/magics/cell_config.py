@@ -1,4 +1,4 @@
-"""Written: the configuration that a cell gives, of its options and a text."""
+"""The configuration and the extra files that the options of a cell name."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from blsnb.model.spec import Options
 
 
-class Written(NamedTuple):
-    """A configuration that was written, and what it was made of."""
+class CellConfig(NamedTuple):
+    """A configuration that a cell wrote, and what it was composed of."""
 
     text: str
     base: str | None
@@ -23,33 +23,33 @@ class Written(NamedTuple):
 
 
 def no_options() -> Options:
-    """Return the options of a cell that gives none."""
+    """Return the options of a cell without options."""
     from blsnb.model.spec import Options
 
     return Options()
 
 
-def compose(base: str | None, options: Options) -> Written:
-    """Return a configuration of a text and options; the text alone stays verbatim."""
+def compose(base: str | None, options: Options) -> CellConfig:
+    """Merge options into a text; a text that already agrees stays verbatim."""
     from blsnb.model.config import ModelConfig, parse_pbtxt
     from blsnb.model.spec import merge_options
 
     if not options.given:
-        return Written(base or "", base, options)
+        return CellConfig(base or "", base, options)
     config = ModelConfig() if base is None else parse_pbtxt(base)
     merged: ModelConfig = merge_options(config, options)
     if base is not None and merged.message == config.message:
-        return Written(base, base, options)
-    return Written(merged.to_pbtxt(), base, options)
+        return CellConfig(base, base, options)
+    return CellConfig(merged.to_pbtxt(), base, options)
 
 
 def configuration_text(given: str, namespace: Mapping[str, Any]) -> str:
-    """Return the text that ``--config`` names: of a variable, or of a file.
+    """Return the text that ``--config`` names: of a variable or a file.
 
     Raises
     ------
     UsageError
-        There is neither, or the variable holds something else.
+        There is no such variable or file, or the variable has another type.
     """
     from blsnb.model.config import ModelConfig
 
@@ -69,3 +69,36 @@ def configuration_text(given: str, namespace: Mapping[str, Any]) -> str:
         f"--config {given}: the variable holds a {type(value).__name__}, "
         "not the text of a config.pbtxt or a path to one"
     )
+
+
+def extra_files(given: list[str]) -> dict[str, Path]:
+    """Return the sources of ``--file PATH[:DEST]``, by their path beside the model.
+
+    Raises
+    ------
+    UsageError
+        A file is missing.
+    """
+    files: dict[str, Path] = {}
+    for word in given:
+        source, destination = _source_and_destination(word)
+        if source.is_dir():
+            inner = (path for path in sorted(source.rglob("*")) if path.is_file())
+            files |= {
+                f"{destination}/{path.relative_to(source).as_posix()}": path
+                for path in inner
+                if "__pycache__" not in path.parts
+            }
+        elif source.is_file():
+            files[destination] = source
+        else:
+            raise UsageError(f"--file {word}: there is no file {source}")
+    return files
+
+
+def _source_and_destination(word: str) -> tuple[Path, str]:
+    whole = Path(word).expanduser()
+    path, colon, destination = word.rpartition(":")
+    if whole.exists() or not colon or not destination:
+        return whole, whole.name
+    return Path(path).expanduser(), destination.strip("/")

@@ -1,18 +1,22 @@
-"""``%triton_model`` as the first line of an ordinary cell: an input transformation."""
+"""The place of our magics in a cell: a first line ``%triton_model``, cell magics."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
+
+from IPython.core.error import UsageError
 
 _FIRST = re.compile(r"(?P<above>\s*)%triton_model(?!\w)(?P<line>[^\n?]*)\n")
+_CELL_MAGICS = ("triton_model", "triton_config", "triton_file")
 
 
 def source_below(cell: str) -> str | None:
-    """Return a cell's text below its first line; None if that is no ``%triton_model``.
+    """Return the text below a first line ``%triton_model``; None without that line.
 
-    As with the cell magic, blank lines above do not count, and the last line ends.
+    As with a cell magic, blank lines above it do not count, and the last line of the
+    result ends with a newline.
     """
     found = _FIRST.match(cell)
     text = cell[found.end() :] if found else ""
@@ -22,9 +26,9 @@ def source_below(cell: str) -> str | None:
 
 
 def move_to_the_end(lines: list[str]) -> list[str]:
-    """Let a cell that begins with ``%triton_model`` run before it becomes a model.
+    """Run a cell that begins with ``%triton_model`` before it becomes a model.
 
-    The first line stays, as a comment, so that all others keep their numbers.
+    The first line stays as a comment, so that all others keep their numbers.
     """
     cell = "".join(lines)
     below = source_below(cell)
@@ -38,12 +42,31 @@ def move_to_the_end(lines: list[str]) -> list[str]:
 
 
 def register(shell: Any) -> Callable[[], None]:
-    """Add the transformation to a shell; return what takes it away."""
+    """Add the transformation and the refusals; return a function that removes them.
+
+    IPython takes a cell magic below the first line for an unknown line magic.
+    """
     transformations = shell.input_transformers_cleanup
     transformations.append(move_to_the_end)
+    line_magics = shell.magics_manager.magics["line"]
+    for name in _CELL_MAGICS:
+        line_magics[f"%{name}"] = _refusal(name)
 
     def unregister() -> None:
         if move_to_the_end in transformations:
             transformations.remove(move_to_the_end)
+        for name in _CELL_MAGICS:
+            line_magics.pop(f"%{name}", None)
 
     return unregister
+
+
+def _refusal(name: str) -> Callable[[str], NoReturn]:
+    def refuse(line: str) -> NoReturn:
+        """Raise an error that says where the magic belongs."""
+        raise UsageError(
+            f"%%{name} must be the first line of its cell: what stands above it, "
+            "comments too, belongs below it or into another cell"
+        )
+
+    return refuse

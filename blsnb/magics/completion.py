@@ -1,9 +1,10 @@
-"""Tab: subcommands, options, names of models, inputs and types."""
+"""Tab completion of magics: subcommands, options, models, inputs, types, paths."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,6 @@ from blsnb.magics import flags
 from blsnb.magics.commands import bench, serve, stats, trace_files, traces, verify
 from blsnb.magics.commands import standin as standins
 from blsnb.magics.commands.subcommands import SUBCOMMANDS
-from blsnb.magics.paths import paths
 from blsnb.parts.server_parts import parts_of
 from blsnb.repository.repository import models_in
 from blsnb.runtimes import choosing
@@ -23,26 +23,18 @@ if TYPE_CHECKING:
     from blsnb.inference_server import Server
 
 _OURS = re.compile(r"\s*(%?%triton(?:_model|_config|_file)?)\s+(.*)", re.DOTALL)
-_OF_MODELS = frozenset(
-    {
-        "bench",
-        "config",
-        "infer",
-        "load",
-        "log",
-        "standin",
-        "stats",
-        "unload",
-        "verify",
-    }
+_TAKE_MODEL = frozenset(
+    ("bench", "config", "infer", "load", "log", "standin", "stats", "unload", "verify")
 )
-_TENSOR = ("--input", "--output")
-_PATHS = ("--file", "--config")
+_TENSOR_OPTIONS = ("--input", "--output")
+_PATH_OPTIONS = ("--file", "--config")
+_MAX_PATHS = 500
+"""Maximum number of paths offered."""
 
 
 @context_matcher()
 def complete_triton(context: Any) -> dict[str, Any]:
-    """Complete a line of one of our magics; any other line is left to others."""
+    """Complete a line of one of our magics; ignore any other line."""
     found = _OURS.fullmatch(context.text_until_cursor)
     if found is None:
         return {"completions": []}
@@ -61,7 +53,7 @@ def complete_triton(context: Any) -> dict[str, Any]:
 def _candidates(
     magic: str, before: list[str], fragment: str
 ) -> tuple[str, Iterable[str]]:
-    """Return what is to be completed, and the texts that may stand there."""
+    """Return the fragment to complete and the candidates for it."""
     match magic:
         case "triton":
             return fragment, _subcommand(before, fragment)
@@ -103,7 +95,7 @@ def _subcommand(before: list[str], fragment: str) -> Iterable[str]:
             return _serve(rest)
         case ["tutorial", *_]:
             return ["--force"]
-        case [subcommand] if subcommand in _OF_MODELS:
+        case [subcommand] if subcommand in _TAKE_MODEL:
             return _names()
     return ()
 
@@ -140,16 +132,16 @@ def _trace(before: list[str], fragment: str) -> Iterable[str]:
     if before[-1:] and before[-1] in options:
         return () if before[-1] == "--run" else paths(fragment)
     server = default.started()
-    runs = [] if before or server is None else [run.id for run in server.runs]
+    runs = [] if before or server is None else [record.id for record in server.runs]
     files = [] if before else paths(fragment)
     return [*runs, *options, *files]
 
 
 def _option(before: list[str], fragment: str) -> tuple[str, Iterable[str]]:
     last = before[-1] if before else ""
-    if last in _TENSOR:
+    if last in _TENSOR_OPTIONS:
         return _type(fragment)
-    if last in _PATHS:
+    if last in _PATH_OPTIONS:
         return fragment, paths(fragment)
     if last == "--kind":
         return fragment, ("cpu", "gpu")
@@ -181,8 +173,39 @@ def _specs(server: Server, name: str) -> Iterable[str]:
     return (spec.replace("?:", ":") for spec in server.model(name).inputs)
 
 
+def paths(fragment: str, *, folders_only: bool = False) -> list[str]:
+    """Return the paths that a fragment may become; folders end with a slash.
+
+    Hidden files are offered only after a dot. Names that contain whitespace, which
+    would end the word, are never offered.
+    """
+    head, slash, begun = fragment.rpartition("/")
+    if fragment == "~":
+        return ["~/"]
+    folder = os.path.expanduser(head + slash) or "."
+    names = sorted(_entries(folder, begun, folders_only))
+    return [f"{head}{slash}{name}" for name in names[:_MAX_PATHS]]
+
+
+def _entries(folder: str, begun: str, folders_only: bool) -> Iterator[str]:
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                name = entry.name
+                hidden = name.startswith(".") and not begun.startswith(".")
+                if hidden or not name.startswith(begun) or any(map(str.isspace, name)):
+                    continue
+                if entry.is_dir():
+                    yield f"{name}/"
+                elif not folders_only:
+                    yield name
+    except OSError:
+        # The folder is missing or unreadable: there is nothing to offer.
+        return
+
+
 def register(shell: Any) -> Callable[[], None]:
-    """Add the completion to a shell; return what takes it away."""
+    """Add the completion to a shell; return a function that removes it."""
     matchers = shell.Completer.custom_matchers
     matchers.append(complete_triton)
 

@@ -20,11 +20,16 @@ from IPython.display import display
 
 from blsnb.errors import BlsnbError
 from blsnb.magics import card, flags, line
-from blsnb.magics import cell_transforms as first_line
 from blsnb.magics import default_server as default
 from blsnb.magics.cell_book import CellBook, Place
-from blsnb.magics.cell_config import Written, compose, configuration_text, no_options
-from blsnb.magics.files import beside
+from blsnb.magics.cell_config import (
+    CellConfig,
+    compose,
+    configuration_text,
+    extra_files,
+    no_options,
+)
+from blsnb.magics.cell_transforms import source_below
 from blsnb.parts.server_parts import parts_of
 
 if TYPE_CHECKING:
@@ -56,7 +61,7 @@ class DefineMagics(Magics):
         super().__init__(shell)
         self._cells = cells
         self._failed = failed
-        self._written: dict[str, Written] = {}
+        self._written: dict[str, CellConfig] = {}
         self._running = ""
 
     def begin_cell(self, info: Any) -> None:
@@ -74,10 +79,10 @@ class DefineMagics(Magics):
         namespace = line.namespace(self.shell, local_ns)
         try:
             given = _MODEL.parse(line.words(text, namespace))
-        except flags.HelpAsked:
+        except flags.HelpShown:
             return
         if cell is None:
-            cell = first_line.source_below(self._running)
+            cell = source_below(self._running)
         if cell is None:
             raise UsageError(
                 "%triton_model must be the first line of its cell, "
@@ -90,7 +95,7 @@ class DefineMagics(Magics):
             raise
         files: dict[str, FileContent | None] = {
             f"{given.version}/{path}": content
-            for path, content in beside(given.file).items()
+            for path, content in extra_files(given.file).items()
         }
         files[_CONFIG] = written.text or None
         main = f"{given.version}/model.py"
@@ -188,7 +193,7 @@ class DefineMagics(Magics):
         if status.state == "READY":
             display(card.bundle(status, "the new one did not load"), raw=True)
 
-    def _last(self, name: str) -> Written | None:
+    def _last(self, name: str) -> CellConfig | None:
         """Return what was written last, unless someone has changed it since."""
         last = self._written.get(name)
         file = self._path(name, _CONFIG)
@@ -197,7 +202,7 @@ class DefineMagics(Magics):
 
     def _configuration(
         self, given: argparse.Namespace, namespace: Mapping[str, Any]
-    ) -> Written:
+    ) -> CellConfig:
         from blsnb.model.spec import Options
 
         options = Options(

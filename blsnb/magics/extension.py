@@ -1,26 +1,36 @@
-"""``%load_ext blsnb`` and ``%unload_ext blsnb``: what is touched, and put back."""
+"""``%load_ext blsnb`` and ``%unload_ext blsnb``."""
 
 from __future__ import annotations
 
 import contextlib
+import json
+import logging
+import os
+import sys
+import time
 import weakref
 from collections.abc import Callable
 from typing import Any
 
-from blsnb.magics import cell_transforms as first_line
-from blsnb.magics import completion, display, misplaced, reloads, show, triton_log
+import IPython.display
+
+from blsnb.magics import card, cell_transforms, completion, display, show
+from blsnb.magics import default_server as default
 from blsnb.magics.cell_book import CellBook
-from blsnb.magics.commands.subcommands import OperateMagics
+from blsnb.magics.commands.subcommands import TritonMagics
 from blsnb.magics.define import DefineMagics
 from blsnb.magics.errors import report
+from blsnb.options import options
+from blsnb.parts.server_parts import parts_of
 
 _loaded: weakref.WeakKeyDictionary[Any, contextlib.ExitStack]
 _loaded = weakref.WeakKeyDictionary()
-"""Of each shell, what takes everything away again."""
+"""What undoes the changes to each shell."""
+_MODEL_LOGGER = "blsnb.model"
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Add magics, displays, completion and reports to a shell; once is enough."""
+    """Add magics, displays, completion and error reports to a shell, once."""
     if shell in _loaded:
         return
     cells = CellBook(shell)
@@ -31,22 +41,22 @@ def load_ipython_extension(shell: Any) -> None:
         undo.callback(_register_magics(shell, define))
         shell.events.register("pre_run_cell", define.begin_cell)
         undo.callback(shell.events.unregister, "pre_run_cell", define.begin_cell)
-        operate = OperateMagics(shell)
-        undo.callback(_register_magics(shell, operate))
-        undo.callback(operate.close)
-        undo.callback(first_line.register(shell))
-        undo.callback(misplaced.register(shell))
+        triton = TritonMagics(shell)
+        undo.callback(_register_magics(shell, triton))
+        undo.callback(triton.close)
+        undo.callback(cell_transforms.register(shell))
         undo.callback(completion.register(shell))
         undo.callback(display.register(shell, runs.shown))
         undo.callback(report.register(reports))
         undo.callback(show.register(shell, runs))
-        undo.callback(triton_log.register())
-        undo.callback(reloads.register(shell))
+        undo.callback(_log_to_stderr())
+        shell.events.register("pre_run_cell", load_changed)
+        undo.callback(shell.events.unregister, "pre_run_cell", load_changed)
         _loaded[shell] = undo.pop_all()
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """Take away what was added; models and their server stay for who loads anew."""
+    """Remove what was added; the server and its models stay."""
     undo = _loaded.pop(shell, None)
     if undo is not None:
         undo.close()
@@ -70,8 +80,55 @@ def _register_magics(shell: Any, magics: Any) -> Callable[[], None]:
 
 
 def _restore(table: dict[str, Any], name: str, ours: Any, earlier: Any) -> None:
-    """Put back what had a name before, unless somebody has taken it since."""
+    """Restore an earlier magic, unless ours has been replaced since."""
     if table.get(name) == ours:
         del table[name]
         if earlier is not None:
             table[name] = earlier
+
+
+def load_changed(*_: Any) -> None:
+    """Reload models whose files in the private folder changed; show their cards."""
+    server = default.started()
+    if server is None or server.closed:
+        return
+    for name, error in parts_of(server).folders.load_changed().items():
+        reason = error.reason.strip() if error is not None else ""
+        failure = f"its changed files do not load: {reason}" if error else ""
+        if options.show or failure:
+            IPython.display.display(card.bundle(server.model(name), failure), raw=True)
+
+
+class TritonFormatter(logging.Formatter):
+    """Formats ``W1120 06:35:12.123456 4242 model.py:12] "message"`` as Triton does."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record; the message is escaped as in JSON."""
+        level = record.levelname[0]
+        clock = time.strftime("%m%d %H:%M:%S", time.localtime(record.created))
+        micros = int(record.created % 1 * 1e6)
+        place = getattr(record, "triton_place", f"{record.filename}:{record.lineno}")
+        message = json.dumps(record.getMessage(), ensure_ascii=False)
+        return f"{level}{clock}.{micros:06d} {os.getpid()} {place}] {message}"
+
+
+class _StderrHandler(logging.Handler):
+    """Writes warnings and errors of models to the stderr of the running cell."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.setFormatter(TritonFormatter())
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line; stderr is looked up each time, as cells may redirect it."""
+        try:
+            sys.stderr.write(f"{self.format(record)}\n")
+        except Exception:
+            self.handleError(record)
+
+
+def _log_to_stderr() -> Callable[[], None]:
+    logger = logging.getLogger(_MODEL_LOGGER)
+    handler = _StderrHandler()
+    logger.addHandler(handler)
+    return lambda: logger.removeHandler(handler)

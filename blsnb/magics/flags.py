@@ -1,4 +1,4 @@
-"""Flags of ``%%triton_model``: one parser, whose help is the docstring."""
+"""Options of magics: one parser, whose help is the docstring of its magic."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _VALUE = r""""[^"]*"|'[^']*'|\S+"""
 
 
-class HelpAsked(Exception):
-    """``--help`` was among the words."""
+class HelpShown(Exception):
+    """The help was requested and has been printed."""
 
 
 class Flags(argparse.ArgumentParser):
-    """A parser that raises where a script's would end the process."""
+    """An argument parser that raises instead of ending the process."""
 
     def __init__(self, name: str, description: str, epilog: str = "") -> None:
         super().__init__(
@@ -32,19 +32,19 @@ class Flags(argparse.ArgumentParser):
             allow_abbrev=False,
             add_help=False,
         )
-        # From Python 3.14 on, help is coloured unless told otherwise.
+        # Python 3.14 and later colour the help by default.
         self.color = False
         self.add_argument("--help", action=_Help, nargs=0, help="show this text")
 
     def parse(self, words: Sequence[str]) -> argparse.Namespace:
-        """Return the parsed words.
+        """Parse words.
 
         Raises
         ------
         UsageError
-            They are wrong; it says how they are written.
-        HelpAsked
-            The help was asked for, and has been printed.
+            The words are wrong; the message contains the usage.
+        HelpShown
+            The help was requested and has been printed.
         """
         return self.parse_args(words)
 
@@ -52,8 +52,8 @@ class Flags(argparse.ArgumentParser):
         """Return all options, such as ``--version``, sorted."""
         return sorted(self._option_string_actions)
 
-    def apart(self, text: str) -> tuple[list[str], str]:
-        """Return options with their values, as written, and the text without them.
+    def split_options(self, text: str) -> tuple[list[str], str]:
+        """Return the options with their values as written, and the rest of the text.
 
         Options may stand anywhere among inputs, whose expressions may have spaces.
         """
@@ -71,20 +71,22 @@ class Flags(argparse.ArgumentParser):
             yield rf"(?<!\S){re.escape(name)}(?!\S){value}"
 
     def error(self, message: str) -> NoReturn:
-        """Raise what is wrong, what was perhaps meant, and what there is."""
+        """Raise an error with the message, a similar option, and the usage."""
         raise UsageError(
-            f"{self._magic}: {message}{self._meant(message)}\n\n"
-            f"{self.format_usage()}\n{self._magic} --help explains all of it."
+            f"{self._magic}: {message}{self._similar(message)}\n\n"
+            f"{self.format_usage()}\n{self._magic} --help explains all options."
         )
 
     @property
     def _magic(self) -> str:
-        """The magic and its subcommand, without what stands behind them."""
+        """The magic and its subcommand, without arguments."""
         found = re.match(r"%+\w+( [a-z]+)?", self.prog)
         return found.group() if found else self.prog
 
-    def _meant(self, message: str) -> str:
-        """Return the options like those that are none, as a question."""
+    def _similar(self, message: str) -> str:
+        """Return the known options similar to unknown ones, as a question."""
+        if not message.startswith("unrecognized"):
+            return ""
         unknown = [word for word in message.split() if word.startswith("-")]
         known = self.option_strings()
         close = [
@@ -92,17 +94,16 @@ class Flags(argparse.ArgumentParser):
             for word in unknown
             for found in difflib.get_close_matches(word.replace("_", "-"), known, 1)
         ]
-        told = message.startswith("unrecognized") and close
-        return f". Did you mean {' '.join(close)}?" if told else ""
+        return f". Did you mean {' '.join(close)}?" if close else ""
 
 
 def _plain(prog: str) -> argparse.HelpFormatter:
-    """Format help to one width, since it is a docstring too."""
+    """Format help to one width: it is a docstring too."""
     return argparse.RawDescriptionHelpFormatter(prog, width=79, max_help_position=27)
 
 
 class _Help(argparse.Action):
-    """Prints the help and leaves the parser, but not the process."""
+    """Prints the help and leaves the parser."""
 
     def __call__(
         self,
@@ -112,11 +113,11 @@ class _Help(argparse.Action):
         option_string: str | None = None,
     ) -> NoReturn:
         print(parser.format_help())
-        raise HelpAsked
+        raise HelpShown
 
 
 def documented(parser: argparse.ArgumentParser) -> Callable[[Function], Function]:
-    """Make a parser's help the docstring of a magic."""
+    """Use a parser's help as the docstring of a magic."""
 
     def decorate(function: Function) -> Function:
         function.__doc__ = parser.format_help()
@@ -180,7 +181,7 @@ def model_flags() -> Flags:
         type=int,
         const=True,
         metavar="DELAY_US",
-        help="batch requests that wait, for at most so many microseconds",
+        help="batch waiting requests; maximum delay in microseconds",
     )
     add(
         "--decoupled",
@@ -202,5 +203,7 @@ def model_flags() -> Flags:
 def _positive(text: str) -> int:
     number = int(text)
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{number} is no version: the first is 1")
+        raise argparse.ArgumentTypeError(
+            f"version {number} is not valid; versions begin at 1"
+        )
     return number

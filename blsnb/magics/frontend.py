@@ -1,4 +1,4 @@
-"""Outputs in the page: documents of runs, progress bars, what the page supports."""
+"""Outputs of the frontend: documents of runs, progress bars, supported features."""
 
 from __future__ import annotations
 
@@ -16,53 +16,54 @@ if TYPE_CHECKING:
 
 
 def has_no_models() -> bool:
-    """Whether a page knows of a widget only where it is displayed itself.
+    """Whether the page has only the models of widgets that are displayed themselves.
 
-    Where it knows of all, an output can be a document whose place a widget takes:
-    a notebook that is saved meanwhile keeps the document.
+    Elsewhere a widget can replace a document in the page, while a notebook saved
+    meanwhile keeps the document.
     """
     return "VSCODE_PID" in os.environ or "google.colab" in sys.modules
 
 
 def bundle(trace: Trace, **how: Any) -> dict[str, Any]:
-    """Return a finished run as the document, as the options want it."""
-    from blsnb import views
+    """Return the document of a finished run, as `blsnb.options` specify it."""
+    from blsnb.views.documents import document
 
-    shown: dict[str, Any] = views.mimebundle(
+    shown: dict[str, Any] = document.mimebundle(
         trace, embed_previews=options.embed_previews, **how
     )
     if options.static == "png":
-        shown["image/png"] = views.png(trace)
+        from blsnb.views.figures import figure
+
+        shown["image/png"] = figure.png(trace)
     return shown
 
 
 def collapsed(trace: Trace) -> dict[str, Any]:
-    """Return a finished run folded to its title; a click unfolds it."""
-    from blsnb.views.columns import columns_of
+    """Return the document of a finished run, folded to its title."""
     from blsnb.views.format import visible
-    from blsnb.views.pictures.snapshot import heading, summary
+    from blsnb.views.summary import facts, heading
 
     shown = bundle(trace)
-    title = visible(", ".join([heading(trace), *summary(trace, columns_of(trace))]))
+    title = visible(", ".join([heading(trace), *facts(trace)]))
     shown["text/html"] = (
         f"<details><summary>{escape(title)}</summary>{shown['text/html']}</details>"
     )
     return shown
 
 
-class Bar:
-    """A bar that moves while something takes its time, and is a line afterwards."""
+class ProgressBar:
+    """A progress bar that becomes a line of text at its end."""
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._said = "not begun"
+        self._text = "not begun"
         self._handle: DisplayHandle | None = None
 
-    def __call__(self, share: float, words: str) -> None:
-        """Move."""
-        self._said = words
+    def __call__(self, share: float, text: str) -> None:
+        """Show a share between 0 and 1, and a text."""
+        self._text = text
         percent = f"{share:.0%}"
-        label = f"{self._name}: {words}"
+        label = f"{self._name}: {text}"
         self._show(
             f'<progress value="{share:.3f}" max="1" aria-label="{escape(label)}">'
             f"</progress> {percent} · {escape(label)}",
@@ -70,8 +71,8 @@ class Bar:
         )
 
     def end(self) -> None:
-        """Leave a line."""
-        text = f"{self._name}: {self._said}"
+        """Replace the bar by its last text."""
+        text = f"{self._name}: {self._text}"
         self._show(f"<small>{escape(text)}</small>", text)
 
     def _show(self, page: str, plain: str) -> None:

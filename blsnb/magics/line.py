@@ -1,31 +1,44 @@
-"""A magic's line as words: quotes, braces and the notebook's variables."""
+"""Parse the line of a magic: words, quotes, variables, ``INPUT=EXPRESSION``."""
 
 from __future__ import annotations
 
+import argparse
 import io
 import re
 import tokenize
+import traceback
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from IPython.core.error import UsageError
 from IPython.utils.text import DollarFormatter
 
+from blsnb.magics.flags import Flags
+
 _PIECE = r"""[^\s"'{]|"[^"]*"|'[^']*'|\{[^{}]*\}|[{"']"""
 _WORD = re.compile(f"(?:{_PIECE})+")
 _QUOTED = re.compile(r"""(\{[^{}]*\})|"([^"]*)"|'([^']*)'""")
+# Within an expression it would be a name, negated twice.
+_OPTION = re.compile(r"(?<!\S)--[a-z][\w-]*")
+
+
+class RequestLine(NamedTuple):
+    """The model, the inputs and the options of a line."""
+
+    name: str
+    inputs: dict[str, Any]
+    options: argparse.Namespace
 
 
 def namespace(shell: Any, local_ns: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the names that a magic's line may use: the notebook's, and local ones."""
+    """Return the variables that a line may use: the notebook's and local ones."""
     return {**shell.user_ns, **(local_ns or {})}
 
 
 def words(line: str, namespace: Mapping[str, Any]) -> list[str]:
-    """Split a line at spaces, and put in the values of ``{name}`` and ``$name``.
+    """Split a line at spaces, then expand ``{name}`` and ``$name`` in each word.
 
-    Values are put in after the split, so that a path with a space in it stays
-    one word. What names no variable stays as it is.
+    A value that contains a space stays one word.
     """
     return [expand(_unquoted(word), namespace) for word in _WORD.findall(line)]
 
@@ -35,13 +48,13 @@ def _unquoted(word: str) -> str:
 
 
 def expand(text: str, namespace: Mapping[str, Any]) -> str:
-    """Return a text with ``{name}`` and ``$name`` replaced, as IPython does."""
+    """Replace ``{name}`` and ``$name`` as IPython does; unknown names stay."""
     if "{" not in text and "$" not in text:
         return text
     try:
         expanded: str = DollarFormatter().vformat(text, args=[], kwargs=namespace)
     except Exception:
-        # Any expression may stand in the braces, and fail in any way.
+        # The braces may contain any expression, which may fail in any way.
         return text
     return expanded
 
@@ -49,13 +62,13 @@ def expand(text: str, namespace: Mapping[str, Any]) -> str:
 def assignments(text: str) -> dict[str, str]:
     """Split ``A=expr B=expr`` into names and Python expressions.
 
-    A new one begins at ``NAME=`` outside of all brackets; a name that is no
-    Python name is quoted.
+    Each begins at a ``NAME=`` outside all brackets; a name that is not a Python
+    identifier is quoted.
 
     Raises
     ------
     UsageError
-        The text begins otherwise, or brackets do not match.
+        The text does not begin with ``NAME=``, or its brackets do not match.
     """
     try:
         starts = list(_starts(text))
@@ -73,7 +86,7 @@ def assignments(text: str) -> dict[str, str]:
 
 
 def _starts(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield each name, where it begins, and where its expression does."""
+    """Yield each name, its start, and the start of its expression."""
     depth = 0
     before: tokenize.TokenInfo | None = None
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -86,3 +99,63 @@ def _starts(text: str) -> Iterator[tuple[str, int, int]]:
             if named:
                 yield before.string.strip("\"'"), before.start[1], token.end[1]
         before = token
+
+
+def request_line(
+    text: str, namespace: dict[str, Any], flags: Flags, command: str, usage: str
+) -> RequestLine:
+    """Parse ``NAME INPUT=EXPRESSION ...`` with options anywhere in it.
+
+    Parameters
+    ----------
+    command, usage
+        For the error message, such as ``"%triton bench"`` and its arguments.
+
+    Raises
+    ------
+    UsageError
+        The text is wrong.
+    HelpShown
+        The help was requested and has been printed.
+    """
+    written, rest = flags.split_options(text)
+    options = flags.parse([word for part in written for word in words(part, namespace)])
+    if unknown := _OPTION.search(rest):
+        raise UsageError(f"{command} has no option {unknown[0]}")
+    return RequestLine(*named_inputs(rest, namespace, command, usage), options)
+
+
+def named_inputs(
+    text: str, namespace: dict[str, Any], command: str, usage: str
+) -> tuple[str, dict[str, Any]]:
+    """Return the model and the inputs of ``NAME INPUT=EXPRESSION ...``.
+
+    Raises
+    ------
+    UsageError
+        The text is wrong.
+    """
+    name, _, assigned = text.strip().partition(" ")
+    if not name or "=" in name:
+        raise UsageError(f"usage: {command} {usage}")
+    inputs = {
+        tensor: _value(tensor, expression, namespace)
+        for tensor, expression in assignments(assigned.strip()).items()
+    }
+    return expand(name, namespace), inputs
+
+
+def _value(tensor: str, expression: str, namespace: dict[str, Any]) -> Any:
+    """Evaluate the expression of an input."""
+    try:
+        return eval(compile(expression, f"<%triton {tensor}=...>", "eval"), namespace)
+    except (SyntaxError, NameError) as error:
+        if _is_raised_below(error):
+            raise
+        reason = error.msg if isinstance(error, SyntaxError) else error
+        raise UsageError(f"{tensor}={expression}: {reason}") from error
+
+
+def _is_raised_below(error: BaseException) -> bool:
+    """Whether a function that the expression calls raised the error."""
+    return len(list(traceback.walk_tb(error.__traceback__))) > 2

@@ -1,47 +1,55 @@
-"""LiveView: a widget while a run executes, its document once it has ended."""
+"""Runs that are still executing, and the widgets that show them meanwhile."""
 
 from __future__ import annotations
 
+import logging
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from IPython.display import display
 
-from blsnb import views
 from blsnb.engine.threads.waiter import Waiter
+from blsnb.engine.threads.watcher import Watcher
+from blsnb.errors import OutOfResourcesError
 from blsnb.magics.frontend import bundle, has_no_models
-from blsnb.run import take_trace
-from blsnb.trace.spans import Trace
-from blsnb.views.live.keep_clock import KeepClock
 
 if TYPE_CHECKING:
     from blsnb.trace.recorder import RunRecord
+    from blsnb.trace.spans import Trace
 
-_KEEPING_S = 5.0
-"""So long a document may take to be made, on a busy machine."""
+_MAKE_TIMEOUT_S = 5.0
+"""Maximum wait for a widget or document that another thread is making."""
+_REFRESH_PAUSE_S = 0.25
+_CLOSE_TIMEOUT_S = 1.0
+_log = logging.getLogger(__name__)
 
 
 class LiveView:
-    """Shows a run in the running cell, from now until it ends.
+    """Shows a run in the current cell until it ends.
 
-    Its output is a document of what has happened, made anew from time to time for
-    who saves the notebook meanwhile; in a page the widget takes its place.
+    The cell's output is a document of the run so far, updated from time to time so
+    that a notebook saved meanwhile contains it; in a page the widget replaces it.
 
     Parameters
     ----------
     record
-        What is recorded of it, while it is recorded.
+        Record of the run.
     """
 
     def __init__(self, record: RunRecord) -> None:
+        # Deferred: loading the extension must not import the widget library.
+        from blsnb.views.live.clocks import KeepClock
+        from blsnb.views.live.trace_view import TraceView
+
         self._record = record
         self._keep_clock = KeepClock()
-        self._kept = Waiter()
-        self._kept.wake()
+        self._updated = Waiter()
+        self._updated.wake()
         self._ended = False
-        self._view = views.TraceView(self._trace)
-        self._is_kept = not has_no_models()
-        if self._is_kept:
+        self._view = TraceView(self._trace)
+        self._has_document = not has_no_models()
+        if self._has_document:
             self._keep_clock.kept(time.monotonic_ns(), 0)
             document = self._view.document()
             self._handle = display(document, raw=True, display_id=True)
@@ -50,36 +58,36 @@ class LiveView:
         self.tick()
 
     def _trace(self) -> Trace:
-        return take_trace(self._record)
+        return trace_now(self._record)
 
     def tick(self) -> None:
-        """Send what happened, if it is time to."""
+        """Send new events to the widget if an update is due."""
         self._view.tick(time.monotonic_ns())
 
-    def look(self) -> None:
-        """Do the same, and give it to the notebook, from time to time.
+    def refresh(self) -> None:
+        """Update the widget, and from time to time the document.
 
-        Called on a thread of its own: no model waits for a document.
+        Called on a thread of its own, so that no model waits for a document.
         """
         self.tick()
         now_ns = time.monotonic_ns()
-        if self._is_kept and self._keep_clock.due(now_ns, now_ns):
-            self._keep(now_ns)
+        if self._has_document and self._keep_clock.due(now_ns, now_ns):
+            self._update_document(now_ns)
 
-    def _keep(self, now_ns: int) -> None:
-        self._kept = Waiter()
+    def _update_document(self, now_ns: int) -> None:
+        self._updated = Waiter()
         try:
-            # Read after the waiter is there: whoever ends the run waits for it.
+            # Read after the waiter is set: `finish` waits for it.
             if not self._ended:
                 self._handle.update(self._view.document(), raw=True)
                 self._keep_clock.kept(now_ns, now_ns, time.monotonic_ns() - now_ns)
         finally:
-            self._kept.wake()
+            self._updated.wake()
 
     def finish(self) -> None:
-        """Put the finished document in the widget's place."""
+        """Replace the widget by the document of the finished run."""
         self._ended = True
-        self._kept.wait(_KEEPING_S)
+        self._updated.wait(_MAKE_TIMEOUT_S)
         self._view.finish(time.monotonic_ns())
         document = bundle(
             self._trace(), selected=self._view.selected, height=self._view.height
@@ -87,5 +95,127 @@ class LiveView:
         self._handle.update(document, raw=True)
 
     def close(self) -> None:
-        """Close the widget: its document has embedded previews only from now on."""
+        """Close the widget; its document then has embedded previews only."""
         self._view.close()
+
+
+class ActiveRun:
+    """A run that has not ended, and its widget if it takes long.
+
+    Parameters
+    ----------
+    record
+        Record of the run.
+    cell
+        The cell in which it began.
+    """
+
+    def __init__(self, record: RunRecord, cell: Any) -> None:
+        self.record = record
+        self.cell = cell
+        self.view: LiveView | None = None
+        self.is_live = False
+        """Whether a thread makes its widget, or has made it."""
+        self._token = [None]
+        self._made = Waiter()
+        self._shown = Waiter()
+
+    def claim(self) -> bool:
+        """Return whether the caller, as the only one, may make the widget."""
+        try:
+            self._token.pop()
+        except IndexError:
+            return False
+        return True
+
+    def make_view(self) -> None:
+        """Make the widget, after `claim`."""
+        self.is_live = True
+        try:
+            self.view = LiveView(self.record)
+        finally:
+            self._made.wake()
+
+    def finished_view(self) -> LiveView | None:
+        """Replace the widget by the document and return it; None without widget."""
+        if not self.claim():
+            # Another thread may still be making it.
+            self._made.wait(_MAKE_TIMEOUT_S)
+        if self.view is not None:
+            self.view.finish()
+        return self.view
+
+    def end(self) -> None:
+        """Note that the run has ended and its document is shown."""
+        self._shown.wake()
+
+    def wait(self, seconds: float) -> None:
+        """Wait for `end`; longer if the run has ended and its document is made."""
+        is_shown = self._shown.wait(max(0.0, seconds))
+        if not is_shown and self.is_live and self.record.ended:
+            self._shown.wait(_MAKE_TIMEOUT_S)
+
+
+class Refresher:
+    """Refreshes the views of active runs; its thread ends when none is left.
+
+    Parameters
+    ----------
+    refresh
+        Refreshes once; returns whether any run is active.
+    """
+
+    def __init__(self, refresh: Callable[[], bool]) -> None:
+        self._refresh = refresh
+        self._watcher: Watcher | None = None
+        # The thread that takes the token starts the watcher; the others go on.
+        self._token = ["start"]
+
+    def wake(self) -> None:
+        """Start the thread; almost free where it already runs."""
+        if self._watcher is None:
+            self._start()
+
+    def _start(self) -> None:
+        try:
+            self._token.pop()
+        except IndexError:
+            return
+        watcher = Watcher(self._refresh_once, _REFRESH_PAUSE_S, "blsnb live view")
+        try:
+            watcher.start()
+        except OutOfResourcesError as error:
+            # Runs need no thread of their own; only their views are not refreshed.
+            _log.warning("running requests are not shown: %s", error.message)
+            self._token.append("start")
+            return
+        self._watcher = watcher
+
+    def _refresh_once(self) -> None:
+        if self._has_active():
+            return
+        self.close(0)
+        # A run that began meanwhile found the watcher awake.
+        if self._has_active():
+            self.wake()
+
+    def _has_active(self) -> bool:
+        try:
+            return self._refresh()
+        except Exception:
+            _log.exception("the views of running requests could not be refreshed")
+            return False
+
+    def close(self, timeout_s: float = _CLOSE_TIMEOUT_S) -> None:
+        """Stop until `wake` is called again; safe to repeat."""
+        watcher, self._watcher = self._watcher, None
+        if watcher is not None:
+            watcher.close(timeout_s)
+            self._token.append("start")
+
+
+def trace_now(record: RunRecord) -> Trace:
+    """Return the trace of a run so far."""
+    from blsnb.run import take_trace
+
+    return take_trace(record)

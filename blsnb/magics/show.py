@@ -1,4 +1,4 @@
-"""Runs show themselves: once, at the end of their cell, or live if they take long."""
+"""Display of runs: at the end of their cell, or live if they take long."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.display import display
 
+from blsnb.engine.threads.snapshot import ThreadSnapshot
 from blsnb.magics import default_server as default
-from blsnb.magics.bystanders import Bystanders
 from blsnb.magics.frontend import bundle, collapsed
-from blsnb.magics.lookout import Lookout
-from blsnb.magics.underway import Underway
+from blsnb.magics.live_runs import ActiveRun, LiveView, Refresher, trace_now
 from blsnb.options import options
 
 if TYPE_CHECKING:
-    from blsnb.magics.live_runs import LiveView
     from blsnb.trace.events import Call
     from blsnb.trace.recorder import RunRecord
     from blsnb.trace.spans import Trace
 
-_MOST = 12
-_MOST_OPEN = 3
-_MOST_LIVE = 3
-_MOST_KEPT = 8
+_MAX_SHOWN = 12
+"""Maximum number of runs shown at the end of a cell."""
+_MAX_UNFOLDED = 3
+"""Maximum number of runs shown unfolded."""
+_MAX_LIVE = 3
+"""Maximum number of runs shown live at once."""
+_MAX_OPEN_WIDGETS = 8
+"""Maximum number of widgets kept open after their runs have ended."""
 _LIVE_AFTER_NS = 500_000_000
-_ENDING_NS = 250_000_000
-"""So long a cell waits for runs that may be about to end."""
+"""Duration from which a run is shown live."""
+_END_TIMEOUT_NS = 250_000_000
+"""Maximum wait at the end of a cell for runs that are about to end."""
 
 
 class CellRuns:
-    """The runs of one cell: which are shown at its end, and how.
-
-    Told what happens, asked at the end; it displays nothing itself.
-    """
+    """The runs of one cell that are shown at its end; displays nothing itself."""
 
     def __init__(self) -> None:
-        self._ended: deque[RunRecord] = deque(maxlen=_MOST)
+        self._ended: deque[RunRecord] = deque(maxlen=_MAX_SHOWN)
         self._count = 0
         self._shown: set[tuple[str, int]] = set()
 
@@ -48,21 +48,21 @@ class CellRuns:
         self._count += 1
 
     def shown(self, trace: Trace) -> bool:
-        """Note a run that is being displayed; return whether it was before."""
+        """Note a run that is being displayed; return whether it was shown before."""
         key = trace.run_id, trace.start_ns
-        before = key in self._shown
+        is_repeated = key in self._shown
         self._shown.add(key)
-        return before
+        return is_repeated
 
-    def left(self) -> tuple[list[Trace], int]:
-        """Return the runs to show, oldest first, and how many there were before."""
+    def unshown(self) -> tuple[list[Trace], int]:
+        """Return the runs to show, oldest first, and the number of earlier ones."""
         traces = [trace_now(record) for record in self._ended if record.calls]
-        fresh = [t for t in traces if (t.run_id, t.start_ns) not in self._shown]
-        return fresh, self._count - len(self._ended)
+        unshown = [t for t in traces if (t.run_id, t.start_ns) not in self._shown]
+        return unshown, self._count - len(self._ended)
 
 
 class RunDisplay:
-    """Watches the default server, and shows the runs of each cell.
+    """Observes the default server and shows the runs of each cell.
 
     Parameters
     ----------
@@ -73,99 +73,101 @@ class RunDisplay:
     def __init__(self, live: bool) -> None:
         self._live = live
         self._cell: CellRuns | None = None
-        self._bystanders: Bystanders | None = None
-        self._others: set[str] = set()
-        """Runs that no cell has asked for."""
-        self._underway: dict[str, Underway] = {}
-        self._kept: deque[LiveView] = deque()
-        self._lookout = Lookout(self.look)
+        self._threads_before: ThreadSnapshot | None = None
+        """Threads alive before the cell began."""
+        self._foreign: set[str] = set()
+        """Runs that no cell started."""
+        self._active: dict[str, ActiveRun] = {}
+        self._open_views: deque[LiveView] = deque()
+        self._refresher = Refresher(self.refresh)
 
     def begin_cell(self, *_: Any) -> None:
-        """Start to collect: a cell begins to run."""
-        self._bystanders = Bystanders()
+        """Collect runs from now on: a cell begins."""
+        self._threads_before = ThreadSnapshot()
         self._cell = CellRuns()
 
     def end_cell(self, *_: Any) -> None:
-        """Show what has not been shown: the cell has run."""
+        """Show the runs of the cell that have not been shown."""
         self._wait_for_ends()
         cell, self._cell = self._cell, None
         if cell is None or not options.show:
             return
-        traces, left_out = cell.left()
+        traces, left_out = cell.unshown()
         if left_out:
             text = f"… {left_out:,} earlier runs of this cell are not shown"
             display({"text/plain": text}, raw=True)
-        show = bundle if len(traces) <= _MOST_OPEN else collapsed
+        show = bundle if len(traces) <= _MAX_UNFOLDED else collapsed
         for trace in traces:
             display(show(trace), raw=True)
 
     def _wait_for_ends(self) -> None:
-        """Let runs end whose last response the cell has read: what comes is of it.
+        """Wait for runs whose last response the cell has read.
 
-        A document that comes later is not kept by who executes notebooks.
+        Programs that execute notebooks drop a document that arrives later.
         """
-        until_ns = time.monotonic_ns() + _ENDING_NS
-        for run in list(self._underway.values()):
+        until_ns = time.monotonic_ns() + _END_TIMEOUT_NS
+        for run in list(self._active.values()):
             if run.cell is self._cell:
                 run.wait((until_ns - time.monotonic_ns()) / 1e9)
 
     def shown(self, trace: Trace) -> bool:
-        """Note a run that is displayed as a value; return whether it was live."""
+        """Note a run displayed as a value; return whether it was shown before."""
         return self._cell is not None and self._cell.shown(trace)
 
     def observe(self, record: RunRecord, call: Call | None) -> None:
-        """Take an event of the recorder; it may come from any thread."""
-        if record.of_client or self._is_of_others(record, call):
+        """Receive an event of the recorder, on any thread."""
+        if record.of_client or self._is_foreign(record, call):
             return
         if call is None:
             self._ended(record)
         elif self._cell is not None:
             self._update(record, call, self._cell)
 
-    def _is_of_others(self, record: RunRecord, call: Call | None) -> bool:
-        """Whether a thread asks that was there before the cell: none of its runs."""
+    def _is_foreign(self, record: RunRecord, call: Call | None) -> bool:
+        """Whether a thread started the run that was alive before the cell."""
         if call is None:
-            known = record.id in self._others
-            self._others.discard(record.id)
-            return known
-        if _begins(call) and (self._cell is None or self._is_bystander()):
-            self._others.add(record.id)
-        return record.id in self._others
+            is_known = record.id in self._foreign
+            self._foreign.discard(record.id)
+            return is_known
+        if _is_first(call) and (self._cell is None or self._is_earlier_thread()):
+            self._foreign.add(record.id)
+        return record.id in self._foreign
 
-    def _is_bystander(self) -> bool:
-        return self._bystanders is not None and self._bystanders.is_running()
+    def _is_earlier_thread(self) -> bool:
+        before = self._threads_before
+        return before is not None and before.has_current()
 
     def _ended(self, record: RunRecord) -> None:
-        run = self._underway.get(record.id)
+        run = self._active.get(record.id)
         view = None if run is None else run.finished_view()
         cell = self._cell
         if view is not None:
-            self._keep(view)
+            self._keep_open(view)
             if cell is not None:
                 cell.shown(trace_now(record))
         elif cell is not None:
             cell.ended(record)
         if run is not None:
             run.end()
-            self._underway.pop(record.id, None)
+            self._active.pop(record.id, None)
 
-    def _keep(self, view: LiveView) -> None:
-        """Let a document go on asking its widget for slices; close the oldest."""
-        self._kept.append(view)
-        if len(self._kept) > _MOST_KEPT:
-            self._kept.popleft().close()
+    def _keep_open(self, view: LiveView) -> None:
+        """Keep a widget that its document fetches slices from; close the oldest."""
+        self._open_views.append(view)
+        if len(self._open_views) > _MAX_OPEN_WIDGETS:
+            self._open_views.popleft().close()
 
     def close(self) -> None:
         """Close the widgets."""
-        self._lookout.close()
-        while self._kept:
-            self._kept.popleft().close()
+        self._refresher.close()
+        while self._open_views:
+            self._open_views.popleft().close()
 
     def _update(self, record: RunRecord, call: Call, cell: CellRuns) -> None:
         if record.ended:
-            # A model's own thread may go on when the answer has left.
+            # A model's own thread may go on after the response was sent.
             return
-        run = self._underway.get(record.id) or self._begun(record, cell)
+        run = self._active.get(record.id) or self._begun(record, cell)
         if run is None or _is_last(call):
             return
         if run.view is not None:
@@ -173,47 +175,47 @@ class RunDisplay:
         else:
             self._make_view(run)
 
-    def _make_view(self, run: Underway) -> None:
+    def _make_view(self, run: ActiveRun) -> None:
         if self._is_long(run) and run.claim():
             run.make_view()
 
-    def look(self) -> bool:
-        """Show what goes on without an event, such as responses; whether more may come.
+    def refresh(self) -> bool:
+        """Show what goes on without events; return whether any run is active.
 
-        A run that outlives its cell gets no widget, which would stand in another.
+        A run that outlives its cell gets no widget: it would stand in another cell.
         """
-        for run in list(self._underway.values()):
+        for run in list(self._active.values()):
             if run.record.ended:
                 continue
             if run.view is not None:
-                run.view.look()
+                run.view.refresh()
             elif run.cell is self._cell:
                 self._make_view(run)
-        return bool(self._underway)
+        return bool(self._active)
 
-    def _begun(self, record: RunRecord, cell: CellRuns) -> Underway | None:
-        """Note a run that is underway; None if it has ended meanwhile."""
-        run = self._underway.setdefault(record.id, Underway(record, cell))
+    def _begun(self, record: RunRecord, cell: CellRuns) -> ActiveRun | None:
+        """Note a run that has begun; return None if it has ended meanwhile."""
+        run = self._active.setdefault(record.id, ActiveRun(record, cell))
         if not record.ended:
             if self._live:
-                self._lookout.wake()
+                self._refresher.wake()
             return run
-        # On another thread, which knew nothing of this.
-        self._underway.pop(record.id, None)
+        # It ended on another thread, before the run was noted.
+        self._active.pop(record.id, None)
         return None
 
-    def _is_long(self, run: Underway) -> bool:
+    def _is_long(self, run: ActiveRun) -> bool:
         calls = run.record.calls
         start = calls[0].request_start_ns if calls else 0
         if not (start and self._live and options.show):
             return False
-        if sum(each.live for each in self._underway.values()) >= _MOST_LIVE:
+        if sum(each.is_live for each in self._active.values()) >= _MAX_LIVE:
             return False
         return time.monotonic_ns() - start > _LIVE_AFTER_NS
 
 
-def _begins(call: Call) -> bool:
-    """Whether a run begins with this event: who asks for it is still at it."""
+def _is_first(call: Call) -> bool:
+    """Whether a run begins with this event, on the thread that started it."""
     return call.parent is None and not call.request_start_ns
 
 
@@ -222,15 +224,8 @@ def _is_last(call: Call) -> bool:
     return call.parent is None and bool(call.request_end_ns)
 
 
-def trace_now(record: RunRecord) -> Trace:
-    """Return what is recorded of a run so far."""
-    from blsnb.run import take_trace
-
-    return take_trace(record)
-
-
 def register(shell: Any, runs: RunDisplay) -> Callable[[], None]:
-    """Connect to cells and runs; return what takes that away."""
+    """Connect to cells and runs; return a function that disconnects."""
     events = shell.events
     events.register("pre_run_cell", runs.begin_cell)
     events.register("post_run_cell", runs.end_cell)

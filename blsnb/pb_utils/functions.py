@@ -109,6 +109,7 @@ def deserialize_bytes_tensor(encoded_tensor: Any) -> np.ndarray[Any, Any]:
     struct.error
         A length or an element is cut off.
     """
+    # As Triton does it: any buffer is accepted, and the error's text is `struct`'s.
     elements: list[bytes] = []
     offset = 0
     while offset < len(encoded_tensor):
@@ -116,9 +117,7 @@ def deserialize_bytes_tensor(encoded_tensor: Any) -> np.ndarray[Any, Any]:
         offset += 4
         elements += struct.unpack_from(f"<{length}s", encoded_tensor, offset)
         offset += length
-    array = np.empty(len(elements), dtype=np.object_)
-    array[:] = elements
-    return array
+    return byte_strings.object_array(elements)
 
 
 def _first_named(tensors: Any, name: str) -> Any:

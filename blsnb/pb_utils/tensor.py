@@ -195,7 +195,7 @@ class Tensor(Compiled):
                 "DLPack does not have support for string tensors."
             )
         if self._place != HOST:
-            return _capsule(self._device_memory(), self._dtype)
+            return dlpack.labelled(self._device_memory().capsule(), self._dtype)
         return dlpack.export_capsule(self._memory(), self._dtype)
 
     def _device_memory(self) -> Memory:
@@ -267,13 +267,6 @@ def _of_memory(name: str, taken: ImportedMemory) -> Tensor:
 def _private(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Copy into memory that the array does not own, as the backend's copies are."""
     return np.ndarray(array.shape, array.dtype, bytearray(array.tobytes()))
-
-
-def _capsule(memory: Memory, dtype: DType) -> Any:
-    capsule = memory.capsule()
-    if dtype is BF16:
-        dlpack.mark_bf16(capsule)
-    return capsule
 
 
 def _is_on_device(producer: Any) -> bool:

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from blsnb.files.owned import Creator
 from blsnb.parts.server_parts import HasParts, ServerParts, parts_of
-from blsnb.serving.core.address import is_loopback
+from blsnb.serving.core.ports import is_loopback
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.grpc.fork_notices import without_fork_notices
 

@@ -18,7 +18,7 @@ _MOST_NAME = 120
 
 def told(runs: Sequence[Run]) -> str:
     """Return the newest runs as trees, with their notes."""
-    from blsnb.views import tree
+    from blsnb.views.tree import tree
 
     left_out = len(runs) - _MOST
     before = [f"… {left_out} earlier runs\n"] if left_out > 0 else []

@@ -11,7 +11,11 @@ from typing import NamedTuple
 
 import pytest
 
+import blsnb as package
 from blsnb.command import main
+
+_SOURCES = Path(package.__file__).parents[1]
+"""The folder of the package under test, which may not be the installed one."""
 
 
 class Ended(NamedTuple):
@@ -41,7 +45,8 @@ def process(tmp_path) -> Callable[..., Ended]:
     """
 
     def run(*words: object, stdin: str = "") -> Ended:
-        environment = {**os.environ, "PYTHONPATH": str(tmp_path / "modules")}
+        folders = [str(tmp_path / "modules"), str(_SOURCES)]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
         done = subprocess.run(
             [sys.executable, "-W", "error", "-m", "blsnb", *map(str, words)],
             cwd=tmp_path,

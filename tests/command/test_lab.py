@@ -56,7 +56,9 @@ def test_a_folder_that_cannot_be_is_told(process, tmp_path):
     ended = process("lab", "file")
 
     assert (2, "") == (ended.status, ended.stdout)
-    assert "blsnb lab: file cannot have the notebooks: File exists\n" == ended.stderr
+    assert "blsnb lab: the notebooks cannot be written to file: File exists\n" == (
+        ended.stderr
+    )
 
 
 def test_without_jupyterlab_how_to_install_it_is_said(blsnb, tmp_path, monkeypatch):

@@ -149,7 +149,10 @@ def test_a_model_that_does_not_load_can_be_left_out(models):
             "the following arguments are required: REPOSITORY (see blsnb serve --help)",
         ),
         (["nowhere"], "'nowhere' is no folder of models"),
-        (["models", "--http", "x"], "argument --http: 'x' is no port: a number up to "),
+        (
+            ["models", "--http", "x"],
+            "--http: 'x' is not a port: expected a number",
+        ),
         (["models", "--load-model", "one"], "--load-model needs --model-control-mode"),
         (["models", "--model-control-mode", "some"], "argument --model-control-mode: "),
     ],

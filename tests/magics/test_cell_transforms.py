@@ -1,9 +1,12 @@
-"""Specification of %triton_model as the first line of an ordinary cell."""
+"""Specification of where our magics may stand in a cell."""
 
 import pytest
 
 from blsnb.magics.cell_transforms import move_to_the_end, source_below
 
+from .models import DOUBLE
+
+WHERE = "must be the first line of its cell: what stands above it, comments too, "
 CALL = "get_ipython().run_line_magic('triton_model', 'add --quiet')\n"
 
 
@@ -39,3 +42,20 @@ def test_other_cells_are_left_alone(cell):
 def test_the_source_is_all_below_the_line(above):
     """To the letter, with an end to its last line."""
     assert "\nx = '\\n'\n" == source_below(f"{above}%triton_model add\n\nx = '\\n'")
+
+
+@pytest.mark.parametrize("above", ["# My first model.\n", "import blsnb\n\n"])
+@pytest.mark.parametrize("magic", ["triton_model", "triton_config", "triton_file"])
+def test_a_cell_magic_below_something_says_where_it_belongs(notebook, above, magic):
+    """IPython alone would say that there is no such magic."""
+    cell = DOUBLE.lstrip().replace("triton_model", magic)
+    ran = notebook.run(f"{above}{cell}")
+
+    assert f"UsageError: %%{magic} {WHERE}" in ran.stderr
+
+
+def test_text_of_a_cell_in_a_string_is_nobodys_business(notebook):
+    """It is no line of the cell."""
+    ran = notebook.run(f"text = '''\n{DOUBLE}'''\nlen(text)")
+
+    assert ran.error is None

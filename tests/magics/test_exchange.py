@@ -114,7 +114,7 @@ def test_a_configuration_is_written_from_a_run(double):
     assert "dims: 2" in newest
     assert "dims: -1" in double.run("%triton config double --from-run one two").stdout
     ran = double.run("%triton config double --from-run nothing")
-    assert "'nothing' is no variable that holds a run" in ran.stderr
+    assert "'nothing' is not a variable that holds a run" in ran.stderr
 
 
 def test_what_is_odd_in_a_configuration_is_on_the_card(double):

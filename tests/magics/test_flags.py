@@ -4,7 +4,7 @@ import pytest
 from IPython.core.error import UsageError
 
 from blsnb.magics.define import DefineMagics
-from blsnb.magics.flags import HelpAsked, model_flags
+from blsnb.magics.flags import HelpShown, model_flags
 
 DESIGNED = [
     "--config",
@@ -64,7 +64,7 @@ def test_dynamic_batching_may_have_a_delay(line, expected):
         ("", "the following arguments are required: NAME"),
         ("m --inptu X", "unrecognized arguments: --inptu X"),
         ("m --in X", "unrecognized arguments: --in X"),
-        ("m --version 0", "0 is no version: the first is 1"),
+        ("m --version 0", "version 0 is not valid; versions begin at 1"),
         ("m --kind tpu", "invalid choice: 'tpu'"),
         ("m --instances two", "invalid int value: 'two'"),
         ("m --input", "expected one argument"),
@@ -75,7 +75,7 @@ def test_wrong_flags_say_what_is_wrong_and_what_there_is(line, expected, capsys)
     with pytest.raises(UsageError, match=expected) as caught:
         model_flags().parse(line.split())
     assert "\n\nusage: %%triton_model [--help]" in str(caught.value)
-    assert "%%triton_model --help explains all of it." in str(caught.value)
+    assert "%%triton_model --help explains all options." in str(caught.value)
     assert "" == capsys.readouterr().out
 
 
@@ -98,6 +98,6 @@ def test_an_option_that_is_none_is_asked_about(typed, meant):
 
 def test_asking_for_help_prints_it(capsys):
     """And does nothing else."""
-    with pytest.raises(HelpAsked):
+    with pytest.raises(HelpShown):
         model_flags().parse(["--help"])
     assert capsys.readouterr().out.startswith("usage: %%triton_model")

@@ -50,7 +50,7 @@ def clock(monkeypatch):
 @pytest.fixture
 def trace(monkeypatch):
     """What is recorded of the run, first and last."""
-    monkeypatch.setattr(live, "take_trace", lambda traces: traces[-1])
+    monkeypatch.setattr(live, "trace_now", lambda traces: traces[-1])
     return [running_run()]
 
 
@@ -65,7 +65,7 @@ def looks(view, clock, *seconds):
     """Let it look at these times."""
     for second in seconds:
         clock.now_ns = round(second * SECOND_NS)
-        view.look()
+        view.refresh()
 
 
 def test_it_is_a_document_of_the_run_so_far_which_is_made_anew(view, clock, output):
@@ -137,3 +137,71 @@ def test_where_a_page_knows_only_what_is_displayed_it_is_the_widget(
 
     assert WIDGET in shown._repr_mimebundle_()[0]
     view.close()
+
+
+class Active:
+    """Runs that are active until `has_active` is set to False."""
+
+    def __init__(self):
+        self.refreshes = threading.Semaphore(0)
+        self.has_active = True
+        self.refresher = live.Refresher(self._refresh)
+
+    def _refresh(self):
+        self.refreshes.release()
+        return self.has_active
+
+
+@pytest.fixture
+def active(monkeypatch):
+    monkeypatch.setattr(live, "_REFRESH_PAUSE_S", 0.001)
+    active = Active()
+    yield active
+    active.refresher.close()
+
+
+def threads():
+    """The threads that refresh views."""
+    return [each for each in threading.enumerate() if each.name == "blsnb live view"]
+
+
+def test_repeated_wakes_start_one_refresher_thread(active):
+    """Each run that begins wakes the refresher."""
+    for _ in range(3):
+        active.refresher.wake()
+        assert active.refreshes.acquire(timeout=10)
+
+    assert 1 == len(threads())
+
+
+def test_the_refresher_thread_ends_with_the_last_run_and_can_start_again(active):
+    """No thread exists while no run is active."""
+    for _ in range(2):
+        active.has_active = True
+        active.refresher.wake()
+        assert active.refreshes.acquire(timeout=10)
+        [thread] = threads()
+        active.has_active = False
+        thread.join(10)
+
+        assert [] == threads()
+
+
+def test_a_refresh_that_fails_ends_the_refresher_thread(active, caplog):
+    """The failure is logged and does not affect the runs."""
+    active.refresher._refresh = None
+    active.refresher.wake()
+    for thread in threads():
+        thread.join(10)
+
+    assert [] == threads()
+    assert "the views of running requests could not be refreshed" in caplog.text
+
+
+def test_closing_the_refresher_ends_its_thread(active):
+    """Closing twice is safe."""
+    active.refresher.wake()
+    active.refresher.close()
+    active.refresher.close()
+
+    assert [] == threads()

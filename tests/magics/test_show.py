@@ -1,6 +1,5 @@
 """Specification of how runs show themselves."""
 
-import sys
 import threading
 import time
 from types import SimpleNamespace
@@ -10,8 +9,8 @@ from asserting import every, some
 
 from blsnb.magics import default_server as default
 from blsnb.magics import show
+from blsnb.magics.live_runs import ActiveRun
 from blsnb.magics.show import CellRuns, RunDisplay
-from blsnb.magics.underway import Underway
 
 from .models import DOUBLE, OUTER, infer
 
@@ -144,7 +143,7 @@ def test_previews_can_be_left_out(double, settings, monkeypatch, wanted):
         asked.append(embed_previews)
         return {"text/plain": "a document"}
 
-    monkeypatch.setattr("blsnb.views.mimebundle", document)
+    monkeypatch.setattr("blsnb.views.documents.document.mimebundle", document)
     settings.embed_previews = wanted
     double.run(infer("double"))
 
@@ -219,8 +218,8 @@ class FakeView:
     def tick(self):
         self.asked.append("tick")
 
-    def look(self):
-        self.asked.append("look")
+    def refresh(self):
+        self.asked.append("refresh")
 
     def finish(self):
         self.asked.append("finish")
@@ -232,10 +231,8 @@ class FakeView:
 @pytest.fixture
 def runs(monkeypatch):
     """A display in a running cell, with a clock and views of our own."""
-    import blsnb.magics.live_runs
-
     FakeView.made = []
-    monkeypatch.setattr(blsnb.magics.live_runs, "LiveView", FakeView)
+    monkeypatch.setattr("blsnb.magics.live_runs.LiveView", FakeView)
     monkeypatch.setattr(
         show,
         "trace_now",
@@ -247,7 +244,7 @@ def runs(monkeypatch):
     monkeypatch.setattr(show, "time", clock)
     display = RunDisplay(live=True)
     # Its thread would look whenever it likes: tests say when.
-    monkeypatch.setattr(display._lookout, "wake", lambda: None)
+    monkeypatch.setattr(display._refresher, "wake", lambda: None)
     display.begin_cell()
     display.clock = clock
     return display
@@ -272,18 +269,18 @@ def test_a_long_run_gets_a_widget_that_is_told_of_events(runs):
     assert [["tick", "finish"]] == [view.asked for view in FakeView.made]
 
 
-def test_events_that_come_while_the_widget_is_imported_make_no_second_one(
+def test_events_that_come_while_the_widget_is_made_make_no_second_one(
     runs, monkeypatch
 ):
     """Several threads may see at once that a run takes long."""
     run = record()
 
-    class Slow:
-        def __getattr__(self, name):
+    class Slow(FakeView):
+        def __init__(self, record):
             runs.observe(run, run.calls[0])
-            return FakeView
+            super().__init__(record)
 
-    monkeypatch.setitem(sys.modules, "blsnb.magics.live_runs", Slow())
+    monkeypatch.setattr("blsnb.magics.live_runs.LiveView", Slow)
     for runs.clock.now in (100, 600_000_000):
         runs.observe(run, run.calls[0])
 
@@ -336,12 +333,12 @@ def test_a_long_run_in_which_nothing_happens_is_shown_all_the_same(runs):
     run = record()
     runs.observe(run, run.calls[0])
     for runs.clock.now in (400_000_000, 600_000_000, 700_000_000):
-        assert runs.look()
+        assert runs.refresh()
 
-    assert ["look"] == FakeView.made[0].asked
+    assert ["refresh"] == FakeView.made[0].asked
     run.ended = True
     runs.observe(run, None)
-    assert not runs.look()
+    assert not runs.refresh()
 
 
 def test_a_live_run_is_told_of_after_its_cell_and_none_begins_there(runs):
@@ -350,12 +347,12 @@ def test_a_live_run_is_told_of_after_its_cell_and_none_begins_there(runs):
     for run in (seen, unseen):
         runs.observe(run, run.calls[0])
     runs.clock.now = 600_000_000
-    runs.look()
+    runs.refresh()
     runs._cell = None
     runs.clock.now = 9_000_000_000
-    runs.look()
+    runs.refresh()
 
-    assert [["look"]] == [view.asked for view in FakeView.made]
+    assert [["refresh"]] == [view.asked for view in FakeView.made]
 
 
 def test_a_live_run_that_outlives_its_cell_is_finished(runs):
@@ -434,7 +431,7 @@ def test_a_run_that_ends_while_its_widget_is_made_is_finished(runs, monkeypatch)
 
 def test_a_run_that_has_ended_without_a_widget_gets_none():
     """One thread only decides: that which makes it, or that which ends the run."""
-    run = Underway(record(), CellRuns())
+    run = ActiveRun(record(), CellRuns())
 
     assert run.finished_view() is None
     assert not run.claim()
@@ -462,7 +459,7 @@ def test_a_cell_does_not_wait_for_a_run_that_goes_on(runs, monkeypatch):
     runs.observe(run, run.calls[0])
     runs.end_cell()
     runs.begin_cell()
-    monkeypatch.setattr(show, "_ENDING_NS", 60_000_000_000)
+    monkeypatch.setattr(show, "_END_TIMEOUT_NS", 60_000_000_000)
     start = time.monotonic()
     runs.end_cell()
 

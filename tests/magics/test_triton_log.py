@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from blsnb.magics import triton_log
+from blsnb.magics.extension import TritonFormatter
 
 from .models import DOUBLE, infer
 
@@ -62,15 +62,4 @@ def test_a_line_of_another_logger_has_its_own_place():
         "blsnb.model.m", logging.WARNING, "/x/helper.py", 7, "n = %d", (3,), None
     )
 
-    assert triton_log.TritonFormatter().format(record).endswith('helper.py:7] "n = 3"')
-
-
-def test_the_handler_is_taken_away():
-    """And nothing else of the logger's."""
-    logger = logging.getLogger(triton_log.MODELS)
-    before = list(logger.handlers)
-    remove = triton_log.register()
-    assert len(before) + 1 == len(logger.handlers)
-    remove()
-
-    assert before == logger.handlers
+    assert TritonFormatter().format(record).endswith('helper.py:7] "n = 3"')

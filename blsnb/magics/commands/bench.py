@@ -1,11 +1,10 @@
-"""``%triton bench``: a model under load, with a bar while it runs and a table after."""
+"""``%triton bench``: a model under load, with a progress bar and a table."""
 
 from __future__ import annotations
 
 import argparse
 import base64
 import re
-from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +12,9 @@ from IPython.core.error import UsageError
 
 from blsnb.magics import card
 from blsnb.magics import default_server as default
-from blsnb.magics.asked import Evaluate, asked
-from blsnb.magics.flags import Flags, HelpAsked
-from blsnb.magics.frontend import Bar
+from blsnb.magics.flags import Flags
+from blsnb.magics.frontend import ProgressBar
+from blsnb.magics.line import request_line
 
 if TYPE_CHECKING:
     from blsnb.benchmark.bench import Bench
@@ -24,7 +23,7 @@ USAGE = (
     "NAME INPUT=EXPRESSION ... [--concurrency N,N] [--duration 5s] [--requests N] "
     "[--trace-level LEVEL]"
 )
-SUMMARY = "measure a model under load, with so many clients at once"
+SUMMARY = "measure a model under load, with several clients at once"
 LEVELS = ("tensors", "timestamps", "off")
 _SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "m": 60.0}
 _DURATION = re.compile(r"(\d+\.?\d*|\.\d+)(ms|s|m|)")
@@ -39,7 +38,7 @@ def bench_flags() -> Flags:
         type=_numbers,
         default=(1, 2, 4, 8),
         metavar="N,N",
-        help="how many clients ask at once, level by level (1,2,4,8)",
+        help="number of concurrent clients, level by level (1,2,4,8)",
     )
     add(
         "--duration",
@@ -53,7 +52,7 @@ def bench_flags() -> Flags:
         type=int,
         default=100_000,
         metavar="N",
-        help="how many requests a level has at most (100000)",
+        help="maximum number of requests of a level (100000)",
     )
     add(
         "--trace-level",
@@ -64,17 +63,13 @@ def bench_flags() -> Flags:
     return flags
 
 
-def bench(
-    text: str, namespace: dict[str, Any], evaluate: Evaluate, *, live: bool
-) -> Bench | None:
-    """Measure what the text says; None if it asks for help.
+def bench(text: str, namespace: dict[str, Any], *, live: bool) -> Bench:
+    """Measure the model that a line names.
 
     Parameters
     ----------
-    evaluate
-        Returns the value of an input's expression.
     live
-        Whether there is a page in which a bar can move.
+        Whether there is a page that can show a progress bar.
 
     Raises
     ------
@@ -83,21 +78,13 @@ def bench(
     InferenceError
         The model does not serve.
     """
-    try:
-        given = asked(text, namespace, evaluate, bench_flags(), "%triton bench", USAGE)
-    except HelpAsked:
-        return None
-    return _measure(*given, live)
-
-
-def _measure(
-    name: str, inputs: Mapping[str, Any], given: argparse.Namespace, live: bool
-) -> Bench:
-    bar = Bar(name) if live else None
+    request = request_line(text, namespace, bench_flags(), "%triton bench", USAGE)
+    given = request.options
+    bar = ProgressBar(request.name) if live else None
     try:
         return default.server().bench(
-            name,
-            inputs,
+            request.name,
+            request.inputs,
             concurrency=given.concurrency,
             duration_s=given.duration,
             requests=given.requests,
@@ -112,7 +99,7 @@ def _measure(
 
 
 def bundle(measured: Bench) -> dict[str, str]:
-    """Return what was measured as a table and a figure, and as text."""
+    """Return a measurement as a table with a figure, and as text."""
     from blsnb.views.figures import load_figure
 
     rows = [row._asdict() for row in measured.rows]
@@ -131,12 +118,12 @@ def _numbers(text: str) -> tuple[int, ...]:
         return tuple(map(int, text.split(",")))
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no list of numbers such as 1,2,4"
+            f"{text!r} is not a list of numbers such as 1,2,4"
         ) from None
 
 
 def _seconds(text: str) -> float:
     found = _DURATION.fullmatch(text)
     if found is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 5s or 500ms")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 5s or 500ms")
     return float(found[1]) * _SECONDS[found[2]]

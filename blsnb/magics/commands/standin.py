@@ -1,4 +1,4 @@
-"""``%triton standin``: others answer for a model whose backend is not here."""
+"""``%triton standin``: a substitute for a model whose backend is not available."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import UsageError
 
 from blsnb.magics import default_server as default
-from blsnb.magics.flags import Flags, HelpAsked
+from blsnb.magics.commands.models import run_of
+from blsnb.magics.flags import Flags
 
 if TYPE_CHECKING:
     from blsnb.repository.status import ModelStatus
-    from blsnb.run import Run
 
 USAGE = (
     "NAME --zeros | --random SEED | --replay RUN ... | --call FUNCTION | "
     "--remote grpc://HOST:PORT"
 )
-SUMMARY = "let a stand-in answer for a model whose backend is not here"
+SUMMARY = "let a stand-in answer for a model whose backend is not available"
 
 
 def standin_flags() -> Flags:
@@ -28,7 +28,7 @@ def standin_flags() -> Flags:
     ways = flags.add_mutually_exclusive_group(required=True)
     add = ways.add_argument
     add("--zeros", action="store_true", help="answer with zeros and empty texts")
-    add("--random", type=int, metavar="SEED", help="answer with numbers by chance")
+    add("--random", type=int, metavar="SEED", help="answer with random numbers")
     add(
         "--replay",
         nargs="+",
@@ -49,24 +49,22 @@ def standin_flags() -> Flags:
     return flags
 
 
-def standin(words: Sequence[str], namespace: Mapping[str, Any]) -> ModelStatus | None:
-    """Do what the words say, and return how the model stands.
+def standin(words: Sequence[str], namespace: Mapping[str, Any]) -> ModelStatus:
+    """Put a stand-in in the place of a model and return its status.
 
     Raises
     ------
     UsageError
-        They are wrong, or name nothing.
+        The words are wrong, or name something that does not exist.
     """
-    try:
-        given = standin_flags().parse(words)
-    except HelpAsked:
-        return None
+    given = standin_flags().parse(words)
+    runs = given.replay and [run_of(word, namespace) for word in given.replay]
     try:
         return default.server().standin(
             given.name,
             zeros=given.zeros,
             random=given.random,
-            replay=None if given.replay is None else _runs(given.replay, namespace),
+            replay=runs,
             call=None if given.call is None else _function(given.call, namespace),
             remote=given.remote,
         )
@@ -74,18 +72,8 @@ def standin(words: Sequence[str], namespace: Mapping[str, Any]) -> ModelStatus |
         raise UsageError(f"%triton standin: {error}") from error
 
 
-def _runs(words: Sequence[str], namespace: Mapping[str, Any]) -> list[Run]:
-    from blsnb.run import Run
-
-    found = [namespace.get(word) for word in words]
-    for word, each in zip(words, found, strict=True):
-        if not isinstance(each, Run):
-            raise UsageError(f"{word!r} is no variable that holds a run")
-    return [each for each in found if isinstance(each, Run)]
-
-
 def _function(word: str, namespace: Mapping[str, Any]) -> Callable[..., Any]:
     found: Callable[..., Any] | None = namespace.get(word)
     if not callable(found):
-        raise UsageError(f"{word!r} is no function of the notebook")
+        raise UsageError(f"{word!r} is not a function of the notebook")
     return found

@@ -1,4 +1,4 @@
-"""``%triton trace``: runs listed, shown, read from files, written to files."""
+"""``%triton trace``: lists, shows, reads and writes runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from IPython.display import display
 from blsnb.magics import card
 from blsnb.magics import default_server as default
 from blsnb.magics.commands import trace_files
-from blsnb.magics.flags import Flags, HelpAsked
+from blsnb.magics.flags import Flags
 from blsnb.magics.frontend import bundle, collapsed
 from blsnb.parts.server_parts import parts_of
 from blsnb.trace.dropped import because
@@ -43,19 +43,16 @@ def trace_flags() -> Flags:
 
 
 def trace(words: Sequence[str], namespace: Mapping[str, Any]) -> Any:
-    """Do what the words say; return the run if they name a single one.
+    """List, show or write runs; return the run if the words name a single one.
 
     Raises
     ------
     UsageError
-        They are wrong, or name nothing.
+        The words are wrong, or name no run.
     """
     from blsnb.run import Run
 
-    try:
-        given = trace_flags().parse(words)
-    except HelpAsked:
-        return None
+    given = trace_flags().parse(words)
     if given.what is None:
         _list(given)
         return None

@@ -1,18 +1,59 @@
-"""The tutorial notebooks: where they are, and how they get beside the user."""
+"""``%triton tutorial``: copies of the tutorial notebooks that blsnb contains."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from blsnb.errors import BlsnbError
+from IPython.core.error import UsageError
 
+from blsnb.errors import BlsnbError
+from blsnb.magics.flags import Flags
+
+USAGE = "[FOLDER] [--force]"
+SUMMARY = "copy the tutorial notebooks into a folder"
 FOLDER = "blsnb-tutorial"
-"""Where they are copied to if nobody says where."""
+"""Default folder of the copies."""
 _PACKAGE = Path(__file__).parents[2]
-# As a wheel brings them, and as they lie in a checkout.
-_PLACES = (_PACKAGE / "notebooks", _PACKAGE.parent / "notebooks")
+# In a wheel, and in a checkout.
+_SOURCES = (_PACKAGE / "notebooks", _PACKAGE.parent / "notebooks")
+
+
+def tutorial_flags() -> Flags:
+    """Return the parser of ``%triton tutorial``."""
+    flags = Flags("%triton tutorial", SUMMARY)
+    add = flags.add_argument
+    add(
+        "folder",
+        nargs="?",
+        default=FOLDER,
+        metavar="FOLDER",
+        help=f"folder of the copies, created if missing ({FOLDER})",
+    )
+    add(
+        "--force",
+        action="store_true",
+        help="replace notebooks that were changed; else they stay",
+    )
+    return flags
+
+
+def tutorial(words: Sequence[str]) -> None:
+    """Copy the notebooks and print what was written.
+
+    Raises
+    ------
+    UsageError
+        The words are wrong, or the notebooks cannot be written.
+    """
+    given = tutorial_flags().parse(words)
+    try:
+        copied = copy_notebooks(Path(given.folder).expanduser(), force=given.force)
+    except NotebookError as error:
+        raise UsageError(f"%triton tutorial: {error}") from error
+    print("\n".join(copied.lines()))
 
 
 class NotebookError(BlsnbError):
@@ -20,15 +61,15 @@ class NotebookError(BlsnbError):
 
 
 class Copied(NamedTuple):
-    """What became of the notebooks."""
+    """The result of copying notebooks, by name."""
 
     folder: Path
     written: list[str]
     kept: list[str]
-    """Names of those that were there before, and are another text."""
+    """Notebooks that were there before, with another text."""
 
     def lines(self) -> list[str]:
-        """Return what became of them, for a reader."""
+        """Return the result in sentences."""
         from blsnb.views.format import counted
 
         first = notebooks()[0].name
@@ -37,42 +78,40 @@ class Copied(NamedTuple):
             written = counted(len(self.written), "notebook")
             lines.append(f"{written} written to {self.folder}")
         if self.kept:
-            kept = ", ".join(self.kept)
-            lines.append(f"left as they are, since they were changed: {kept}")
-            lines.append("with --force they are written anew")
+            lines.append(f"changed notebooks were kept: {', '.join(self.kept)}")
+            lines.append("--force replaces them")
         if not lines:
             lines.append(f"{self.folder} has them all")
         return [*lines, f"begin with {self.folder / first}"]
 
 
 def notebooks() -> list[Path]:
-    """Return the notebooks that blsnb brings, in the order in which they are read.
+    """Return the notebooks that blsnb contains, in reading order.
 
     Raises
     ------
     NotebookError
-        It was installed without them.
+        blsnb was installed without them.
     """
-    for place in _PLACES:
-        found = sorted(place.glob("[0-9]*.ipynb"))
+    for folder in _SOURCES:
+        found = sorted(folder.glob("[0-9]*.ipynb"))
         if found:
             return found
     raise NotebookError("this installation of blsnb has no notebooks")
 
 
 def copy_notebooks(folder: Path, *, force: bool = False) -> Copied:
-    """Copy the notebooks into a folder, which is made if need be.
+    """Copy the notebooks into a folder, which is created if missing.
 
     Parameters
     ----------
     force
-        Whether a notebook that is there already, with another text, is written anew;
-        else it stays.
+        Whether to replace a notebook that has another text.
 
     Raises
     ------
     NotebookError
-        They are not there, or cannot be written.
+        There are no notebooks, or they cannot be written.
     """
     copied = Copied(folder, [], [])
     try:
@@ -80,8 +119,10 @@ def copy_notebooks(folder: Path, *, force: bool = False) -> Copied:
         for notebook in notebooks():
             _copy(notebook, copied, force=force)
     except OSError as error:
-        why = error.strerror or str(error)
-        raise NotebookError(f"{folder} cannot have the notebooks: {why}") from error
+        reason = error.strerror or str(error)
+        raise NotebookError(
+            f"the notebooks cannot be written to {folder}: {reason}"
+        ) from error
     return copied
 
 

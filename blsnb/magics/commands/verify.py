@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 
 from blsnb.magics import default_server as default
-from blsnb.magics.asked import Evaluate, asked
-from blsnb.magics.flags import Flags, HelpAsked
-from blsnb.magics.frontend import Bar
+from blsnb.magics.flags import Flags
+from blsnb.magics.frontend import ProgressBar
+from blsnb.magics.line import request_line
 
 if TYPE_CHECKING:
     from blsnb.parity.parity import Parity
@@ -39,7 +38,7 @@ def verify_flags() -> Flags:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what is compared, and how; the same in a notebook and in a terminal."""
+    """Add the options shared by the magic and ``blsnb verify``."""
     add = parser.add_argument
     add(
         "--target",
@@ -67,48 +66,34 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=60.0,
         metavar="SECONDS",
-        help="how long a real server may take to become ready, and to answer (60)",
+        help="maximum time for a real server to become ready, and to answer (60)",
     )
 
 
-def verify(
-    text: str, namespace: dict[str, Any], evaluate: Evaluate, *, live: bool
-) -> Parity | None:
-    """Compare what the text says; None if it asks for help.
+def verify(text: str, namespace: dict[str, Any], *, live: bool) -> Parity:
+    """Compare the model that a line names with a real server.
 
     Parameters
     ----------
-    evaluate
-        Returns the value of an input's expression.
     live
-        Whether there is a page in which a bar can move.
+        Whether there is a page that can show a progress bar.
 
     Raises
     ------
     UsageError
         The text is wrong.
     BlsnbError
-        There is nothing to compare with, or nothing to compare.
+        There is no real server, or no request to compare.
     """
-    try:
-        given = asked(
-            text, namespace, evaluate, verify_flags(), "%triton verify", USAGE
-        )
-    except HelpAsked:
-        return None
-    return _compare(*given, live)
-
-
-def _compare(
-    name: str, inputs: Mapping[str, Any], given: argparse.Namespace, live: bool
-) -> Parity:
-    bar = Bar(name) if live else None
-    # Without inputs there may still be a request: of a model that has none.
-    first = None if given.cases and not inputs else inputs
+    name, inputs, given = request_line(
+        text, namespace, verify_flags(), "%triton verify", USAGE
+    )
+    bar = ProgressBar(name) if live else None
     try:
         return default.server().compare(
             name,
-            first,
+            # A model without inputs can be compared, too, unless cases are given.
+            None if given.cases and not inputs else inputs,
             target=given.target,
             cases=given.cases,
             atol=given.atol,
@@ -131,7 +116,7 @@ def _print(share: float, words: str) -> None:
 
 
 def bundle(parity: Parity, *, embed_previews: bool) -> dict[str, str]:
-    """Return what was compared as a picture, a table and the calls; and as text."""
+    """Return a comparison as a picture, a table and the calls; and as text."""
     from blsnb.parity import page
 
     shown = page.html(parity, embed_previews=embed_previews)

@@ -10,15 +10,13 @@ from tritonclient.grpc import service_pb2 as wire
 from blsnb.engine.request.validation import RequestError
 from blsnb.parts.server_parts import ServerParts
 from blsnb.serving.core.metadata import (
-    model_metadata,
-    server_is_ready,
-    server_metadata,
-)
-from blsnb.serving.core.repository import (
     FILE,
     UNLOAD_DEPENDENTS,
     index_rows,
-    refuse_name,
+    model_metadata,
+    refuse_repository_name,
+    server_is_ready,
+    server_metadata,
 )
 from blsnb.serving.grpc.requests import version_of
 
@@ -82,7 +80,7 @@ class GrpcModels:
 
     def repository_index(self, asked: Any) -> Any:
         """Return a row for each version of each model."""
-        refuse_name(asked.repository_name)
+        refuse_repository_name(asked.repository_name)
         response = wire.RepositoryIndexResponse()
         for row in index_rows(self._server, ready=asked.ready):
             response.models.add(**row)
@@ -90,7 +88,7 @@ class GrpcModels:
 
     def load(self, asked: Any) -> Any:
         """Load a model, with what takes the place of its configuration or files."""
-        refuse_name(asked.repository_name)
+        refuse_repository_name(asked.repository_name)
         files = {}
         config = None
         for name, given in asked.parameters.items():
@@ -105,7 +103,7 @@ class GrpcModels:
 
     def unload(self, asked: Any) -> Any:
         """Let a model serve no more; parameters that are unknown change nothing."""
-        refuse_name(asked.repository_name)
+        refuse_repository_name(asked.repository_name)
         dependents = False
         given = asked.parameters.get(UNLOAD_DEPENDENTS)
         if given is not None:

@@ -7,7 +7,7 @@ from IPython.core.error import UsageError
 from blsnb.errors import InferenceError
 from blsnb.magics import default_server as default
 from blsnb.magics.commands.bench import bench_flags
-from blsnb.magics.frontend import Bar
+from blsnb.magics.frontend import ProgressBar
 
 from ..models import DOUBLE
 
@@ -93,11 +93,11 @@ def test_the_same_without_a_magic(double):
     [
         ("", "usage: %triton bench NAME INPUT=EXPRESSION"),
         ("X=[1.0]", "usage: %triton bench NAME INPUT=EXPRESSION"),
-        ("double X=[1.0] --concurrency one", "'one' is no list of numbers"),
+        ("double X=[1.0] --concurrency one", "'one' is not a list of numbers"),
         ("double X=[1.0] --concurrency x", "Error: %triton bench: argument"),
         ("double X=[1.0] --concurrency x", "\n%triton bench --help explains"),
         ("double X=[1.0] --concurrency 0", "numbers of clients from 1 to 1024"),
-        ("double X=[1.0] --duration 5h", "'5h' is no time such as 5s or 500ms"),
+        ("double X=[1.0] --duration 5h", "'5h' is not a time such as 5s or 500ms"),
         ("double X=[1.0] --duration 0s", "more than 0"),
         ("double X=[1.0] --requests none", "invalid int value: 'none'"),
         ("double X=[1.0] --trace-level all", "invalid choice: 'all'"),
@@ -147,7 +147,7 @@ def test_a_name_that_is_markup_stays_text(double, monkeypatch, capsys):
     monkeypatch.setattr(
         "blsnb.magics.frontend.display", lambda data, **_: shown.append(data)
     )
-    Bar("<b>")(0.5, "2 clients")
+    ProgressBar("<b>")(0.5, "2 clients")
 
     assert "<b>" not in shown[0]["text/html"]
     assert "&lt;b&gt;: 2 clients" in shown[0]["text/html"]

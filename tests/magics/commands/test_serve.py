@@ -53,9 +53,7 @@ def test_a_run_of_a_client_shows_nothing_in_a_cell(double):
     ran = double.run("answer = asked(address)")
 
     assert [] == ran.outputs
-    double.run(
-        "import blsnb\nmodels = [run.model_name for run in blsnb.server().runs]"
-    )
+    double.run("import blsnb\nmodels = [run.model_name for run in blsnb.server().runs]")
     assert ["double"] == double.shell.user_ns["models"]
 
 
@@ -80,7 +78,7 @@ def test_stop_gives_the_ports_back(double):
     """A second one finds nothing."""
     address = address_in(double.run(f"%triton serve {FREE}").stdout)
 
-    assert "served no more" in double.run("%triton serve --stop").stdout
+    assert "no longer served" in double.run("%triton serve --stop").stdout
     assert "Nothing is served" in double.run("%triton serve --stop").stdout
     with socket.socket() as probe:
         host, port = address.split(":")
@@ -114,7 +112,7 @@ def test_what_is_no_port_is_refused(double, port):
     ran = double.run(f"%triton serve --grpc {port}")
 
     assert isinstance(ran.error, UsageError)
-    assert "is no port" in ran.stderr or "expected one argument" in ran.stderr
+    assert "is not a port" in ran.stderr or "expected one argument" in ran.stderr
 
 
 def test_unloading_the_extension_ends_it(double):

@@ -45,9 +45,9 @@ def test_every_way_to_answer(leaf):
     [
         ("leaf", "one of the arguments --zeros --random --replay --call --remote is"),
         ("leaf --zeros --random 1", "not allowed with argument --zeros"),
-        ("leaf --replay nothing", "'nothing' is no variable that holds a run"),
-        ("leaf --call nothing", "'nothing' is no function of the notebook"),
-        ("leaf --remote here:8001", "is no address such as grpc://localhost:8001"),
+        ("leaf --replay nothing", "'nothing' is not a variable that holds a run"),
+        ("leaf --call nothing", "'nothing' is not a function of the notebook"),
+        ("leaf --remote here:8001", "is not valid; expected one such as 'grpc://"),
     ],
 )
 def test_what_is_wrong_is_named(leaf, line, said):

@@ -8,7 +8,7 @@ from asserting import every
 from blsnb.errors import InferenceError
 from blsnb.magics import default_server as default
 from blsnb.magics.commands.stats import USAGE
-from blsnb.magics.commands.subcommands import SUBCOMMANDS, OperateMagics, help_text
+from blsnb.magics.commands.subcommands import SUBCOMMANDS, TritonMagics, help_text
 
 from ..models import DOUBLE
 
@@ -28,12 +28,12 @@ def test_every_subcommand_of_the_design_is_there():
 
     assert sorted(designed.split()) == sorted(SUBCOMMANDS)
     methods = [sub.method for sub in SUBCOMMANDS.values()]
-    assert every(callable(getattr(OperateMagics, method)) for method in methods)
+    assert every(callable(getattr(TritonMagics, method)) for method in methods)
 
 
 def test_the_help_is_the_docstring(notebook):
     """There is one text, so the two cannot differ."""
-    assert help_text() == OperateMagics.triton.__doc__
+    assert help_text() == TritonMagics.triton.__doc__
     assert help_text() + "\n" == notebook.run("%triton help").stdout
     assert help_text() + "\n" == notebook.run("%triton").stdout
 

@@ -19,7 +19,7 @@ from waiting import until
 
 from blsnb.inference_server import Server
 from blsnb.parts.server_parts import parts_of
-from blsnb.serving.core import limits
+from blsnb.serving.core import ports
 from blsnb.serving.grpc.threads import MOST_STREAMS
 
 from .over_grpc import CALL_S, Connection, asking, connected, values
@@ -65,7 +65,7 @@ def test_there_is_an_end_to_connections(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The notebook needs some of the process's files itself."""
-    monkeypatch.setattr(limits, "_MOST_CONNECTIONS", 5)
+    monkeypatch.setattr(ports, "_MAX_CONNECTIONS", 5)
     with connected(server) as wire:
         assert live(wire)
         host, port = wire.address.split(":")

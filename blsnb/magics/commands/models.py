@@ -1,0 +1,139 @@
+"""Subcommands of ``%triton`` on models: list, configuration, load, export, log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.error import UsageError
+from IPython.display import display
+
+from blsnb.magics import card
+from blsnb.magics import default_server as default
+from blsnb.parts.server_parts import parts_of
+
+if TYPE_CHECKING:
+    from blsnb.repository.status import ModelStatus
+    from blsnb.run import Run
+
+USAGES = {
+    "models": "",
+    "config": "NAME [--from-run [RUN ...]]",
+    "load": "NAME [--watch]",
+    "unload": "NAME",
+    "import": "PATH [NAME ...]",
+    "export": "PATH [NAME ...] [--force]",
+    "log": "[NAME]",
+}
+_MAX_LOG_LINES = 200
+"""Maximum number of log lines printed."""
+
+
+def list_models(words: Sequence[str]) -> None:
+    """Show a table of all models."""
+    if words:
+        raise _usage_error("models")
+    statuses = default.server().models()
+    if statuses:
+        display(card.table(statuses), raw=True)
+    else:
+        print("There are no models yet; a %%triton_model cell makes one.")
+
+
+def print_config(words: Sequence[str], namespace: Mapping[str, Any]) -> None:
+    """Print a model's completed configuration, or one implied by recorded runs."""
+    match words:
+        case [name]:
+            print(default.server().config_text(name))
+        case [name, "--from-run", *runs]:
+            found = [run_of(word, namespace) for word in runs]
+            print(default.server().implied_config(name, *found).text())
+        case _:
+            raise _usage_error("config")
+
+
+def load(words: Sequence[str]) -> ModelStatus:
+    """Load a model, and watch its files if ``--watch`` is given."""
+    name, more, options = _path_and_names("load", words, "--watch")
+    if more:
+        raise _usage_error("load")
+    status = default.server().load(name)
+    if options:
+        default.server().watch(name)
+    return status
+
+
+def unload(words: Sequence[str]) -> ModelStatus:
+    """Stop serving a model."""
+    if len(words) != 1:
+        raise _usage_error("unload")
+    [name] = words
+    server = default.server()
+    if name not in parts_of(server).repository.names():
+        known = ", ".join(parts_of(server).repository.names()) or "none"
+        raise UsageError(f"there is no model {name!r}; there are: {known}")
+    server.unload(name)
+    return server.model(name)
+
+
+def import_models(words: Sequence[str]) -> None:
+    """Load the models of a repository on disk and show their table."""
+    path, names, _ = _path_and_names("import", words)
+    statuses = default.server().import_repository(path, names)
+    if statuses:
+        display(card.table(statuses), raw=True)
+    else:
+        print(f"There are no models in {path}: each would be a folder in it.")
+
+
+def export_models(words: Sequence[str]) -> None:
+    """Write a model repository and show what was written."""
+    path, names, options = _path_and_names("export", words, "--force")
+    exported = default.server().export_repository(path, names, force=bool(options))
+    display(card.exported(exported), raw=True)
+
+
+def print_log(words: Sequence[str]) -> None:
+    """Print what all models, or one, have logged."""
+    if len(words) > 1:
+        raise _usage_error("log")
+    lines = [
+        f"{level[0]} {model}: {message}"
+        for model, level, message in list(default.server().log.lines)
+        if model in words or not words
+    ]
+    left_out = len(lines) - _MAX_LOG_LINES
+    if left_out > 0:
+        print(f"… {left_out:,} earlier lines")
+    print("\n".join(lines[-_MAX_LOG_LINES:]) or "Nothing has been logged.")
+
+
+def run_of(word: str, namespace: Mapping[str, Any]) -> Run:
+    """Return the run that a variable holds.
+
+    Raises
+    ------
+    UsageError
+        There is no such variable, or it holds something else.
+    """
+    from blsnb.run import Run
+
+    run = namespace.get(word)
+    if not isinstance(run, Run):
+        raise UsageError(f"{word!r} is not a variable that holds a run")
+    return run
+
+
+def _path_and_names(
+    subcommand: str, words: Sequence[str], *known: str
+) -> tuple[str, list[str] | None, list[str]]:
+    """Return the first word, the names after it or None for all, and the options."""
+    options = [word for word in words if word.startswith("--")]
+    rest = [word for word in words if word not in options]
+    if not rest or not set(options) <= set(known):
+        raise _usage_error(subcommand)
+    return rest[0], rest[1:] or None, options
+
+
+def _usage_error(subcommand: str) -> UsageError:
+    return UsageError(f"usage: %triton {subcommand} {USAGES[subcommand]}".rstrip())
