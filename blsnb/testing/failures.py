@@ -27,7 +27,7 @@ def runs_of(server: TestedServer) -> list[Run]:
 
 def told(runs: Sequence[Run]) -> str:
     """Return the newest runs as trees, with their notes."""
-    from blsnb.views import tree
+    from blsnb.views.tree import tree
 
     left_out = len(runs) - _MOST
     before = [f"… {left_out} earlier runs\n"] if left_out > 0 else []
