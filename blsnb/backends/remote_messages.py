@@ -1,8 +1,9 @@
-"""Requests and responses in the words of Triton's gRPC interface."""
+"""Requests and responses as messages of Triton's gRPC interface."""
 
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from tritonclient.grpc import service_pb2 as wire
 
@@ -17,8 +18,25 @@ _FINAL = "triton_final_response"
 _KINDS = {bool: "bool_param", int: "int64_param", float: "double_param"}
 
 
+def netloc_of(address: str) -> str:
+    """Return host and port of an address such as ``"grpc://localhost:8001"``.
+
+    Raises
+    ------
+    ValueError
+        The address has a different form.
+    """
+    parts = urlsplit(address)
+    if parts.scheme != "grpc" or not parts.netloc or parts.path.strip("/"):
+        raise ValueError(
+            f"address {address!r} is not valid; expected one such as "
+            "'grpc://localhost:8001'"
+        )
+    return parts.netloc
+
+
 def request_of(message: RequestMessage, model_name: str) -> Any:
-    """Return a request as it goes over the wire; the server chooses the version."""
+    """Return the message of a request; the server chooses the model's version."""
     built = wire.ModelInferRequest(model_name=model_name, id=message.request_id)
     for ref in message.inputs:
         tensor = built.inputs.add(name=ref.name, datatype=ref.dtype.datatype)
@@ -33,19 +51,21 @@ def request_of(message: RequestMessage, model_name: str) -> Any:
 
 
 def _reserved(message: RequestMessage) -> Parameters:
-    """Return what has a place of its own in Triton, and none on the wire."""
+    """Return the fields of a request that gRPC transports as parameters."""
     reserved: Parameters = {}
     if message.correlation_id:
         reserved["sequence_id"] = message.correlation_id
         reserved["sequence_start"] = bool(message.flags & SEQUENCE_START)
         reserved["sequence_end"] = bool(message.flags & SEQUENCE_END)
+    if message.priority:
+        reserved["priority"] = message.priority
     if message.timeout_us:
         reserved["timeout"] = message.timeout_us
     return reserved
 
 
 def response_of(reply: Any) -> ResponseMessage:
-    """Return a response that came over the wire."""
+    """Return the response in a message."""
     refs = [
         TensorRef(output.name, BY_DATATYPE[output.datatype], tuple(output.shape), data)
         for output, data in zip(reply.outputs, reply.raw_output_contents, strict=True)
@@ -59,7 +79,7 @@ def response_of(reply: Any) -> ResponseMessage:
 
 
 def is_empty_final(reply: Any) -> bool:
-    """Whether a response of a stream only says that it is over."""
+    """Whether a message only marks the end of a stream."""
     return reply.parameters[_FINAL].bool_param and not reply.outputs
 
 

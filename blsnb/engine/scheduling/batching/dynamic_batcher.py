@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum, auto
 from itertools import chain
 from typing import Generic
@@ -43,6 +43,9 @@ class DynamicBatcher(Generic[T]):
     ----------
     config
         A normalised configuration with ``dynamic_batching``.
+    on_cancelled
+        Called with each cancelled request, and the time, when Triton answers it: it may
+        add requests, which the batcher's next look sees.
 
     References
     ----------
@@ -50,8 +53,13 @@ class DynamicBatcher(Generic[T]):
     WaitForPayloadSlotAvailable; src/rate_limiter.cc, PayloadSlotAvailable
     """
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(
+        self,
+        config: ModelConfig,
+        on_cancelled: Callable[[Queued[T], int], None] = lambda queued, now_ns: None,
+    ) -> None:
         batching = config.message.dynamic_batching
+        self._on_cancelled = on_cancelled
         self.preserve_ordering = bool(batching.preserve_ordering)
         self._rules = BatchRules.of(config, batching)
         self._queue = PriorityQueue[T](batching)
@@ -195,7 +203,7 @@ class DynamicBatcher(Generic[T]):
 
     def _look(self, now_ns: int) -> None:
         self._woken = False
-        self._answer()
+        self._answer(now_ns)
         if self._frozen or self._batch.started:
             self._batch = FormingBatch(self._rules)
             self._frozen = False
@@ -218,7 +226,7 @@ class DynamicBatcher(Generic[T]):
             self._sleep(Asleep.A_SLOT, now_ns)
         elif self._wake_ns is not None and now_ns >= self._wake_ns:
             self._skip(self._queue.reject_expired(now_ns))
-            self._answer()
+            self._answer(now_ns)
             self._wake_ns = None
         self._wake_ns = self._wake_ns or self._next_poll_ns(now_ns)
 
@@ -237,8 +245,8 @@ class DynamicBatcher(Generic[T]):
             # Triton answers whom it has skipped only after this wait.
             self._sleep(Asleep.THE_DELAY, now_ns, gathered.wait_ns)
             return
-        self._answer()
         self._take(gathered)
+        self._answer(now_ns)
         if gathered.joining or self._frozen or not self._batch.members:
             self._sleep(Asleep.REQUESTS, now_ns)
             self._woken = True
@@ -280,7 +288,9 @@ class DynamicBatcher(Generic[T]):
         self._skipped.rejected += skipped.rejected
         self._skipped.cancelled += skipped.cancelled
 
-    def _answer(self) -> None:
-        self._answered.rejected += self._skipped.rejected
-        self._answered.cancelled += self._skipped.cancelled
-        self._skipped = Skipped()
+    def _answer(self, now_ns: int) -> None:
+        skipped, self._skipped = self._skipped, Skipped()
+        self._answered.rejected += skipped.rejected
+        self._answered.cancelled += skipped.cancelled
+        for queued in skipped.cancelled:
+            self._on_cancelled(queued, now_ns)

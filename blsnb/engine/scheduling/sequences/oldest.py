@@ -46,7 +46,9 @@ class OldestInstance(Generic[T]):
         self._number = number
         self._places = places
         self._lines: list[Line[T]] = [deque() for _ in range(slot_count)]
-        self._batcher: DynamicBatcher[T] = DynamicBatcher(_as_dynamic(config))
+        self._batcher: DynamicBatcher[T] = DynamicBatcher(
+            _as_dynamic(config), self._cancel
+        )
         # A slot is busy while a request of it is with the batcher or executed.
         self._slots: dict[Queued[T], int] = {}
         self._busy = [False] * slot_count
@@ -95,17 +97,15 @@ class OldestInstance(Generic[T]):
         return Look(leaving, tuple(cancelled), self._wake_ns)
 
     def _ask(self, now_ns: int, idle: int) -> Batch[T] | None:
-        """Return the batch that starts, if one does; slots of who is gone move on."""
+        """Return the batch that starts now, if any."""
         decision = self._batcher.decide(now_ns, idle)
         self._wake_ns = decision.wake_ns
-        for queued in decision.cancelled:
-            self._cancelled.append(queued)
-            self._next(self._slots.pop(queued), now_ns)
-        batch = next(iter(decision.batches), None)
-        if decision.cancelled:
-            later = self._ask(now_ns, idle if batch is None else 0)
-            return batch or later
-        return batch
+        return next(iter(decision.batches), None)
+
+    def _cancel(self, queued: Queued[T], now_ns: int) -> None:
+        """Let the next request of a cancelled one's sequence go to the batcher."""
+        self._cancelled.append(queued)
+        self._next(self._slots.pop(queued), now_ns)
 
     def _next(self, slot: int, now_ns: int) -> None:
         """Give the batcher the next request of a slot, which has none there."""

@@ -194,3 +194,17 @@ def test_without_a_number_of_candidates_there_is_one_a_row():
     stage.play()
 
     assert ["0: s1", "0: s2", "0: end", "0: s3"] == stage.groups()
+
+
+def test_the_request_behind_a_cancelled_one_joins_the_next_batch():
+    """Triton answers a cancelled request before it forms the next batch."""
+    stage = Stage(oldest(4, f"preferred_batch_size: [4] {DELAY}"))
+    stage.send(0, "a1", 1, start=True)
+    stage.send(5, "a2", 1)
+    stage.send(20, "b1", 2, start=True)
+    stage.send(25, "b2", 2)
+    stage.cancel(50, "a1")
+    stage.play()
+
+    assert ["0: b1 a2", "0: b2"] == stage.groups()
+    assert [120, 220] == [round(call.at_ms) for call in stage.calls]
