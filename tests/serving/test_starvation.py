@@ -20,6 +20,7 @@ from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc import service_pb2_grpc
 
 from blsnb.inference_server import Server
+from blsnb.parts.server_parts import parts_of
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.grpc.calls import MAX_STREAMS
 from blsnb.serving.http import server as module
@@ -127,7 +128,7 @@ def test_requests_of_a_busy_model_leave_room_for_others(http_served: Any) -> Non
     """More than there are threads; all are answered in the end."""
     with flood(http_served, 600, WAITING, CONFIG, "infer", body_of([1])):
         is_answered(http_served.end.port)
-    rows = http_served.server.catalog.statistics
+    rows = parts_of(http_served.server).engine.catalog.statistics
     assert settled(
         lambda: int(rows("hog")[0]["inference_stats"]["success"]["count"]) == 600
     )
@@ -248,7 +249,7 @@ def test_the_connection_that_is_idle_for_the_longest_time_makes_room(
     monkeypatch.setattr("blsnb.serving.core.ports._MAX_CONNECTIONS", 3)
     server.define("hog", WAITING, config=CONFIG)
     server.define("double", DOUBLE, config=CONFIG)
-    end = HttpEndpoint(server, SharedState(server), "127.0.0.1", 0)
+    end = HttpEndpoint(parts_of(server), SharedState(parts_of(server)), "127.0.0.1", 0)
     with contextlib.closing(
         sent(end.port, "/v2/models/hog/infer", body_of([1]))
     ) as hog:
@@ -269,7 +270,7 @@ def test_a_request_that_stays_incomplete_makes_room_after_a_while(
 ) -> None:
     """Where no connection is idle; before that the new one is closed."""
     monkeypatch.setattr("blsnb.serving.core.ports._MAX_CONNECTIONS", 3)
-    end = HttpEndpoint(server, SharedState(server), "127.0.0.1", 0)
+    end = HttpEndpoint(parts_of(server), SharedState(parts_of(server)), "127.0.0.1", 0)
     half = b"POST /v2 HTTP/1.1\r\nContent-Length: 10\r\n\r\n"
     with contextlib.ExitStack() as stack:
         stack.callback(end.close, 1)

@@ -8,8 +8,8 @@ from typing import Any
 from blsnb.engine.catalog import Catalog
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
-from blsnb.inference_server import Server
 from blsnb.model.config import TensorSpec
+from blsnb.parts.server_parts import ServerParts
 
 SERVER_NAME = "triton"
 EXTENSIONS = (
@@ -147,7 +147,7 @@ def refuse_repository_name(repository: str) -> None:
         )
 
 
-def index_rows(server: Server, *, ready: bool) -> list[dict[str, Any]]:
+def index_rows(server: ServerParts, *, ready: bool) -> list[dict[str, Any]]:
     """Return the rows of the index; with `ready`, only those of ready versions."""
-    rows: list[dict[str, Any]] = server.index()
+    rows: list[dict[str, Any]] = server.models.index()
     return [row for row in rows if not ready or row.get("state") == "READY"]

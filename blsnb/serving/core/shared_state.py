@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blsnb.inference_server import Server
+from blsnb.parts.server_parts import ServerParts
 from blsnb.serving.core.log_settings import LogSettings
 from blsnb.serving.core.shared_memory import SharedMemory
 from blsnb.serving.core.trace_settings import TraceSettings
@@ -11,7 +11,7 @@ from blsnb.serving.core.trace_settings import TraceSettings
 class SharedState:
     """Settings and memory that a client of either protocol changes for both."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: ServerParts) -> None:
         self.memory = SharedMemory()
         self.trace_settings = TraceSettings()
         self.log_settings = LogSettings(server.log)

@@ -7,7 +7,7 @@ from tritonclient.grpc import service_pb2_grpc
 
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import OutOfResourcesError
-from blsnb.inference_server import Server
+from blsnb.parts.server_parts import ServerParts
 from blsnb.serving.core.ports import address_of, max_connections
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.grpc.calls import MAX_STREAMS, GrpcThreads
@@ -58,7 +58,7 @@ class GrpcEndpoint:
     """
 
     def __init__(
-        self, server: Server, shared: SharedState, host: str, port: int
+        self, server: ServerParts, shared: SharedState, host: str, port: int
     ) -> None:
         self._calls = GrpcThreads()
         self._requests = Workers(_MAX_REQUESTS, "blsnb grpc request")

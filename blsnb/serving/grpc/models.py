@@ -8,7 +8,7 @@ from google.protobuf import json_format
 from tritonclient.grpc import service_pb2 as wire
 
 from blsnb.engine.request.validation import RequestError
-from blsnb.inference_server import Server
+from blsnb.parts.server_parts import ServerParts
 from blsnb.serving.core.metadata import (
     FILE,
     UNLOAD_DEPENDENTS,
@@ -24,22 +24,24 @@ from blsnb.serving.grpc.requests import version_of
 class GrpcModels:
     """Describes the server and its models, loads and unloads them."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: ServerParts) -> None:
         self._server = server
-        self._catalog = server.catalog
+        self._catalog = server.engine.catalog
 
     def server_live(self, request: Any) -> Any:
         """Report that the server is live."""
-        return wire.ServerLiveResponse(live=not self._server.closed)
+        return wire.ServerLiveResponse(live=not self._server.lifetime.closed)
 
     def server_ready(self, request: Any) -> Any:
         """Report whether all loaded models are ready."""
-        ready = not self._server.closed and server_is_ready(self._catalog)
+        ready = not self._server.lifetime.closed and server_is_ready(self._catalog)
         return wire.ServerReadyResponse(ready=ready)
 
     def server_metadata(self, request: Any) -> Any:
         """Return the server's name, version and extensions."""
-        return wire.ServerMetadataResponse(**server_metadata(self._server.release))
+        return wire.ServerMetadataResponse(
+            **server_metadata(self._server.engine.release)
+        )
 
     def model_ready(self, request: Any) -> Any:
         """Report whether a model is ready; an unknown one is not."""
@@ -55,7 +57,7 @@ class GrpcModels:
     def model_config(self, request: Any) -> Any:
         """Return the configuration of a ready model."""
         served = self._catalog.find(request.name, version_of(request.version))
-        text = served.config.to_dict(self._server.release)
+        text = served.config.to_dict(self._server.engine.release)
         response = wire.ModelConfigResponse()
         json_format.ParseDict(text, response.config, ignore_unknown_fields=True)
         return response
@@ -90,7 +92,7 @@ class GrpcModels:
                 files[name] = _load_parameter(name, value, "bytes_param")
             else:
                 raise RequestError(f"unrecognized load parameter '{name}'.")
-        self._server.load(request.model_name, config=config, files=files)
+        self._server.models.load(request.model_name, config=config, files=files)
         return wire.RepositoryModelLoadResponse()
 
     def unload(self, request: Any) -> Any:
@@ -105,7 +107,7 @@ class GrpcModels:
                     "bool_param."
                 )
             dependents = value.bool_param
-        self._server.unload(request.model_name, unload_dependents=dependents)
+        self._server.models.unload(request.model_name, unload_dependents=dependents)
         return wire.RepositoryModelUnloadResponse()
 
 

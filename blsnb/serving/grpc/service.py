@@ -11,7 +11,7 @@ from tritonclient.grpc import service_pb2_grpc
 
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.threads.workers import Workers
-from blsnb.inference_server import Server
+from blsnb.parts.server_parts import ServerParts
 from blsnb.serving.core.cancellation import Cancellation
 from blsnb.serving.core.parameters import until_nul
 from blsnb.serving.core.requests import Requests
@@ -40,7 +40,11 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
     """
 
     def __init__(
-        self, server: Server, shared: SharedState, workers: Workers, readers: Workers
+        self,
+        server: ServerParts,
+        shared: SharedState,
+        workers: Workers,
+        readers: Workers,
     ) -> None:
         self._memory = shared.memory
         self._workers = workers
@@ -51,7 +55,7 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
         self._lock = threading.Lock()
         models = GrpcModels(server)
         memory = GrpcMemory(shared.memory)
-        trace = GrpcTraceSettings(shared.trace_settings, server.catalog)
+        trace = GrpcTraceSettings(shared.trace_settings, server.engine.catalog)
         log = GrpcLogSettings(shared.log_settings)
         self.ServerLive = _method(models.server_live)
         self.ServerReady = _method(models.server_ready)

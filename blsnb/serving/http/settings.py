@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from blsnb.engine.request.validation import RequestError
-from blsnb.inference_server import Server
+from blsnb.parts.server_parts import ServerParts
 from blsnb.serving.core.log_settings import SWITCHES, LogSettings
 from blsnb.serving.core.shared_memory import CUDA_HANDLE_SIZE, SharedMemory
 from blsnb.serving.core.trace_settings import (
@@ -30,7 +30,7 @@ _METHODS = ("GET", "POST")
 class HttpTrace:
     """Returns the trace settings of the server or of a model, and changes them."""
 
-    def __init__(self, server: Server, settings: TraceSettings) -> None:
+    def __init__(self, server: ServerParts, settings: TraceSettings) -> None:
         self._server = server
         self._settings = settings
 
@@ -49,7 +49,7 @@ class HttpTrace:
         if request.method not in _METHODS:
             return not_allowed()
         if model:
-            check_model(self._server.catalog, model)
+            check_model(self._server.engine.catalog, model)
         if request.method == "POST":
             self._settings.update(_trace_change(parse(request.body)), model)
         rows = self._settings.get(model).rows()
