@@ -6,7 +6,7 @@ import base64
 
 from blsnb.parity import picture
 from blsnb.parity.agreement import Agreement
-from blsnb.views.documents import compared_document
+from blsnb.views.documents import document
 from blsnb.views.documents.document import spelled, whole_page
 
 _MAX_ROWS = 80
@@ -70,8 +70,6 @@ def _calls(parity: Agreement, embed_previews: bool) -> str:
     case, comparison = parity.shown_case, parity.comparison
     if case is None or comparison is None:
         return ""
-    document = compared_document.compared_html(
-        comparison.trace, embed_previews=embed_previews
-    )
+    calls = document.html(comparison.trace, embed_previews=embed_previews)
     title = spelled(f"Calls of {case.name} on blsnb, above those on the real server")
-    return f"<p>{title}</p>{document}"
+    return f"<p>{title}</p>{calls}"

@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import Protocol
 
 from blsnb.files.owned import Creator
-from blsnb.inference_server import Server
-from blsnb.serving.core.address import is_loopback
+from blsnb.parts.server_parts import HasParts, ServerParts, parts_of
+from blsnb.serving.core.ports import is_loopback
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.grpc.fork_notices import without_fork_notices
 
@@ -45,14 +45,14 @@ class Endpoints:
     recorded, and the monitor shows it.
     """
 
-    def __init__(self, server: Server, host: str) -> None:
+    def __init__(self, server: ServerParts, host: str) -> None:
         self.host = host
         self._shared = SharedState(server)
         self._server = server
         self._open: dict[str, Endpoint] = {}
         self._closed = False
         self._creator = Creator()
-        self._forget: Callable[[], None] | None = None
+        self._forget: Callable[[], object] | None = None
 
     def __repr__(self) -> str:
         if self._closed:
@@ -120,7 +120,7 @@ class Endpoints:
         self._shared.close()
 
     def _close_with_server(self) -> None:
-        self.close(min(_CLOSE_S, self._server.exit_timeout_s))
+        self.close(min(_CLOSE_S, self._server.lifetime.exit_timeout_s))
 
     def start(self, ports: Mapping[str, int | None]) -> None:
         """Open ports, by name of the protocol; all of them or none.
@@ -135,7 +135,7 @@ class Endpoints:
                 if port is not None:
                     check_port(name, self.host, port)
                     self._open[name] = self._opened(name, port)
-            self._forget = self._server.at_close(self._close_with_server)
+            self._forget = self._server.lifetime.at_close(self._close_with_server)
         except BaseException:
             self.close(0)
             raise
@@ -194,7 +194,7 @@ def _advice(error: OSError) -> str:
 
 
 def serve(
-    server: Server,
+    server: HasParts,
     *,
     http: int | None = HTTP_PORT,
     grpc: int | None = GRPC_PORT,
@@ -232,6 +232,6 @@ def serve(
             "served to this machine alone.",
             stacklevel=2,
         )
-    endpoints = Endpoints(server, host)
+    endpoints = Endpoints(parts_of(server), host)
     endpoints.start({HTTP: http, GRPC: grpc, METRICS: metrics})
     return endpoints

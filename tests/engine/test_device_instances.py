@@ -8,6 +8,7 @@ from devices import library
 
 from blsnb.errors import ModelLoadError
 from blsnb.inference_server import Server
+from blsnb.parts.server_parts import parts_of
 from blsnb.runtimes.simulated_runtime import SimulatedRuntime
 
 from .device_cells import (
@@ -141,4 +142,4 @@ class TestRuntimes:
             server.use_runtime("torch")
 
         assert "numpy" == server.runtime.name
-        assert server.runtime_reason
+        assert parts_of(server).devices.reason

@@ -6,6 +6,7 @@ import pytest
 
 from blsnb.errors import RepositoryError
 from blsnb.magics import default_server as default
+from blsnb.parts.server_parts import parts_of
 
 from .models import DOUBLE
 
@@ -55,7 +56,7 @@ def test_foreign_files_are_overwritten_only_if_asked(double, tmp_path):
 def test_what_an_export_must_say_is_on_the_card(double, tmp_path):
     """A parameter of ours, for one."""
     row = 'parameters { key: "BLSNB_THREAD" value { string_value: "instance" } }'
-    default.server().change("double", {"config.pbtxt": row})
+    parts_of(default.server()).models.change("double", {"config.pbtxt": row})
     [shown] = double.run(f"%triton export {tmp_path}").texts
 
     assert "⚠ double: the parameter BLSNB_THREAD means nothing to Triton" in shown

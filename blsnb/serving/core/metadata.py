@@ -9,6 +9,7 @@ from blsnb.engine.catalog import Catalog
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
 from blsnb.model.config import TensorSpec
+from blsnb.parts.server_parts import ServerParts
 
 SERVER_NAME = "triton"
 EXTENSIONS = (
@@ -26,8 +27,10 @@ EXTENSIONS = (
     "trace",
     "logging",
 )
-"""What the server says that it has beside the protocol."""
-
+"""Extensions of the protocol that the server reports."""
+FILE = "file:"
+"""Prefix of the names of load parameters that are files."""
+UNLOAD_DEPENDENTS = "unload_dependents"
 _LARGEST_VERSION = 2**63 - 1
 _LONGEST = 100
 """Digits of a version that are looked at."""
@@ -129,3 +132,23 @@ def _tensor(spec: TensorSpec, served: Served) -> dict[str, Any]:
     batch = [-1] if served.config.max_batch_size > 0 else []
     shape = [*batch, *spec.dims]
     return {"name": spec.name, "datatype": spec.datatype, "shape": shape}
+
+
+def refuse_repository_name(repository: str) -> None:
+    """Refuse a request that names one of several repositories, as Triton does.
+
+    Raises
+    ------
+    RequestError
+        The name is not empty.
+    """
+    if repository:
+        raise RequestError(
+            "'repository_name' specification is not supported", "UNSUPPORTED"
+        )
+
+
+def index_rows(server: ServerParts, *, ready: bool) -> list[dict[str, Any]]:
+    """Return the rows of the index; with `ready`, only those of ready versions."""
+    rows: list[dict[str, Any]] = server.models.index()
+    return [row for row in rows if not ready or row.get("state") == "READY"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blsnb.inference_server import Server
+from blsnb.parts.server_parts import ServerParts
 from blsnb.serving.core.log_settings import LogSettings
 from blsnb.serving.core.shared_memory import SharedMemory
 from blsnb.serving.core.trace_settings import TraceSettings
@@ -17,7 +17,7 @@ class SharedState:
         Of which it is.
     """
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: ServerParts) -> None:
         self.memory = SharedMemory()
         self.trace_settings = TraceSettings()
         self.log_settings = LogSettings(server.log)

@@ -7,9 +7,8 @@ from tritonclient.grpc import service_pb2_grpc
 
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import OutOfResourcesError
-from blsnb.inference_server import Server
-from blsnb.serving.core.address import address_of
-from blsnb.serving.core.limits import most_connections
+from blsnb.parts.server_parts import ServerParts
+from blsnb.serving.core.ports import address_of, max_connections
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.grpc.gate import Gate, health_handler
 from blsnb.serving.grpc.service import GrpcService
@@ -34,7 +33,7 @@ def _options() -> list[tuple[str, int]]:
         # Else two servers would share a port, each with half of the calls.
         ("grpc.so_reuseport", 0),
         # Further ones are refused, so idle ones must not stay.
-        ("grpc.max_allowed_incoming_connections", most_connections()),
+        ("grpc.max_allowed_incoming_connections", max_connections()),
         ("grpc.max_connection_idle_ms", _IDLE_MS),
         ("grpc.max_concurrent_streams", _MOST_PER_CONNECTION),
     ]
@@ -63,7 +62,7 @@ class GrpcEndpoint:
     """
 
     def __init__(
-        self, server: Server, shared: SharedState, host: str, port: int
+        self, server: ServerParts, shared: SharedState, host: str, port: int
     ) -> None:
         self._calls = GrpcThreads()
         self._requests = Workers(_MOST_REQUESTS, "blsnb grpc request")

@@ -8,17 +8,15 @@ from google.protobuf import json_format
 from tritonclient.grpc import service_pb2 as wire
 
 from blsnb.engine.request.validation import RequestError
-from blsnb.inference_server import Server
+from blsnb.parts.server_parts import ServerParts
 from blsnb.serving.core.metadata import (
-    model_metadata,
-    server_is_ready,
-    server_metadata,
-)
-from blsnb.serving.core.repository import (
     FILE,
     UNLOAD_DEPENDENTS,
     index_rows,
-    refuse_name,
+    model_metadata,
+    refuse_repository_name,
+    server_is_ready,
+    server_metadata,
 )
 from blsnb.serving.grpc.requests import version_of
 
@@ -32,22 +30,24 @@ class GrpcModels:
         Where they are.
     """
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: ServerParts) -> None:
         self._server = server
-        self._catalog = server.catalog
+        self._catalog = server.engine.catalog
 
     def server_live(self, asked: Any) -> Any:
         """Say that the server answers."""
-        return wire.ServerLiveResponse(live=not self._server.closed)
+        return wire.ServerLiveResponse(live=not self._server.lifetime.closed)
 
     def server_ready(self, asked: Any) -> Any:
         """Say whether all models that were loaded serve."""
-        ready = not self._server.closed and server_is_ready(self._catalog)
+        ready = not self._server.lifetime.closed and server_is_ready(self._catalog)
         return wire.ServerReadyResponse(ready=ready)
 
     def server_metadata(self, asked: Any) -> Any:
         """Return name, version and extensions."""
-        return wire.ServerMetadataResponse(**server_metadata(self._server.release))
+        return wire.ServerMetadataResponse(
+            **server_metadata(self._server.engine.release)
+        )
 
     def model_ready(self, asked: Any) -> Any:
         """Say whether a model serves; an unknown one does not."""
@@ -63,7 +63,7 @@ class GrpcModels:
     def model_config(self, asked: Any) -> Any:
         """Return the configuration with which a model serves."""
         served = self._catalog.find(asked.name, version_of(asked.version))
-        text = served.config.to_dict(self._server.release)
+        text = served.config.to_dict(self._server.engine.release)
         response = wire.ModelConfigResponse()
         json_format.ParseDict(text, response.config, ignore_unknown_fields=True)
         return response
@@ -80,7 +80,7 @@ class GrpcModels:
 
     def repository_index(self, asked: Any) -> Any:
         """Return a row for each version of each model."""
-        refuse_name(asked.repository_name)
+        refuse_repository_name(asked.repository_name)
         response = wire.RepositoryIndexResponse()
         for row in index_rows(self._server, ready=asked.ready):
             response.models.add(**row)
@@ -88,7 +88,7 @@ class GrpcModels:
 
     def load(self, asked: Any) -> Any:
         """Load a model, with what takes the place of its configuration or files."""
-        refuse_name(asked.repository_name)
+        refuse_repository_name(asked.repository_name)
         files = {}
         config = None
         for name, given in asked.parameters.items():
@@ -98,12 +98,12 @@ class GrpcModels:
                 files[name] = _load_parameter(name, given, "bytes_param")
             else:
                 raise RequestError(f"unrecognized load parameter '{name}'.")
-        self._server.load(asked.model_name, config=config, files=files)
+        self._server.models.load(asked.model_name, config=config, files=files)
         return wire.RepositoryModelLoadResponse()
 
     def unload(self, asked: Any) -> Any:
         """Let a model serve no more; parameters that are unknown change nothing."""
-        refuse_name(asked.repository_name)
+        refuse_repository_name(asked.repository_name)
         dependents = False
         given = asked.parameters.get(UNLOAD_DEPENDENTS)
         if given is not None:
@@ -113,7 +113,7 @@ class GrpcModels:
                     "bool_param."
                 )
             dependents = given.bool_param
-        self._server.unload(asked.model_name, unload_dependents=dependents)
+        self._server.models.unload(asked.model_name, unload_dependents=dependents)
         return wire.RepositoryModelUnloadResponse()
 
 

@@ -11,8 +11,8 @@ from tritonclient.grpc import service_pb2_grpc
 
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.threads.workers import Workers
-from blsnb.inference_server import Server
-from blsnb.serving.core.hangup import Hangup
+from blsnb.parts.server_parts import ServerParts
+from blsnb.serving.core.cancellation import Cancellation
 from blsnb.serving.core.parameters import until_nul
 from blsnb.serving.core.requests import Requests
 from blsnb.serving.core.shared_state import SharedState
@@ -44,7 +44,11 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
     """
 
     def __init__(
-        self, server: Server, shared: SharedState, workers: Workers, readers: Workers
+        self,
+        server: ServerParts,
+        shared: SharedState,
+        workers: Workers,
+        readers: Workers,
     ) -> None:
         self._memory = shared.memory
         self._workers = workers
@@ -55,7 +59,7 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
         self._lock = threading.Lock()
         models = GrpcModels(server)
         memory = GrpcMemory(shared.memory)
-        trace = GrpcTraceSettings(shared.trace_settings, server.catalog)
+        trace = GrpcTraceSettings(shared.trace_settings, server.engine.catalog)
         log = GrpcLogSettings(shared.log_settings)
         self.ServerLive = _told(models.server_live)
         self.ServerReady = _told(models.server_ready)
@@ -78,16 +82,16 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
 
     def ModelInfer(self, asked: Any, context: Any) -> Any:
         """Run a request; the client's leaving cancels it."""
-        hangup = Hangup()
-        if not context.add_callback(hangup.happen):
-            hangup.happen()
+        cancellation = Cancellation()
+        if not context.add_callback(cancellation.cancel):
+            cancellation.cancel()
         with _aborting(context):
             (request, _), decoupled = self._parsed(asked)
             if decoupled:
                 raise RequestError(_DECOUPLED, "UNSUPPORTED")
             with self._slots.taken(request.model_name):
                 response = self._requests.infer(
-                    request, lambda root: hangup.add(root.cancel)
+                    request, lambda root: cancellation.add(root.cancel)
                 )
             return reply_of(response)
 

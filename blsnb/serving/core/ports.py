@@ -1,8 +1,13 @@
-"""Addresses: how they are written, and whom they let in."""
+"""Hosts and ports that end points bind, and how many connections they accept."""
 
 from __future__ import annotations
 
 import ipaddress
+import resource
+
+_FILES_SHARE = 4
+"""The inverse share of the process's file descriptors that connections may use."""
+_MAX_CONNECTIONS = 4096
 
 
 def address_of(host: str, port: int) -> str:
@@ -18,3 +23,11 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def max_connections() -> int:
+    """Return the maximum number of connections of a port."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if files <= 0:
+        return _MAX_CONNECTIONS
+    return min(files // _FILES_SHARE, _MAX_CONNECTIONS)

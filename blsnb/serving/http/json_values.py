@@ -1,4 +1,4 @@
-"""HttpValues: members of JSON texts by type, or Triton's word on what they are."""
+"""Typed access to values of a JSON body, with the texts of Triton for other types."""
 
 from __future__ import annotations
 
@@ -12,35 +12,36 @@ _SIGNED = range(-(2**63), 2**63)
 _UNSIGNED = range(2**64)
 
 
-def _not_a(found: str, wanted: str) -> RequestError:
-    return RequestError(f"attempt to access JSON non-{found} as {wanted}", "INTERNAL")
+def wrong_type(found: str, expected: str) -> RequestError:
+    """Return the error for a value that has another type."""
+    return RequestError(f"attempt to access JSON non-{found} as {expected}", "INTERNAL")
 
 
 def is_integer(value: Json) -> bool:
-    """Whether a value is a whole number that has a place in 64 bits and a sign."""
+    """Whether a value is an integer that fits into 64 bits with a sign."""
     return type(value) is int and value in _SIGNED
 
 
 def is_unsigned(value: Json) -> bool:
-    """Whether a value is a whole number that has a place in 64 bits without a sign."""
+    """Whether a value is an integer that fits into 64 bits without a sign."""
     return type(value) is int and value in _UNSIGNED
 
 
 def as_string(value: Json) -> str:
-    """Return a value that must be a string, as far as a C string goes: until a NUL.
+    """Return a string up to its first NUL, where a C string ends.
 
     Raises
     ------
     RequestError
-        It is none; so of all functions here.
+        The value has another type, here and in the functions below.
     """
-    return clean(until_nul(as_text(value)))
+    return valid_unicode(until_nul(as_text(value)))
 
 
-def clean(text: str) -> str:
-    """Return a text that is UTF-8, whatever its client sent.
+def valid_unicode(text: str) -> str:
+    """Replace what is not UTF-8, as the text may be shown and saved with a run.
 
-    It may become part of a run, which is shown and saved; Triton hands its bytes on.
+    Triton passes its bytes on.
     """
     if text.isascii():
         return text
@@ -48,59 +49,59 @@ def clean(text: str) -> str:
 
 
 def as_text(value: Json) -> str:
-    """Return a value that must be a string, whole."""
+    """Return a whole string."""
     if not isinstance(value, str):
-        raise _not_a("string", "string")
+        raise wrong_type("string", "string")
     return value
 
 
 def as_boolean(value: Json) -> bool:
-    """Return a value that must be true or false."""
+    """Return a boolean."""
     if not isinstance(value, bool):
-        raise _not_a("boolean", "boolean")
+        raise wrong_type("boolean", "boolean")
     return value
 
 
 def as_unsigned(value: Json) -> int:
-    """Return a value that must be a whole number, and not negative."""
+    """Return an integer that is not negative."""
     if not is_unsigned(value):
-        raise _not_a("unsigned-integer", "unsigned-integer")
+        raise wrong_type("unsigned-integer", "unsigned-integer")
     return int(value)
 
 
 def as_array(value: Json) -> list[Json]:
-    """Return a value that must be a list."""
+    """Return a list."""
     if not isinstance(value, list):
-        raise _not_a("array", "array")
+        raise wrong_type("array", "array")
     return value
 
 
 def as_object(value: Json) -> dict[str, Json]:
-    """Return a value that must be an object."""
+    """Return an object."""
     if not isinstance(value, dict):
-        raise _not_a("object", "object")
+        raise wrong_type("object", "object")
     return value
 
 
 def members(value: Json) -> dict[str, Json]:
-    """Return the members of a value that must be an object, and says so otherwise."""
+    """Return the members of an object."""
     if not isinstance(value, dict):
         raise RequestError("attempt to get members for non-object", "INTERNAL")
     return value
 
 
 def has(value: Json, name: str) -> bool:
-    """Whether a value is an object with such a member."""
+    """Whether a value is an object with this member."""
     return isinstance(value, dict) and name in value
 
 
 def find(value: Json, name: str) -> Json:
-    """Return a member; None where there is none, whatever the value is."""
+    """Return a member, or None where the value is not an object or has no such one."""
     return value.get(name) if isinstance(value, dict) else None
 
 
 def member(value: Json, name: str) -> Json:
-    """Return a member that must be there."""
+    """Return a required member."""
     if not has(value, name):
         raise RequestError(
             f"attempt to access non-existing object member '{name}'", "INTERNAL"
@@ -109,7 +110,7 @@ def member(value: Json, name: str) -> Json:
 
 
 def parameter(value: dict[str, Json], name: str) -> Json:
-    """Return a parameter that must be there: its name may have been cut."""
+    """Return a parameter; it is missing if its name was cut at a NUL."""
     if name not in value:
         raise RequestError(
             f"parameter key '{name}' was not found in the JSON", "INTERNAL"
@@ -117,16 +118,16 @@ def parameter(value: dict[str, Json], name: str) -> Json:
     return value[name]
 
 
-class told:
-    """Puts words before what is said of a wrong value.
+class error_prefix:
+    """Context manager that puts text before the message of a `RequestError`.
 
-    A class, as each request goes through several.
+    A class, because every request enters several and generators are slower.
     """
 
-    __slots__ = ("_what",)
+    __slots__ = ("_text",)
 
-    def __init__(self, what: str) -> None:
-        self._what = what
+    def __init__(self, text: str) -> None:
+        self._text = text
 
     def __enter__(self) -> None:
         pass
@@ -138,9 +139,9 @@ class told:
         trace: TracebackType | None,
     ) -> None:
         if isinstance(error, RequestError):
-            raise RequestError(f"{self._what}: {error.message}", error.code) from None
+            raise RequestError(f"{self._text}: {error.message}", error.code) from None
 
 
-def parsing(name: str) -> told:
-    """Name the member that is read."""
-    return told(f"Unable to parse '{name}'")
+def parsing(name: str) -> error_prefix:
+    """Name the member that is read in errors."""
+    return error_prefix(f"Unable to parse '{name}'")
