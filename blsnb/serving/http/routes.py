@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import BlsnbError, InferenceError, ServerClosedError
-from blsnb.inference_server import Server
+from blsnb.parts.server_parts import ServerParts
 from blsnb.serving.core.ports import is_loopback
 from blsnb.serving.core.requests import STOPPING, Requests
 from blsnb.serving.core.shared_state import SharedState
@@ -86,7 +86,7 @@ class Target(NamedTuple):
     model: str
 
 
-def http_routes(server: Server, shared: SharedState) -> list[Route]:
+def http_routes(server: ServerParts, shared: SharedState) -> list[Route]:
     """Return the routes of the KServe protocol; the first one that matches counts.
 
     References
@@ -123,7 +123,7 @@ def http_routes(server: Server, shared: SharedState) -> list[Route]:
     ]
 
 
-def metrics_routes(server: Server) -> list[Route]:
+def metrics_routes(server: ServerParts) -> list[Route]:
     """Return the routes of the metrics port: other paths are empty, as on Triton.
 
     References
@@ -137,7 +137,7 @@ def metrics_routes(server: Server) -> list[Route]:
         return HttpResponse(body=text().encode(), content_type=METRICS_TYPE)
 
     return [
-        Route("/metrics/?", functools.partial(page, text=server.metrics)),
+        Route("/metrics/?", functools.partial(page, text=server.measurements.metrics)),
         Route(".*", functools.partial(page, text=str)),
     ]
 
