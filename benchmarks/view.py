@@ -16,7 +16,8 @@ from benchmarks.row import Row
 from benchmarks.sides import Sides
 from blsnb.trace.spans import Trace
 from blsnb.views.documents import wire
-from blsnb.views.documents.document import hosted, whole_page
+from blsnb.views.documents.document import whole_page
+from blsnb.views.documents.host import hosted
 from tests.browser import chromium
 from tests.browser.view import View
 from tests.views.samples import batch_run, invoice_run

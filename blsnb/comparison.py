@@ -38,17 +38,16 @@ class Comparison:
         self._traces = compare(this.trace, baseline.trace)
 
     def __repr__(self) -> str:
-        from blsnb.views.pictures.snapshot import heading
-        from blsnb.views.summary import counts, versus
+        from blsnb.views.summary import differences, heading
 
-        facts = [versus(self._traces), *counts(self._traces)]
-        return f"<Comparison {heading(self._traces.this)}: {', '.join(facts)}>"
+        words = ", ".join(differences(self._traces))
+        return f"<Comparison {heading(self._traces.this)}: {words}>"
 
     def __str__(self) -> str:
         """Return the comparison as text: both times of each row, and what differs."""
-        from blsnb.views.compared_tree import compared_tree
+        from blsnb.views.tree import tree
 
-        return compared_tree(self._traces)
+        return tree(self._traces)
 
     @property
     def trace(self) -> TraceComparison:
@@ -111,12 +110,12 @@ class Comparison:
             The file cannot be written; what stood there before still does.
         """
         from blsnb.files.whole import whole_file
-        from blsnb.views.documents import compared_document
+        from blsnb.views.documents import document
 
         path = Path(path).expanduser()
         if path.suffix.lower() != ".html":
             raise ValueError(f"a comparison is saved as .html, not {path.suffix!r}")
         with whole_file(path) as partial:
-            text = compared_document.compared_page(self._traces)
+            text = document.page(self._traces)
             partial.write_text(text, encoding="utf-8")
         return path

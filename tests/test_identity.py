@@ -8,8 +8,8 @@ from cells import CONFIG, DOUBLE, cell
 from blsnb import Run, Server
 from blsnb.errors import TraceError
 from blsnb.trace.dropped import find_call
-from blsnb.views import queries
 from blsnb.views.documents.buffer import Buffer
+from blsnb.views.live import queries
 
 CALLS, LATER = 10_000, 1_500
 LOOP = cell("""

@@ -15,7 +15,8 @@ pytestmark = pytest.mark.wheel
 
 SMOKE = '''
 import base64, gzip, json, re
-import blsnb, blsnb.views
+import blsnb
+from blsnb.views.documents import document
 
 MODEL = """
 import triton_python_backend_utils as pb_utils
@@ -35,7 +36,7 @@ output [{ name: "Y" data_type: TYPE_FP32 dims: [-1] }]
 with blsnb.Server() as server:
     server.define("double", MODEL, config=CONFIG)
     run = server.infer("double", {"X": [1, 2, 3]})
-page = blsnb.views.html(run.trace)
+page = document.html(run.trace)
 packed = re.search(r'load[(]"([^"]+)"[)]', page)[1]
 print(json.dumps({
     "home": blsnb.__file__,

@@ -1,8 +1,9 @@
-"""Requests and responses in the words of Triton's gRPC interface."""
+"""Requests and responses as messages of Triton's gRPC interface."""
 
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from tritonclient.grpc import service_pb2 as wire
 
@@ -18,8 +19,25 @@ _SIGNED = 2**63
 _KINDS = {bool: "bool_param", int: "int64_param", float: "double_param"}
 
 
+def netloc_of(address: str) -> str:
+    """Return host and port of an address such as ``"grpc://localhost:8001"``.
+
+    Raises
+    ------
+    ValueError
+        The address has a different form.
+    """
+    parts = urlsplit(address)
+    if parts.scheme != "grpc" or not parts.netloc or parts.path.strip("/"):
+        raise ValueError(
+            f"address {address!r} is not valid; expected one such as "
+            "'grpc://localhost:8001'"
+        )
+    return parts.netloc
+
+
 def request_of(message: RequestMessage, model_name: str) -> Any:
-    """Return a request as it goes over the wire; the server chooses the version."""
+    """Return the message of a request; the server chooses the model's version."""
     built = wire.ModelInferRequest(model_name=model_name, id=message.fields.request_id)
     for ref in message.inputs:
         tensor = built.inputs.add(name=ref.name, datatype=ref.dtype.datatype)
@@ -37,7 +55,7 @@ def request_of(message: RequestMessage, model_name: str) -> Any:
 
 
 def response_of(reply: Any) -> ResponseMessage:
-    """Return a response that came over the wire."""
+    """Return the response in a message."""
     refs = [
         TensorRef(output.name, BY_DATATYPE[output.datatype], tuple(output.shape), data)
         for output, data in zip(reply.outputs, reply.raw_output_contents, strict=True)
@@ -51,7 +69,7 @@ def response_of(reply: Any) -> ResponseMessage:
 
 
 def is_empty_final(reply: Any) -> bool:
-    """Whether a response of a stream only says that it is over."""
+    """Whether a message only marks the end of a stream."""
     return reply.parameters[_FINAL].bool_param and not reply.outputs
 
 

@@ -12,7 +12,6 @@ from tritonclient.grpc import service_pb2 as wire
 from tritonclient.grpc import service_pb2_grpc
 
 from blsnb.backends import remote_messages as messages
-from blsnb.backends.address import netloc_of
 from blsnb.errors import BackendError
 from blsnb.model.config import InstanceSpec, ModelConfig
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
@@ -41,7 +40,7 @@ class RemoteStandIn:
     """
 
     def __init__(self, address: str) -> None:
-        self._target = netloc_of(address)
+        self._target = messages.netloc_of(address)
         self.how = f"remote {address}"
         self._address = address
 

@@ -34,7 +34,7 @@ def run(words: Sequence[str]) -> int:
     TraceFileError
         The file is neither.
     """
-    from blsnb.views import tree
+    from blsnb.views.tree import tree
 
     given = flags().parse_args(words)
     try:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from blsnb.dashboard.window import Window
 from blsnb.engine.readings import Reading
 from blsnb.engine.threads.watcher import Watcher
-from blsnb.views.live.keep_clock import KeepClock
+from blsnb.views.live.clocks import KeepClock
 from blsnb.views.live.overview import Overview
 
 if TYPE_CHECKING:

@@ -39,12 +39,12 @@ def register(shell: Any, shown: Callable[[Trace], bool]) -> Callable[[], None]:
         return {"text/plain": repr(run)} if shown(trace) else bundle(trace)
 
     def comparison_bundle(comparison: Comparison, **_: Any) -> dict[str, Any]:
-        from blsnb.views.documents import compared_document
+        from blsnb.views.documents import document
 
         # What stands in it need not be shown again below it.
         for run in (comparison.this, comparison.baseline):
             shown(run.trace)
-        return compared_document.compared_mimebundle(
+        return document.mimebundle(
             comparison.trace, embed_previews=options.embed_previews
         )
 

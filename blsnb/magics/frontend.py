@@ -26,24 +26,25 @@ def has_no_models() -> bool:
 
 def bundle(trace: Trace, **how: Any) -> dict[str, Any]:
     """Return the document of a finished run, as `blsnb.options` specify it."""
-    from blsnb import views
+    from blsnb.views.documents import document
 
-    shown: dict[str, Any] = views.mimebundle(
+    shown: dict[str, Any] = document.mimebundle(
         trace, embed_previews=options.embed_previews, **how
     )
     if options.static == "png":
-        shown["image/png"] = views.png(trace)
+        from blsnb.views.figures import figure
+
+        shown["image/png"] = figure.png(trace)
     return shown
 
 
 def collapsed(trace: Trace) -> dict[str, Any]:
     """Return the document of a finished run, folded to its title."""
-    from blsnb.views.columns import columns_of
     from blsnb.views.format import visible
-    from blsnb.views.pictures.snapshot import heading, summary
+    from blsnb.views.summary import facts, heading
 
     shown = bundle(trace)
-    title = visible(", ".join([heading(trace), *summary(trace, columns_of(trace))]))
+    title = visible(", ".join([heading(trace), *facts(trace)]))
     shown["text/html"] = (
         f"<details><summary>{escape(title)}</summary>{shown['text/html']}</details>"
     )

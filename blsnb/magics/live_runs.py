@@ -39,15 +39,15 @@ class LiveView:
 
     def __init__(self, record: RunRecord) -> None:
         # Deferred: loading the extension must not import the widget library.
-        from blsnb import views
-        from blsnb.views.live.keep_clock import KeepClock
+        from blsnb.views.live.clocks import KeepClock
+        from blsnb.views.live.trace_view import TraceView
 
         self._record = record
         self._keep_clock = KeepClock()
         self._updated = Waiter()
         self._updated.wake()
         self._ended = False
-        self._view = views.TraceView(self._trace)
+        self._view = TraceView(self._trace)
         self._has_document = not has_no_models()
         if self._has_document:
             self._keep_clock.kept(time.monotonic_ns(), 0)

@@ -1,4 +1,4 @@
-"""The answers of blsnb and of a real server to the same requests, compared."""
+"""The outcomes of the same requests on blsnb and on a real server, compared."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from blsnb.comparison import Comparison
 from blsnb.parity.checks import Check
-from blsnb.parity.triton.answers import Answers
+from blsnb.parity.triton.outcome import ClientOutcome
 from blsnb.run import Run
 from blsnb.views.format import counted, time
 
@@ -18,39 +18,39 @@ class Case:
     Parameters
     ----------
     name
-        As the file of cases has it, or its number.
-    ours, theirs
-        What each of them answered.
+        Its name in the file of cases, or its number.
+    actual, expected
+        What blsnb and the real server returned.
     checks
-        What was compared.
+        The compared parts of the responses.
     """
 
     name: str
-    ours: Answers
-    theirs: Answers
+    actual: ClientOutcome
+    expected: ClientOutcome
     checks: tuple[Check, ...]
 
     def __repr__(self) -> str:
-        return f"<Case {self.name}: {'the same' if self.agree else 'different'}>"
+        return f"<Case {self.name}: {'agrees' if self.agree else 'differs'}>"
 
     @property
     def agree(self) -> bool:
-        """Whether both answered the same."""
+        """Whether all parts agree."""
         return all(check.agrees for check in self.checks)
 
     @property
     def run(self) -> Run | None:
-        """The run here."""
-        return self.ours.run
+        """The run on blsnb."""
+        return self.actual.run
 
     @property
     def real_run(self) -> Run | None:
-        """The run on the real server, with its own trace if it is here."""
-        return self.theirs.run
+        """The run on the real server, with its own trace if that is available."""
+        return self.expected.run
 
     @property
     def comparison(self) -> Comparison | None:
-        """Our run beside that of the real server, its baseline: calls and phases."""
+        """The run on blsnb with that of the real server as its baseline."""
         if self.run is None or self.real_run is None:
             return None
         return Comparison(self.run, self.real_run)
@@ -58,7 +58,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Difference:
-    """A part of an answer in which the servers differ."""
+    """A part of a case in which the servers differ."""
 
     case: str
     check: Check
@@ -68,13 +68,14 @@ class Difference:
 
     def __str__(self) -> str:
         check = self.check
-        ours, theirs = check.ours or "nothing", check.theirs or "nothing"
-        return f"{self.case}: {check.what}: {check.words} ({ours} | Triton: {theirs})"
+        actual, expected = check.actual or "nothing", check.expected or "nothing"
+        values = f"{actual} | Triton: {expected}"
+        return f"{self.case}: {check.what}: {check.verdict} ({values})"
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """The facts of a `Parity`, without its pictures and pages."""
+    """The data of a `Parity`, without its pictures and pages."""
 
     model_name: str
     server: str
@@ -90,17 +91,17 @@ class Agreement:
 
     @property
     def agree(self) -> bool:
-        """Whether both servers answered every request the same."""
+        """Whether there is a case, and all cases agree."""
         return bool(self.cases) and all(case.agree for case in self.cases)
 
     @property
     def exit_code(self) -> int:
-        """0 if they agree, else 1: what a command ends with."""
+        """Exit status of a command: 0 if all cases agree, else 1."""
         return int(not self.agree)
 
     @property
     def differences(self) -> list[Difference]:
-        """In what they differ, case by case."""
+        """All differences, in the order of the cases."""
         return [
             Difference(case.name, check)
             for case in self.cases
@@ -110,60 +111,64 @@ class Agreement:
 
     @property
     def verdict(self) -> str:
-        """How it ended, in a few words."""
+        """The number of cases, and how many of them differ."""
+        count = counted(len(self.cases), "case")
         if self.agree:
-            # Two refusals agree, and are seldom what one wanted to see.
-            failed = sum(case.ours.failure is not None for case in self.cases)
-            tail = f"; {failed:,} failed" if failed else ""
-            return f"{counted(len(self.cases), 'case')}, all the same{tail}"
+            # Two equal errors agree, and are seldom what the user wanted to see.
+            failed = sum(case.actual.failure is not None for case in self.cases)
+            tail = f" ({failed:,} with an error)" if failed else ""
+            return f"{count}, no difference{tail}"
         differing = sum(not case.agree for case in self.cases)
-        verb = "differs" if differing == 1 else "differ"
-        return f"{differing:,} of {counted(len(self.cases), 'case')} {verb}"
+        return f"{differing:,} of {count} {'differs' if differing == 1 else 'differ'}"
 
     @property
     def caption(self) -> str:
-        """What was compared with what, and how it ended, in a line."""
-        return f"{self.model_name} beside {self.server}: {self.verdict}"
+        """The model, the real server and the verdict, in one line."""
+        return f"{self.model_name} on blsnb and {self.server}: {self.verdict}"
 
     @property
-    def told(self) -> Case | None:
+    def shown_case(self) -> Case | None:
         """The case to look at: the first that differs, else the first."""
         differing = (case for case in self.cases if not case.agree)
         return next(differing, self.cases[0] if self.cases else None)
 
     @property
     def run(self) -> Run | None:
-        """The run here of that case."""
-        return None if self.told is None else self.told.run
+        """The run of the shown case on blsnb."""
+        return None if self.shown_case is None else self.shown_case.run
 
     @property
     def real_run(self) -> Run | None:
-        """The run of that case on the real server."""
-        return None if self.told is None else self.told.real_run
+        """The run of the shown case on the real server."""
+        return None if self.shown_case is None else self.shown_case.real_run
 
     @property
     def comparison(self) -> Comparison | None:
-        """Both of them, side by side, phases and all."""
-        return None if self.told is None else self.told.comparison
+        """Both runs of the shown case, compared."""
+        return None if self.shown_case is None else self.shown_case.comparison
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Return a head and a line of texts for each part of each answer."""
+        """Return column titles, and a row of texts for each check."""
         rows: list[tuple[str, ...]] = [
             (
                 case.name,
                 check.what,
-                check.ours,
-                check.theirs,
-                f"{'=' if check.agrees else '≠'} {check.words}",
+                check.actual,
+                check.expected,
+                f"{'=' if check.agrees else '≠'} {check.verdict}",
             )
             for case in self.cases
             for check in case.checks
         ]
-        return ("case", "what", "blsnb", "Triton", ""), rows
+        return ("case", "part", "blsnb", "Triton", ""), rows
 
     def latencies(self) -> list[tuple[str, str, str]]:
-        """Return of each case its name, and how long it took here and there."""
+        """Return each case's name, and its duration on blsnb and on the real server."""
         return [
-            (case.name, time(case.ours.took_ns / 1e3), time(case.theirs.took_ns / 1e3))
+            (
+                case.name,
+                time(case.actual.duration_ns / 1e3),
+                time(case.expected.duration_ns / 1e3),
+            )
             for case in self.cases
         ]

@@ -1,21 +1,22 @@
-"""Ours: asks the server of this process, and says which of its models it takes."""
+"""Sends the requests of a comparison to the server of this process."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-from blsnb.engine.catalog import Catalog
 from blsnb.engine.request.client_request import ClientRequest
 from blsnb.engine.request.validation import RequestError
-from blsnb.engine.settings import Settings
 from blsnb.errors import InferenceError, WouldHang
-from blsnb.parity.triton.answers import WOULD_HANG, Answer, Answers, Failure
-from blsnb.parts.folders import Exchange
-from blsnb.parts.requests import ClientRequests
+from blsnb.parity.triton.outcome import (
+    WOULD_HANG,
+    ClientFailure,
+    ClientOutcome,
+    ClientResponse,
+)
+from blsnb.parts.server_parts import ServerParts
 from blsnb.pb_utils.message import RequestMessage
-from blsnb.repository.export import Exported
 from blsnb.response import Response
 from blsnb.run import Run
 from blsnb.trace.recorder import TraceLevel
@@ -23,126 +24,109 @@ from blsnb.trace.recorder import TraceLevel
 _now = time.monotonic_ns
 
 
-class Ours:
-    """The live server's side of a comparison.
+class BlsnbClient:
+    """A client of the server in this process, which also knows its models.
 
     Parameters
     ----------
-    server
-        What has the models.
-    requests
-        What runs requests on them.
-    catalog
-        Which of them serve.
-    settings
-        What the server was told when it was made.
-    export
-        Writes all models that can be, as they serve, as a repository that Triton
-        loads.
+    parts
+        Of the server.
     """
 
-    def __init__(
-        self,
-        server: Exchange,
-        requests: ClientRequests,
-        catalog: Catalog,
-        settings: Settings,
-        export: Callable[[Path], Exported],
-    ) -> None:
-        self._server = server
-        self._requests = requests
-        self._catalog = catalog
-        self.settings = settings
-        self.release = settings.release
-        self.export = export
+    def __init__(self, parts: ServerParts) -> None:
+        self._parts = parts
+        self._catalog = parts.engine.catalog
+        self.settings = parts.engine.settings
+        self.export = parts.folders.export_as_served
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """Where the models' folders are; their paths stand in texts."""
-        repository = self._server.repository
+        """The folders of the repository; error texts contain their paths."""
+        repository = self._parts.repository
         return (repository.private_root, *repository.roots)
 
     def ready(self) -> frozenset[str]:
-        """Return names of the models that serve."""
+        """Return the names of the ready models."""
         return frozenset(self._catalog.names())
 
     def standins(self) -> Mapping[str, str]:
-        """Return how stand-ins answer, by the models for which they do."""
-        return {
-            each.name: each.standin for each in self._server.models() if each.standin
-        }
+        """Return, by model name, the kinds of the stand-ins in use."""
+        models = self._parts.models.statuses()
+        return {each.name: each.standin for each in models if each.standin}
 
     def message(self, request: ClientRequest) -> RequestMessage:
-        """Return a request as it is made here, and elsewhere.
+        """Return a request as both servers receive it.
 
         Raises
         ------
         InputError
-            An input is of a type that Triton has not.
+            An input has a type that Triton does not know.
         """
-        return self._requests.message(request)
+        return self._parts.requests.message(request)
 
     def is_decoupled(self, request: ClientRequest) -> bool:
-        """Whether a request has any number of responses."""
+        """Whether the requested model is decoupled."""
         try:
             return self._catalog.find(
                 request.model_name, request.fields.version
             ).decoupled
         except RequestError:
-            # It is refused, and the answer says why.
+            # The request fails, and its error says why.
             return False
 
-    def ask(self, request: ClientRequest) -> Answers:
-        """Make a request; its run has all values, and is not kept by the server.
+    def send(self, request: ClientRequest) -> ClientOutcome:
+        """Run a request with all values recorded, outside of the server's history.
 
         Raises
         ------
         InputError
-            An input is of a type that Triton has not.
+            An input has a type that Triton does not know.
         """
-        ask = self._stream if self.is_decoupled(request) else self._infer
-        return ask(request)
+        run = self._stream if self.is_decoupled(request) else self._infer
+        return run(request)
 
-    def _infer(self, request: ClientRequest) -> Answers:
-        record = self._server.recorder.unkept(TraceLevel.TENSORS)
-        began_ns = _now()
+    def _infer(self, request: ClientRequest) -> ClientOutcome:
+        record = self._parts.recorder.unkept(TraceLevel.TENSORS)
+        start_ns = _now()
         try:
-            run = self._requests.run(request, None, record)
+            run = self._parts.requests.run(request, None, record)
         except InferenceError as error:
-            took_ns = _now() - began_ns
-            answer = Answer(failure=_failure(error), at_ns=took_ns)
-            return Answers((answer,), took_ns, began_ns, _run(error))
-        took_ns = _now() - began_ns
-        [response] = run.responses
-        return Answers((_answer(response, took_ns),), took_ns, began_ns, run)
+            duration_ns = _now() - start_ns
+            response = ClientResponse(failure=_failure(error), at_ns=duration_ns)
+            return ClientOutcome((response,), duration_ns, start_ns, _run(error))
+        duration_ns = _now() - start_ns
+        [result] = run.responses
+        return ClientOutcome(
+            (_response(result, duration_ns),), duration_ns, start_ns, run
+        )
 
-    def _stream(self, request: ClientRequest) -> Answers:
-        record = self._server.recorder.unkept(TraceLevel.TENSORS)
-        answers: list[Answer] = []
+    def _stream(self, request: ClientRequest) -> ClientOutcome:
+        record = self._parts.recorder.unkept(TraceLevel.TENSORS)
+        responses: list[ClientResponse] = []
         run: Run | None = None
-        began_ns = _now()
+        start_ns = _now()
         try:
-            stream = self._requests.stream(request, record)
+            stream = self._parts.requests.stream(request, record)
             for response in stream:
-                answers.append(_answer(response, _now() - began_ns))
+                responses.append(_response(response, _now() - start_ns))
             run = stream.run
         except InferenceError as error:
             failure = _failure(error)
-            answers.append(Answer(failure=failure, at_ns=_now() - began_ns))
+            responses.append(ClientResponse(failure=failure, at_ns=_now() - start_ns))
             run = _run(error)
-        return Answers(tuple(answers), _now() - began_ns, began_ns, run)
+        return ClientOutcome(tuple(responses), _now() - start_ns, start_ns, run)
 
 
-def _answer(response: Response, at_ns: int) -> Answer:
-    # A stream carries the text of an error and no status code.
-    failure = None if response.error is None else Failure("", response.error)
+def _response(response: Response, at_ns: int) -> ClientResponse:
+    # A stream transports the text of an error and no status code.
+    failure = None if response.error is None else ClientFailure("", response.error)
     outputs = response.saved().outputs
-    return Answer(outputs, failure, response.final, at_ns, response.parameters)
+    return ClientResponse(outputs, failure, response.final, at_ns, response.parameters)
 
 
-def _failure(error: InferenceError) -> Failure:
+def _failure(error: InferenceError) -> ClientFailure:
     code = WOULD_HANG if isinstance(error, WouldHang) else error.code
-    return Failure(code, error.message)
+    return ClientFailure(code, error.message)
 
 
 def _run(error: InferenceError) -> Run | None:

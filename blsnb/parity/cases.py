@@ -1,4 +1,4 @@
-"""Cases: the requests of a comparison, from a file or from Python values."""
+"""The requests of a comparison, from a file or from Python values."""
 
 from __future__ import annotations
 
@@ -24,35 +24,36 @@ _FORM = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One request, and the name by which it is told of."""
+class NamedRequest:
+    """One request, and its name in results."""
 
     name: str
     request: ClientRequest
 
 
-def asked_of(
+def requests_of(
     model_name: str,
     inputs: Mapping[str, Any] | None,
     cases: Cases | None,
     options: Mapping[str, Any],
-) -> list[Asked]:
-    """Return the requests of a comparison, in their order.
+) -> list[NamedRequest]:
+    """Return the requests of a comparison, in order.
 
     Parameters
     ----------
     inputs
-        Of a request that comes first; None for none.
+        Inputs of the first request; None if there are only cases.
     cases
-        Further requests: a file, or what stands in one. Each has ``inputs``, and
-        may have a ``name`` and all else that `blsnb.Server.infer` takes.
+        Further requests: a file, or its content as Python values. Each has
+        ``inputs``, and may have a ``name`` and any option of `blsnb.Server.infer`.
     options
-        What `blsnb.Server.infer` takes besides, for all of them.
+        Options of `blsnb.Server.infer` for all requests; those of a case override
+        them.
 
     Raises
     ------
     InputError
-        There is no request, or one has another form.
+        There is no request, or one does not have the expected form.
     OSError
         A file cannot be read.
     """
@@ -62,25 +63,27 @@ def asked_of(
     elif cases is not None:
         given += [dict(case) for case in cases]
     if not given:
-        raise InputError("there is nothing to ask: give inputs, or cases")
+        raise InputError("there is no request to compare: pass inputs or cases")
     return [
-        _asked(model_name, number, case, options)
+        _request(model_name, number, case, options)
         for number, case in enumerate(given, 1)
     ]
 
 
-def _asked(
+def _request(
     model_name: str, number: int, case: Mapping[str, Any], options: Mapping[str, Any]
-) -> Asked:
+) -> NamedRequest:
     name = str(case.get(_NAME) or f"case {number}")
     unknown = sorted({*case, *options} - OPTIONS - {_NAME})
-    if unknown or not isinstance(case.get(_INPUTS), Mapping):
-        wrong = f"no {', '.join(map(repr, unknown))}" if unknown else "inputs by name"
-        raise InputError(f"{name}: a request has {wrong}; the form is {_FORM}")
-    said = {key: value for key, value in case.items() if key != _NAME}
-    inputs = said.pop(_INPUTS)
-    given = cast("RequestOptions", {**options, **said})
-    return Asked(name, client_request(model_name, inputs, given))
+    if unknown:
+        wrong = f"unknown field {', '.join(map(repr, unknown))}"
+        raise InputError(f"{name}: {wrong}; expected {_FORM}")
+    if not isinstance(case.get(_INPUTS), Mapping):
+        raise InputError(f"{name}: inputs by name are missing; expected {_FORM}")
+    own = {key: value for key, value in case.items() if key != _NAME}
+    inputs = own.pop(_INPUTS)
+    given = cast("RequestOptions", {**options, **own})
+    return NamedRequest(name, client_request(model_name, inputs, given))
 
 
 def _read(path: Path) -> list[dict[str, Any]]:
@@ -106,11 +109,20 @@ def _value(name: str, value: Any, path: Path) -> Any:
         return value
     if list(value) != [_FILE] or not isinstance(value[_FILE], str):
         raise InputError(
-            f'{path}: input {name!r} is a value, or {{"npy": "file.npy"}} beside it'
+            f"{path}: input {name!r} is an object with the keys {list(value)}; "
+            'expected a value, or {"npy": "file.npy"} with a path relative to the file'
         )
-    file = path.parent / value[_FILE]
+    return _array(path.parent / value[_FILE])
+
+
+def _array(file: Path) -> np.ndarray[Any, Any]:
+    """Read one array; `numpy.load` would also open archives and pickles."""
     try:
-        # A pickle could do anything: texts stand in the JSON.
-        return np.load(file, allow_pickle=False)
+        with file.open("rb") as opened:
+            # A pickle could run anything when it is read; strings belong in the JSON.
+            array: np.ndarray[Any, Any] = np.lib.format.read_array(
+                opened, allow_pickle=False
+            )
     except ValueError as error:
-        raise InputError(f"{file} is no .npy file of numbers: {error}") from error
+        raise InputError(f"{file} is not a .npy file of numbers: {error}") from error
+    return array

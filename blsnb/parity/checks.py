@@ -1,4 +1,4 @@
-"""Checks: what two servers answered to one request, part by part. Pure."""
+"""Compare what two servers returned for one request, part by part."""
 
 from __future__ import annotations
 
@@ -7,204 +7,209 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from blsnb.parity.triton.answers import NO_ANSWER, WOULD_HANG, Answer, Answers, Failure
+from blsnb.parity.triton.outcome import (
+    NO_RESPONSE,
+    WOULD_HANG,
+    ClientFailure,
+    ClientOutcome,
+    ClientResponse,
+)
 from blsnb.tensors.difference import Change, TensorDifference, difference
 from blsnb.tensors.ref import TensorRef
 from blsnb.tensors.tolerance import Tolerance
 
-_NOTHING = ""
-_FEW = 3
-_MOST_TEXT = 60
-
-
 EXACT = Tolerance()
+_MAX_VALUES = 3
+"""Maximum number of values of a tensor that a description contains."""
+_MAX_TEXT = 60
+"""Maximum length of one described value, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One part of an answer, as both servers gave it.
+    """One part of an outcome on both servers.
 
     Parameters
     ----------
     what
-        Such as ``"Y"`` or ``"response 2: Y"``.
-    ours, theirs
-        What each of them gave, in words; empty for nothing.
-    words
-        In what they differ; or that they do not.
+        The part, such as ``"Y"`` or ``"response 2: Y"``.
+    actual, expected
+        Descriptions of the part on blsnb and on the real server; empty if missing.
+    verdict
+        The difference in words, or that there is none.
     agrees
-        Whether that is parity.
+        Whether there is no difference beyond the tolerance.
     tensor
-        Of an output in what it differs.
+        The difference of an output.
     """
 
     what: str
-    ours: str
-    theirs: str
-    words: str
+    actual: str
+    expected: str
+    verdict: str
     agrees: bool
     tensor: TensorDifference | None = None
 
     def __repr__(self) -> str:
-        return f"<{'same' if self.agrees else 'DIFFERENT'} {self.what}: {self.words}>"
+        return f"<{'same' if self.agrees else 'DIFFERENT'} {self.what}: {self.verdict}>"
 
 
 def check(
-    ours: Answers, theirs: Answers, tolerance: Tolerance = EXACT
+    actual: ClientOutcome, expected: ClientOutcome, tolerance: Tolerance = EXACT
 ) -> tuple[Check, ...]:
-    """Return what is alike and what is not, in the order of the answers."""
-    return tuple(_checks(ours, theirs, tolerance))
+    """Return the compared parts, in the order of the responses."""
+    return tuple(_checks(actual, expected, tolerance))
 
 
-def _checks(ours: Answers, theirs: Answers, tolerance: Tolerance) -> Iterator[Check]:
-    if found := _waited(ours.failure, theirs.failure):
-        yield found
+def _checks(
+    actual: ClientOutcome, expected: ClientOutcome, tolerance: Tolerance
+) -> Iterator[Check]:
+    if hang := _hang(actual.failure, expected.failure):
+        yield hang
         return
-    mine, real = ours.responses, theirs.responses
-    many = max(len(mine), len(real)) > 1
-    if len(mine) != len(real):
-        yield Check(
-            "responses", f"{len(mine):,}", f"{len(real):,}", "not as many", False
-        )
-    elif moved := _order(mine, real):
-        yield moved
+    ours, theirs = actual.responses, expected.responses
+    is_stream = max(len(ours), len(theirs)) > 1
+    if len(ours) != len(theirs):
+        counts = f"{len(ours):,}", f"{len(theirs):,}"
+        yield Check("number of responses", *counts, "different", False)
+    elif reordered := _order(ours, theirs):
+        yield reordered
         return
-    for number, pair in enumerate(zip_longest(mine, real), 1):
-        prefix = f"response {number:,}: " if many else ""
-        yield from _response(prefix, *pair, tolerance, many)
+    for number, pair in enumerate(zip_longest(ours, theirs), 1):
+        prefix = f"response {number:,}: " if is_stream else ""
+        yield from _response(prefix, *pair, tolerance, is_stream)
 
 
-def _waited(ours: Failure | None, theirs: Failure | None) -> Check | None:
+def _hang(actual: ClientFailure | None, expected: ClientFailure | None) -> Check | None:
     """Compare requests that at least one server never answers."""
-    codes = [each.code if each else "" for each in (ours, theirs)]
-    if codes[0] != WOULD_HANG and codes[1] != NO_ANSWER:
+    codes = [each.code if each else "" for each in (actual, expected)]
+    if codes[0] != WOULD_HANG and codes[1] != NO_RESPONSE:
         return None
-    alike = codes == [WOULD_HANG, NO_ANSWER]
-    words = (
-        "the real server never answers, as blsnb says"
-        if alike
-        else "the real server answers"
-        if codes[0] == WOULD_HANG
-        else "blsnb answers"
-    )
-    return Check("answer", _failed(ours), _failed(theirs), words, alike)
+    both = codes == [WOULD_HANG, NO_RESPONSE]
+    if both:
+        verdict = "the real server never responds, as blsnb reports"
+    else:
+        server = "the real server" if codes[0] == WOULD_HANG else "blsnb"
+        verdict = f"only {server} responds"
+    return Check("response", _outcome(actual), _outcome(expected), verdict, both)
 
 
-def _order(ours: Sequence[Answer], theirs: Sequence[Answer]) -> Check | None:
-    """Find responses that are the same, but come in another order."""
-    mine, real = ([answer.key for answer in each] for each in (ours, theirs))
-    places: dict[Any, list[int]] = {}
-    for number, key in enumerate(real, 1):
-        places.setdefault(key, []).append(number)
-    if mine == real or sorted(map(repr, mine)) != sorted(map(repr, real)):
+def _order(
+    actual: Sequence[ClientResponse], expected: Sequence[ClientResponse]
+) -> Check | None:
+    """Return the difference of equal responses in a different order."""
+    ours, theirs = ([each.key for each in side] for side in (actual, expected))
+    numbers: dict[Any, list[int]] = {}
+    for number, key in enumerate(theirs, 1):
+        numbers.setdefault(key, []).append(number)
+    if ours == theirs or sorted(map(repr, ours)) != sorted(map(repr, theirs)):
         return None
-    order = [places[key].pop(0) for key in mine]
-    first = next(n for n, place in enumerate(order, 1) if n != place)
+    order = [numbers[key].pop(0) for key in ours]
+    first = next(n for n, number in enumerate(order, 1) if n != number)
     return Check(
         "order of responses",
-        f"response {first} is",
-        f"response {order[first - 1]} there",
-        f"the same {len(mine):,} responses in another order, from {first:,} on",
+        f"response {first}",
+        f"response {order[first - 1]}",
+        f"the same {len(ours):,} responses in a different order, from {first:,} on",
         False,
     )
 
 
 def _response(
     prefix: str,
-    ours: Answer | None,
-    theirs: Answer | None,
+    actual: ClientResponse | None,
+    expected: ClientResponse | None,
     tolerance: Tolerance,
-    many: bool,
+    is_stream: bool,
 ) -> Iterator[Check]:
-    here, there = ours or Answer(), theirs or Answer()
-    if here.failure or there.failure:
-        yield from _failures(prefix, here.failure, there.failure)
-    before = {ref.name: ref for ref in there.outputs}
-    now = {ref.name: ref for ref in here.outputs}
-    for name in dict.fromkeys([*now, *before]):
-        yield _output(f"{prefix}{name}", now.get(name), before.get(name), tolerance)
-    if ours is None or theirs is None:
+    ours, theirs = actual or ClientResponse(), expected or ClientResponse()
+    if ours.failure or theirs.failure:
+        yield from _failures(prefix, ours.failure, theirs.failure)
+    mine = {ref.name: ref for ref in ours.outputs}
+    real = {ref.name: ref for ref in theirs.outputs}
+    for name in dict.fromkeys([*mine, *real]):
+        yield _output(f"{prefix}{name}", mine.get(name), real.get(name), tolerance)
+    if actual is None or expected is None:
         return
-    if list(now) != list(before) and set(now) == set(before):
-        yield _compared(f"{prefix}order of outputs", ", ".join(now), ", ".join(before))
-    if here.parameters or there.parameters:
-        mine, real = _spelled(here.parameters), _spelled(there.parameters)
-        yield _compared(f"{prefix}parameters", mine, real)
-    if many and here.final != there.final:
-        yield _compared(f"{prefix}final flag", str(here.final), str(there.final))
-    if not (now or before or here.failure or there.failure):
-        yield _compared(f"{prefix}outputs", "none", "none")
+    if list(mine) != list(real) and set(mine) == set(real):
+        yield _texts(f"{prefix}order of outputs", ", ".join(mine), ", ".join(real))
+    if ours.parameters or theirs.parameters:
+        texts = _parameters(ours.parameters), _parameters(theirs.parameters)
+        yield _texts(f"{prefix}parameters", *texts)
+    if is_stream and ours.final != theirs.final:
+        yield _texts(f"{prefix}final flag", str(ours.final), str(theirs.final))
+    if not (mine or real or ours.failure or theirs.failure):
+        yield _texts(f"{prefix}outputs", "none", "none")
 
 
 def _failures(
-    prefix: str, ours: Failure | None, theirs: Failure | None
+    prefix: str, actual: ClientFailure | None, expected: ClientFailure | None
 ) -> Iterator[Check]:
-    texts = [_NOTHING if each is None else each.text for each in (ours, theirs)]
-    codes = [_NOTHING if each is None else each.code for each in (ours, theirs)]
-    if ours is None or theirs is None:
-        said = _failed(ours), _failed(theirs)
-        yield Check(f"{prefix}error", *said, "one fails alone", False)
+    if actual is None or expected is None:
+        server = "the real server" if actual is None else "blsnb"
+        texts = _outcome(actual), _outcome(expected)
+        yield Check(f"{prefix}error", *texts, f"only on {server}", False)
         return
-    if all(codes):
-        yield _compared(f"{prefix}error code", *codes)
-    yield _compared(f"{prefix}error text", *texts)
+    if actual.code and expected.code:
+        yield _texts(f"{prefix}error code", actual.code, expected.code)
+    yield _texts(f"{prefix}error text", actual.text, expected.text)
 
 
-def _compared(what: str, ours: str, theirs: str) -> Check:
-    same = ours == theirs
-    return Check(what, ours, theirs, "the same" if same else "different", same)
+def _texts(what: str, actual: str, expected: str) -> Check:
+    same = actual == expected
+    return Check(what, actual, expected, "the same" if same else "different", same)
 
 
-def _failed(failure: Failure | None) -> str:
+def _outcome(failure: ClientFailure | None) -> str:
     if failure is None:
-        return "an answer"
-    code = "" if failure.code in ("", NO_ANSWER) else f"[{failure.code}] "
+        return "a response"
+    code = "" if failure.code in ("", NO_RESPONSE) else f"[{failure.code}] "
     return f"{code}{failure.text}"
 
 
-def _spelled(parameters: Mapping[str, Any]) -> str:
+def _parameters(parameters: Mapping[str, Any]) -> str:
     return ", ".join(f"{key}={value!r}" for key, value in sorted(parameters.items()))
 
 
 def _output(
     what: str,
-    ours: TensorRef | None,
-    theirs: TensorRef | None,
+    actual: TensorRef | None,
+    expected: TensorRef | None,
     tolerance: Tolerance,
 ) -> Check:
-    found = difference(ours, theirs)
-    near = found.change is Change.VALUES and tolerance.beyond(found) is None
-    words = f"{_words(found)}{'; within the tolerance' if near else ''}"
-    agrees = near or found.change is Change.SAME
-    mine, real = (_described(ref, found.index) for ref in (ours, theirs))
-    return Check(what, mine, real, words, agrees, found)
+    found = difference(actual, expected)
+    tolerated = found.change is Change.VALUES and tolerance.beyond(found) is None
+    verdict = f"{_verdict(found)}{'; within the tolerance' if tolerated else ''}"
+    agrees = tolerated or found.change is Change.SAME
+    ours, theirs = (_described(ref, found.index) for ref in (actual, expected))
+    return Check(what, ours, theirs, verdict, agrees, found)
 
 
 def _described(ref: TensorRef | None, index: tuple[int, ...] | None) -> str:
-    """Return datatype and shape, and what is worth telling of the values."""
+    """Return datatype and shape, with a few values or the one that differs most."""
     if ref is None:
-        return _NOTHING
-    said = f"{ref.dtype.datatype}[{', '.join(map(str, ref.shape))}]"
+        return ""
+    kind = f"{ref.dtype.datatype}[{', '.join(map(str, ref.shape))}]"
     if ref.evicted:
-        return said
+        return kind
     view = ref.view()
-    if view.size <= _FEW:
-        return f"{said}: {', '.join(map(_spell, view.ravel())) or 'no elements'}"
-    return said if index is None else f"{said}: {list(index)} = {_spell(view[index])}"
+    if view.size <= _MAX_VALUES:
+        return f"{kind}: {', '.join(map(_value, view.ravel())) or 'no elements'}"
+    return kind if index is None else f"{kind}: {list(index)} = {_value(view[index])}"
 
 
-def _words(found: TensorDifference) -> str:
+def _verdict(found: TensorDifference) -> str:
     match found.change:
         case Change.SAME:
             return "the same" if found.count == 1 else f"all {found.count:,} the same"
         case Change.ADDED:
-            return "blsnb alone has it"
+            return "only on blsnb"
         case Change.REMOVED:
-            return "the real server alone has it"
+            return "only on the real server"
         case Change.SHAPE:
-            return "another shape"
+            return "different shape"
         case Change.DATATYPE:
-            return f"another datatype; {_values(found)}"
+            return f"different datatype; {_values(found)}"
         case _:
             return _values(found)
 
@@ -212,19 +217,19 @@ def _words(found: TensorDifference) -> str:
 def _values(found: TensorDifference) -> str:
     if not found.differing:
         return "values the same" if found.count else "values not compared"
-    said = f"{found.differing:,} of {found.count:,} differ"
+    differing = f"{found.differing:,} of {found.count:,} differ"
     if found.index is None:
-        return said
+        return differing
     at = f"at {list(found.index)}"
     if found.largest is None:
-        return f"{said}, first {at}"
-    return f"{said}, most by {found.largest:.6g} {at}"
+        return f"{differing}, first {at}"
+    return f"{differing}, most by {found.largest:.6g} {at}"
 
 
-def _spell(value: Any) -> str:
-    """Return a value as a reader wants it: enough digits to tell two apart."""
+def _value(value: Any) -> str:
+    """Return a value with enough digits to tell two values from each other."""
     if isinstance(value, bytes):
         text = repr(value.decode("utf-8", "backslashreplace"))
     else:
         text = str(value)
-    return text if len(text) <= _MOST_TEXT else f"{text[: _MOST_TEXT - 1]}…"
+    return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"

@@ -1,4 +1,4 @@
-"""Which real server runs here: one on PATH, one of this environment, one of its own."""
+"""Find a real server: on PATH, in this environment, or in one of its own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from blsnb.parity.triton.environment import TritonEnv, installed
 
 PROGRAM = "tritonserver"
 _PACKAGE = "nvidia-pytriton"
-_NUMPY = "numpy 2 is here, and a model process of the server dies of it"
+_NUMPY = "its model processes crash with the installed NumPy 2"
 
 
 def install_command() -> str:
@@ -29,41 +29,39 @@ def find(folder: Path) -> TritonEnv:
     Parameters
     ----------
     folder
-        An empty one, where its backends can be gathered.
+        An empty folder in which its backends can be gathered.
 
     Raises
     ------
     TritonServerError
-        There is none; the text says how to get one.
+        No server was found; the text names the command that installs one.
     """
-    reasons = [f"no {PROGRAM} is on PATH"]
     if (on_path := shutil.which(PROGRAM)) is not None:
         return _on_path(on_path)
-    package = _package_here()
+    package = _find_package()
     reason = f"{_PACKAGE} is not installed here"
-    if package is not None and not (reason := _why_not(package)):
+    if package is not None and not (reason := _obstacle(package)):
         library = describe(sys.executable)["library"]
         return lay_out(package, Path(sys.executable), library, folder)
     if (own := installed()) is not None:
         return own
-    reasons.append(reason)
     raise TritonServerError(
-        f"there is no real Triton server to compare with: {', '.join(reasons)}, and "
-        "none was installed in an environment of its own",
-        advice="This installs one (250 MB, once):\n"
-        f"    {install_command()}\nSo does %triton verify ... --install.",
+        f"there is no real Triton server to compare with: no {PROGRAM} is on PATH, "
+        f"{reason}, and none is installed in an environment of its own",
+        advice="Install one (250 MB, once) with\n"
+        f"    {install_command()}\nor with %triton verify ... --install.",
     )
 
 
 def _on_path(server: str) -> TritonEnv:
     backends = Path(server).resolve().parents[1] / "backends"
     python = shutil.which("python3") or sys.executable
-    # Who installed it there knows how it runs.
+    # An installation on PATH knows its own libraries.
     found = str(backends) if backends.is_dir() else ""
     return TritonEnv(server, found, python, "", f"{server} on PATH")
 
 
-def _package_here() -> Path | None:
+def _find_package() -> Path | None:
     spec = importlib.util.find_spec("pytriton")
     for folder in (spec and spec.submodule_search_locations) or ():
         package = Path(folder, "tritonserver")
@@ -72,13 +70,13 @@ def _package_here() -> Path | None:
     return None
 
 
-def _why_not(package: Path) -> str:
-    """Return why the server of this environment cannot run; nothing if it can."""
+def _obstacle(package: Path) -> str:
+    """Return why the server of this environment cannot run; empty if it can."""
     version = ".".join(map(str, sys.version_info[:2]))
     if int(metadata.version("numpy").partition(".")[0]) >= 2:
-        return f"{_PACKAGE} is here, but {_NUMPY}"
+        return f"{_PACKAGE} is installed here, but {_NUMPY}"
     if not stub_of(package, version).is_file():
-        return f"{_PACKAGE} is here, but not for Python {version}"
+        return f"{_PACKAGE} is installed here, but not for Python {version}"
     if not describe(sys.executable).get("library"):
-        return f"{_PACKAGE} is here, but this Python has no shared library"
+        return f"{_PACKAGE} is installed here, but this Python has no shared library"
     return ""

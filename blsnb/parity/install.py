@@ -1,8 +1,8 @@
-"""Install a real Triton server, in an environment of its own.
+"""Install a real Triton server in an environment of its own.
 
-``python -m blsnb.parity.install`` does it once, needs a package index for that, and
-says at once that all is there when called again. Packages that models import are
-added if they are named: ``python -m blsnb.parity.install scikit-learn``.
+``python -m blsnb.parity.install`` downloads it once from the package index; a second
+call finds it. It also installs packages that models import:
+``python -m blsnb.parity.install scikit-learn``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from blsnb.errors import TritonServerError
 from blsnb.parity.triton.environment import HOME, STAMP, TritonEnv, home, installed
 
 PACKAGE = "nvidia-pytriton==0.7.0"
-# The 24.10 model process dies when NumPy 2 is imported.
+# The model process of 24.10 crashes when it imports NumPy 2.
 NUMPY = "numpy<2"
 GLIBC = (2, 35)
 PYTHONS = ((3, 11), (3, 12))
@@ -42,76 +42,74 @@ print(json.dumps({
 
 
 class CannotInstallError(TritonServerError):
-    """The server cannot run on a machine; the text says why."""
+    """The server cannot be installed on this machine; the text says why."""
 
 
-def install(say: Callable[[str], None] = lambda _: None) -> TritonEnv:
-    """Return the server in an environment of its own, made first if it is not there.
+def install(report: Callable[[str], None] = lambda _: None) -> TritonEnv:
+    """Return the server of an environment of its own, installed first if necessary.
 
     Parameters
     ----------
-    say
-        Told what is being done.
+    report
+        Receives a description of each step.
 
     Raises
     ------
     CannotInstallError
-        The machine does not fit, or a command failed.
+        The server does not run on this machine, or a command failed.
     """
     env = installed()
     if env is not None and env.package == PACKAGE:
         return env
     check_machine()
     python, library = find_python()
-    make_room(home())
-    own_python = make_venv(python, say)
+    clear(home())
+    own_python = make_venv(python, report)
     env = lay_out(package_of(own_python), own_python, library, home())
     env.save()
     return env
 
 
-def make_room(folder: Path) -> None:
-    """Make a folder anew, if it is one that an installation has begun.
+def clear(folder: Path) -> None:
+    """Replace the folder of an earlier installation by an empty one.
 
     Raises
     ------
     CannotInstallError
-        Somebody else's files are in it.
+        The folder contains files that no installation made.
     """
-    there = {each.name for each in folder.iterdir()} if folder.exists() else set()
-    if there and not there & {MARK, STAMP}:
+    names = {each.name for each in folder.iterdir()} if folder.exists() else set()
+    if names and not names & {MARK, STAMP}:
         raise CannotInstallError(
-            f"{folder} holds other files; name an empty folder by {HOME}"
+            f"{folder} contains other files; set {HOME} to an empty folder"
         )
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / MARK).write_text(
-        "Made by blsnb, which replaces this folder when need be.\n"
-    )
+    (folder / MARK).write_text("Created by blsnb, which may replace this folder.\n")
 
 
 def check_machine() -> None:
-    """Refuse machines for which no server is published."""
+    """Raise `CannotInstallError` on a machine for which no server is published."""
     system = f"{platform.system()} {platform.machine()}"
     if system != "Linux x86_64":
-        raise CannotInstallError(f"it needs Linux x86_64, this is {system}")
+        raise CannotInstallError(f"it needs Linux x86_64; this is {system}")
     name, version = platform.libc_ver()
     if name != "glibc" or tuple(map(int, version.split("."))) < GLIBC:
         raise CannotInstallError(
-            f"it needs glibc 2.35 or later, this is {name or 'no glibc'} {version}"
+            f"it needs glibc 2.35 or later; this is {name or 'not glibc'} {version}"
         )
 
 
 def find_python() -> tuple[str, str]:
     """Return an interpreter that the server can embed, and its shared library."""
-    refused = []
+    rejected = []
     for candidate in candidates():
         facts = describe(candidate)
-        reason = why_not(facts)
+        reason = obstacle(facts)
         if not reason:
             return facts["executable"], facts["library"]
-        refused.append(f"  {candidate}: {reason}")
-    tried = "\n".join(refused) or "  none found"
+        rejected.append(f"  {candidate}: {reason}")
+    tried = "\n".join(rejected) or "  none found"
     raise CannotInstallError(
         "it needs CPython 3.11 or 3.12 with venv and a shared library "
         f"(on Debian and Ubuntu: python3.11-venv and libpython3.11). Tried:\n{tried}"
@@ -119,22 +117,22 @@ def find_python() -> tuple[str, str]:
 
 
 def candidates() -> Iterator[str]:
-    """Name the interpreters of this machine, the running one first."""
+    """Yield the interpreters of this machine, the running one first."""
     seen = set()
-    places = [sys.base_prefix + "/bin", *os.get_exec_path(), "/usr/bin"]
+    folders = [sys.base_prefix + "/bin", *os.get_exec_path(), "/usr/bin"]
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
-    places += [str(p) for p in sorted(pyenv.glob("versions/3.1[12]*/bin"))]
+    folders += [str(p) for p in sorted(pyenv.glob("versions/3.1[12]*/bin"))]
     names = [f"python{major}.{minor}" for major, minor in PYTHONS]
-    for place in places:
+    for folder in folders:
         for name in [*names, "python3"]:
-            path = Path(place, name)
+            path = Path(folder, name)
             if path.exists() and path.resolve() not in seen:
                 seen.add(path.resolve())
                 yield str(path)
 
 
 def describe(python: str) -> dict[str, Any]:
-    """Ask an interpreter about itself; a failure is an empty answer with a reason."""
+    """Return the facts that an interpreter prints of itself, or its ``failure``."""
     try:
         done = subprocess.run(
             [python, "-c", DESCRIBE], capture_output=True, text=True, timeout=60
@@ -148,8 +146,8 @@ def describe(python: str) -> dict[str, Any]:
     return facts
 
 
-def why_not(facts: dict[str, Any]) -> str:
-    """Return why an interpreter does not fit, or an empty text if it does."""
+def obstacle(facts: dict[str, Any]) -> str:
+    """Return why the server cannot embed an interpreter; empty if it can."""
     if "failure" in facts:
         return str(facts["failure"])
     if facts["implementation"] != "CPython":
@@ -159,39 +157,39 @@ def why_not(facts: dict[str, Any]) -> str:
     return "" if facts["library"] else "has no shared libpython"
 
 
-def make_venv(python: str, say: Callable[[str], None]) -> Path:
-    """Make the environment of the model processes, with the server's package."""
-    say(f"makes an environment in {home()}")
+def make_venv(python: str, report: Callable[[str], None]) -> Path:
+    """Create the environment of the model processes, with the server's package."""
+    report(f"create an environment in {home()}")
     run([python, "-m", "venv", str(home() / "venv")])
     own = home() / "venv" / "bin" / "python"
     pip = [str(own), "-m", "pip", "install", "--quiet"]
     run([*pip, NUMPY])
-    say(f"downloads and installs {PACKAGE}")
-    # Its dependencies serve pytriton's own Python layer, which nobody calls here.
+    report(f"download and install {PACKAGE}")
+    # Its dependencies are those of pytriton's Python layer, which is not used.
     run([*pip, "--no-deps", PACKAGE])
     return own
 
 
 def package_of(python: Path) -> Path:
-    """Return where the server's files lie among an interpreter's packages."""
-    ask = "import sysconfig, sys; print(sysconfig.get_path('purelib'))"
-    done = subprocess.run([python, "-c", ask], capture_output=True, check=True)
+    """Return the folder of the server's files among an interpreter's packages."""
+    program = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    done = subprocess.run([python, "-c", program], capture_output=True, check=True)
     return Path(done.stdout.decode().strip(), "pytriton", "tritonserver")
 
 
 def lay_out(package: Path, python: Path, library: str, folder: Path) -> TritonEnv:
-    """Gather the Python backend's three files, as the server wants to find them.
+    """Gather the Python backend's three files in the layout that the server expects.
 
     Parameters
     ----------
     package
-        Where the server's files lie.
+        Folder of the server's files.
     folder
-        Where to gather them.
+        Receives a folder ``backends``.
     """
     backend = folder / "backends" / "python"
     shutil.copytree(package / "backends" / "python", backend)
-    # The library looks for its own libraries relative to where it lies.
+    # The library finds its own libraries relative to its real path.
     (backend / "libtriton_python.so").unlink()
     (backend / "libtriton_python.so").symlink_to(
         package / "backends" / "python" / "libtriton_python.so"
@@ -212,23 +210,23 @@ def lay_out(package: Path, python: Path, library: str, folder: Path) -> TritonEn
 
 
 def stub_of(package: Path, version: str) -> Path:
-    """Return the program that runs models in a release of Python."""
+    """Return the program that runs models in a Python version such as ``3.11``."""
     return (package / "python_backend_stubs" / version) / "triton_python_backend_stub"
 
 
 def add(env: TritonEnv, packages: Sequence[str]) -> None:
-    """Install packages that models import, beside a NumPy that the server can use.
+    """Install packages that models import, and keep NumPy below 2.
 
     Parameters
     ----------
     packages
-        Such as ``"scikit-learn==1.5.0"``; where there is no such version for this
-        Python and NumPy, the newest that fits is taken.
+        Such as ``"scikit-learn==1.5.0"``. If that version does not exist for the
+        server's Python and NumPy, the newest one that does is installed.
 
     Raises
     ------
     CannotInstallError
-        There is none.
+        pip fails.
     """
     pip = [env.python, "-m", "pip", "install", "--quiet", NUMPY]
     for package in packages:
@@ -242,17 +240,17 @@ def add(env: TritonEnv, packages: Sequence[str]) -> None:
 
 
 def run(command: list[str]) -> None:
-    """Run a command; its last words become the reason when it fails."""
+    """Run a command; raise its output as a `CannotInstallError` if it fails."""
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
-        words = (done.stderr or done.stdout).strip()[-2000:]
-        raise CannotInstallError(f"{' '.join(command)} failed:\n{words}")
+        output = (done.stderr or done.stdout).strip()[-2000:]
+        raise CannotInstallError(f"{' '.join(command)} failed:\n{output}")
 
 
 def main(packages: Sequence[str] = ()) -> int:
-    """Install, say so, and fail only where a server is demanded."""
+    """Install; fail only if a package was named, or ``BLSNB_REQUIRE_TRITON=1``."""
     try:
-        env = install(lambda words: print(f"blsnb {words}", file=sys.stderr))
+        env = install(lambda step: print(f"blsnb: {step}", file=sys.stderr))
         if packages:
             add(env, packages)
     except CannotInstallError as error:

@@ -1,4 +1,4 @@
-"""Packages that models import, and that the real server's Python may not have."""
+"""Packages that models import and that the real server's Python may lack."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from blsnb.parity.discovery import install_command
 from blsnb.parity.triton.environment import TritonEnv, installed
 from blsnb.repository.requirements import requirements_text
 
-_ASK = """
+_PRINT_MISSING = """
 import json, sys
 from importlib import metadata
 
@@ -26,7 +26,7 @@ def is_missing(pin):
 
 print(json.dumps([pin for pin in sys.argv[1:] if is_missing(pin)]))
 """
-_PATIENCE_S = 60.0
+_TIMEOUT_S = 60.0
 
 
 def provide(
@@ -34,23 +34,23 @@ def provide(
     models: Sequence[Path],
     *,
     may_install: bool,
-    say: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> None:
-    """See to it that the server's Python has what models import.
+    """Ensure that the server's Python has the packages that models import.
 
     Parameters
     ----------
     models
-        Their folders.
+        Folders of the models.
     may_install
-        Whether what is missing may be installed, if the environment is of its own.
-    say
-        Told what is being done.
+        Whether to install missing packages; only into an environment that blsnb made.
+    report
+        Receives a description of each step.
 
     Raises
     ------
     TritonServerError
-        Something is missing; the text says the command that adds it.
+        A package is missing; the text names the command that adds it.
     """
     absent = missing(env, imported(models))
     if not absent:
@@ -59,33 +59,33 @@ def provide(
         raise TritonServerError(
             f"the models import {', '.join(absent)}, which the Python of the real "
             f"server ({env.python}) does not have",
-            advice=f"This adds what is missing:\n    {command_adding(env, absent)}",
+            advice=f"Add what is missing:\n    {pip_command(env, absent)}",
         )
-    say(f"installs {', '.join(absent)}")
+    report(f"install {', '.join(absent)}")
     install.add(env, absent)
 
 
 def imported(models: Sequence[Path]) -> list[str]:
-    """Return the packages that models import beside NumPy, in the versions here."""
+    """Return pins of the packages that models import, except NumPy."""
     lines = requirements_text(models).splitlines()
     pins = [line for line in lines if line and not line.startswith("#")]
     return [pin for pin in pins if not pin.startswith("numpy==")]
 
 
 def missing(env: TritonEnv, pins: Sequence[str]) -> list[str]:
-    """Return those of the packages that an environment does not have, in any version.
+    """Return the pins of packages that an environment lacks in every version.
 
     Raises
     ------
     TritonServerError
-        Its Python does not run.
+        The environment's Python does not run.
     """
     if not pins:
         return []
-    command = [env.python, "-c", _ASK, *pins]
+    command = [env.python, "-c", _PRINT_MISSING, *pins]
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_PATIENCE_S, check=True
+            command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=True
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise TritonServerError(
@@ -95,8 +95,8 @@ def missing(env: TritonEnv, pins: Sequence[str]) -> list[str]:
     return found
 
 
-def command_adding(env: TritonEnv, absent: Sequence[str]) -> str:
+def pip_command(env: TritonEnv, packages: Sequence[str]) -> str:
     """Return the command that adds packages to the server's Python."""
     if env == installed():
-        return shlex.join([*shlex.split(install_command()), *absent])
-    return shlex.join([env.python, "-m", "pip", "install", *absent])
+        return shlex.join([*shlex.split(install_command()), *packages])
+    return shlex.join([env.python, "-m", "pip", "install", *packages])

@@ -1,4 +1,4 @@
-"""A parity as HTML: its picture, its table, and the calls of both servers."""
+"""A comparison as HTML: its picture, its table, and the calls on both servers."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import base64
 
 from blsnb.parity import picture
 from blsnb.parity.agreement import Agreement
-from blsnb.views.documents import compared_document
+from blsnb.views.documents import document
 from blsnb.views.documents.document import spelled, whole_page
 
-_MOST_ROWS = 80
-_MOST_TEXT = 2000
+_MAX_ROWS = 80
+_MAX_TEXT = 2000
 _LEFT = 'style="text-align:left;vertical-align:top;white-space:pre-wrap"'
 
 
 def html(parity: Agreement, *, embed_previews: bool = True) -> str:
-    """Return it as HTML that needs neither kernel nor network.
+    """Return HTML that needs neither kernel nor network.
 
     Parameters
     ----------
     embed_previews
-        Whether values of tensors are saved in it, or their statistics only.
+        Whether it contains values of tensors, or only their statistics.
     """
     notes = "".join(f"<p><small>{spelled(note)}</small></p>" for note in parity.notes)
     calls = _calls(parity, embed_previews)
@@ -28,7 +28,7 @@ def html(parity: Agreement, *, embed_previews: bool = True) -> str:
 
 
 def whole(parity: Agreement) -> str:
-    """Return it as a whole web page, to be saved in a file."""
+    """Return a complete web page, to be saved in a file."""
     body = f'<div style="font:14px system-ui,sans-serif">{html(parity)}</div>'
     return whole_page(parity.caption, body)
 
@@ -44,13 +44,13 @@ def _image(parity: Agreement) -> str:
 def _table(parity: Agreement) -> str:
     head, rows = parity.table()
     cells = "".join(f"<th {_LEFT}>{spelled(name)}</th>" for name in head)
-    body = "".join(map(_row, rows[:_MOST_ROWS]))
-    left_out = len(rows) - _MOST_ROWS
+    body = "".join(map(_row, rows[:_MAX_ROWS]))
+    left_out = len(rows) - _MAX_ROWS
     more = f"<p>… {left_out:,} further rows</p>" if left_out > 0 else ""
-    # What differs is to be read; what does not may be.
+    # Differences are visible at once; a table without any can be opened.
     open_ = "" if parity.agree else " open"
     return (
-        f"<details{open_}><summary>All that was compared</summary><table><thead>"
+        f"<details{open_}><summary>All compared parts</summary><table><thead>"
         f"<tr>{cells}</tr></thead><tbody>{body}</tbody></table>{more}</details>"
     )
 
@@ -61,17 +61,15 @@ def _row(row: tuple[str, ...]) -> str:
 
 
 def _lines(text: str) -> str:
-    """Return a text of several lines, in each of which nothing hides."""
-    cut = text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}…"
+    """Return a text of several lines, escaped and shortened."""
+    cut = text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"
     return "<br>".join(map(spelled, cut.strip().splitlines()))
 
 
 def _calls(parity: Agreement, embed_previews: bool) -> str:
-    case, comparison = parity.told, parity.comparison
+    case, comparison = parity.shown_case, parity.comparison
     if case is None or comparison is None:
         return ""
-    document = compared_document.compared_html(
-        comparison.trace, embed_previews=embed_previews
-    )
-    title = spelled(f"Calls of {case.name}, and those of the real server below them")
-    return f"<p>{title}</p>{document}"
+    calls = document.html(comparison.trace, embed_previews=embed_previews)
+    title = spelled(f"Calls of {case.name} on blsnb, above those on the real server")
+    return f"<p>{title}</p>{calls}"

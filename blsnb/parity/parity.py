@@ -1,4 +1,4 @@
-"""The result of a comparison with a real Triton server, and how it is shown."""
+"""The result of a comparison with a real Triton server, and its display."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from blsnb.parity.agreement import Agreement
 
 @dataclass(frozen=True, repr=False)
 class Parity(Agreement):
-    """What `blsnb.Server.compare` found.
+    """The result of `blsnb.Server.compare`.
 
     Parameters
     ----------
     model_name
-        The model that was asked.
+        The compared model.
     server
-        Which real server answered, and its version.
+        The real server and its version, such as ``"Triton 2.51.0"``.
     cases
-        One for each request that was made on both.
+        One for each request, in order.
     notes
-        What else there is to know.
+        Circumstances that may explain a difference, or that limited the comparison.
     """
 
     def plot(self) -> Any:
-        """Return a matplotlib figure: values, responses and latencies of both."""
+        """Return a matplotlib figure of the values, responses and durations."""
         from blsnb.parity import picture
 
         return picture.plot(self)
 
     def save(self, path: str | Path) -> Path:
-        """Write it as a web page that needs no kernel and no network.
+        """Write a web page that needs no kernel and no network, and return its path.
 
         Raises
         ------
         ValueError
             The suffix is not ``.html``.
         OSError
-            The file cannot be written; what stood there before still does.
+            The file cannot be written; an existing file is unchanged.
         """
         from blsnb.files.whole import whole_file
         from blsnb.parity import page

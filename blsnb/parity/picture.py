@@ -1,4 +1,4 @@
-"""The picture of a parity: what both servers answered, line by line, as a figure."""
+"""A comparison with a real server as a figure, one line for each compared part."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from blsnb.parity.agreement import Agreement, Case
 from blsnb.parity.checks import Check
-from blsnb.parity.triton.answers import Answers
+from blsnb.parity.triton.outcome import ClientOutcome
 from blsnb.tensors.ref import TensorRef
 from blsnb.views.figures.shown_figure import new_figure
 from blsnb.views.format import clip, counted, time
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH = 960
-"""Pixels."""
+"""Width of the figure, in pixels."""
 _ROW = 26.0
 _TOP, _BOTTOM = 58.0, 14.0
 _DPI = 100
 _TEXT = 8.0
-_MOST_CASES = 6
-_MOST_CHECKS = 6
-_POINTS = 96
-_DOTS = 40
+_MAX_CASES = 6
+_MAX_CHECKS = 6
+_MAX_POINTS = 96
+_MAX_MARKERS = 40
 
 
 class _Column(NamedTuple):
@@ -38,7 +38,7 @@ class _Column(NamedTuple):
     width: float
 
 
-_WHAT, _OURS, _THEIRS, _WORDS, _PLOT = (
+_PART, _ACTUAL, _EXPECTED, _VERDICT, _PLOT = (
     _Column(14, 140),
     _Column(160, 190),
     _Column(358, 190),
@@ -48,18 +48,18 @@ _WHAT, _OURS, _THEIRS, _WORDS, _PLOT = (
 
 
 def png(parity: Agreement) -> bytes:
-    """Return the figure as a PNG file, with twice as many pixels as it is wide."""
+    """Return the figure as a PNG file at twice its width in pixels."""
     written = io.BytesIO()
     with warnings.catch_warnings():
-        # A sign that the font lacks is drawn as a box, and no news to the reader.
+        # A character that the font lacks is drawn as a box.
         warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from font")
         plot(parity).savefig(written, format="png", dpi=2 * _DPI)
     return written.getvalue()
 
 
 def plot(parity: Agreement) -> Figure:
-    """Draw what differs first; and as many cases as a reader looks at."""
-    cases = sorted(parity.cases, key=lambda case: case.agree)[:_MOST_CASES]
+    """Draw the first cases, those that differ before the others."""
+    cases = sorted(parity.cases, key=lambda case: case.agree)[:_MAX_CASES]
     lines = [line for case in cases for line in _lines(case)]
     height = _TOP + _BOTTOM + _ROW * len(lines)
     figure = new_figure(figsize=(WIDTH / _DPI, height / _DPI), dpi=_DPI)
@@ -72,30 +72,30 @@ def plot(parity: Agreement) -> Figure:
 
 
 class _Sheet:
-    """A figure on which one writes in pixels from its upper left corner."""
+    """A figure with coordinates in pixels from its upper left corner."""
 
     def __init__(self, figure: Figure, height: float) -> None:
         self._figure = figure
         self._height = height
 
     def write(
-        self, column: _Column, y: float, text: str, colour: str = "fg", **how: Any
+        self, column: _Column, y: float, text: str, colour: str = "fg", **style: Any
     ) -> None:
-        """Write one line of text, cut to the width of its column."""
-        size = how.pop("size", _TEXT)
-        cut = clip(text, size * _DPI / 72, column.width)
+        """Write one line of text, clipped to the width of its column."""
+        size = style.pop("size", _TEXT)
+        clipped = clip(text, size * _DPI / 72, column.width)
         self._figure.text(
             column.x / WIDTH,
             1 - y / self._height,
-            cut.replace("$", r"\$"),
+            clipped.replace("$", r"\$"),
             color=COLOURS[colour],
             fontsize=size,
             va="center",
-            **how,
+            **style,
         )
 
     def axes(self, y: float) -> Axes:
-        """Return a place to draw in, as high as a line."""
+        """Return axes of the height of a line, in the plot column."""
         bottom = 1 - (y + _ROW - 4) / self._height
         box = (_PLOT.x / WIDTH, bottom, _PLOT.width / WIDTH, (_ROW - 6) / self._height)
         axes = self._figure.add_axes(box)
@@ -106,33 +106,33 @@ class _Sheet:
         return axes
 
     def title(self, parity: Agreement, hidden: int) -> None:
-        """Write what was compared, and the names of the columns."""
+        """Write the caption and the column titles."""
         colour = "output" if parity.agree else "error"
         more = f"; {counted(hidden, 'further case')} not drawn" if hidden else ""
-        whole = _Column(_WHAT.x, WIDTH - 2 * _WHAT.x)
+        whole = _Column(_PART.x, WIDTH - 2 * _PART.x)
         self.write(whole, 17, f"{parity.caption}{more}", colour, size=10, weight="bold")
         for column, name in (
-            (_OURS, "blsnb"),
-            (_THEIRS, "real server"),
-            (_WORDS, "difference"),
+            (_ACTUAL, "blsnb"),
+            (_EXPECTED, "real server"),
+            (_VERDICT, "difference"),
             (_PLOT, "values; times"),
         ):
             self.write(column, 42, name, "fg2", weight="bold")
 
 
 class _Head:
-    """The line above the checks of a case."""
+    """The title line of a case."""
 
     def __init__(self, case: Case) -> None:
         self._case = case
 
     def draw(self, sheet: _Sheet, y: float) -> None:
         agree = self._case.agree
-        mark = "✓ the same" if agree else "✗ different"
+        mark = "✓ agrees" if agree else "✗ differs"
         middle = y + _ROW / 2
-        sheet.write(_Column(_WHAT.x, 320), middle, self._case.name, weight="bold")
+        sheet.write(_Column(_PART.x, 320), middle, self._case.name, weight="bold")
         colour = "output" if agree else "error"
-        sheet.write(_WORDS, middle, mark, colour, weight="bold")
+        sheet.write(_VERDICT, middle, mark, colour, weight="bold")
 
 
 class _Part:
@@ -144,43 +144,46 @@ class _Part:
     def draw(self, sheet: _Sheet, y: float) -> None:
         check, middle = self._check, y + _ROW / 2
         colour = "fg" if check.agrees else "error"
-        sheet.write(_WHAT, middle, f"{'=' if check.agrees else '≠'} {check.what}")
-        sheet.write(_OURS, middle, check.ours or "nothing", colour)
-        sheet.write(_THEIRS, middle, check.theirs or "nothing", colour)
-        sheet.write(_WORDS, middle, check.words, colour)
+        sheet.write(_PART, middle, f"{'=' if check.agrees else '≠'} {check.what}")
+        sheet.write(_ACTUAL, middle, check.actual or "nothing", colour)
+        sheet.write(_EXPECTED, middle, check.expected or "nothing", colour)
+        sheet.write(_VERDICT, middle, check.verdict, colour)
         pair = _numbers(check)
         if pair is not None:
-            _draw_values(sheet.axes(y), *pair, _place(check))
+            _draw_values(sheet.axes(y), *pair, _deviating(check))
 
 
 class _More:
-    """The line that says how many checks are not drawn."""
+    """The line with the number of checks that are not drawn."""
 
     def __init__(self, hidden: Sequence[Check]) -> None:
         self._hidden = hidden
 
     def draw(self, sheet: _Sheet, y: float) -> None:
         differing = sum(not check.agrees for check in self._hidden)
-        tail = f", {differing:,} of them different" if differing else ", all the same"
-        words = f"… {counted(len(self._hidden), 'further part')}{tail}"
-        sheet.write(_Column(_WHAT.x, 480), y + _ROW / 2, words, "fg2")
+        tail = f", {differing:,} of them differ" if differing else ", no difference"
+        text = f"… {counted(len(self._hidden), 'further part')}{tail}"
+        sheet.write(_Column(_PART.x, 480), y + _ROW / 2, text, "fg2")
 
 
 class _Times:
-    """The line of how long it took, with a dot for each response."""
+    """The line of durations, with a mark for each response."""
 
     def __init__(self, case: Case) -> None:
         self._case = case
 
     def draw(self, sheet: _Sheet, y: float) -> None:
-        ours, theirs, middle = self._case.ours, self._case.theirs, y + _ROW / 2
-        sheet.write(_WHAT, middle, "time", "fg2")
-        sheet.write(_OURS, middle, time(ours.took_ns / 1e3), "fg2")
-        sheet.write(_THEIRS, middle, f"{time(theirs.took_ns / 1e3)}, by gRPC", "fg2")
+        middle = y + _ROW / 2
+        ours, theirs = self._case.actual, self._case.expected
+        sheet.write(_PART, middle, "time", "fg2")
+        sheet.write(_ACTUAL, middle, time(ours.duration_ns / 1e3), "fg2")
+        sheet.write(
+            _EXPECTED, middle, f"{time(theirs.duration_ns / 1e3)}, by gRPC", "fg2"
+        )
         count = max(len(ours.responses), len(theirs.responses))
         if count > 1:
-            words = f"{len(ours.responses):,} and {len(theirs.responses):,} responses"
-            sheet.write(_WORDS, middle, words, "fg2")
+            text = f"{len(ours.responses):,} and {len(theirs.responses):,} responses"
+            sheet.write(_VERDICT, middle, text, "fg2")
         _draw_times(sheet.axes(y), ours, theirs)
 
 
@@ -189,9 +192,9 @@ _Line = _Head | _Part | _More | _Times
 
 def _lines(case: Case) -> list[_Line]:
     checks = case.checks
-    # What differs is drawn, wherever it stands.
+    # Checks that differ are drawn before others, all in their original order.
     shown = sorted(range(len(checks)), key=lambda n: (checks[n].agrees, n))
-    shown = sorted(shown[:_MOST_CHECKS])
+    shown = sorted(shown[:_MAX_CHECKS])
     hidden = [check for n, check in enumerate(checks) if n not in shown]
     parts: list[_Line] = [_Part(checks[n]) for n in shown]
     more: list[_Line] = [_More(hidden)] if hidden else []
@@ -199,25 +202,25 @@ def _lines(case: Case) -> list[_Line]:
 
 
 def _numbers(check: Check) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None:
-    """Return both values as rows of numbers, if there are some to be drawn."""
+    """Return both tensors as flat arrays of floats; None if they cannot be drawn."""
     tensor = check.tensor
     if tensor is None or tensor.this is None or tensor.baseline is None:
         return None
     if tensor.this.shape != tensor.baseline.shape:
         return None
-    mine, real = _row(tensor.this), _row(tensor.baseline)
-    return None if mine is None or real is None else (mine, real)
+    ours, theirs = _flat(tensor.this), _flat(tensor.baseline)
+    return None if ours is None or theirs is None else (ours, theirs)
 
 
-def _row(ref: TensorRef) -> np.ndarray[Any, Any] | None:
+def _flat(ref: TensorRef) -> np.ndarray[Any, Any] | None:
     if ref.evicted or ref.dtype.datatype == "BYTES":
         return None
-    row = np.asarray(ref.view()).ravel().astype(np.float64)
-    return row if row.size > 1 else None
+    flat = np.asarray(ref.view()).ravel().astype(np.float64)
+    return flat if flat.size > 1 else None
 
 
-def _place(check: Check) -> int:
-    """Return where in the row the largest deviation is; -1 for nowhere."""
+def _deviating(check: Check) -> int:
+    """Return the flat index of the largest deviation; -1 if there is none."""
     tensor = check.tensor
     if tensor is None or tensor.index is None or tensor.this is None:
         return -1
@@ -225,24 +228,24 @@ def _place(check: Check) -> int:
 
 
 def _draw_values(
-    axes: Axes, mine: np.ndarray[Any, Any], real: np.ndarray[Any, Any], place: int
+    axes: Axes, ours: np.ndarray[Any, Any], theirs: np.ndarray[Any, Any], marked: int
 ) -> None:
-    chosen = np.unique(np.linspace(0, mine.size - 1, _POINTS).astype(int))
-    if place >= 0:
-        chosen = np.unique(np.append(chosen, place))
-    marker = "o" if chosen.size <= _DOTS else ""
-    for values, colour, width in ((real, "line", 4.0), (mine, "infer", 1.2)):
+    chosen = np.unique(np.linspace(0, ours.size - 1, _MAX_POINTS).astype(int))
+    if marked >= 0:
+        chosen = np.unique(np.append(chosen, marked))
+    marker = "o" if chosen.size <= _MAX_MARKERS else ""
+    for values, colour, width in ((theirs, "line", 4.0), (ours, "infer", 1.2)):
         drawn = np.where(np.isfinite(values), values, np.nan)[chosen]
         axes.plot(chosen, drawn, color=COLOURS[colour], lw=width, marker=marker, ms=2.5)
-    if place >= 0:
-        axes.axvline(place, color=COLOURS["error"], lw=1.2, ls=(0, (2, 1)))
+    if marked >= 0:
+        axes.axvline(marked, color=COLOURS["error"], lw=1.2, ls=(0, (2, 1)))
     axes.margins(x=0.04, y=0.2)
 
 
-def _draw_times(axes: Axes, ours: Answers, theirs: Answers) -> None:
-    for y, answers, colour in ((1, ours, "infer"), (0, theirs, "fg3")):
-        axes.barh(y, answers.took_ns, height=0.5, color=COLOURS[colour], alpha=0.35)
-        at = [answer.at_ns for answer in answers.responses[:_POINTS]]
+def _draw_times(axes: Axes, ours: ClientOutcome, theirs: ClientOutcome) -> None:
+    for y, outcome, colour in ((1, ours, "infer"), (0, theirs, "fg3")):
+        axes.barh(y, outcome.duration_ns, height=0.5, color=COLOURS[colour], alpha=0.35)
+        at = [each.at_ns for each in outcome.responses[:_MAX_POINTS]]
         axes.plot(at, [y] * len(at), "|", color=COLOURS[colour], ms=6, mew=1.4)
-    axes.set_xlim(0, 1.05 * max(ours.took_ns, theirs.took_ns, 1))
+    axes.set_xlim(0, 1.05 * max(ours.duration_ns, theirs.duration_ns, 1))
     axes.set_ylim(-0.6, 1.6)

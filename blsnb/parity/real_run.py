@@ -1,4 +1,4 @@
-"""The real server's runs: its own trace of each request, with the exact values."""
+"""Runs of a real server: its trace of each request, completed with exact values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from blsnb.parity.triton.answers import Answer, Answers
+from blsnb.parity.triton.outcome import ClientOutcome, ClientResponse
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.response import Response
 from blsnb.run import ImportedRun, Run
@@ -18,81 +18,83 @@ from blsnb.trace.events import Call, CallFlag, ModelInfo
 from blsnb.trace.responses import ResponseEvent
 from blsnb.trace.spans import Span, Trace
 
-_DIGITS = 1e-5
-"""A float of a trace file has six digits."""
-_SEEN_OUTSIDE = (
-    "The real server's own trace is not here: the times are those of its client."
-)
+_PRECISION = 1e-5
+"""Relative precision of floats in a trace file, which have six digits."""
+_CLIENT_TIMES = "No trace of the real server: the times were measured by its client."
 
 
 def real_run(
     message: RequestMessage,
-    answers: Answers,
+    outcome: ClientOutcome,
     traces: Iterable[Trace],
-    ours: Run | None,
+    actual: Run | None,
 ) -> Run:
-    """Return what is known of a request on the real server, as a run.
+    """Return a request on the real server as a run.
 
     Parameters
     ----------
+    outcome
+        What its client received.
     traces
-        What the server has traced: that of this request is looked for by its time.
-    ours
-        The same request here: where a value of the trace is that of ours but for its
-        digits, it is taken for the same.
+        The server's traces; that of this request is identified by its time.
+    actual
+        The same request on blsnb. A traced value that equals its value within the
+        precision of a trace file is replaced by it.
     """
-    found = _found(traces, message.model_name, answers)
-    trace = _outside(message, answers) if found is None else found
-    trace = _exact(trace, message, answers, None if ours is None else ours.trace)
-    responses = [_response(answer) for answer in answers.responses]
-    failure = answers.failure
+    found = _trace_of(traces, message.model_name, outcome)
+    trace = _client_trace(message, outcome) if found is None else found
+    baseline = None if actual is None else actual.trace
+    trace = _with_exact_values(trace, message, outcome, baseline)
+    responses = [_response(each) for each in outcome.responses]
+    failure = outcome.failure
     return ImportedRun(trace, responses, None if failure is None else failure.text)
 
 
-def _found(traces: Iterable[Trace], name: str, answers: Answers) -> Trace | None:
+def _trace_of(
+    traces: Iterable[Trace], name: str, outcome: ClientOutcome
+) -> Trace | None:
     # Both clocks are the machine's monotonic one.
-    until_ns = answers.began_ns + answers.took_ns
+    end_ns = outcome.start_ns + outcome.duration_ns
     for trace in traces:
-        if trace.title == name and answers.began_ns <= trace.start_ns <= until_ns:
+        if trace.title == name and outcome.start_ns <= trace.start_ns <= end_ns:
             return trace
     return None
 
 
-def _outside(message: RequestMessage, answers: Answers) -> Trace:
-    """Return the trace of a request as its client saw it."""
+def _client_trace(message: RequestMessage, outcome: ClientOutcome) -> Trace:
+    """Return a trace with the times of the client."""
     version = message.fields.version
     call = Call(ModelInfo(message.model_name, version, "", "", "model", ""), None, 0)
     call.request_fields = message.fields
-    call.request_start_ns = answers.began_ns or 1
-    call.request_end_ns = call.request_start_ns + answers.took_ns
-    if len(answers.responses) > 1:
+    call.request_start_ns = outcome.start_ns or 1
+    call.request_end_ns = call.request_start_ns + outcome.duration_ns
+    if len(outcome.responses) > 1:
         call.flags |= CallFlag.DECOUPLED
     trace = trace_of("triton", [call], call.request_end_ns)
-    return dataclasses.replace(trace, remarks=(_SEEN_OUTSIDE,))
+    return dataclasses.replace(trace, remarks=(_CLIENT_TIMES,))
 
 
-def _exact(
-    trace: Trace, message: RequestMessage, answers: Answers, ours: Trace | None
+def _with_exact_values(
+    trace: Trace, message: RequestMessage, outcome: ClientOutcome, actual: Trace | None
 ) -> Trace:
-    """Put in the values that are known better than from a trace file."""
     spans = list(trace.spans)
-    twins = {} if ours is None else dict(align(trace, ours).pairs)
+    twins = {} if actual is None else dict(align(trace, actual).pairs)
     for row, at in twins.items():
-        spans[row] = _sharpened(spans[row], ours.spans[at]) if ours else spans[row]
+        spans[row] = _exact(spans[row], actual.spans[at]) if actual else spans[row]
     root = trace.roots[0]
-    twin = ours.spans[twins[root]] if ours and root in twins else None
-    spans[root] = _root(spans[root], message, answers, twin)
+    twin = actual.spans[twins[root]] if actual and root in twins else None
+    spans[root] = _root(spans[root], message, outcome, twin)
     return dataclasses.replace(trace, spans=tuple(spans))
 
 
 def _root(
-    span: Span, message: RequestMessage, answers: Answers, twin: Span | None
+    span: Span, message: RequestMessage, outcome: ClientOutcome, twin: Span | None
 ) -> Span:
-    """Return the request from outside with what its client was answered."""
+    """Return the client's request with the responses that the client received."""
     streamed = bool(span.responses or (twin and twin.response_count))
-    events = tuple(_events(span, answers)) if streamed else ()
-    single = () if streamed else answers.responses[:1]
-    failure = None if streamed else answers.failure
+    events = tuple(_events(span, outcome)) if streamed else ()
+    single = () if streamed else outcome.responses[:1]
+    failure = None if streamed else outcome.failure
     return dataclasses.replace(
         span,
         inputs=message.inputs,
@@ -105,47 +107,48 @@ def _root(
     )
 
 
-def _events(span: Span, answers: Answers) -> Iterator[ResponseEvent]:
-    """Yield the responses at the times of the trace, where it has them."""
+def _events(span: Span, outcome: ClientOutcome) -> Iterator[ResponseEvent]:
+    """Yield the responses, at the times of the trace where it has them."""
     traced = iter(span.responses)
-    for number, answer in enumerate(answers.responses):
-        # Of a final flag that was sent alone a trace says nothing.
-        event = next(traced, None) if answer.outputs else None
-        at_ns = answers.began_ns + answer.at_ns if event is None else event.ns
-        text = answer.failure.text if answer.failure else ""
-        yield ResponseEvent(at_ns, answer.outputs, text, number)
+    for number, response in enumerate(outcome.responses):
+        # A trace does not contain a final flag that was sent alone.
+        event = next(traced, None) if response.outputs else None
+        at_ns = outcome.start_ns + response.at_ns if event is None else event.ns
+        text = response.failure.text if response.failure else ""
+        yield ResponseEvent(at_ns, response.outputs, text, number)
 
 
-def _sharpened(span: Span, ours: Span) -> Span:
+def _exact(span: Span, actual: Span) -> Span:
     return dataclasses.replace(
         span,
-        inputs=_sharp(span.inputs, ours.inputs),
-        outputs=_sharp(span.outputs, ours.outputs),
+        inputs=_exact_refs(span.inputs, actual.inputs),
+        outputs=_exact_refs(span.outputs, actual.outputs),
     )
 
 
-def _sharp(
-    refs: Sequence[TensorRef], ours: Sequence[TensorRef]
+def _exact_refs(
+    refs: Sequence[TensorRef], actual: Sequence[TensorRef]
 ) -> tuple[TensorRef, ...]:
-    known = {ref.name: ref for ref in ours}
+    known = {ref.name: ref for ref in actual}
     return tuple(
-        known[ref.name] if _rounded_alike(ref, known.get(ref.name)) else ref
+        known[ref.name] if _equal_but_rounded(ref, known.get(ref.name)) else ref
         for ref in refs
     )
 
 
-def _rounded_alike(ref: TensorRef, ours: TensorRef | None) -> bool:
-    """Whether a value of a trace file is ours, but for the digits that it lacks."""
-    if ours is None or ref.evicted or ours.evicted:
+def _equal_but_rounded(ref: TensorRef, actual: TensorRef | None) -> bool:
+    if actual is None or ref.evicted or actual.evicted:
         return False
-    alike = (ref.dtype, ref.shape) == (ours.dtype, ours.shape)
-    if not alike or ref.dtype.dtype is None or ref.dtype.dtype.kind != "f":
+    same_type = (ref.dtype, ref.shape) == (actual.dtype, actual.shape)
+    if not same_type or ref.dtype.dtype is None or ref.dtype.dtype.kind != "f":
         return False
     with np.errstate(all="ignore"):
-        near = np.isclose(ref.view(), ours.view(), rtol=_DIGITS, atol=0, equal_nan=True)
+        near = np.isclose(
+            ref.view(), actual.view(), rtol=_PRECISION, atol=0, equal_nan=True
+        )
     return bool(near.all())
 
 
-def _response(answer: Answer) -> Response:
-    error = None if answer.failure is None else answer.failure.text
-    return Response(answer.outputs, error, answer.final, answer.parameters)
+def _response(response: ClientResponse) -> Response:
+    error = None if response.failure is None else response.failure.text
+    return Response(response.outputs, error, response.final, response.parameters)

@@ -1,9 +1,9 @@
-"""Targets: the real server that a comparison asks, one of its own or one elsewhere."""
+"""The real server of a comparison: one started for it, or one that runs elsewhere."""
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -11,68 +11,77 @@ from typing import Protocol
 import grpc
 from tritonclient.grpc import service_pb2_grpc
 
-from blsnb.backends.address import netloc_of
+from blsnb.backends.remote_messages import netloc_of
 from blsnb.errors import TritonServerError
 from blsnb.parity import install
-from blsnb.parity.blsnb_client import Ours
+from blsnb.parity.blsnb_client import BlsnbClient
 from blsnb.parity.discovery import find
-from blsnb.parity.needed import needed, texts_in
-from blsnb.parity.packages import command_adding, provide
-from blsnb.parity.triton.client import Theirs
+from blsnb.parity.packages import pip_command, provide
+from blsnb.parity.triton.client import TritonClient
 from blsnb.parity.triton.environment import TritonEnv
-from blsnb.parity.triton.local_server import LocalServer
-from blsnb.parity.triton.server_options import server_options
+from blsnb.parity.triton.local_server import LocalServer, server_options
 from blsnb.parity.triton.server_process import ANY_SIZE
 from blsnb.trace.spans import Trace
 
 LOCAL = "local"
+_TEXT_SUFFIXES = frozenset({".py", ".pbtxt", ".json", ".txt", ".toml", ".yaml", ".yml"})
+_MAX_TEXT_BYTES = 1 << 20
 
-Say = Callable[[str], None]
+Report = Callable[[str], None]
+"""Receives a short description of each step."""
 
 
 class Target(Protocol):
-    """A real server that can be asked for a while."""
+    """A real server that serves for the time of a ``with`` block."""
 
     notes: list[str]
-    """What there is to know of it, once it was asked."""
+    """Circumstances to report with the results, complete after the block."""
 
     def serving(
-        self, model: str, called: Iterable[str]
-    ) -> AbstractContextManager[Theirs]:
-        """Let it serve a model, and those that it has called."""
+        self, model_name: str, called: Iterable[str]
+    ) -> AbstractContextManager[TritonClient]:
+        """Serve a model, and the models that it called on blsnb.
+
+        Raises
+        ------
+        TritonServerError
+            The server cannot be reached or started, or the model is not ready there.
+        """
 
     def folders(self) -> tuple[Path, ...]:
-        """Where its models are; their paths stand in texts."""
+        """Return the folders of the models, as far as they are known."""
 
     def traces(self) -> Sequence[Trace]:
-        """Return what it has traced, once it has ended."""
+        """Return the server's own traces, complete after the block."""
 
 
 def target_of(
     address: str,
-    ours: Ours,
+    client: BlsnbClient,
     folder: Path,
     *,
     may_install: bool,
     timeout_s: float,
-    say: Say,
+    report: Report,
 ) -> Target:
-    """Return the target that is meant.
+    """Return the target with an address: ``"local"``, or ``"grpc://host:port"``.
 
     Raises
     ------
     ValueError
-        It is no address.
+        The address is invalid.
     TritonServerError
-        There is no real server here.
+        No real server is installed.
     """
     if address != LOCAL:
         return Remote(address)
-    return Local(ours, folder, may_install=may_install, timeout_s=timeout_s, say=say)
+    return Local(
+        client, folder, may_install=may_install, timeout_s=timeout_s, report=report
+    )
 
 
 class Remote:
-    """A server that runs elsewhere, and has the models.
+    """A server that runs elsewhere and has the models.
 
     Parameters
     ----------
@@ -82,7 +91,7 @@ class Remote:
     Raises
     ------
     ValueError
-        The address is another one.
+        The address is invalid.
     """
 
     def __init__(self, address: str) -> None:
@@ -90,153 +99,185 @@ class Remote:
             self._netloc = netloc_of(address)
         except ValueError:
             raise ValueError(
-                f"{address!r} is no target: it is local, or an address such as "
-                "grpc://localhost:8001"
+                f"target={address!r} is not valid; expected 'local', or an address "
+                "such as 'grpc://localhost:8001'"
             ) from None
         self._address = address
         self.notes: list[str] = []
 
     def folders(self) -> tuple[Path, ...]:
-        """Return none: nobody here knows them."""
+        """Return nothing: the folders are on the other machine."""
         return ()
 
     def traces(self) -> Sequence[Trace]:
-        """Return none: its trace files are there."""
+        """Return nothing: the trace files are on the other machine."""
         return ()
 
     @contextmanager
-    def serving(self, model: str, called: Iterable[str]) -> Iterator[Theirs]:
-        """Connect to it.
-
-        Raises
-        ------
-        TritonServerError
-            It cannot be reached, or the model does not serve there.
-        """
+    def serving(self, model_name: str, called: Iterable[str]) -> Iterator[TritonClient]:
+        """Connect to the server."""
         with grpc.insecure_channel(self._netloc, options=ANY_SIZE) as channel:
             stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
-            theirs = Theirs(stub, f"the server at {self._address}")
-            if not theirs.is_ready(model):
+            client = TritonClient(stub, f"the server at {self._address}")
+            if not client.is_ready(model_name):
                 raise TritonServerError(
-                    f"model {model!r} is not ready at {self._address}",
+                    f"model {model_name!r} is not ready at {self._address}",
                     advice="Load it there first.",
                 )
-            yield theirs
+            yield client
 
 
 class Local:
-    """A server of its own, started with an export of the models, and stopped.
+    """A server that is started with an export of the models, and stopped.
 
     Parameters
     ----------
     folder
-        An empty one, for all that it needs; who made it removes it.
+        An empty folder for all files; its creator removes it.
     may_install
-        Whether a server, and what models import, may be installed.
+        Whether a server, and packages that models import, may be installed.
     timeout_s
-        Seconds that it has to become ready.
-    say
-        Told what is being done.
+        Maximum time until the server is ready, in seconds.
 
     Raises
     ------
     TritonServerError
-        There is no real server here.
+        No real server is installed.
     """
 
     def __init__(
-        self, ours: Ours, folder: Path, *, may_install: bool, timeout_s: float, say: Say
+        self,
+        client: BlsnbClient,
+        folder: Path,
+        *,
+        may_install: bool,
+        timeout_s: float,
+        report: Report,
     ) -> None:
-        self._ours = ours
+        self._client = client
         self._folder = folder
         self._may_install = may_install
         self._timeout_s = timeout_s
-        self._say = say
+        self._report = report
         self._repository = folder / "repository"
         self._server: LocalServer | None = None
         self.notes: list[str] = []
-        self._env = self._found()
+        self._env = self._find()
 
-    def _found(self) -> TritonEnv:
+    def _find(self) -> TritonEnv:
         try:
             return find(self._folder)
         except TritonServerError:
             if not self._may_install:
                 raise
-            return install.install(self._say)
+            return install.install(self._report)
 
     def folders(self) -> tuple[Path, ...]:
-        """Return where the export is."""
+        """Return the folder of the export."""
         return (self._repository,)
 
     def traces(self) -> Sequence[Trace]:
-        """Return what it has traced."""
+        """Return the server's own traces."""
         return () if self._server is None else self._server.traces()
 
     @contextmanager
-    def serving(self, model: str, called: Iterable[str]) -> Iterator[Theirs]:
-        """Run it with these models, and those that they may ask.
-
-        Raises
-        ------
-        TritonServerError
-            It does not become ready, or the model does not load.
-        RepositoryError
-            The models cannot be exported.
-        """
-        wanted = self._exported(model, called)
-        folders = [self._repository / name for name in wanted]
-        may = self._may_install
-        provide(self._env, folders, may_install=may, say=self._say)
-        self._say(f"starts the real server with {', '.join(wanted) or 'no model'}")
+    def serving(self, model_name: str, called: Iterable[str]) -> Iterator[TritonClient]:
+        """Run the server with the model and all models that it may call."""
+        names = self._export([model_name, *called])
+        folders = [self._repository / name for name in names]
+        provide(self._env, folders, may_install=self._may_install, report=self._report)
+        self._report(f"start the real server with {', '.join(names) or 'no model'}")
         with LocalServer(
             self._env,
             self._folder,
             self._repository,
-            wanted,
-            server_options(self._ours.settings, self._env.caches),
+            names,
+            server_options(self._client.settings, self._env.caches),
             ready_s=self._timeout_s,
         ) as self._server:
-            self._check_loaded(model, self._server.theirs.reasons())
-            yield self._server.theirs
-            self._say("stops the real server")
-        python = ".".join(platform.python_version_tuple()[:2])
-        if self._env.python_library and self._env.python_version != python:
-            self.notes.append(
-                f"the real server's models ran on Python {self._env.python_version}, "
-                f"those here on {python}"
-            )
+            self._check_loaded(model_name, self._server.client.load_errors())
+            yield self._server.client
+            self._report("stop the real server")
+        self._note_python()
 
-    def _exported(self, model: str, called: Iterable[str]) -> list[str]:
-        """Export all models, and return those that are to be loaded."""
-        self._say("exports the models")
-        ready = self._ours.ready()
-        exported = self._ours.export(self._repository)
+    def _export(self, called: Sequence[str]) -> list[str]:
+        """Export all models, and return the names of those to load."""
+        self._report("export the models")
+        ready = self._client.ready()
+        exported = self._client.export(self._repository)
         texts = {name: texts_in(self._repository / name) for name in exported.models}
-        wanted = [name for name in needed([model, *called], texts) if name in ready]
+        names = [name for name in needed_models(called, texts) if name in ready]
         self.notes += [
-            note for note in exported.notes if note.partition(":")[0] in wanted
+            note for note in exported.notes if note.partition(":")[0] in names
         ]
-        return wanted
+        return names
 
-    def _check_loaded(self, model: str, reasons: dict[str, str]) -> None:
-        if model in reasons:
+    def _check_loaded(self, model_name: str, errors: dict[str, str]) -> None:
+        if model_name in errors:
             raise TritonServerError(
-                f"model {model!r} does not load on the real server: "
-                f"{reasons[model] or 'it does not say why'}",
-                advice=_advice(reasons[model], self._env),
+                f"model {model_name!r} does not load on the real server: "
+                f"{errors[model_name] or 'it gives no reason'}",
+                advice=_advice(errors[model_name], self._env),
             )
         self.notes += [
             f"{name} does not load on the real server: {reason}"
-            for name, reason in sorted(reasons.items())
+            for name, reason in sorted(errors.items())
         ]
+
+    def _note_python(self) -> None:
+        python = ".".join(platform.python_version_tuple()[:2])
+        if self._env.python_library and self._env.python_version != python:
+            self.notes.append(
+                f"models ran on Python {self._env.python_version} on the real server, "
+                f"and on Python {python} here"
+            )
 
 
 def _advice(reason: str, env: TritonEnv) -> str:
     if "No module named" not in reason:
         return ""
     return (
-        "What can be imported here cannot be there. Put a module of your own beside "
-        "model.py (%%triton_model ... --file PATH); a package is added by\n    "
-        f"{command_adding(env, ['PACKAGE'])}"
+        "The real server has a Python environment of its own. Put your own module "
+        "beside model.py (%%triton_model ... --file PATH); add a package with\n    "
+        f"{pip_command(env, ['PACKAGE'])}"
+    )
+
+
+def needed_models(called: Iterable[str], texts: Mapping[str, str]) -> list[str]:
+    """Return the called models and those that they may call, sorted.
+
+    A model may call another one if it contains its name in quotes: in its source, its
+    configuration or another text file of its folder.
+
+    Parameters
+    ----------
+    called
+        Names of models; unknown ones are ignored.
+    texts
+        Contents of the text files, by model name.
+    """
+    found: set[str] = set()
+    pending = [name for name in called if name in texts]
+    while pending:
+        name = pending.pop()
+        if name not in found:
+            found.add(name)
+            pending += _quoted_names(texts[name], texts)
+    return sorted(found)
+
+
+def _quoted_names(text: str, names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        if any(f"{quote}{name}{quote}" in text for quote in "\"'"):
+            yield name
+
+
+def texts_in(folder: Path) -> str:
+    """Return the contents of the small text files of a model's folder."""
+    return "\n".join(
+        path.read_text("utf-8", "replace")
+        for path in sorted(folder.rglob("*"))
+        if path.suffix in _TEXT_SUFFIXES
+        and path.is_file()
+        and path.stat().st_size <= _MAX_TEXT_BYTES
     )

@@ -1,236 +1,284 @@
-"""Verification: makes the same requests here and on a real server, and compares."""
+"""Make the same requests on blsnb and on a real server, and compare the outcomes."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from blsnb.errors import RepositoryError
+from blsnb.errors import RepositoryError, TritonServerError
 from blsnb.files.owned import OwnedFolder, sweep
 from blsnb.parity.agreement import Case
-from blsnb.parity.blsnb_client import Ours
-from blsnb.parity.cases import Asked
+from blsnb.parity.blsnb_client import BlsnbClient
+from blsnb.parity.cases import Cases, NamedRequest, requests_of
 from blsnb.parity.checks import EXACT, check
 from blsnb.parity.parity import Parity
 from blsnb.parity.real_run import real_run
 from blsnb.parity.targets import Target, target_of
-from blsnb.parity.triton.answers import NO_ANSWER, WOULD_HANG, Answer, Answers
-from blsnb.parity.triton.client import Theirs
-from blsnb.parity.triton.texts import plain
+from blsnb.parity.triton.client import TritonClient
+from blsnb.parity.triton.outcome import (
+    NO_RESPONSE,
+    WOULD_HANG,
+    ClientOutcome,
+    ClientResponse,
+    without_paths,
+)
+from blsnb.parts.server_parts import ServerParts
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.tensors.tolerance import Tolerance
 from blsnb.trace.events import ModelInfo
 
 _HANG_S = 10.0
-"""So long the real server is waited for where blsnb says that it never answers."""
+"""Maximum wait for the real server's response to a request that hangs on Triton."""
 _RELEASES = {"2.51.0": (24, 10)}
 _FOLDER = "blsnb-parity-"
 _STEPS = 3
-"""Besides the requests: export, start, stop."""
-_INSTALLING = 3
-"""Steps of an installation, at most."""
+"""Reported steps besides the requests: export, start, stop."""
+_INSTALL_STEPS = 3
+"""Maximum number of reported steps of an installation."""
 
 Progress = Callable[[float, str], None]
-"""Told the share that is done, and what is being done."""
+"""Receives the completed share, from 0 to 1, and a description of the next step."""
+
+
+def compare(
+    parts: ServerParts,
+    model_name: str,
+    inputs: Mapping[str, Any] | None,
+    *,
+    target: str,
+    cases: Cases | None,
+    atol: float,
+    rtol: float,
+    timeout_s: float,
+    install: bool,
+    progress: Progress | None,
+    options: Mapping[str, Any],
+) -> Parity:
+    """Make requests here and on a real Triton server; see `Server.compare`."""
+    parts.lifetime.check_open()
+    if not parts.models.exists(model_name):
+        known = ", ".join(parts.repository.names()) or "none"
+        raise RepositoryError(f"there is no model {model_name!r}; there are: {known}")
+    verification = Verification(
+        BlsnbClient(parts),
+        model_name,
+        requests_of(model_name, inputs, cases, options),
+        tolerance=Tolerance(atol, rtol),
+        timeout_s=timeout_s,
+        may_install=install,
+        progress=progress,
+    )
+    try:
+        return verification.run(target)
+    except (TritonServerError, KeyboardInterrupt) as error:
+        # The text explains the error; the frames of blsnb would hide it.
+        raise error.with_traceback(None) from None
 
 
 class Verification:
-    """One comparison of a model here with the same one on a real server.
+    """One comparison of a model on blsnb and on a real server.
 
     Parameters
     ----------
     model_name
-        The model that is asked.
-    asked
-        The requests, in their order.
+        The compared model.
+    requests
+        The requests, in order.
     tolerance
-        How far values may be apart.
+        Maximum difference of values that agree.
     timeout_s
-        Seconds that a real server has to become ready, and to answer each request.
+        Maximum time until a real server is ready, and of each request, in seconds.
     may_install
-        Whether a real server, and what models import, may be installed.
+        Whether a real server, and packages that models import, may be installed.
     progress
-        Told how far it is.
+        Receives each step.
     """
 
     def __init__(
         self,
-        ours: Ours,
+        client: BlsnbClient,
         model_name: str,
-        asked: Sequence[Asked],
+        requests: Sequence[NamedRequest],
         *,
         tolerance: Tolerance = EXACT,
         timeout_s: float = 60.0,
         may_install: bool = False,
         progress: Progress | None = None,
     ) -> None:
-        self._ours = ours
+        self._client = client
         self._model_name = model_name
-        self._asked = asked
+        self._requests = requests
         self._tolerance = tolerance
         self._timeout_s = timeout_s
         self._may_install = may_install
         self._progress = progress
-        self._done = 0
+        self._steps_done = 0
 
     def run(self, address: str) -> Parity:
-        """Ask both servers everything; the real one ends, whatever happens.
+        """Send all requests to both servers; a real server started here is stopped.
 
         Raises
         ------
         ValueError
-            The address is none.
+            The address is invalid.
         InputError
-            An input is of a type that Triton has not.
+            An input has a type that Triton does not know.
         RepositoryError
-            A stand-in answers for the model, or for one that it calls.
+            A stand-in serves the model, or a model that it calls.
         TritonServerError
-            There is no real server, or it cannot be asked.
+            There is no real server, or it does not serve the model.
         """
-        place = Path(tempfile.gettempdir()).resolve()
-        sweep(place, _FOLDER)
-        owned = OwnedFolder(place, _FOLDER)
+        temporary = Path(tempfile.gettempdir()).resolve()
+        sweep(temporary, _FOLDER)
+        owned = OwnedFolder(temporary, _FOLDER)
         try:
             target = target_of(
                 address,
-                self._ours,
+                self._client,
                 owned.create(),
                 may_install=self._may_install,
                 timeout_s=self._timeout_s,
-                say=self._say,
+                report=self._report,
             )
-            return self._compared(target)
+            return self._compare(target)
         finally:
             owned.close()
 
-    def _compared(self, target: Target) -> Parity:
-        self._refuse([self._model_name])
-        messages = [self._ours.message(each.request) for each in self._asked]
-        mine = self._ask_ours()
-        called = list(_called(mine))
-        self._refuse([model.name for model in called])
-        with target.serving(self._model_name, [m.name for m in called]) as theirs:
-            version = theirs.version()
-            real = self._ask_theirs(theirs, messages, mine)
-        cases = tuple(self._cases(target, messages, mine, real))
-        notes = [*target.notes, *self._left_out(real)]
+    def _compare(self, target: Target) -> Parity:
+        self._refuse_standins([self._model_name])
+        messages = [self._client.message(each.request) for each in self._requests]
+        actual = self._send_here()
+        called = [model.name for model in _models(actual)]
+        self._refuse_standins(called)
+        with target.serving(self._model_name, called) as real_client:
+            version = real_client.version()
+            expected = self._send_there(real_client, messages, actual)
+        cases = tuple(self._cases(target, messages, actual, expected))
+        notes = [*target.notes, *self._skipped(len(expected))]
         if not all(case.agree for case in cases):
             notes += self._release_note(version)
-        self._tell(1.0, "done")
+        self._report_share(1.0, "done")
         return Parity(self._model_name, f"Triton {version}", cases, tuple(notes))
 
-    def _refuse(self, names: Iterable[str]) -> None:
-        """Refuse what no real server can answer for."""
-        standins = self._ours.standins()
+    def _refuse_standins(self, names: Iterable[str]) -> None:
+        standins = self._client.standins()
         used = sorted({name for name in names if name in standins})
         if used:
-            said = ", ".join(f"{name!r} ({standins[name]})" for name in used)
+            listed = ", ".join(f"{name!r} ({standins[name]})" for name in used)
             raise RepositoryError(
-                f"{self._model_name!r} cannot be compared: a stand-in answers for "
-                f"{said}, and a real server has none"
+                f"{self._model_name!r} cannot be compared: it uses a stand-in for "
+                f"{listed}, and a real server has no stand-ins"
             )
 
-    def _ask_ours(self) -> list[Answers]:
-        answers = []
-        for each in self._asked:
-            self._say(f"{each.name} of {len(self._asked)}, here")
-            answers.append(self._ours.ask(each.request))
-        return answers
+    def _send_here(self) -> list[ClientOutcome]:
+        outcomes = []
+        for each in self._requests:
+            self._report(f"{each.name} of {len(self._requests)}, on blsnb")
+            outcomes.append(self._client.send(each.request))
+        return outcomes
 
-    def _ask_theirs(
-        self, theirs: Theirs, messages: Sequence[RequestMessage], mine: list[Answers]
-    ) -> list[Answers]:
-        answers: list[Answers] = []
-        for asked, message, ours in zip(self._asked, messages, mine, strict=True):
-            self._say(f"{asked.name} of {len(self._asked)}, on the real server")
-            stream = self._ours.is_decoupled(asked.request)
-            seconds, patient = self._patience(asked, ours)
-            found = theirs.ask(message, seconds, stream=stream, patient=patient)
-            answers.append(found)
-            if found.failure is not None and found.failure.code == NO_ANSWER:
-                # What hangs there may hold the model's only instance.
+    def _send_there(
+        self,
+        client: TritonClient,
+        messages: Sequence[RequestMessage],
+        actual: Sequence[ClientOutcome],
+    ) -> list[ClientOutcome]:
+        outcomes: list[ClientOutcome] = []
+        for named, message, ours in zip(self._requests, messages, actual, strict=True):
+            self._report(f"{named.name} of {len(self._requests)}, on the real server")
+            stream = self._client.is_decoupled(named.request)
+            seconds, is_clients = self._timeout(named, ours)
+            outcome = client.send(
+                message, seconds, stream=stream, is_client_timeout=is_clients
+            )
+            outcomes.append(outcome)
+            if outcome.failure is not None and outcome.failure.code == NO_RESPONSE:
+                # A request that hangs may occupy the model's only instance.
                 break
-        return answers
+        return outcomes
 
-    def _patience(self, asked: Asked, ours: Answers) -> tuple[float, bool]:
-        """Return how long to wait, and whether that is ours to say."""
-        given = asked.request.client_timeout_s
-        if given is not None and given <= self._timeout_s:
-            return given, False
-        if ours.failure is not None and ours.failure.code == WOULD_HANG:
-            return min(_HANG_S, self._timeout_s), True
-        return self._timeout_s, True
+    def _timeout(
+        self, named: NamedRequest, actual: ClientOutcome
+    ) -> tuple[float, bool]:
+        """Return the time limit in seconds, and whether it is the client's own."""
+        client_timeout_s = named.request.client_timeout_s
+        if client_timeout_s is not None and client_timeout_s <= self._timeout_s:
+            return client_timeout_s, True
+        if actual.failure is not None and actual.failure.code == WOULD_HANG:
+            return min(_HANG_S, self._timeout_s), False
+        return self._timeout_s, False
 
     def _cases(
         self,
         target: Target,
         messages: Sequence[RequestMessage],
-        mine: Sequence[Answers],
-        real: Sequence[Answers],
+        actual: Sequence[ClientOutcome],
+        expected: Sequence[ClientOutcome],
     ) -> Iterator[Case]:
         traces = target.traces()
-        known = zip(self._asked, messages, mine, real, strict=False)
-        for asked, message, ours, theirs in known:
-            here = _plain(ours, self._ours.folders)
-            there = _plain(theirs, target.folders())
+        known = zip(self._requests, messages, actual, expected, strict=False)
+        for named, message, ours, theirs in known:
+            here = _without_paths(ours, self._client.folders)
+            there = _without_paths(theirs, target.folders())
             checks = check(here, there, self._tolerance)
-            # Beside a run here, a text that is the same is the same to the letter.
-            alike = ours if all(each.agrees for each in checks) else there
-            seen = _with_texts(theirs, alike)
-            run = real_run(message, seen, traces, ours.run)
-            yield Case(asked.name, here, replace(there, run=run), checks)
+            # Texts that agree are shown as the same text in both runs.
+            texts = ours if all(each.agrees for each in checks) else there
+            run = real_run(message, _with_failures(theirs, texts), traces, ours.run)
+            yield Case(named.name, here, replace(there, run=run), checks)
 
-    def _left_out(self, real: Sequence[Answers]) -> list[str]:
-        count = len(self._asked) - len(real)
+    def _skipped(self, sent: int) -> list[str]:
+        count = len(self._requests) - sent
         if not count:
             return []
-        return [f"{count:,} further cases were not asked of the real server"]
+        return [f"{count:,} further cases were not sent to the real server"]
 
     def _release_note(self, version: str) -> list[str]:
-        ours = self._ours.release
+        ours = self._client.settings.release
         theirs = _RELEASES.get(version, ours)
         if theirs == ours:
             return []
         real, here = (f"{year}.{month:02}" for year, month in (theirs, ours))
         return [
-            f"the real server is release {real}, and this one agrees with {here}: see "
+            f"the real server is release {real}, and blsnb follows release {here}: see "
             f"Server(triton_release={real!r})"
         ]
 
-    def _say(self, words: str) -> None:
-        steps = 2 * len(self._asked) + _STEPS + _INSTALLING * self._may_install
-        self._tell(self._done / steps, words)
-        self._done += 1
+    def _report(self, step: str) -> None:
+        steps = 2 * len(self._requests) + _STEPS + _INSTALL_STEPS * self._may_install
+        self._report_share(self._steps_done / steps, step)
+        self._steps_done += 1
 
-    def _tell(self, share: float, words: str) -> None:
+    def _report_share(self, share: float, step: str) -> None:
         if self._progress is not None:
-            self._progress(min(share, 1.0), words)
+            self._progress(min(share, 1.0), step)
 
 
-def _called(answers: Iterable[Answers]) -> Iterator[ModelInfo]:
-    """Yield the models that took part in runs."""
-    for each in answers:
+def _models(outcomes: Iterable[ClientOutcome]) -> Iterator[ModelInfo]:
+    """Yield the models that were called in the runs."""
+    for each in outcomes:
         for model in () if each.run is None else each.run.trace.models:
             if model.kind != "span":
                 yield model
 
 
-def _plain(answers: Answers, folders: Sequence[Path]) -> Answers:
-    """Return answers whose texts say nothing of where they were given."""
+def _without_paths(outcome: ClientOutcome, folders: Sequence[Path]) -> ClientOutcome:
+    """Return an outcome whose error texts do not depend on the machine."""
 
-    def told(answer: Answer) -> Answer:
-        if answer.failure is None:
-            return answer
-        failure = answer.failure._replace(text=plain(answer.failure.text, folders))
-        return replace(answer, failure=failure)
+    def changed(response: ClientResponse) -> ClientResponse:
+        failure = response.failure
+        if failure is None:
+            return response
+        text = without_paths(failure.text, folders)
+        return replace(response, failure=failure._replace(text=text))
 
-    return replace(answers, responses=tuple(map(told, answers.responses)))
+    return replace(outcome, responses=tuple(map(changed, outcome.responses)))
 
 
-def _with_texts(answers: Answers, others: Answers) -> Answers:
-    """Return answers with the errors' texts of others, one for one."""
-    pairs = zip(answers.responses, others.responses, strict=False)
-    told = tuple(replace(mine, failure=other.failure) for mine, other in pairs)
-    return replace(answers, responses=told)
+def _with_failures(outcome: ClientOutcome, others: ClientOutcome) -> ClientOutcome:
+    """Return an outcome with the failures of another one, response by response."""
+    pairs = zip(outcome.responses, others.responses, strict=False)
+    changed = tuple(replace(mine, failure=other.failure) for mine, other in pairs)
+    return replace(outcome, responses=changed)

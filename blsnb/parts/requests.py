@@ -19,6 +19,7 @@ from blsnb.engine.request.streaming import Readable, Single
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import InferenceError, ServerClosedError, TraceError
+from blsnb.parts.lifetime import ServerLifetime
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.response import Response
 from blsnb.response_stream import Stream, async_responses
@@ -44,10 +45,13 @@ class ClientRequests:
     ----------
     engine
         Has the models.
+    lifetime
+        Of the server.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, lifetime: ServerLifetime) -> None:
         self._engine = engine
+        self._lifetime = lifetime
         self._router = engine.router
         self._open_requests = engine.open_requests
         self._callers: Workers | None = None
@@ -115,6 +119,7 @@ class ClientRequests:
         WouldHang
             Triton would never answer.
         """
+        self._check_open()
         root = self._open_requests.open(deadline_ns, None, begun)
         root.record.of_client = True
         return self._answer(message, root)
@@ -196,6 +201,7 @@ class ClientRequests:
         WouldHang
             Triton would never answer.
         """
+        self._check_open()
         root = self._open_requests.open(deadline_ns, None, begun)
         root.record.of_client = True
         return self._reader(message, root)
@@ -219,6 +225,11 @@ class ClientRequests:
             self._open_requests.close(root)
         return Reader(self._open_requests, root, responses)
 
+    def _check_open(self) -> None:
+        """Refuse a request to a closed server; one that is stopping answers it."""
+        if not self._open_requests.is_stopping:
+            self._lifetime.check_open()
+
     def message(self, request: ClientRequest) -> RequestMessage:
         """Return a request as its model sees it, with frozen inputs.
 
@@ -228,6 +239,7 @@ class ClientRequests:
             An input is of a type that Triton lacks.
         """
         __tracebackhide__ = True
+        self._check_open()
         engine = self._engine
         config = engine.catalog.config(request.model_name, request.fields.version)
         return request.message(config, engine.placements.runtime)
@@ -237,7 +249,7 @@ class ClientRequests:
     ) -> Run:
         return Run(message.model_name, root.record, [], error, self)
 
-    def ask_again(
+    def replay(
         self, message: RequestMessage, client_timeout_s: float | None = None
     ) -> Run:
         """Run a recorded request on its model as it is now; return also a failed run.
@@ -247,6 +259,7 @@ class ClientRequests:
         TraceError
             Its inputs were not recorded.
         """
+        self._check_open()
         decoupled = self._check_recorded(message)
         message.inputs = reachable(message.inputs, self._engine.placements.runtime)
         root = self._open_requests.open(deadline_ns(client_timeout_s))

@@ -1,4 +1,4 @@
-"""Which runtime a server has: the one that was asked for, or the one that answers."""
+"""The runtime of a server: the requested one, or CuPy where a device responds."""
 
 from __future__ import annotations
 
@@ -11,37 +11,39 @@ from blsnb.runtimes.runtime import DeviceError, Runtime
 
 NAMES = ("auto", "numpy", "cupy", "simulated")
 VARIABLE = "BLSNB_RUNTIME"
-"""Of the environment: with the value ``numpy``, ``auto`` looks for no device."""
+"""Environment variable; with the value ``numpy``, ``auto`` looks for no device."""
 _EXTRAS = "pip install 'blsnb[cupy12]' for CUDA 12, or 'blsnb[cupy13]' for CUDA 13"
+_REQUESTED = "requested by name"
 
 
 class RuntimeChoice(NamedTuple):
-    """A runtime, and why it is this one."""
+    """A runtime, and the reason for choosing it."""
 
     runtime: Runtime
     reason: str
     notable: bool = False
-    """Whether it was found out here, and is not what everybody expects."""
+    """Whether to report it: the choice depends on this machine's CuPy."""
 
 
 def choose(wanted: str | Runtime, *, with_device: bool = False) -> RuntimeChoice:
-    """Return the runtime of a name, or the one that is given.
+    """Return the named runtime, or the given one.
 
     Parameters
     ----------
     wanted
-        ``"auto"`` takes CuPy where a device answers, and else NumPy; also if the
-        variable ``BLSNB_RUNTIME`` of the environment is ``numpy``.
+        ``"auto"`` chooses CuPy where a device responds and otherwise NumPy; NumPy
+        also if the environment variable ``BLSNB_RUNTIME`` is ``numpy``.
     with_device
-        Whether a device is needed: ``"auto"`` then takes a simulated one.
+        Whether a device is required: ``"auto"`` then falls back to a simulated one.
 
     Raises
     ------
     ValueError
-        There is no such runtime, no device answers, or one is needed and it has none.
+        The name is unknown, no device responds, or a device is required and the
+        runtime has none.
     """
     if not isinstance(wanted, str):
-        return RuntimeChoice(wanted, "it was given")
+        return RuntimeChoice(wanted, "passed as an object")
     if wanted not in NAMES:
         raise ValueError(f"runtime must be one of {', '.join(NAMES)}, not {wanted!r}")
     if wanted == "auto":
@@ -52,27 +54,29 @@ def choose(wanted: str | Runtime, *, with_device: bool = False) -> RuntimeChoice
             "'numpy' has none: choose 'auto', 'cupy' or 'simulated'"
         )
     if wanted == "cupy":
-        return RuntimeChoice(_asked_for_cupy(), "it was asked for")
+        return RuntimeChoice(_requested_cupy(), _REQUESTED)
     runtime = NumpyRuntime() if wanted == "numpy" else _simulated()
-    return RuntimeChoice(runtime, "it was asked for")
+    return RuntimeChoice(runtime, _REQUESTED)
 
 
 def _automatic(with_device: bool) -> RuntimeChoice:
+    notable = False
     if os.environ.get(VARIABLE) == "numpy":
-        why, notable = f"{VARIABLE} says so", False
+        why = f"{VARIABLE} is 'numpy'"
     elif importlib.util.find_spec("cupy") is None:
-        why, notable = f"CuPy is not installed ({_EXTRAS})", False
+        why = f"CuPy is not installed ({_EXTRAS})"
     else:
+        notable = True
         try:
-            return RuntimeChoice(_cupy(), "a device answers", notable=True)
+            return RuntimeChoice(_cupy(), "a device responds", notable)
         except (DeviceError, ImportError) as error:
-            why, notable = f"CuPy is installed, and no device answers: {error}", True
+            why = f"CuPy is installed, but no device responds: {error}"
     if with_device:
-        return RuntimeChoice(_simulated(), f"a device is needed, and {why}", notable)
+        return RuntimeChoice(_simulated(), f"a device is required, and {why}", notable)
     return RuntimeChoice(NumpyRuntime(), why, notable)
 
 
-def _asked_for_cupy() -> Runtime:
+def _requested_cupy() -> Runtime:
     try:
         return _cupy()
     except ImportError as error:

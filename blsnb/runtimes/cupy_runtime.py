@@ -1,4 +1,4 @@
-"""CupyRuntime: tensors on CUDA devices. Nothing else imports CuPy, and this late."""
+"""CupyRuntime: tensors on CUDA devices. The only importer of CuPy, imported late."""
 
 from __future__ import annotations
 
@@ -14,95 +14,73 @@ from blsnb.runtimes.runtime import (
     DeviceError,
     DeviceUse,
     ImportedMemory,
+    Measurement,
     MemoryUse,
 )
 from blsnb.tensors import dlpack
 from blsnb.tensors.dtypes import Shape
-from blsnb.tensors.memory import device_name
+from blsnb.tensors.memory import Memory, device_name
 
 T = TypeVar("T")
-_LEAST_CAPABILITY = 60
+_MIN_CAPABILITY = 60
 """Triton uses no device below compute capability 6.0."""
 _LEGACY_STREAM = 1
-"""How DLPack calls the stream that CUDA numbers 0."""
+"""DLPack's number of the stream that CUDA numbers 0."""
 
 
-class CupyMemory:
+class CupyMemory(Memory):
     """Elements in a CuPy array."""
-
-    def __init__(self, array: Any) -> None:
-        self.array = array
 
     @property
     def device(self) -> str:
         """Such as ``"gpu:0"``."""
         return device_name(self.array.device.id)
 
-    @property
-    def shape(self) -> Shape:
-        """The shape."""
-        return tuple(self.array.shape)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all elements."""
-        return int(self.array.nbytes)
-
     def host(self) -> memoryview:
-        """Return a copy of the bytes on the host, which nobody can write."""
+        """Return a read-only copy of the bytes on the host."""
         with self.array.device:
-            found = np.ascontiguousarray(cupy.asnumpy(self.array))
-        return memoryview(found.reshape(-1).view(np.uint8)).toreadonly()  # type: ignore[arg-type]
+            host = np.ascontiguousarray(cupy.asnumpy(self.array))
+        return memoryview(host.reshape(-1).view(np.uint8)).toreadonly()  # type: ignore[arg-type]
 
     def copied(self) -> CupyMemory:
-        """Return a copy on the same device, complete."""
-        with self.array.device, _told():
+        """Return a copy on the same device."""
+        with self.array.device, _device_errors():
             copy = cupy.array(self.array, copy=True, order="C")
             cupy.cuda.get_current_stream().synchronize()
         return CupyMemory(copy)
 
-    def shaped(self, shape: Shape) -> CupyMemory:
-        """Return the same elements in another shape."""
-        return CupyMemory(self.array.reshape(shape))
-
     def capsule(self) -> Any:
-        """Return a DLPack capsule of this very memory."""
+        """Return a DLPack capsule of this memory, not of a copy."""
         with self.array.device:
             cupy.cuda.get_current_stream().synchronize()
             return self.array.__dlpack__()
 
     def compute(self, work: Callable[[Any, Any], T]) -> T:
-        """Return what work makes of CuPy and the array, done on the device."""
+        """Return ``work(cupy, array)``, computed on the device."""
         with self.array.device:
-            found: Any = work(cupy, self.array)
-            if isinstance(found, cupy.ndarray):
-                found = cupy.asnumpy(found)
-        return found  # type: ignore[no-any-return]
+            result: Any = work(cupy, self.array)
+            if isinstance(result, cupy.ndarray):
+                result = cupy.asnumpy(result)
+        return result  # type: ignore[no-any-return]
 
 
 class _PeakHook(cupy.cuda.MemoryHook):  # type: ignore[misc]
-    """Sums up what this thread allocates, and keeps the most of it."""
+    """Records the maximum of what this thread allocates."""
 
     def __init__(self) -> None:
-        # CuPy takes hooks by name, and one execute may be inside another.
+        # CuPy identifies hooks by name, and one execute may run inside another.
         self.name = f"blsnb {id(self):x}"
-        self._more = self.most = 0
+        self._allocated = self.most = 0
 
     def malloc_postprocess(self, **facts: Any) -> None:
-        """Count what was taken from the pool."""
+        """Count an allocation from the pool."""
         if facts["mem_ptr"]:
-            self._more += facts["mem_size"]
-            self.most = max(self.most, self._more)
+            self._allocated += facts["mem_size"]
+            self.most = max(self.most, self._allocated)
 
     def free_postprocess(self, **facts: Any) -> None:
-        """Count what went back."""
-        self._more -= facts["mem_size"]
-
-
-class _Measured:
-    """What one ``execute`` did on a device."""
-
-    use: DeviceUse | None = None
+        """Count memory returned to the pool."""
+        self._allocated -= facts["mem_size"]
 
 
 class CupyRuntime:
@@ -111,7 +89,7 @@ class CupyRuntime:
     Raises
     ------
     DeviceError
-        None answers.
+        No device is usable.
     """
 
     name = "cupy"
@@ -122,16 +100,16 @@ class CupyRuntime:
         except cupy.cuda.runtime.CUDARuntimeError as error:
             raise DeviceError(str(error)) from error
         usable = [number for number in range(count) if _is_usable(number)]
-        # Triton's numbers are CUDA's: a gap ends what can be used here.
+        # Triton's numbers are CUDA's: devices after a gap cannot be used here.
         self.gpu_count = next(
-            (place for place, number in enumerate(usable) if place != number),
+            (position for position, number in enumerate(usable) if position != number),
             len(usable),
         )
         if not self.gpu_count:
             raise DeviceError(f"of {count} CUDA devices none has capability 6.0")
 
     def describe(self) -> str:
-        """Return device, library and versions."""
+        """Return devices, library and versions."""
         runtime = cupy.cuda.runtime
         names = [
             runtime.getDeviceProperties(number)["name"].decode()
@@ -144,17 +122,7 @@ class CupyRuntime:
         )
 
     def from_dlpack(self, producer: Any) -> ImportedMemory:
-        """Take memory of a device by DLPack, without a copy.
-
-        The current stream waits for the producer's.
-
-        Raises
-        ------
-        DeviceError
-            It is on another device.
-        DLPackError
-            Its elements are not in C order, or of a type that Triton has not.
-        """
+        """Import device memory by DLPack; the current stream waits for the producer."""
         capsule = producer
         if not dlpack.is_capsule(producer):
             number = producer.__dlpack_device__()[1]
@@ -181,29 +149,23 @@ class CupyRuntime:
         shape: Shape,
         device: int = 0,
     ) -> CupyMemory:
-        """Copy elements from the host to a device.
-
-        Raises
-        ------
-        DeviceError
-            There is no room, or no such device.
-        """
+        """Copy elements from the host to a device."""
         values = np.frombuffer(data, dtype).reshape(shape)
-        with cupy.cuda.Device(self._checked(device)), _told():
+        with cupy.cuda.Device(self._checked(device)), _device_errors():
             array = cupy.asarray(values, order="C")
             cupy.cuda.get_current_stream().synchronize()
         return CupyMemory(array)
 
     @contextmanager
-    def measure(self, device: int) -> Iterator[_Measured]:
-        """Work on a device, and measure it by its own events."""
-        measured, hook = _Measured(), _PeakHook()
+    def measure(self, device: int) -> Iterator[Measurement]:
+        """Make a device the current one and measure the work by its own events."""
+        measurement, hook = Measurement(), _PeakHook()
         with cupy.cuda.Device(self._checked(device)), hook:
             before = cupy.get_default_memory_pool().used_bytes()
             start, end = cupy.cuda.Event(), cupy.cuda.Event()
             start.record()
             try:
-                yield measured
+                yield measurement
             finally:
                 end.record()
                 end.synchronize()
@@ -211,23 +173,23 @@ class CupyRuntime:
                 in_use = cupy.get_default_memory_pool().used_bytes()
                 peak = max(in_use, before + hook.most)
                 name = device_name(device)
-                measured.use = DeviceUse(name, elapsed, in_use, peak)
+                measurement.use = DeviceUse(name, elapsed, in_use, peak)
 
     def synchronise(self) -> None:
-        """Wait until every device has done what it was given."""
+        """Wait until every device has finished its work."""
         for number in range(self.gpu_count):
             cupy.cuda.Device(number).synchronize()
 
     def memory_use(self, device: int) -> MemoryUse:
-        """Return what arrays have of CuPy's pool, and what the pool has at most had."""
+        """Return the bytes of CuPy's pool that arrays use, and the pool's size."""
         with cupy.cuda.Device(self._checked(device)):
             pool = cupy.get_default_memory_pool()
             return MemoryUse(pool.used_bytes(), pool.total_bytes())
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """Let a device without room be told in one class for all runtimes."""
+def _device_errors() -> Iterator[None]:
+    """Convert CuPy's error for exhausted memory into a `DeviceError`."""
     try:
         yield
     except cupy.cuda.memory.OutOfMemoryError as error:
@@ -235,7 +197,7 @@ def _told() -> Iterator[None]:
 
 
 def _is_usable(number: int) -> bool:
-    return int(cupy.cuda.Device(number).compute_capability) >= _LEAST_CAPABILITY
+    return int(cupy.cuda.Device(number).compute_capability) >= _MIN_CAPABILITY
 
 
 def _version(number: int) -> str:

@@ -14,60 +14,36 @@ from blsnb.runtimes.runtime import (
     DeviceError,
     DeviceUse,
     ImportedMemory,
+    Measurement,
     MemoryUse,
 )
 from blsnb.tensors import dlpack
 from blsnb.tensors.dtypes import Shape
-from blsnb.tensors.memory import HOST
+from blsnb.tensors.memory import HOST, Memory
 
 T = TypeVar("T")
-Array = np.ndarray[Any, Any]
 
 
-class HostMemory:
+class HostMemory(Memory):
     """Elements in a NumPy array."""
 
     device = HOST
 
-    def __init__(self, array: Array) -> None:
-        self.array = array
-
-    @property
-    def shape(self) -> Shape:
-        """The shape."""
-        shape: Shape = self.array.shape
-        return shape
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all elements."""
-        return self.array.nbytes
-
     def host(self) -> memoryview:
-        """Return a copy of the bytes, which nobody can write."""
+        """Return a read-only copy of the bytes."""
         return memoryview(self.array.tobytes())
 
     def copied(self) -> HostMemory:
         """Return a copy."""
         return HostMemory(self.array.copy())
 
-    def shaped(self, shape: Shape) -> HostMemory:
-        """Return the same elements in another shape."""
-        return HostMemory(self.array.reshape(shape))
-
     def capsule(self) -> Any:
-        """Return a DLPack capsule of this very memory."""
+        """Return a DLPack capsule of this memory, not of a copy."""
         return self.array.__dlpack__()
 
     def compute(self, work: Callable[[Any, Any], T]) -> T:
-        """Return what work makes of NumPy and the array."""
+        """Return ``work(numpy, array)``."""
         return work(np, self.array)
-
-
-class _Timed:
-    """A measurement of host time."""
-
-    use: DeviceUse | None = None
 
 
 class NumpyRuntime:
@@ -81,18 +57,9 @@ class NumpyRuntime:
         return f"NumPy {np.__version__} on the host"
 
     def from_dlpack(self, producer: Any) -> ImportedMemory:
-        """Take host memory by DLPack, without a copy.
-
-        Raises
-        ------
-        DeviceError
-            It is on a device.
-        DLPackError
-            Its elements are not in C order, or of a type that Triton has not.
-        """
-        if dlpack.is_capsule(producer):
-            capsule = producer
-        else:
+        """Import host memory by DLPack, without a copy."""
+        capsule = producer
+        if not dlpack.is_capsule(producer):
             if producer.__dlpack_device__()[0] == dlpack.CUDA:
                 raise DeviceError(NO_DEVICE)
             capsule = producer.__dlpack__(stream=None)
@@ -106,22 +73,22 @@ class NumpyRuntime:
         shape: Shape,
         device: int = 0,
     ) -> HostMemory:
-        """Copy elements to memory of their own."""
+        """Copy elements to other host memory."""
         return HostMemory(np.frombuffer(data, dtype).reshape(shape).copy())
 
     @contextmanager
-    def measure(self, device: int) -> Iterator[_Timed]:
-        """Measure the host's time: there is no device to wait for."""
-        timed, start = _Timed(), time.perf_counter_ns()
+    def measure(self, device: int) -> Iterator[Measurement]:
+        """Measure the host's time."""
+        measurement, start = Measurement(), time.perf_counter_ns()
         try:
-            yield timed
+            yield measurement
         finally:
             elapsed = time.perf_counter_ns() - start
-            timed.use = DeviceUse(HOST, elapsed, *self.memory_use(device))
+            measurement.use = DeviceUse(HOST, elapsed, *self.memory_use(device))
 
     def synchronise(self) -> None:
-        """Return at once: NumPy's work is done when its functions return."""
+        """Return at once: NumPy's functions return when their work is done."""
 
     def memory_use(self, device: int) -> MemoryUse:
-        """Return that no device has any."""
+        """Return zeros: there is no device."""
         return MemoryUse(0, 0)

@@ -1,8 +1,9 @@
-"""Runtime: what the engine needs of a library of arrays and of its devices."""
+"""Runtime: the arrays that tensors are made of, and the devices that hold them."""
 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -11,49 +12,50 @@ from blsnb.tensors.dtypes import DType, Shape
 from blsnb.tensors.memory import Memory
 
 NO_DEVICE = "Failed to get current CUDA device id."
-"""What Triton says of a tensor on a device where there is none."""
+"""Triton's error text for a tensor on a device that does not exist."""
 
 
 class DeviceError(Exception):
-    """A device is not there, or refuses; the text is Triton's where Triton has one."""
+    """A device is missing or refuses; the text is Triton's where Triton has one."""
 
 
 class ImportedMemory(NamedTuple):
-    """Memory of another library, taken without a copy, and its type."""
+    """Memory of another library, imported without a copy, and its type."""
 
     memory: Memory
     dtype: DType
 
 
 class MemoryUse(NamedTuple):
-    """Bytes of a device's memory that arrays have, and how many they had at most."""
+    """Bytes of a device's memory that arrays use now, and their maximum so far."""
 
     in_use: int
     peak: int
 
 
 class DeviceUse(NamedTuple):
-    """What one ``execute`` did on a device."""
+    """Work and memory of one ``execute`` on a device."""
 
     device: str
     compute_ns: int
-    """Between the device's events at its beginning and after all of its work."""
+    """Time between the device's events before and after its work."""
     in_use_bytes: int
-    """At its end."""
+    """At the end."""
     peak_bytes: int
-    """The most meanwhile."""
+    """Maximum during the work."""
 
 
-class Measurement(Protocol):
-    """A measurement that goes on; when it has ended, its result."""
+@dataclass(slots=True)
+class Measurement:
+    """The measurement of one ``execute``; it has a result once the work is done."""
 
-    use: DeviceUse | None
+    use: DeviceUse | None = None
 
 
 class Runtime(Protocol):
-    """The arrays that tensors are made of, and the devices that they may be on.
+    """A library of arrays and its devices.
 
-    Importing a runtime's module initialises no device; making the runtime may.
+    Importing a runtime's module initialises no device; constructing the runtime may.
     """
 
     @property
@@ -62,25 +64,25 @@ class Runtime(Protocol):
 
     @property
     def gpu_count(self) -> int:
-        """How many devices can be used."""
+        """Number of usable devices."""
 
     def describe(self) -> str:
-        """Return in words what it is: library, device, versions."""
+        """Return library, devices and versions, for a reader."""
 
     def from_dlpack(self, producer: Any) -> ImportedMemory:
-        """Take memory by DLPack, without a copy, once its producer has filled it.
+        """Import memory by DLPack without a copy, once its producer has filled it.
 
         Parameters
         ----------
         producer
-            A capsule, or what has ``__dlpack__`` and ``__dlpack_device__``.
+            A capsule, or an object with ``__dlpack__`` and ``__dlpack_device__``.
 
         Raises
         ------
         DeviceError
-            It is on a device that is not there.
+            The memory is on a device that the runtime does not have.
         DLPackError
-            Its elements are not in C order, or of a type that Triton has not.
+            The elements are not in C order, or of a type that Triton does not have.
         """
 
     def to_device(
@@ -90,19 +92,19 @@ class Runtime(Protocol):
         shape: Shape,
         device: int = 0,
     ) -> Memory:
-        """Copy elements from the host to a device; without any, to other host memory.
+        """Copy elements from the host to a device, or within a host without devices.
 
         Raises
         ------
         DeviceError
-            There is no room, or no such device.
+            The device does not exist, or its memory is exhausted.
         """
 
     def measure(self, device: int) -> AbstractContextManager[Measurement]:
-        """Work on a device, and measure it: when this ends, so has the work."""
+        """Make a device the current one and measure the work; wait for its end."""
 
     def synchronise(self) -> None:
-        """Wait until every device has done what it was given."""
+        """Wait until every device has finished its work."""
 
     def memory_use(self, device: int) -> MemoryUse:
-        """Return how much of a device's memory is in use, as far as it is known."""
+        """Return the memory in use on a device, as far as it is known."""

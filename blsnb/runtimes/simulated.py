@@ -1,10 +1,10 @@
-"""A simulated device: memory that is not the host's, and work that takes its time.
+"""A simulated device: its memory is not the host's, and its work is done late.
 
-What it is given to do it does when somebody waits for it, and not before; until then
-the memory holds rubbish. So whoever reads without waiting, copies where nothing has to
-be copied, or takes a tensor on a device for one on the host, is found without a GPU.
+Work is done when something waits for it, and not before; until then the memory holds
+rubbish. So code that reads without waiting, copies without need, or mistakes a device's
+tensor for one of the host, is found without a GPU.
 
-A model uses it as it would use CuPy: ``asarray``, ``from_dlpack``, ``asnumpy``.
+A model uses it like CuPy: ``asarray``, ``from_dlpack``, ``asnumpy``.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from blsnb.tensors.dtypes import Shape
 from blsnb.tensors.memory import device_name
 
 RUBBISH = 0xCB
-"""The bytes of memory that was never written."""
+"""Value of each byte of memory that was never written."""
 NO_WAIT = -1
-"""What a consumer of DLPack asks for that does not want the producer to wait."""
+"""DLPack's stream number by which a consumer renounces the producer's waiting."""
 _NO_NUMPY = (
     "Implicit conversion to a NumPy array is not allowed. Please use `.get()` to "
     "construct a NumPy array explicitly."
@@ -35,25 +35,25 @@ Array = np.ndarray[Any, Any]
 
 
 class Stream:
-    """Work that a device was given, done in order when somebody waits for it."""
+    """Work submitted to a device, done in order when something waits for it."""
 
     def __init__(self) -> None:
         self._pending: deque[Callable[[], None]] = deque()
         self._lock = threading.RLock()
         self.busy_ns = 0
-        """How long it has worked, by its own clock."""
+        """Time spent on work, by the device's own clock."""
 
     def submit(self, work: Callable[[], None]) -> None:
-        """Take work that nobody waits for yet."""
+        """Queue work."""
         self._pending.append(work)
 
     @property
     def pending_count(self) -> int:
-        """How many pieces of work are not done."""
+        """Number of pieces of work that are not done."""
         return len(self._pending)
 
     def synchronise(self) -> None:
-        """Do all of it."""
+        """Do all pending work."""
         with self._lock:
             while self._pending:
                 start = time.perf_counter_ns()
@@ -62,11 +62,16 @@ class Stream:
 
 
 class Counts:
-    """How often, and with how many bytes, memory was copied, by its direction."""
+    """Numbers of copies, and their bytes, by direction."""
 
     def __init__(self) -> None:
         self.to_device = self.to_host = self.within = 0
         self.to_device_bytes = self.to_host_bytes = 0
+
+    def add_to_host(self, nbytes: int) -> None:
+        """Count a copy from the device to the host."""
+        self.to_host += 1
+        self.to_host_bytes += nbytes
 
 
 class Device:
@@ -82,20 +87,20 @@ class Device:
         self._lock = threading.Lock()
 
     def allocated(self, size: int) -> None:
-        """Count memory that an array has got, or has given back if negative."""
+        """Count memory allocated by an array, or freed if negative."""
         with self._lock:
             self.in_use += size
             self.peak = max(self.peak, self.in_use)
 
 
 DEVICES = tuple(map(Device, range(2)))
-"""Those of this process, as it has its GPUs; which are used is a runtime's matter."""
+"""The devices of this process; a runtime uses some of them."""
 
 
 class _Block(np.ndarray[Any, Any]):
-    """Memory of a device, counted until nothing looks into it any more.
+    """Memory of a device, counted until the last view of it is gone.
 
-    A class of its own, or NumPy would let what looks into it hold something else.
+    A subclass, since NumPy lets views of a plain array reference its base instead.
     """
 
     owner: Device | None = None
@@ -106,7 +111,6 @@ class _Block(np.ndarray[Any, Any]):
 
 
 def _allocated(shape: Shape, dtype: Any, device: Device) -> Array:
-    """Return memory of a device."""
     dtype = np.dtype(dtype)
     block = _Block((math.prod(shape) * dtype.itemsize,), np.uint8)
     device.allocated(block.nbytes)
@@ -115,12 +119,12 @@ def _allocated(shape: Shape, dtype: Any, device: Device) -> Array:
 
 
 class DeviceArray:
-    """An array on a simulated device; no NumPy array, and it does not become one.
+    """An array on a simulated device; it does not convert to a NumPy array.
 
     Parameters
     ----------
     memory
-        Where its elements are, or will be.
+        Its elements, once the device has done its work.
     """
 
     __slots__ = ("_memory", "device")
@@ -152,15 +156,13 @@ class DeviceArray:
         return self._memory.nbytes
 
     def raw(self) -> Array:
-        """Return what is in the memory now, whether it is computed or not."""
+        """Return the memory as it is now, without waiting for pending work."""
         return self._memory
 
     def get(self) -> Array:
         """Return a copy on the host, once the elements are computed."""
         self.device.stream.synchronise()
-        counts = self.device.counts
-        counts.to_host += 1
-        counts.to_host_bytes += self.nbytes
+        self.device.counts.add_to_host(self.nbytes)
         return self._memory.copy()
 
     def copy(self) -> DeviceArray:
@@ -168,7 +170,7 @@ class DeviceArray:
         self.device.counts.within += 1
         return self._later(self.dtype, self.shape, lambda: self._memory)
 
-    def reshape(self, *shape: int) -> DeviceArray:
+    def reshape(self, *shape: Any) -> DeviceArray:
         """Return the same elements in another shape."""
         return DeviceArray(self.device, self._memory.reshape(*shape))
 
@@ -176,12 +178,8 @@ class DeviceArray:
         return DeviceArray(self.device, self._memory[index])
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        memory, found = self._memory, _operand(value)
-
-        def write() -> None:
-            memory[index] = found
-
-        self.device.stream.submit(write)
+        memory, operand = self._memory, _operand(value)
+        self.device.stream.submit(lambda: memory.__setitem__(index, operand))
 
     def __add__(self, other: Any) -> DeviceArray:
         return self._with(operator.add, other)
@@ -192,20 +190,21 @@ class DeviceArray:
     __radd__, __rmul__ = __add__, __mul__
 
     def _with(self, work: Callable[[Any, Any], Any], other: Any) -> DeviceArray:
-        """Let the device do a piece of work of two operands."""
-        memory, found = self._memory, _operand(other)
-        alike = np.zeros((), found.dtype) if isinstance(found, np.ndarray) else found
-        dtype = np.asarray(work(np.zeros(1, memory.dtype), alike)).dtype
-        shape = np.broadcast_shapes(memory.shape, np.shape(found))
-        return self._later(dtype, shape, lambda: work(memory, found))
+        """Return the result of an operation on this array and another operand."""
+        memory, operand = self._memory, _operand(other)
+        is_array = isinstance(operand, np.ndarray)
+        sample = np.zeros((), operand.dtype) if is_array else operand
+        dtype = np.asarray(work(np.zeros(1, memory.dtype), sample)).dtype
+        shape = np.broadcast_shapes(memory.shape, np.shape(operand))
+        return self._later(dtype, shape, lambda: work(memory, operand))
 
     def _later(
         self, dtype: np.dtype[Any], shape: Shape, work: Callable[[], Any]
     ) -> DeviceArray:
-        made = empty(shape, dtype, self.device)
-        memory = made._memory
+        result = empty(shape, dtype, self.device)
+        memory = result._memory
         self.device.stream.submit(lambda: np.copyto(memory, work()))
-        return made
+        return result
 
     def __array__(self, *_: Any, **__: Any) -> Array:
         raise TypeError(_NO_NUMPY)
@@ -214,7 +213,7 @@ class DeviceArray:
         if stream != NO_WAIT:
             self.device.stream.synchronise()
         capsule = self._memory.__dlpack__()
-        dlpack.place_on(capsule, self.__dlpack_device__())
+        dlpack.set_device(capsule, self.__dlpack_device__())
         return capsule
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -222,7 +221,7 @@ class DeviceArray:
 
 
 def _operand(value: Any) -> Any:
-    """Return the memory of an array, or a number; the host's arrays are neither."""
+    """Return an array's memory, or a number; refuse arrays of the host."""
     if isinstance(value, DeviceArray):
         return value._memory
     if isinstance(value, np.ndarray):
@@ -231,14 +230,14 @@ def _operand(value: Any) -> Any:
 
 
 def empty(shape: Shape, dtype: Any, device: Device = DEVICES[0]) -> DeviceArray:
-    """Return an array of rubbish."""
+    """Return an array whose memory holds rubbish."""
     memory = _allocated(shape, dtype, device)
     memory.reshape(-1).view(np.uint8)[...] = RUBBISH
     return DeviceArray(device, memory)
 
 
 def asarray(values: Any, device: Device = DEVICES[0]) -> DeviceArray:
-    """Copy values of the host to a device."""
+    """Copy values from the host to a device."""
     host = np.asarray(values)
     memory = _allocated(host.shape, host.dtype, device)
     np.copyto(memory, host)
@@ -253,12 +252,12 @@ def asnumpy(array: DeviceArray) -> Array:
 
 
 def from_dlpack(producer: Any) -> DeviceArray:
-    """Take an array of a simulated device by DLPack, without a copy.
+    """Import an array of a simulated device by DLPack, without a copy.
 
     Raises
     ------
     BufferError
-        It is on no such device.
+        It is on the host or on a device that does not exist.
     """
     kind, number = producer.__dlpack_device__()
     if kind != dlpack.CUDA or number >= len(DEVICES):
@@ -267,24 +266,24 @@ def from_dlpack(producer: Any) -> DeviceArray:
 
 
 def adopted(capsule: Any, number: int) -> DeviceArray:
-    """Take a capsule of a simulated device's memory, which is complete."""
-    dlpack.place_on(capsule, (dlpack.CPU, 0))
-    held = np.from_dlpack(dlpack.Holder(capsule))
-    if not held.flags.writeable:
-        # Older releases of NumPy give what they take as read-only.
-        held = _writeable(held)
-    return DeviceArray(DEVICES[number], held)
+    """Import a capsule of a simulated device's memory, whose work is done."""
+    dlpack.set_device(capsule, (dlpack.CPU, 0))
+    memory = np.from_dlpack(dlpack.Holder(capsule))
+    if not memory.flags.writeable:
+        # Older releases of NumPy import read-only arrays.
+        memory = _writeable(memory)
+    return DeviceArray(DEVICES[number], memory)
 
 
 def _writeable(array: Array) -> Array:
-    face = dict(array.__array_interface__)
-    face["data"] = (face["data"][0], False)
-    return np.asarray(_Face(face, array))
+    interface = dict(array.__array_interface__)
+    interface["data"] = (interface["data"][0], False)
+    return np.asarray(_Interface(interface, array))
 
 
-class _Face:
-    """Memory of an array that outlives what looks into it."""
+class _Interface:
+    """Memory of an array, which it keeps alive."""
 
-    def __init__(self, face: dict[str, Any], owner: Array) -> None:
-        self.__array_interface__ = face
+    def __init__(self, interface: dict[str, Any], owner: Array) -> None:
+        self.__array_interface__ = interface
         self._owner = owner

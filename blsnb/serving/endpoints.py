@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import os
 import socket
+import sys
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 from typing import Protocol
 
 from blsnb.files.owned import Creator
-from blsnb.inference_server import Server
-from blsnb.serving.core.address import is_loopback
+from blsnb.parts.server_parts import HasParts, ServerParts, parts_of
+from blsnb.serving.core.ports import is_loopback
 from blsnb.serving.core.shared_state import SharedState
-from blsnb.serving.grpc.fork_notices import without_fork_notices
 
 HTTP, GRPC, METRICS = "HTTP", "gRPC", "metrics"
 LOOPBACK = "127.0.0.1"
@@ -22,6 +24,7 @@ HTTP_PORT, GRPC_PORT, METRICS_PORT = 8000, 8001, 8002
 """Those of Triton."""
 _CLOSE_S = 5.0
 _LAST_PORT = 65535
+_FORK_SUPPORT = "GRPC_ENABLE_FORK_SUPPORT"
 
 
 class Endpoint(Protocol):
@@ -45,14 +48,14 @@ class Endpoints:
     recorded, and the monitor shows it.
     """
 
-    def __init__(self, server: Server, host: str) -> None:
+    def __init__(self, server: ServerParts, host: str) -> None:
         self.host = host
         self._shared = SharedState(server)
         self._server = server
         self._open: dict[str, Endpoint] = {}
         self._closed = False
         self._creator = Creator()
-        self._forget: Callable[[], None] | None = None
+        self._forget: Callable[[], object] | None = None
 
     def __repr__(self) -> str:
         if self._closed:
@@ -120,7 +123,7 @@ class Endpoints:
         self._shared.close()
 
     def _close_with_server(self) -> None:
-        self.close(min(_CLOSE_S, self._server.exit_timeout_s))
+        self.close(min(_CLOSE_S, self._server.lifetime.exit_timeout_s))
 
     def start(self, ports: Mapping[str, int | None]) -> None:
         """Open ports, by name of the protocol; all of them or none.
@@ -135,7 +138,7 @@ class Endpoints:
                 if port is not None:
                     check_port(name, self.host, port)
                     self._open[name] = self._opened(name, port)
-            self._forget = self._server.at_close(self._close_with_server)
+            self._forget = self._server.lifetime.at_close(self._close_with_server)
         except BaseException:
             self.close(0)
             raise
@@ -152,6 +155,23 @@ class Endpoints:
         if name == HTTP:
             return HttpEndpoint(self._server, self._shared, self.host, port)
         return MetricsEndpoint(self._server, self.host, port)
+
+
+@contextlib.contextmanager
+def without_fork_notices() -> Iterator[None]:
+    """Import gRPC so that it prints no notice whenever a notebook runs ``!ls``.
+
+    While it serves, gRPC cannot support forked processes anyway. Nothing changes if
+    it was imported before, or the environment variable is set.
+    """
+    if "grpc" in sys.modules or _FORK_SUPPORT in os.environ:
+        yield
+        return
+    os.environ[_FORK_SUPPORT] = "0"
+    try:
+        yield
+    finally:
+        os.environ.pop(_FORK_SUPPORT, None)
 
 
 def check_port(name: str, host: str, port: int) -> None:
@@ -194,7 +214,7 @@ def _advice(error: OSError) -> str:
 
 
 def serve(
-    server: Server,
+    server: HasParts,
     *,
     http: int | None = HTTP_PORT,
     grpc: int | None = GRPC_PORT,
@@ -232,6 +252,6 @@ def serve(
             "served to this machine alone.",
             stacklevel=2,
         )
-    endpoints = Endpoints(server, host)
+    endpoints = Endpoints(parts_of(server), host)
     endpoints.start({HTTP: http, GRPC: grpc, METRICS: metrics})
     return endpoints

@@ -1,1 +1,1 @@
-"""Arrays and their types; knows no model."""
+"""Arrays and their types, independent of any model."""

@@ -1,4 +1,4 @@
-"""Memory of large tensors: what is frozen is shared, what is freed is used again."""
+"""Memory of large tensors: frozen memory is shared, freed memory is reused."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 from blsnb.tensors.dtypes import Shape
 
 LARGE = 1 << 20
-"""From so many bytes on, memory that the system gives anew costs more than a copy."""
+"""Bytes from which new memory of the system costs more time than a copy."""
 IDLE_BYTES = 64 << 20
-"""So much is kept for the next copies: four tensors of 16 MB, as one call has."""
+"""Maximum bytes kept for reuse: four tensors of 16 MB, as one call uses."""
 _Array = np.ndarray[Any, Any]
 
 
 class _Memory(np.ndarray[Any, Any]):
-    """What is lent, to one block at a time.
+    """Memory lent to one block at a time.
 
-    A class of its own, or NumPy would let views of a block hold only this.
+    A subclass, since NumPy would let views of a block reference a plain array instead.
     """
 
 
@@ -27,10 +27,10 @@ _idle: deque[_Memory] = deque()
 
 
 class Block(np.ndarray[Any, Any]):
-    """Borrowed memory, which goes back when nothing is left that looks into it."""
+    """Borrowed memory, returned when no view of it is left."""
 
     def __del__(self) -> None:
-        """Give it back; takes no lock, since the collector may call it anywhere."""
+        """Return the memory; without a lock, since the collector may run anywhere."""
         if isinstance(self.base, _Memory):
             _idle.append(self.base)
             while sum(each.nbytes for each in _idle.copy()) > IDLE_BYTES:
@@ -55,10 +55,9 @@ def _memory(size: int) -> _Memory:
 
 
 def frozen(array: _Array) -> bytes | memoryview:
-    """Return an array's elements in C order, as nobody can change them any more.
+    """Return an array's elements in C order, in memory that nothing can write.
 
-    They are copied, unless they lie in a buffer that is frozen and holds nothing
-    else.
+    They are copied, unless the array is all of a buffer that is frozen already.
     """
     if array.nbytes < LARGE:
         return array.tobytes()

@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 _LENGTH = struct.Struct("<I")
-
-
-def encode_element(element: Any) -> bytes:
-    """Return an element's bytes: verbatim, or the UTF-8 of its ``str``."""
-    if isinstance(element, bytes):
-        return element
-    return str(element).encode("utf-8")
+_Array = np.ndarray[Any, Any]
 
 
 def pack(elements: Iterable[Any]) -> bytes:
-    """Serialise elements in order, each as length and bytes."""
+    """Serialise elements: bytes verbatim, other objects as the UTF-8 of their str."""
     parts: list[bytes] = []
     for element in elements:
-        data = encode_element(element)
-        parts.append(_LENGTH.pack(len(data)))
-        parts.append(data)
+        data = element if isinstance(element, bytes) else str(element).encode("utf-8")
+        parts += _LENGTH.pack(len(data)), data
     return b"".join(parts)
 
 
-def pack_array(array: np.ndarray[Any, Any]) -> bytes:
+def pack_array(array: _Array) -> bytes:
     """Serialise an object or byte-string array in C order of its logical shape."""
     return pack(array.ravel(order="C").tolist())
 
@@ -39,9 +32,9 @@ def unpack(data: bytes) -> list[bytes]:
     Raises
     ------
     struct.error
-        A length is cut off.
+        A length is truncated.
     ValueError
-        An element is cut off.
+        An element is truncated.
     """
     elements: list[bytes] = []
     offset = 0
@@ -49,37 +42,37 @@ def unpack(data: bytes) -> list[bytes]:
         (length,) = _LENGTH.unpack_from(data, offset)
         offset += _LENGTH.size
         if offset + length > len(data):
-            raise ValueError(
-                f"an element of {length} bytes is announced where "
-                f"{len(data) - offset} are left"
-            )
+            left = len(data) - offset
+            raise ValueError(f"an element of {length} bytes has only {left} bytes left")
         elements.append(data[offset : offset + length])
         offset += length
     return elements
 
 
-def unpack_array(data: bytes, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    """Return the elements as an object array of ``bytes`` in the given shape."""
-    elements = unpack(data)
+def object_array(elements: Sequence[Any]) -> _Array:
+    """Return elements as a flat object array, whatever their type."""
     array = np.empty(len(elements), dtype=np.object_)
     array[:] = elements
-    return array.reshape(shape)
+    return array
+
+
+def unpack_array(data: bytes, shape: tuple[int, ...]) -> _Array:
+    """Return the elements as an object array of ``bytes`` in the given shape."""
+    return object_array(unpack(data)).reshape(shape)
 
 
 def check(data: bytes | memoryview, count: int) -> None:
-    """Refuse serialised data that has not the given number of elements.
-
-    Uses no memory, whatever the data say.
+    """Check that serialised data has the given number of elements, without a copy.
 
     Raises
     ------
     ValueError
-        A length or an element is cut off, or the number is another one.
+        A length or an element is truncated, or the number differs.
     """
     found = offset = 0
     while offset < len(data) and found <= count:
         if offset + _LENGTH.size > len(data):
-            raise ValueError(f"the length of element {found} is cut off")
+            raise ValueError(f"the length of element {found} is truncated")
         (length,) = _LENGTH.unpack_from(data, offset)
         offset += _LENGTH.size + length
         found += 1

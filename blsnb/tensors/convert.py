@@ -1,4 +1,4 @@
-"""What a user hands to ``infer``, as a frozen tensor: arrays are never cast."""
+"""Convert the inputs of ``infer`` to frozen tensors; arrays are never cast."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from blsnb.errors import InputError
-from blsnb.tensors.dtypes import BF16, BYTES, DType, Shape, of_array
+from blsnb.tensors.dtypes import BF16, BYTES, DType, of_array
 from blsnb.tensors.ref import TensorRef, freeze
+
+_Array = np.ndarray[Any, Any]
 
 
 def to_ref(name: str, value: Any, dtype: DType | None, rank: int) -> TensorRef:
@@ -17,10 +19,10 @@ def to_ref(name: str, value: Any, dtype: DType | None, rank: int) -> TensorRef:
     Parameters
     ----------
     value
-        An array, kept in its own type; or a list, a number or a string, which
-        take the type of the model's configuration.
+        An array, kept in its own type; or a list, a number or a string, converted
+        to the type of the model's configuration.
     dtype
-        The configured type; None where the configuration knows no such input.
+        The configured type; None if the configuration has no such input.
     rank
         Number of axes that the model expects; a scalar gets as many of length 1.
 
@@ -33,7 +35,7 @@ def to_ref(name: str, value: Any, dtype: DType | None, rank: int) -> TensorRef:
         raise InputError(f"input {name!r} is None; leave it out, or give it a value")
     if isinstance(value, TensorRef):
         return value.alias(name, value.shape)
-    array = value if isinstance(value, np.ndarray) else _make(name, value, dtype, rank)
+    array = value if isinstance(value, np.ndarray) else _array(name, value, dtype, rank)
     if array.dtype.name == "bfloat16" or (dtype is BF16 and array.dtype == np.float32):
         return TensorRef(name, BF16, array.shape, _bf16_bytes(array))
     if array.dtype.kind == "U":
@@ -47,7 +49,7 @@ def to_ref(name: str, value: Any, dtype: DType | None, rank: int) -> TensorRef:
     return freeze(name, array, found)
 
 
-def _bf16_bytes(array: np.ndarray[Any, Any]) -> bytes:
+def _bf16_bytes(array: _Array) -> bytes:
     """Return BF16 elements: those of ml_dtypes, or the upper halves of float32.
 
     References
@@ -60,37 +62,32 @@ def _bf16_bytes(array: np.ndarray[Any, Any]) -> bytes:
     return array.tobytes()
 
 
-def _make(
-    name: str, value: Any, dtype: DType | None, rank: int
-) -> np.ndarray[Any, Any]:
+def _array(name: str, value: Any, dtype: DType | None, rank: int) -> _Array:
     if dtype is None:
         array = np.asarray(value)
     elif dtype is BYTES:
         array = np.asarray(value, dtype=np.object_)
     else:
         array = _cast(name, value, dtype)
-    if array.ndim == 0 and rank:
-        shape: Shape = (1,) * rank
-        array = array.reshape(shape)
-    return array
+    return array.reshape((1,) * rank) if array.ndim == 0 else array
 
 
-def _cast(name: str, value: Any, dtype: DType) -> np.ndarray[Any, Any]:
+def _cast(name: str, value: Any, dtype: DType) -> _Array:
     wanted = np.dtype(np.float32) if dtype is BF16 else dtype.dtype
     try:
         given = np.asarray(value)
         with np.errstate(all="ignore"):
             array = np.asarray(value, dtype=wanted)
-            lost = _loses(given, array)
+            lossy = _is_lossy(given, array)
     except (TypeError, ValueError, OverflowError) as error:
-        raise _unfit(name, value, dtype, str(error)) from error
-    if lost:
-        raise _unfit(name, value, dtype, "values would be lost")
+        raise _conversion_error(name, value, dtype, str(error)) from error
+    if lossy:
+        raise _conversion_error(name, value, dtype, "values would be lost")
     return array
 
 
-def _loses(given: np.ndarray[Any, Any], array: np.ndarray[Any, Any]) -> bool:
-    """Whether more than digits behind the point of a float were lost."""
+def _is_lossy(given: _Array, array: _Array) -> bool:
+    """Whether the cast lost more than decimal places of a float."""
     if given.dtype.kind == "O":
         return any(element is None for element in given.flat)
     if array.dtype.kind in "iub" and given.dtype.kind == "f":
@@ -100,7 +97,7 @@ def _loses(given: np.ndarray[Any, Any], array: np.ndarray[Any, Any]) -> bool:
     return False
 
 
-def _unfit(name: str, value: Any, dtype: DType, why: str) -> InputError:
+def _conversion_error(name: str, value: Any, dtype: DType, why: str) -> InputError:
     return InputError(
         f"input {name!r} is {dtype.datatype}, and {type(value).__name__} "
         f"{str(value)[:60]!r} does not convert to it: {why}"

@@ -1,4 +1,4 @@
-"""TensorDifference: in what two tensors of one name differ, and most at which place."""
+"""TensorDifference: how a tensor differs from its baseline, and most at which index."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from blsnb.tensors.deviation import Deviation, Number
 from blsnb.tensors.dtypes import BYTES
 from blsnb.tensors.ref import TensorRef
 
-_MOST_TEXT = 40
-_LED_BY = 12
-"""Bytes that texts have alike before they differ, as far as they are shown."""
+_MAX_TEXT = 40
+"""Maximum bytes of a text that are shown."""
+_CONTEXT = 12
+"""Bytes shown before the first that differs."""
 _DIGITS = range(6, 18)
-"""With the most of them, any two floats are told apart."""
+"""Numbers of digits to try; the last distinguishes any two floats."""
 
 
 class Change(enum.StrEnum):
-    """What became of a tensor."""
+    """How a tensor differs from its baseline."""
 
     SAME = "same"
     ADDED = "added"
@@ -30,14 +31,14 @@ class Change(enum.StrEnum):
     SHAPE = "shape"
     VALUES = "values"
     UNKNOWN = "unknown"
-    """Described alike, but a value is not there any more."""
+    """Same datatype and shape, but a value was evicted."""
 
 
 @dataclass(frozen=True, slots=True)
 class TensorDifference:
-    """What is different between a tensor and its baseline.
+    """The difference between a tensor and its baseline.
 
-    NaN equals NaN; a NaN beside a number differs, but by no amount.
+    NaN equals NaN; a NaN beside a number differs, without an amount.
     """
 
     name: str
@@ -45,21 +46,21 @@ class TensorDifference:
     this: TensorRef | None = None
     baseline: TensorRef | None = None
     count: int = 0
-    """Number of elements that were compared."""
+    """Number of compared elements."""
     differing: int = 0
-    """How many of them differ."""
+    """Number of elements that differ."""
     nan: int = 0
-    """How many of those are NaN on one side only."""
+    """Number of differing elements that are NaN on one side only."""
     largest: Number | None = None
     """The largest absolute deviation; exact for integers; None for BYTES."""
     index: tuple[int, ...] | None = None
-    """Where it is; without an amount the first element that differs."""
+    """Index of the largest; without one, of the first element that differs."""
 
     def __repr__(self) -> str:
         return f"<TensorDifference {self.name}: {self.words}>"
 
     def __bool__(self) -> bool:
-        """Whether anything is known to differ."""
+        """Whether a difference is known."""
         return self.change not in (Change.SAME, Change.UNKNOWN)
 
     @property
@@ -87,31 +88,32 @@ class TensorDifference:
             empty = self.this is not None and not math.prod(self.this.shape)
             unknown = "no elements" if empty else "values not compared"
             return "all values equal" if self.count else unknown
-        said = f"{self.differing:,} of {self.count:,} differ"
+        text = f"{self.differing:,} of {self.count:,} differ"
         if self.nan:
-            said += f", {self.nan:,} of them NaN on one side"
+            text += f", {self.nan:,} of them NaN on one side"
         if self.index is None or self.this is None or self.baseline is None:
-            return said
+            return text
         pair = (ref.view()[self.index] for ref in (self.this, self.baseline))
-        now, before = _told_apart(*pair)
+        now, before = _distinct_texts(*pair)
         at = f"{list(self.index)}: {now}, was {before}"
         if self.largest is None:
-            return f"{said}; first at {at}"
-        return f"{said}; most by {_number(self.largest)} at {at}"
+            return f"{text}; first at {at}"
+        return f"{text}; most by {_number(self.largest)} at {at}"
 
 
 def difference(
     this: TensorRef | None, baseline: TensorRef | None, name: str = ""
 ) -> TensorDifference:
-    """Return in what a tensor differs from its baseline; None for a tensor not there.
+    """Return the difference of two tensors; None stands for a missing one.
 
     Values are compared where shapes are equal, also of different datatypes.
     """
-    name = name or (this or baseline or _NOTHING).name
     if this is None or baseline is None:
-        change = Change.SAME if this is baseline else Change.ADDED
-        change = Change.REMOVED if this is None and baseline is not None else change
+        change = Change.ADDED if baseline is None else Change.REMOVED
+        change = Change.SAME if this is baseline else change
+        name = name or getattr(this or baseline, "name", "")
         return TensorDifference(name, change, this, baseline)
+    name = name or this.name
     if this.shape != baseline.shape:
         return TensorDifference(name, Change.SHAPE, this, baseline)
     same_type = this.dtype.datatype == baseline.dtype.datatype
@@ -134,9 +136,6 @@ def difference(
     return TensorDifference(name, change, this, baseline, *facts)
 
 
-_NOTHING = TensorRef("", BYTES, (), None)
-
-
 def _described(ref: TensorRef) -> str:
     return f"{ref.dtype.datatype}{_shape(ref)}"
 
@@ -150,11 +149,13 @@ def _types(this: TensorRef, baseline: TensorRef) -> str:
     return "" if now == before else f"{now}, was {before}; "
 
 
-def _told_apart(now: Any, before: Any) -> tuple[str, str]:
-    """Return two elements that differ, as far as it takes to see that they do."""
+def _distinct_texts(now: Any, before: Any) -> tuple[str, str]:
+    """Return the texts of two elements, long enough to differ."""
     if isinstance(now, bytes):
-        alike = _alike(now, before)
-        start = 0 if alike < _MOST_TEXT else _character(now, alike - _LED_BY)
+        pairs = enumerate(zip(now, before, strict=False))
+        shorter = min(len(now), len(before))
+        alike = next((at for at, (x, y) in pairs if x != y), shorter)
+        start = 0 if alike < _MAX_TEXT else _character(now, alike - _CONTEXT)
         return _text(now, start), _text(before, start)
     a, b = now.item(), before.item()
     for digits in _DIGITS:
@@ -164,21 +165,15 @@ def _told_apart(now: Any, before: Any) -> tuple[str, str]:
     return pair
 
 
-def _alike(a: bytes, b: bytes) -> int:
-    """Return with how many bytes both begin."""
-    places = enumerate(zip(a, b, strict=False))
-    return next((at for at, (x, y) in places if x != y), min(len(a), len(b)))
-
-
 def _character(text: bytes, at: int) -> int:
-    """Return where the character begins that a byte of UTF-8 belongs to."""
+    """Return where the UTF-8 character of a byte begins."""
     while at and text[at] & 0xC0 == 0x80:
         at -= 1
     return at
 
 
 def _text(element: bytes, start: int) -> str:
-    end = start + _MOST_TEXT
+    end = start + _MAX_TEXT
     cut = repr(element[start:end].decode("utf-8", "replace"))
     return f"{'…' if start else ''}{cut}{'…' if len(element) > end else ''}"
 

@@ -1,4 +1,4 @@
-"""Tensors in and out by DLPack capsules; BF16 included, which NumPy does not know."""
+"""Import and export tensors by DLPack capsules, including BF16, which NumPy lacks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NO_GPU = (
 _UINT = 1
 _BFLOAT = 4
 _KINDS = {0: "i", 1: "u", 2: "f", 6: "b"}
-"""DLPack's codes of types, as NumPy names their kinds."""
+"""NumPy's kinds by DLPack's type codes."""
 
 
 class _Device(ctypes.Structure):
@@ -35,7 +35,7 @@ class _DataType(ctypes.Structure):
 
 
 class _DLTensor(ctypes.Structure):
-    """The part of a managed tensor that describes it.
+    """The descriptive part of a managed tensor.
 
     References
     ----------
@@ -62,7 +62,7 @@ _is_valid.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 
 class Described(NamedTuple):
-    """What a capsule says of its memory."""
+    """A capsule's description of its memory."""
 
     dtype: DType
     shape: Shape
@@ -71,7 +71,7 @@ class Described(NamedTuple):
 
 
 class Imported(NamedTuple):
-    """A producer's memory, seen as an array of ours, and its type."""
+    """A producer's memory as an array, and its type."""
 
     array: np.ndarray[Any, Any]
     """The elements without a copy; BF16 as the uint16 of their bits."""
@@ -79,16 +79,16 @@ class Imported(NamedTuple):
 
 
 class DLPackError(Exception):
-    """A capsule cannot be taken; the text is Triton's."""
+    """A capsule cannot be imported; the text is Triton's."""
 
 
 class Holder:
-    """Gives a bare capsule to a library that takes only objects that have one.
+    """Presents a bare capsule to a library that imports only objects with one.
 
     Parameters
     ----------
     device
-        Kind and number of the device where its memory is.
+        Kind and number of the device of its memory.
     """
 
     def __init__(self, capsule: Any, device: tuple[int, int] = (CPU, 0)) -> None:
@@ -96,7 +96,7 @@ class Holder:
         self._device = device
 
     def __dlpack__(self, *_: Any, **__: Any) -> Any:
-        """Return the capsule; who made it has waited for its contents."""
+        """Return the capsule, whose contents are complete."""
         return self._capsule
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -105,32 +105,31 @@ class Holder:
 
 
 def is_capsule(value: Any) -> bool:
-    """Whether the value is a DLPack capsule that nobody has taken yet."""
+    """Whether the value is a DLPack capsule that was not imported yet."""
     return type(value).__name__ == "PyCapsule" and bool(_is_valid(value, b"dltensor"))
 
 
-def _describe(capsule: Any) -> _DLTensor:
-    address = _pointer(capsule, b"dltensor")
-    return _DLTensor.from_address(address)
+def _tensor(capsule: Any) -> _DLTensor:
+    return _DLTensor.from_address(_pointer(capsule, b"dltensor"))
 
 
 def device_of(capsule: Any) -> tuple[int, int]:
-    """Return kind and number of the device where a capsule's memory is."""
-    device = _describe(capsule).device
+    """Return kind and number of the device of a capsule's memory."""
+    device = _tensor(capsule).device
     return device.type, device.id
 
 
 def describe(capsule: Any) -> Described:
-    """Return what a capsule says; from then on it says uint16 for BF16.
+    """Return a capsule's description, and relabel its BF16 as uint16.
 
-    So can be taken what a library does not know: the memory is the same.
+    So a library without BF16 can import it: the memory is the same.
 
     Raises
     ------
     DLPackError
-        Its elements are not in C order, or of a type that Triton has not.
+        The elements are not in C order, or of a type that Triton does not have.
     """
-    tensor = _describe(capsule)
+    tensor = _tensor(capsule)
     if not _is_c_order(tensor):
         raise DLPackError(
             "DLPack tensor is not contiguous. Only contiguous DLPack tensors that are "
@@ -143,27 +142,25 @@ def describe(capsule: Any) -> Described:
     return Described(dtype, shape, (tensor.device.type, tensor.device.id))
 
 
-def _dtype_of(found: _DataType) -> DType:
-    if found.code == _BFLOAT and found.bits == 16 and found.lanes == 1:
-        return BF16
-    kind, size = _KINDS.get(found.code), found.bits // 8
-    dtype = None
-    if kind is not None and found.lanes == 1 and found.bits % 8 == 0:
-        known = (row for row in BY_NUMPY if (row.kind, row.itemsize) == (kind, size))
-        dtype = next(known, None)
-    if dtype is None:
-        raise DLPackError("Dtype is invalid.")
-    return BY_NUMPY[dtype]
+def _dtype_of(described: _DataType) -> DType:
+    code, bits = described.code, described.bits
+    if described.lanes == 1 and bits % 8 == 0:
+        if code == _BFLOAT and bits == 16:
+            return BF16
+        for dtype, row in BY_NUMPY.items():
+            if (dtype.kind, dtype.itemsize) == (_KINDS.get(code), bits // 8):
+                return row
+    raise DLPackError("Dtype is invalid.")
 
 
 def import_capsule(capsule: Any) -> Imported:
-    """Take a capsule of host memory.
+    """Import a capsule of host memory.
 
     Raises
     ------
     DLPackError
-        Its elements are not in C order, of a type that Triton has not, or on a
-        device.
+        The elements are on a device, not in C order, or of a type that Triton does
+        not have.
     """
     described = describe(capsule)
     if described.device[0] == CUDA:
@@ -176,21 +173,19 @@ def import_capsule(capsule: Any) -> Imported:
 
 
 def _is_c_order(described: _DLTensor) -> bool:
-    """Whether the elements lie in C order.
+    """Whether the elements are in C order.
 
     Stricter than Triton, which overlooks the outermost dimension and then reads
     the wrong elements.
     """
-    if not described.strides:
-        return True
-    if 0 in described.shape[: described.ndim]:
+    shape = described.shape[: described.ndim]
+    if not described.strides or 0 in shape:
         return True
     expected = 1
     for axis in reversed(range(described.ndim)):
-        length = described.shape[axis]
-        if length > 1 and described.strides[axis] != expected:
+        if shape[axis] > 1 and described.strides[axis] != expected:
             return False
-        expected *= max(length, 1)
+        expected *= shape[axis]
     return True
 
 
@@ -202,18 +197,17 @@ def export_capsule(array: np.ndarray[Any, Any], dtype: DType) -> Any:
     array
         The elements; for BF16 the uint16 of their bits.
     """
-    capsule = array.__dlpack__()
+    return labelled(array.__dlpack__(), dtype)
+
+
+def labelled(capsule: Any, dtype: DType) -> Any:
+    """Return a capsule, relabelled from uint16 if its elements are BF16."""
     if dtype is BF16:
-        mark_bf16(capsule)
+        _tensor(capsule).dtype.code = _BFLOAT
     return capsule
 
 
-def mark_bf16(capsule: Any) -> None:
-    """Let a capsule of uint16 say that they are the bits of BF16."""
-    _describe(capsule).dtype.code = _BFLOAT
-
-
-def place_on(capsule: Any, device: tuple[int, int]) -> None:
-    """Let a capsule say that its memory is on a device, where that is simulated."""
-    described = _describe(capsule).device
+def set_device(capsule: Any, device: tuple[int, int]) -> None:
+    """Set the device that a capsule names; a simulated one is in host memory."""
+    described = _tensor(capsule).device
     described.type, described.id = device

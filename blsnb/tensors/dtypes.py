@@ -1,4 +1,4 @@
-"""The one table of the four spellings of a tensor's type."""
+"""The table of tensor types and their four spellings."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ Shape = tuple[int, ...]
 
 
 class DType(NamedTuple):
-    """One row: the same type as configuration, wire, backend and NumPy spell it."""
+    """One type as configuration, wire, backend and NumPy spell it."""
 
     data_type: str
-    """As a configuration spells it: ``"TYPE_FP32"``."""
+    """Configuration: ``"TYPE_FP32"``."""
     datatype: str
-    """As the wire and the trace spell it: ``"FP32"``."""
+    """Wire and trace: ``"FP32"``."""
     triton_dtype: int
-    """As the backend numbers it: ``11``."""
+    """The backend's number: ``11``."""
     dtype: np.dtype[Any] | None
-    """As NumPy spells it; None for BF16, which NumPy does not have."""
+    """NumPy's type; None for BF16, which NumPy does not have."""
     byte_size: int
     """Bytes of an element; 0 for BYTES, whose elements vary."""
 
@@ -57,12 +57,9 @@ BF16 = BY_DATATYPE["BF16"]
 
 
 def of_array(dtype: np.dtype[Any]) -> DType | None:
-    """Return the row of a NumPy dtype, or None where Triton has no such type.
+    """Return the row of a NumPy dtype, or None if Triton has no such type.
 
-    Byte strings (``S<n>``) travel as BYTES; a byte order that is not the
-    machine's has no row.
+    Byte strings (``S<n>``) are sent as BYTES; only the machine's own byte order has
+    rows.
     """
-    row = BY_NUMPY.get(dtype)
-    if row is None and dtype.kind == "S":
-        return BYTES
-    return row
+    return BYTES if dtype.kind == "S" else BY_NUMPY.get(dtype)

@@ -1,4 +1,4 @@
-"""Previews: one slice of a tensor, small enough to travel and to be drawn."""
+"""Previews: one slice of a tensor, small enough to send and to draw."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ from blsnb.tensors.ref import TensorRef
 from blsnb.tensors.summary import unit
 
 SIDE = 128
-_LEAST_SIDE = 8
-"""Fewer rows or columns are rather a table of scores than a picture."""
+"""Maximum rows or columns of a preview."""
+_MIN_SIDE = 8
+"""Minimum rows and columns of a picture; smaller arrays are rather tables of scores."""
 MAX_VALUES = 48
+"""Maximum number of cells whose values are written out."""
 MAX_COLUMNS = 6
-"""So many numbers, so many of them in a line, are read rather than looked at."""
+"""Maximum number of columns of such a slice, unless it has a single row."""
 MAX_STRINGS = 200
 MAX_STRING_BYTES = 4096
-# A NaN has no place between low and high, so one of the 256 levels is its own.
 NAN_LEVEL = 255
+"""The level of NaN, which lies at no level between low and high."""
 _LEVELS = 254
-# Beyond this many elements a slice is thinned out instead of searched.
 _SEARCHED = 1 << 24
+"""Maximum number of elements searched for extremes; larger slices are sampled."""
 
 Array = np.ndarray[Any, Any]
 
@@ -38,7 +40,7 @@ class Grid:
     """A slice over a tensor's last two axes, quantised to 255 levels."""
 
     index: Shape
-    """Where on the leading axes."""
+    """Position on the leading axes."""
     rows: int
     columns: int
     of: tuple[int, int]
@@ -50,7 +52,7 @@ class Grid:
     data: bytes
     """A level per cell: 0 is low, 254 is high, 255 is NaN."""
     values: tuple[str, ...] = ()
-    """Of few cells the values themselves, as they are written."""
+    """The values as text, if the cells are few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,24 +74,24 @@ class Text:
 
     strings: tuple[str, ...]
     count: int
-    """How many strings the tensor has."""
+    """Number of strings in the tensor."""
 
 
 Preview = Grid | Image | Text
 
 
 def image_layout(shape: Shape) -> str:
-    """Return how a shape can be read as a picture: HWC, CHW, or empty if not."""
+    """Return a shape's layout as a picture: HWC, CHW, or empty for none."""
     if len(shape) < 3 or 0 in shape:
         return ""
     first, middle, last = shape[-3:]
-    if last in (1, 3, 4) and min(first, middle) >= _LEAST_SIDE:
+    if last in (1, 3, 4) and min(first, middle) >= _MIN_SIDE:
         return "HWC"
-    return "CHW" if first == 3 and min(middle, last) >= _LEAST_SIDE else ""
+    return "CHW" if first == 3 and min(middle, last) >= _MIN_SIDE else ""
 
 
 def default(ref: TensorRef) -> Preview | None:
-    """Return the preview to show first; None where there is nothing to show."""
+    """Return the preview to show first; None for an evicted or empty tensor."""
     if ref.evicted:
         return None
     if ref.dtype is BYTES:
@@ -113,15 +115,15 @@ def grid(ref: TensorRef, index: Sequence[int] | None = None) -> Grid:
     Parameters
     ----------
     index
-        Where on the leading axes, all but the last two; the first slice if None.
+        Position on the leading axes, all but the last two; the first slice if None.
         In a picture of layout HWC the channels lead: ``(batch, 3, height, width)``.
 
     Raises
     ------
     TraceError
-        The value was evicted, is no array of numbers, or the index lies outside.
+        The value was evicted, is of BYTES or empty, or the index is out of range.
     """
-    array, place = _slice(ref, index, axes=2)
+    array, position = _slice(ref, index, axes=2)
     table = array.reshape(1, -1) if array.ndim < 2 else array
     if not table.size:
         raise TraceError(f"tensor {ref.name!r} has no elements to show")
@@ -133,42 +135,46 @@ def grid(ref: TensorRef, index: Sequence[int] | None = None) -> Grid:
     rows, columns = cells.shape
     few = cells.size <= MAX_VALUES and (rows == 1 or columns <= MAX_COLUMNS)
     exact = tuple(map(str, cells.flat)) if few else ()
-    return Grid(place, rows, columns, _pair(table), low, high, reduced, data, exact)
+    of = table.shape[0], table.shape[1]
+    return Grid(position, rows, columns, of, low, high, reduced, data, exact)
 
 
 def image(ref: TensorRef, index: Sequence[int] | None = None) -> Image:
     """Return one slice as an RGB picture of at most 128 by 128 pixels.
 
-    UINT8 is taken as it is, values in [0, 1] are scaled by 255, others are
-    stretched from the slice's minimum to its maximum. A fourth channel is left out.
+    UINT8 is shown unchanged, values in [0, 1] are scaled by 255, others are
+    stretched from the slice's minimum to its maximum. A fourth channel is omitted.
 
     Parameters
     ----------
     index
-        Where on the leading axes, all but the last three; the first if None.
+        Position on the leading axes, all but the last three; the first if None.
 
     Raises
     ------
     TraceError
-        The tensor has not the shape of a picture, or as for `grid`.
+        The tensor does not have the shape of a picture, or as for `grid`.
     """
     layout = image_layout(ref.shape)
     if not layout:
-        raise TraceError(f"tensor {ref.name!r} of shape {ref.shape} is no picture")
-    array, place = _slice(ref, index, axes=3)
+        raise TraceError(
+            f"tensor {ref.name!r} of shape {ref.shape} is not a picture; a picture "
+            "ends in (height, width, 1, 3 or 4) or (3, height, width)"
+        )
+    array, position = _slice(ref, index, axes=3)
     picture = np.moveaxis(array, 0, -1) if layout == "CHW" else array
     picture = picture[:, :, : 1 if picture.shape[-1] == 1 else 3]
     with np.errstate(all="ignore"):
         pixels = _rgb(_shrink(picture), ref)
     rows, columns = pixels.shape[:2]
     of = picture.shape[0], picture.shape[1]
-    return Image(place, rows, columns, of, layout, pixels.tobytes())
+    return Image(position, rows, columns, of, layout, pixels.tobytes())
 
 
 def _check_present(ref: TensorRef) -> None:
     if ref.evicted:
         raise TraceError(
-            f"the value of tensor {ref.name!r} is gone: the trace keeps the newest "
+            f"the value of tensor {ref.name!r} was evicted: the trace keeps the newest "
             f"runs within its budget. Call keep() on a run whose values you need."
         )
 
@@ -178,29 +184,30 @@ def _slice(
 ) -> tuple[Array, Shape]:
     _check_present(ref)
     if ref.dtype is BYTES:
-        raise TraceError(f"tensor {ref.name!r} holds strings, which have no {axes}-D")
+        raise TraceError(
+            f"tensor {ref.name!r} holds strings, which have no {axes}-D slice"
+        )
     shape = ref.shape
     # A heatmap shows one channel, and the channels are an axis to move along.
-    turned = axes == 2 and image_layout(shape) == "HWC"
-    if turned:
+    channels_first = axes == 2 and image_layout(shape) == "HWC"
+    if channels_first:
         shape = (*shape[:-3], shape[-1], *shape[-3:-1])
     leading = shape[: max(0, len(shape) - axes)]
-    place = (0,) * len(leading) if index is None else tuple(index)
-    inside = len(place) == len(leading) and all(
-        0 <= at < size for at, size in zip(place, leading, strict=True)
-    )
-    if not inside and 0 not in leading:
-        raise TraceError(
-            f"index {list(place)} lies outside the leading axes {list(leading)} "
-            f"of tensor {ref.name!r}"
-        )
+    position = (0,) * len(leading) if index is None else tuple(index)
     if 0 in leading:
         raise TraceError(f"tensor {ref.name!r} has no elements to show")
+    if len(position) != len(leading) or not all(
+        0 <= at < size for at, size in zip(position, leading, strict=True)
+    ):
+        raise TraceError(
+            f"index {list(position)} lies outside the leading axes {list(leading)} "
+            f"of tensor {ref.name!r}"
+        )
 
     def part(_: Any, array: Any) -> Any:
-        return (np.moveaxis(array, -1, -3) if turned else array)[place]
+        return (np.moveaxis(array, -1, -3) if channels_first else array)[position]
 
-    return np.asarray(ref.compute(part)), place
+    return np.asarray(ref.compute(part)), position
 
 
 def _looks_like_picture(ref: TensorRef) -> bool:
@@ -215,12 +222,8 @@ def _looks_like_picture(ref: TensorRef) -> bool:
     return bool(array.min() >= 0 and array.max() <= 1)
 
 
-def _pair(table: Array) -> tuple[int, int]:
-    return table.shape[0], table.shape[1]
-
-
 def _starts(size: int, cells: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-    """Where each of the cells begins on an axis of the given size."""
+    """Return the first index of each cell on an axis of a size."""
     return np.arange(cells, dtype=np.intp) * size // cells
 
 
@@ -228,12 +231,10 @@ def _reduce(table: Array) -> tuple[Array, str]:
     rows, columns = min(table.shape[0], SIDE), min(table.shape[1], SIDE)
     if (rows, columns) == table.shape:
         return table, ""
-    at_rows, at_columns = (
-        _starts(table.shape[0], rows),
-        _starts(table.shape[1], columns),
-    )
-    # A single spike is what one looks for in activations; in counts, labels and
-    # pixels the largest of many neighbours would be a distortion.
+    at_rows = _starts(table.shape[0], rows)
+    at_columns = _starts(table.shape[1], columns)
+    # In activations a single spike matters; in counts, labels and pixels the largest
+    # of many neighbours would be a distortion.
     if table.dtype.kind not in "fb" or table.size > _SEARCHED:
         return table[np.ix_(at_rows, at_columns)], "stride"
     high = np.maximum.reduceat(table, at_rows, axis=0)
@@ -253,7 +254,7 @@ def _range(values: Array) -> tuple[float, float]:
 
 
 def _quantise(values: Array, low: float, high: float) -> bytes:
-    # An infinity is as high or as low as the scale goes.
+    # An infinity is at the end of the scale.
     levels = np.rint(unit(values.clip(low, high), low, high) * _LEVELS)
     levels[np.isnan(values)] = NAN_LEVEL
     return bytes(levels.astype(np.uint8))
@@ -289,7 +290,7 @@ def _string(element: bytes) -> str:
     if len(element) <= MAX_STRING_BYTES:
         return element.decode("utf-8", "backslashreplace")
     cut = MAX_STRING_BYTES
-    # Never through the middle of a character.
+    # Not within a character.
     while cut > MAX_STRING_BYTES - 4 and element[cut] & 0xC0 == 0x80:
         cut -= 1
     return element[:cut].decode("utf-8", "backslashreplace") + "…"

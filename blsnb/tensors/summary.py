@@ -20,8 +20,6 @@ BINS = 48
 # overhead per call does not matter.
 _BLOCK = 1 << 16
 
-Array = np.ndarray[Any, Any]
-
 
 @dataclass(frozen=True, slots=True)
 class Stats:
@@ -72,9 +70,7 @@ class TensorSummary:
         if self.ref.evicted or self.ref.dtype is BYTES:
             return None
         with np.errstate(all="ignore"):
-            if isinstance(self.ref, DeviceRef):
-                return self.ref.compute(_device_stats)  # type: ignore[no-any-return]
-            return _stats(self.ref.view().ravel())
+            return self.ref.compute(partial(_stats, self._block))  # type: ignore[no-any-return]
 
     @cached_property
     def histogram(self) -> Histogram | None:
@@ -82,18 +78,17 @@ class TensorSummary:
         stats = self.stats
         if stats is None or stats.min is None or stats.max is None:
             return None
+        low, high = stats.min, stats.max
         with np.errstate(all="ignore"):
-            counts = self._counts(stats.min, stats.max)
-        return Histogram(stats.min, stats.max, counts)
+            counts = self.ref.compute(partial(_counts, self._block, low, high))
+        return Histogram(low, high, counts)
 
-    def _counts(self, low: float, high: float) -> tuple[int, ...]:
+    @property
+    def _block(self) -> int:
+        """Number of elements to compute at once: on a device all of them."""
         if isinstance(self.ref, DeviceRef):
-            return self.ref.compute(partial(_device_counts, low, high))  # type: ignore[no-any-return]
-        counts = np.zeros(BINS, np.int64)
-        for block in _blocks(self.ref.view().ravel()):
-            bins = _bins(block[np.isfinite(block)], low, high)
-            counts += np.bincount(bins, minlength=BINS)
-        return tuple(counts.tolist())
+            return max(1, math.prod(self.ref.shape))
+        return _BLOCK
 
 
 class _Moments:
@@ -104,63 +99,46 @@ class _Moments:
         self.mean = 0.0
         self.squares = 0.0
 
-    def add(self, values: Array) -> None:
+    def add(self, values: Any) -> None:
         """Merge a block, by the pairwise update that does not cancel digits."""
         count = values.size
         mean = float(values.mean())
         total = self.count + count
         delta = mean - self.mean
-        self.squares += float(np.square(values - mean).sum())
+        self.squares += float(((values - mean) ** 2).sum())
         self.squares += delta * delta * self.count * count / total
         self.mean += delta * count / total
         self.count = total
 
 
-def _blocks(array: Array) -> Iterator[Array]:
-    for start in range(0, array.size, _BLOCK):
-        yield array[start : start + _BLOCK]
+def _blocks(array: Any, size: int) -> Iterator[Any]:
+    flat = array.ravel()
+    for start in range(0, flat.size, size):
+        yield flat[start : start + size]
 
 
-def _stats(array: Array) -> Stats:
+def _stats(size: int, xp: Any, array: Any) -> Stats:
     moments = _Moments()
     low, high = math.inf, -math.inf
     nan = inf = zeros = 0
-    for block in _blocks(array):
+    for block in _blocks(array, size):
         finite = block
         if block.dtype.kind == "f":
-            finite = block[np.isfinite(block)]
-            missing = int(np.isnan(block).sum())
+            finite = block[xp.isfinite(block)]
+            missing = int(xp.isnan(block).sum())
             nan += missing
             inf += block.size - finite.size - missing
         if not finite.size:
             continue
         low = min(low, finite.min().item())
         high = max(high, finite.max().item())
-        zeros += finite.size - int(np.count_nonzero(finite))
+        zeros += finite.size - int(xp.count_nonzero(finite))
         moments.add(finite.astype(np.float64, copy=False))
+    count = int(array.size)
     if not moments.count:
-        return Stats(array.size, None, None, None, None, nan, inf, zeros)
+        return Stats(count, None, None, None, None, nan, inf, zeros)
     std = math.sqrt(moments.squares / moments.count)
-    mean = _finite(moments.mean)
-    return Stats(array.size, low, high, mean, _finite(std), nan, inf, zeros)
-
-
-def _device_stats(xp: Any, array: Any) -> Stats:
-    values = array.ravel()
-    finite, nan, inf = values, 0, 0
-    if values.dtype.kind == "f":
-        nan = int(xp.isnan(values).sum())
-        inf = int(xp.isinf(values).sum())
-        finite = values[xp.isfinite(values)] if nan or inf else values
-    if not finite.size:
-        return Stats(int(values.size), None, None, None, None, nan, inf, 0)
-    zeros = int(finite.size) - int(xp.count_nonzero(finite))
-    wide = finite.astype(xp.float64)
-    mean = float(wide.mean())
-    std = math.sqrt(float(xp.square(wide - mean).mean()))
-    low, high = finite.min().item(), finite.max().item()
-    moments = _finite(mean), _finite(std)
-    return Stats(int(values.size), low, high, *moments, nan, inf, zeros)
+    return Stats(count, low, high, _finite(moments.mean), _finite(std), nan, inf, zeros)
 
 
 def _finite(value: float) -> float | None:
@@ -174,12 +152,10 @@ def unit(values: Any, low: float, high: float) -> Any:
     return (values.astype(np.float64) / 2 - low / 2) / (width or 1.0)
 
 
-def _bins(finite: Any, low: float, high: float) -> Any:
-    scaled = unit(finite, low, high) * BINS
-    return scaled.astype(np.int64).clip(0, BINS - 1)
-
-
-def _device_counts(low: float, high: float, xp: Any, array: Any) -> tuple[int, ...]:
-    values = array.ravel()
-    bins = _bins(values[xp.isfinite(values)], low, high)
-    return tuple(xp.bincount(bins, minlength=BINS).tolist())
+def _counts(size: int, low: float, high: float, xp: Any, array: Any) -> tuple[int, ...]:
+    counts = xp.zeros(BINS, np.int64)
+    for block in _blocks(array, size):
+        scaled = unit(block[xp.isfinite(block)], low, high) * BINS
+        bins = scaled.astype(np.int64).clip(0, BINS - 1)
+        counts += xp.bincount(bins, minlength=BINS)
+    return tuple(counts.tolist())

@@ -1,4 +1,4 @@
-"""Tolerance: how far values may be from those of a baseline."""
+"""Tolerance: the permitted distance of values from those of a baseline."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How far a number may be from its baseline: ``atol + rtol * abs(baseline)``.
+    """The permitted distance from a baseline: ``atol + rtol * abs(baseline)``.
 
-    Everything else is to be the same: texts, datatypes, shapes, infinities. NaN is
-    the same as NaN.
+    Texts, datatypes, shapes and infinities must be equal. NaN equals NaN.
 
     Raises
     ------
     ValueError
-        One of the two is negative or no number.
+        One of the two is negative or not finite.
     """
 
     atol: float = 0.0
@@ -35,15 +34,17 @@ class Tolerance:
         for name in ("atol", "rtol"):
             value = getattr(self, name)
             if not (value >= 0 and math.isfinite(value)):
-                raise ValueError(f"{name} must be a number from 0 on, not {value!r}")
+                raise ValueError(
+                    f"{name} must be a finite number, 0 or larger, not {value!r}"
+                )
 
     def __str__(self) -> str:
         return f"atol={self.atol:g}, rtol={self.rtol:g}"
 
     def beyond(self, difference: TensorDifference) -> TensorDifference | None:
-        """Return what of a difference is too large, or None.
+        """Return the part of a difference that exceeds the tolerance, or None.
 
-        It counts, and shows the largest of, the values that are too far away.
+        Counts and the largest deviation are those of the values that exceed it.
         """
         this, baseline = difference.this, difference.baseline
         exact = not (self.atol or self.rtol)
@@ -51,38 +52,35 @@ class Tolerance:
             return difference if difference else None
         if this.dtype is BYTES or this.dtype.datatype == "BOOL" or baseline is None:
             return difference
-        return self._too_far(difference, _numbers(this), _numbers(baseline))
+        return self._excess(difference, _numbers(this), _numbers(baseline))
 
-    def _too_far(
+    def _excess(
         self, difference: TensorDifference, a: Array, b: Array
     ) -> TensorDifference | None:
         with np.errstate(all="ignore"):
-            away = np.abs(a - b)
+            distance = np.abs(a - b)
             finite = np.isfinite(a) & np.isfinite(b)
-            near = finite & (away <= self.atol + self.rtol * np.abs(b))
+            near = finite & (distance <= self.atol + self.rtol * np.abs(b))
             same = (a == b) | (np.isnan(a) & np.isnan(b))
-        places = np.flatnonzero(~(near | same))
-        if not places.size:
+        beyond = np.flatnonzero(~(near | same))
+        if not beyond.size:
             return None
-        measured = places[~np.isnan(away[places])]
-        at = measured[np.argmax(away[measured])] if measured.size else places[0]
+        measured = beyond[~np.isnan(distance[beyond])]
+        at = measured[np.argmax(distance[measured])] if measured.size else beyond[0]
+        kind = int if isinstance(difference.largest, int) else float
         shape = () if difference.this is None else difference.this.shape
         return replace(
             difference,
-            differing=places.size,
-            nan=int((np.isnan(a) != np.isnan(b))[places].sum()),
-            largest=_amount(difference, away[at]) if measured.size else None,
+            differing=beyond.size,
+            nan=int((np.isnan(a) != np.isnan(b))[beyond].sum()),
+            largest=kind(distance[at]) if measured.size else None,
             index=tuple(map(int, np.unravel_index(at, shape))),
         )
 
 
-def _amount(difference: TensorDifference, away: np.longdouble) -> int | float:
-    return int(away) if isinstance(difference.largest, int) else float(away)
-
-
 def _numbers(ref: TensorRef) -> Array:
-    """Return the values in a type in which they can be subtracted.
+    """Return the values in a type that allows subtraction.
 
-    Where it has 64 bits for the fraction, as on x86, it holds every integer.
+    With 64 bits for the fraction, as on x86, it represents every integer.
     """
     return ref.view().ravel().astype(np.longdouble)

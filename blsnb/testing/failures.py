@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from blsnb.run import Run
-    from blsnb.testing.tested_server import TestedServer
 
 SECTION = "blsnb runs"
 _MOST = 5
@@ -17,17 +16,9 @@ _NO_NAME = re.compile(r"[^\w.-]+")
 _MOST_NAME = 120
 
 
-def runs_of(server: TestedServer) -> list[Run]:
-    """Return the runs of the test that goes on, oldest first."""
-    from blsnb.run import ImportedRun, take_trace
-
-    records = [record for record in server.runs_of_test if record.calls]
-    return [ImportedRun(take_trace(record)) for record in records]
-
-
 def told(runs: Sequence[Run]) -> str:
     """Return the newest runs as trees, with their notes."""
-    from blsnb.views import tree
+    from blsnb.views.tree import tree
 
     left_out = len(runs) - _MOST
     before = [f"… {left_out} earlier runs\n"] if left_out > 0 else []

@@ -1,4 +1,4 @@
-"""TraceComparison: a trace beside an earlier one, its baseline."""
+"""A trace beside an earlier one, its baseline."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from blsnb.trace.spans import Trace
 
 @dataclass(frozen=True)
 class TraceComparison:
-    """Which calls two traces share, and what is different about them."""
+    """The calls that two traces share, and their differences."""
 
     alignment: Alignment
     changes: Mapping[int, CallChange]
     """By position; unchanged calls, as far as known, are left out."""
     unknown: Mapping[str, tuple[int, ...]]
-    """Positions of calls that both have, not compared in full: why."""
+    """Positions of calls that both have but not compared in full, by reason."""
 
     @cached_property
-    def shown(self) -> TraceComparison:
-        """The comparison itself; of very long traces the part that a page can hold."""
+    def page_part(self) -> TraceComparison:
+        """The part that a page can hold: all of it unless a trace is very long."""
         this, baseline = page_excerpt(self.this), page_excerpt(self.baseline)
         if this is self.this and baseline is self.baseline:
             return self
@@ -32,13 +32,27 @@ class TraceComparison:
 
     @property
     def this(self) -> Trace:
-        """The trace that is looked at."""
+        """The trace that is compared."""
         return self.alignment.this
 
     @property
     def baseline(self) -> Trace:
-        """The one that it is compared with."""
+        """The trace that it is compared with."""
         return self.alignment.baseline
+
+
+AnyTrace = Trace | TraceComparison
+"""A trace, alone or beside a baseline."""
+
+
+def sides(run: AnyTrace) -> tuple[Trace, TraceComparison | None]:
+    """Return the trace that is looked at, and its comparison if it has a baseline."""
+    return (run, None) if isinstance(run, Trace) else (run.this, run)
+
+
+def page_part(run: AnyTrace) -> AnyTrace:
+    """Return the part of a run that a page can hold: all of it unless very long."""
+    return page_excerpt(run) if isinstance(run, Trace) else run.page_part
 
 
 def compare(this: Trace, baseline: Trace) -> TraceComparison:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -98,8 +99,25 @@ class Columns:
         return np.asarray(self.duration_us - self.covered_us)
 
 
+_recent: tuple[tuple[weakref.ref[Trace], Columns], ...] = ()
+"""The columns made last: a document needs those of a run and its baseline often."""
+
+
 def columns_of(trace: Trace, rows: Sequence[int] | None = None) -> Columns:
     """Return the columns of a trace, or of some of its rows."""
+    global _recent
+    if rows is not None:
+        return _made(trace, rows)
+    for known, columns in _recent:
+        if known() is trace:
+            return columns
+    columns = _made(trace)
+    # Replaced as a whole: another thread may be reading it.
+    _recent = (weakref.ref(trace), columns), *_recent[:1]
+    return columns
+
+
+def _made(trace: Trace, rows: Sequence[int] | None = None) -> Columns:
     spans = trace.spans if rows is None else [trace.spans[row] for row in rows]
     start_ns = trace.start_ns
     flags = _column(spans, "flags", np.uint16)

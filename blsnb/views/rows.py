@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from blsnb.trace.alignment import COUNTED
+from blsnb.trace.comparison import AnyTrace, TraceComparison, sides
 from blsnb.trace.spans import Trace
+from blsnb.views.columns import Columns
+from blsnb.views.delta import Delta
+from blsnb.views.folded import OnlyCounted
 from blsnb.views.format import cut
 
 FOLD_FROM = 4
-_NAME = 400
+"""Minimum number of calls of one model by one caller that share a row."""
+_MAX_NAME = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,31 +24,125 @@ class Row:
 
     depth: int
     model: int
-    """Index in ``Trace.models``."""
+    """Index in ``models`` of the trace; of the baseline if the row is missing."""
     calls: tuple[int, ...]
-    """In order of their start."""
+    """In order of their start; calls of the baseline if the row is missing."""
     folded: bool
+    missing: bool = False
+    """Whether only the baseline has these calls."""
+    baseline: tuple[int, ...] = ()
+    """The counterparts in the baseline; new calls have none."""
+    counted: tuple[int, ...] = ()
+    """Those of its calls that the baseline only counts."""
+    partial: bool = False
+    """Whether one of the runs has more such calls that are only counted. The calls
+    that are kept are then no fair sample: the slowest one is among them."""
+
+    @property
+    def new(self) -> int:
+        """Number of its calls that the baseline does not have."""
+        beside = len(self.baseline) + len(self.counted)
+        return 0 if self.missing else len(self.calls) - beside
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the baseline has none of its calls."""
+        return self.new == len(self.calls)
+
+    def delta(self, this: Columns, before: Columns) -> Delta | None:
+        """Return the durations now and before; None if they are not comparable."""
+        if not self.baseline or self.partial:
+            return None
+        return Delta(this.took_us(self.calls), before.took_us(self.baseline))
 
 
-def rows(trace: Trace, fold_from: int = FOLD_FROM) -> Iterator[Row]:
+def rows(run: AnyTrace, fold_from: int = FOLD_FROM) -> Iterator[Row]:
     """Yield the rows top to bottom, callees below their callers.
+
+    Calls that only the baseline has stand where they once started.
 
     Parameters
     ----------
     fold_from
-        How many calls of one model by one caller become one row. Below such a
-        row all callees are folded, since they belong to different callers.
+        Minimum number of calls of one model by one caller that become one row. Below
+        such a row all callees are folded, since they belong to different callers.
     """
-    waiting = level(trace, trace.roots, 0, fold_from)[::-1]
+    trace, comparison = sides(run)
+    levels = _ComparedLevels(comparison) if comparison else _Levels(trace)
+    waiting = levels.top(fold_from)[::-1]
     while waiting:
         row = waiting.pop()
         yield row
-        below = [child for call in row.calls for child in trace.children[call]]
-        least = 1 if row.folded else fold_from
-        waiting.extend(level(trace, below, row.depth + 1, least)[::-1])
+        waiting.extend(levels.below(row, 1 if row.folded else fold_from)[::-1])
 
 
-def level(trace: Trace, calls: Sequence[int], depth: int, fold_from: int) -> list[Row]:
+class _Levels:
+    """The levels of a tree of calls."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+
+    def top(self, fold_from: int) -> list[Row]:
+        return _level(self._trace, self._trace.roots, 0, fold_from)
+
+    def below(self, row: Row, fold_from: int) -> list[Row]:
+        made = _children(self._trace, row.calls)
+        return _level(self._trace, made, row.depth + 1, fold_from)
+
+
+class _ComparedLevels:
+    """The levels of a comparison: those of the run, and what is missing in them."""
+
+    def __init__(self, comparison: TraceComparison) -> None:
+        self._this, self._baseline = comparison.this, comparison.baseline
+        self._baseline_of = comparison.alignment.baseline_of
+        self._missing = frozenset(comparison.alignment.missing)
+        self._counted = OnlyCounted(self._this)
+
+    def top(self, fold_from: int) -> list[Row]:
+        return self._level(self._this.roots, self._baseline.roots, 0, fold_from)
+
+    def below(self, row: Row, fold_from: int) -> list[Row]:
+        before = _children(self._baseline, row.baseline)
+        made = [] if row.missing else _children(self._this, row.calls)
+        return self._level(made, before, row.depth + 1, fold_from)
+
+    def _level(
+        self, made: Sequence[int], before: Sequence[int], depth: int, fold_from: int
+    ) -> list[Row]:
+        missing = [call for call in before if call in self._missing]
+        found = list(map(self._compared, _level(self._this, made, depth, fold_from)))
+        for row in _level(self._baseline, missing, depth, fold_from):
+            gone = Row(depth, row.model, row.calls, row.folded, True, row.calls)
+            at_ns = self._start_ns(gone)
+            later = (n for n, each in enumerate(found) if self._start_ns(each) > at_ns)
+            found.insert(next(later, len(found)), gone)
+        return found
+
+    def _compared(self, row: Row) -> Row:
+        beside = [(call, self._baseline_of[call]) for call in row.calls]
+        counted = tuple(call for call, at in beside if at == COUNTED)
+        has_more = bool(counted) or self._counted.more_like(row.calls[0])
+        return Row(
+            row.depth,
+            row.model,
+            row.calls,
+            row.folded,
+            baseline=tuple(at for _, at in beside if at >= 0),
+            counted=counted,
+            partial=row.folded and has_more,
+        )
+
+    def _start_ns(self, row: Row) -> int:
+        trace = self._baseline if row.missing else self._this
+        return trace.spans[row.calls[0]].request_start_ns - trace.start_ns
+
+
+def _children(trace: Trace, calls: Sequence[int]) -> list[int]:
+    return [child for call in calls for child in trace.children[call]]
+
+
+def _level(trace: Trace, calls: Sequence[int], depth: int, fold_from: int) -> list[Row]:
     """Return the rows of calls whose callers share a row."""
     groups: dict[int, list[int]] = {}
     for call in sorted(calls):
@@ -50,19 +150,18 @@ def level(trace: Trace, calls: Sequence[int], depth: int, fold_from: int) -> lis
     found: list[Row] = []
     for model, group in groups.items():
         if len(group) >= fold_from:
-            found.append(Row(depth, model, tuple(group), True))
+            found.append(Row(depth, model, tuple(group), folded=True))
         else:
-            found.extend(Row(depth, model, (call,), False) for call in group)
-    # Rows are numbered in the order in which calls started.
+            found.extend(Row(depth, model, (call,), folded=False) for call in group)
+    # Calls are numbered in the order in which they started.
     return sorted(found, key=lambda row: row.calls[0])
 
 
 def distinct_names(trace: Trace) -> list[str]:
-    """Return the models' names, with the version where the name is not enough."""
+    """Return the models' names, with the version where several share a name."""
     names = [model.name for model in trace.models]
     return [
-        f"{cut(model.name, _NAME)} v{model.version}"
-        if names.count(model.name) > 1
-        else cut(model.name, _NAME)
+        cut(model.name, _MAX_NAME)
+        + (f" v{model.version}" if names.count(model.name) > 1 else "")
         for model in trace.models
     ]

@@ -1,51 +1,96 @@
-"""A comparison in numbers and words: what pictures, tables and text say alike."""
+"""A run, or a comparison, in numbers and words: the same in picture, table and text."""
 
 from __future__ import annotations
 
+from typing import Literal
+
 from blsnb.trace.changes import CallChange
-from blsnb.trace.comparison import TraceComparison
+from blsnb.trace.comparison import AnyTrace, TraceComparison, sides
+from blsnb.trace.events import CallFlag
+from blsnb.trace.spans import Trace
 from blsnb.views import callgraph
 from blsnb.views.columns import columns_of
 from blsnb.views.delta import Delta
-from blsnb.views.format import counted, time, visible
+from blsnb.views.format import counted, cut, time, visible
 
-_MOST_TEXT = 160
+State = Literal["running", "done", "error", "cancelled"]
+_MAX_NAME = 200
+_MAX_TEXT = 160
 
 
-def counts(comparison: TraceComparison) -> list[str]:
-    """Return how many calls are changed, new, missing, and not compared."""
+def heading(trace: Trace) -> str:
+    """Return the title of a run: the model, and the request's id if it has one."""
+    title = cut(trace.title, _MAX_NAME) or "no calls"
+    request = cut(trace.request_id, _MAX_NAME)
+    return f"{title} · request {request}" if request else title
+
+
+def facts(run: AnyTrace) -> list[str]:
+    """Return wall time and counts of a run, and how it differs from its baseline."""
+    trace, comparison = sides(run)
+    columns = columns_of(trace)
+    words = [
+        f"{time(columns.wall_us)} wall",
+        counted(trace.call_count, "call"),
+        counted(len(set(columns.model.tolist())), "model"),
+    ]
+    if trace.error_count:
+        words.append(counted(trace.error_count, "error"))
+    if trace.folded:
+        words.append(f"{len(trace.spans):,} kept one by one")
+    return [*words, *differences(comparison)] if comparison else words
+
+
+def state_of(trace: Trace) -> State:
+    """Return how far the run is, judging by its calls."""
+    # Plain integers: the operators of an IntFlag take longer than all the rest.
+    if not all(span.request_end_ns for span in trace.spans):
+        return "running"
+    flags = 0
+    for span in trace.spans:
+        if span.parent < 0:
+            flags |= int(span.flags)
+    if flags & int(CallFlag.CANCELLED):
+        return "cancelled"
+    return "error" if flags & int(CallFlag.ERROR) else "done"
+
+
+def differences(comparison: TraceComparison) -> list[str]:
+    """Return the baseline's wall time, and the numbers of calls that differ."""
     alignment = comparison.alignment
     numbers = {
         "changed": len(comparison.changes),
         "new": len(alignment.new),
         "missing": len(alignment.missing),
     }
-    found = [f"{number:,} {what}" for what, number in numbers.items() if number]
+    found = [f"{number:,} {kind}" for kind, number in numbers.items() if number]
     unknown = sum(map(len, comparison.unknown.values()))
-    if not unknown:
-        return found or ["no call changed"]
-    return [*(found or ["no change known"]), f"{unknown:,} not compared"]
+    if not found:
+        found = ["no change known" if unknown else "no call changed"]
+    if unknown:
+        found.append(f"{unknown:,} not compared")
+    return [versus(comparison), *found]
 
 
 def versus(comparison: TraceComparison) -> str:
-    """Return what the run is compared with."""
+    """Return the wall time of the baseline, in words."""
     return f"vs {time(columns_of(comparison.baseline).wall_us)} baseline"
 
 
 def own_times(comparison: TraceComparison) -> dict[int, Delta | None]:
-    """Return each model's own time beside that before; None for a model that is new."""
+    """Return each model's own time beside the baseline's; None for a new model."""
     before = callgraph.own_times(comparison.baseline, columns_of(comparison.baseline))
     graph = callgraph.call_graph(comparison.this, columns_of(comparison.this))
     found: dict[int, Delta | None] = {}
     for box in graph.boxes:
-        # The box of all others stands for models that may be other ones.
+        # The box of all others may stand for other models in the baseline.
         name = comparison.this.models[box.model].name if box.model >= 0 else ""
         own = before.get(name)
         found[box.model] = None if own is None else Delta(box.own_us, own)
     return found
 
 
-def told(change: CallChange) -> list[str]:
+def described(change: CallChange) -> list[str]:
     """Return a line for each difference of a call."""
     lines = []
     if change.error is not None:
@@ -63,4 +108,4 @@ def told(change: CallChange) -> list[str]:
 
 def _short(text: str) -> str:
     line = visible(text.strip().split("\n", 1)[0])
-    return line if len(line) <= _MOST_TEXT else line[: _MOST_TEXT - 1] + "…"
+    return line if len(line) <= _MAX_TEXT else line[: _MAX_TEXT - 1] + "…"

@@ -1,86 +1,179 @@
-"""The run as indented text: for a terminal, a PDF, a diff."""
+"""A run or a comparison as indented text: for a terminal, a PDF, a diff."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from blsnb.trace.comparison import AnyTrace, TraceComparison, sides
 from blsnb.trace.events import CallFlag
+from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.spans import Trace
 from blsnb.views import batches
 from blsnb.views.columns import columns_of
 from blsnb.views.folded import OnlyCounted, left_out
 from blsnb.views.format import TIMES, counted, time, visible
-from blsnb.views.pictures.snapshot import heading, summary
 from blsnb.views.rows import Row, distinct_names, rows
+from blsnb.views.summary import described, facts, heading
 
-_MARKED = ("stand-in",)
-"""Kinds that are no models, though they answer for one."""
-_MOST_LINES = 200
-_MOST_NAME = 80
-_MOST_ERROR = 160
-_MOST_NOTES = 3
-_MOST_NOTE = 240
+_STAND_IN = "stand-in"
+"""The only kind of model that is written beside its name."""
+_MAX_LINES = 200
+_MAX_NAME = 80
+_MAX_ERROR = 160
+_MAX_NOTES = 3
+_MAX_NOTE = 240
+_MAX_DIFFERENCES = 5
 
 
-def tree(trace: Trace) -> str:
-    """Return a line per model and level: name, calls, time, failures; and notes."""
-    columns = columns_of(trace)
-    durations = columns.duration_us
-    failed = columns.has(CallFlag.ERROR)
-    names = [
-        _short(name, _MOST_NAME) + (f" ({model.kind})" if model.kind in _MARKED else "")
-        for name, model in zip(distinct_names(trace), trace.models, strict=True)
-    ]
+def tree(run: AnyTrace) -> str:
+    """Return a line per model and level: name, calls, time.
 
-    only_counted = OnlyCounted(trace)
-
-    def lines(row: Row) -> list[str]:
-        calls = list(row.calls)
-        indent = "  " * (row.depth + 1)
-        gone = only_counted.beside(calls)
-        number = len(calls) + (gone.calls if gone else 0)
-        times = f" {TIMES}{number:,}" if number > 1 else ""
-        took = float(durations[calls].sum()) + (gone.duration_ns / 1000 if gone else 0)
-        words = [f"{names[row.model]}{times}", time(took)]
-        words += [f"{len(calls):,} kept"] if gone else []
-        together = batches.batches(trace, calls)
-        words += [together] if together else []
-        below = _notes(trace, calls)
-        apart = batches.left_out(trace, calls)
-        below += [f"~ {apart}"] if apart else []
-        errors = [call for call in calls if failed[call]]
-        if errors:
-            failures = len(errors) + (gone.errors if gone else 0)
-            words.append(f"{failures:,} failed")
-            below.insert(0, f"! {_error(trace, errors[0])}")
-        return [indent + "  ".join(words), *(f"{indent}  {line}" for line in below)]
-
-    found = itertools.chain.from_iterable(map(lines, rows(trace, fold_from=2)))
-    shown = list(itertools.islice(found, _MOST_LINES))
+    Below it stand failures, batches and notes; in a comparison both times and the
+    differences instead.
+    """
+    trace, comparison = sides(run)
+    lines = _ComparedLines(comparison) if comparison else _Lines(trace)
+    found = itertools.chain.from_iterable(map(lines.of, rows(run, fold_from=2)))
+    shown = list(itertools.islice(found, _MAX_LINES))
     more = sum(1 for _ in found)
     if more:
         shown.append(f"  … {counted(more, 'more line')}")
-    title = f"{visible(heading(trace))}: {', '.join(summary(trace, columns))}"
+    title = f"{visible(heading(trace))}: {', '.join(facts(run))}"
+    if comparison:
+        return "\n".join([title, *shown])
     notes = [f"  … {visible(note)}" for note in left_out(trace)]
     remarks = [f"  · {visible(remark)}" for remark in trace.remarks]
     return "\n".join([title, *shown, *notes, *remarks])
 
 
+class _Lines:
+    """The lines of a run that stands alone."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._side = _Side(trace)
+
+    def of(self, row: Row) -> Iterator[str]:
+        """Yield the line of a row, and those below it."""
+        trace, calls, indent = self._trace, row.calls, _indent(row)
+        failed = [call for call in calls if self._side.failed[call]]
+        counted_only = self._side.counted_only(calls)
+        words = [self._side.words(row, counted_only)]
+        together = batches.batches(trace, calls)
+        words += [together] if together else []
+        if failed:
+            errors = len(failed) + (counted_only.errors if counted_only else 0)
+            words.append(f"{errors:,} failed")
+        yield indent + "  ".join(words)
+        if failed:
+            yield f"{indent}  ! {_error(trace.spans[failed[0]].error)}"
+        yield from (f"{indent}  {note}" for note in _notes(trace, calls))
+        waited = batches.left_out(trace, calls)
+        if waited:
+            yield f"{indent}  ~ {waited}"
+
+
+class _ComparedLines:
+    """The lines of a comparison."""
+
+    def __init__(self, comparison: TraceComparison) -> None:
+        self._comparison = comparison
+        self._this = _Side(comparison.this)
+        self._before = _Side(comparison.baseline)
+
+    def of(self, row: Row) -> Iterator[str]:
+        """Yield the line of a row, and its differences below it."""
+        side = self._before if row.missing else self._this
+        counted_only = side.counted_only(row.calls) if row.folded else None
+        words = side.words(row, counted_only)
+        line = f"{_indent(row)}{words}  {self._beside(row)}"
+        yield line.rstrip()
+        if not row.missing:
+            below = [*self._differences(row), *self._unknown(row)]
+            yield from (f"{_indent(row)}  ~ {each}" for each in below)
+
+    def _beside(self, row: Row) -> str:
+        if row.missing:
+            return "missing"
+        delta = row.delta(self._this.columns, self._before.columns)
+        if delta is not None:
+            return delta.words
+        return "new" if row.is_new else ""
+
+    def _differences(self, row: Row) -> list[str]:
+        changes = self._comparison.changes
+        changed = [changes[call] for call in row.calls if call in changes]
+        lines = []
+        if 0 < row.new < len(row.calls):
+            lines.append(f"{row.new:,} of these calls are new")
+        if row.counted:
+            known = f"{len(row.counted):,} of these calls are"
+            lines.append(f"{known} only counted in the baseline")
+        for change in changed[:_MAX_DIFFERENCES]:
+            lines += described(change)
+        shown = lines[:_MAX_DIFFERENCES]
+        if len(lines) > len(shown) or len(changed) > _MAX_DIFFERENCES:
+            shown.append(f"… and more: {counted(len(changed), 'call')} changed")
+        return shown
+
+    def _unknown(self, row: Row) -> Iterator[str]:
+        """Yield the reasons why calls of a row were not compared."""
+        for why, unknown in self._comparison.unknown.items():
+            number = len(set(row.calls).intersection(unknown))
+            if number:
+                subject = "" if len(row.calls) == 1 else f"{counted(number, 'call')} "
+                yield f"{subject}not compared: {why}"
+
+
+class _Side:
+    """Names and sums of the rows of one trace."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.columns = columns_of(trace)
+        self.failed = self.columns.has(CallFlag.ERROR)
+        self.counted_only = OnlyCounted(trace).beside
+        self._names = [
+            _short(name, _MAX_NAME)
+            + (f" ({_STAND_IN})" if model.kind == _STAND_IN else "")
+            for name, model in zip(distinct_names(trace), trace.models, strict=True)
+        ]
+
+    def words(self, row: Row, counted_only: FoldedCalls | None) -> str:
+        """Return the model, its number of calls, and their time.
+
+        Parameters
+        ----------
+        counted_only
+            Calls of the row that the trace only counts.
+        """
+        calls, took_us = len(row.calls), self.columns.took_us(row.calls)
+        kept = ""
+        if counted_only:
+            calls += counted_only.calls
+            took_us += counted_only.duration_ns / 1000
+            kept = f"  {len(row.calls):,} kept"
+        times = f" {TIMES}{calls:,}" if calls > 1 else ""
+        return f"{self._names[row.model]}{times}  {time(took_us)}{kept}"
+
+
+def _indent(row: Row) -> str:
+    return "  " * (row.depth + 1)
+
+
 def _notes(trace: Trace, calls: Sequence[int]) -> list[str]:
-    """Return the first notes of a row's calls, each once, and how many are left."""
+    """Return the first notes of a row's calls, each once, and the number of others."""
     texts = dict.fromkeys(n for call in calls for n in trace.spans[call].notes)
-    begun = (text[: _MOST_NOTE + 1] for text in texts)
+    begun = (text[: _MAX_NOTE + 1] for text in texts)
     lines = ("; ".join(map(str.strip, text.splitlines())) for text in begun)
-    first = itertools.islice(lines, _MOST_NOTES)
-    shown = [f"* {_short(text, _MOST_NOTE)}" for text in first]
-    left_out = len(texts) - len(shown)
-    return [*shown, f"* … {counted(left_out, 'more note')}"] if left_out else shown
+    shown = [f"* {_short(text, _MAX_NOTE)}" for text in lines][:_MAX_NOTES]
+    hidden = len(texts) - len(shown)
+    return [*shown, f"* … {counted(hidden, 'more note')}"] if hidden else shown
 
 
-def _error(trace: Trace, call: int) -> str:
-    text = trace.spans[call].error.strip()
-    return _short(text.splitlines()[0] if text else "failed", _MOST_ERROR)
+def _error(text: str) -> str:
+    lines = text.strip().splitlines()
+    return _short(lines[0] if lines else "failed", _MAX_ERROR)
 
 
 def _short(text: str, most: int) -> str:

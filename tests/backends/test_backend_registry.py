@@ -10,6 +10,7 @@ import stage
 from cells import cell
 
 from blsnb.errors import InferenceError, ModelLoadError
+from blsnb.parts.server_parts import parts_of
 
 from .third_party import install
 
@@ -28,14 +29,18 @@ def echo(tmp_path, monkeypatch):
 
 def add(server, config=ECHO, name="leaf"):
     """Load a model of the backend ``echo``."""
-    server.change(name, {"config.pbtxt": config, "1/model.echo": "anything"})
+    parts_of(server).models.change(
+        name, {"config.pbtxt": config, "1/model.echo": "anything"}
+    )
     return server.load(name)
 
 
 @pytest.mark.parametrize("backend", ["tensorrt", "pytorch", "vllm"])
 def test_a_backend_that_is_not_here_is_refused_with_the_remedy(server, backend):
     """Triton's text, and how to stand in for it; never a silent answer."""
-    server.change("m", {"config.pbtxt": f"backend: '{backend}'", "1/model": "x"})
+    parts_of(server).models.change(
+        "m", {"config.pbtxt": f"backend: '{backend}'", "1/model": "x"}
+    )
     with pytest.raises(ModelLoadError) as caught:
         server.load("m")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from blsnb.errors import ModelLoadError
+from blsnb.parts.server_parts import parts_of
 
 from . import onnx_models as onnx
 from .test_onnxruntime import CONTROL, IO, START, controlled, load
@@ -49,15 +50,17 @@ def refusal(server, data, config=None):
 )
 def test_a_file_that_is_no_such_model_is_refused(server, data, reason):
     """At the load, with the backend's text."""
-    path = server.repository.private("leaf").version_dir(1) / "model.onnx"
+    path = parts_of(server).repository.private("leaf").version_dir(1) / "model.onnx"
 
     assert refusal(server, data).startswith(reason.format(path=path))
 
 
 def test_a_missing_file_is_refused(server):
     """Triton looks whether it is a folder first, and cannot tell."""
-    server.change("leaf", {"1/other": "x", "config.pbtxt": "backend: 'onnxruntime'"})
-    path = server.repository.private("leaf").version_dir(1)
+    parts_of(server).models.change(
+        "leaf", {"1/other": "x", "config.pbtxt": "backend: 'onnxruntime'"}
+    )
+    path = parts_of(server).repository.private("leaf").version_dir(1)
     with pytest.raises(ModelLoadError) as caught:
         server.load("leaf")
     assert f"Internal: failed to stat file {path}/model.onnx;" in caught.value.message

@@ -18,6 +18,7 @@ from blsnb.backends.onnxruntime import OnnxRuntime
 from blsnb.errors import BackendError, InferenceError, ModelLoadError
 from blsnb.model.config import parse_pbtxt
 from blsnb.model.normalization import normalise
+from blsnb.parts.server_parts import parts_of
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import freeze
@@ -43,7 +44,7 @@ def load(server, data, config=None, name="leaf"):
     files = {"1/model.onnx": data}
     if config is not None:
         files["config.pbtxt"] = config
-    return server.change(name, files)
+    return parts_of(server).models.change(name, files)
 
 
 def test_a_file_is_a_model_without_a_configuration(server):
@@ -158,7 +159,7 @@ def test_a_scalar_has_one_element_outside(server):
 
 def test_a_model_may_be_a_folder(server):
     """With a model.onnx in it, and what that refers to."""
-    server.change("leaf", {"1/model.onnx/model.onnx": onnx.identity()})
+    parts_of(server).models.change("leaf", {"1/model.onnx/model.onnx": onnx.identity()})
 
     assert [[1, 2]] == server.infer("leaf", X)["Y"].tolist()
 

@@ -1,26 +1,26 @@
-"""Requests as a real server reads them."""
+"""Requests as messages of Triton's gRPC interface."""
 
 from __future__ import annotations
 
 import pytest
 
+from blsnb.backends.remote_messages import netloc_of, request_of
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.request_fields import RequestFields
 
-messages = pytest.importorskip("blsnb.backends.remote_messages")
+
+def sent(**fields) -> dict[str, tuple[str, object]]:
+    """Return the parameters of a request with some fields: kinds and values."""
+    message = RequestMessage("m", (), (), RequestFields(**fields))
+    parameters = request_of(message, "m").parameters.items()
+    kinds = {name: value.WhichOneof("parameter_choice") for name, value in parameters}
+    return {
+        name: (kinds[name], getattr(value, kinds[name])) for name, value in parameters
+    }
 
 
-def sent(**fields) -> dict[str, object]:
-    """Return the parameters of a request with some fields, with their kinds."""
-    message = RequestMessage("model", (), (), RequestFields(**fields))
-    built = messages.request_of(message, "model")
-    found = ((name, value.WhichOneof("parameter_choice"), value)
-             for name, value in built.parameters.items())  # fmt: skip
-    return {name: (kind, getattr(value, kind)) for name, kind, value in found}
-
-
-def test_each_field_has_its_parameter():
-    """A real server schedules the request as blsnb would."""
+def test_reserved_fields_are_sent_as_parameters():
+    """Priority, timeout and sequence fields reach the remote scheduler."""
     assert {
         "sequence_id": ("int64_param", 7),
         "sequence_start": ("bool_param", True),
@@ -33,11 +33,19 @@ def test_each_field_has_its_parameter():
     )
 
 
-def test_most_requests_have_no_parameter():
-    """The model sees those that its caller gave."""
+def test_default_fields_are_not_sent():
+    """The model sees only the parameters that its caller gave."""
     assert {} == sent(request_id="r")
 
 
 def test_the_largest_priority_is_unsigned():
     """It has 64 bits."""
     assert {"priority": ("uint64_param", 2**64 - 1)} == sent(priority=2**64 - 1)
+
+
+def test_only_grpc_addresses_are_valid():
+    """An error contains the address and an example."""
+    assert "localhost:8001" == netloc_of("grpc://localhost:8001/")
+    for address in ("localhost:8001", "http://x:1", "grpc://", "grpc://x:1/y"):
+        with pytest.raises(ValueError, match=f"address '{address}' is not valid"):
+            netloc_of(address)

@@ -14,6 +14,7 @@ from mortal_server import Mortal
 from blsnb.errors import InferenceError, ModelLoadError
 from blsnb.parity.triton.environment import installed
 from blsnb.parity.triton.server_process import TritonServer
+from blsnb.parts.server_parts import parts_of
 
 LEAF = """
 import numpy as np
@@ -105,7 +106,9 @@ def write(folder: Path, source: str, config: str) -> None:
 
 def stand(server, address, name="leaf", config=""):
     """Let the real server answer for a model that is no Python model here."""
-    server.change(name, {"config.pbtxt": f'backend: "tensorrt" {config}'})
+    parts_of(server).models.change(
+        name, {"config.pbtxt": f'backend: "tensorrt" {config}'}
+    )
     return server.standin(name, remote=address)
 
 

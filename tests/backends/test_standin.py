@@ -13,6 +13,7 @@ from cells import CONFIG, DOUBLE, TRIPLE, cell
 
 from blsnb.errors import InferenceError, ModelLoadError, RepositoryError
 from blsnb.magics import card
+from blsnb.parts.server_parts import parts_of
 from blsnb.views.pictures.snapshot import snapshot as picture
 from blsnb.views.tree import tree
 
@@ -27,7 +28,7 @@ X = {"X": np.array([[1, 2, 3]], np.float32)}
 
 def put(server, config=TENSORRT, name="leaf"):
     """Write a model of a backend that is not here."""
-    server.change(name, {"config.pbtxt": config, "1/model": "x"})
+    parts_of(server).models.change(name, {"config.pbtxt": config, "1/model": "x"})
 
 
 @pytest.fixture
@@ -222,7 +223,7 @@ def test_recorded_errors_and_streams_are_answered_from_again(server):
 
 def test_what_a_run_has_lost_is_told(server):
     """A call without its values answers nothing."""
-    server.recorder.budget_bytes = 0
+    parts_of(server).recorder.budget_bytes = 0
     put(server)
     server.standin("leaf", zeros=True)
     run = server.infer("leaf", X)
@@ -379,7 +380,7 @@ def test_one_that_cannot_be_made_leaves_what_serves(stood):
 def test_it_needs_neither_a_device_nor_a_file(server):
     """The groups of the configuration count; graphics cards do not."""
     groups = "instance_group { count: 2 kind: KIND_GPU gpus: [ 0, 1 ] profile: 'p' }"
-    server.change("leaf", {"config.pbtxt": TENSORRT + groups})
+    parts_of(server).models.change("leaf", {"config.pbtxt": TENSORRT + groups})
 
     status = server.standin("leaf", zeros=True)
 
@@ -410,7 +411,7 @@ output { name: "B" data_type: TYPE_FP32 dims: [ -1 ] }
 ensemble_scheduling { step { model_name: "leaf" model_version: -1
   input_map { key: "X" value: "A" } output_map { key: "Y" value: "B" } } }
 """
-    stood.change("whole", {"config.pbtxt": ensemble, "1/.keep": ""})
+    parts_of(stood).models.change("whole", {"config.pbtxt": ensemble, "1/.keep": ""})
     stood.load("whole")
 
     run = stood.infer("whole", {"A": [[1, 2]]})

@@ -13,7 +13,7 @@ from types import TracebackType
 
 from waiting import until
 
-from blsnb.parity.triton.ports import free_ports
+from blsnb.parity.triton.server_process import free_ports
 
 TOKEN = "browser-tests"
 _START_S = 120.0

@@ -10,7 +10,7 @@ from views import samples
 from blsnb.trace.comparison import compare
 from blsnb.trace.excerpt import shortened
 from blsnb.views.delta import MINUS
-from blsnb.views.documents import compared_document
+from blsnb.views.documents import document
 
 from .axe import violations
 from .view import View
@@ -26,7 +26,7 @@ def show(page, tmp_path):
 
     def shown(comparison=EDITED):
         file = tmp_path / "compared.html"
-        file.write_text(compared_document.compared_page(comparison), encoding="utf-8")
+        file.write_text(document.page(comparison), encoding="utf-8")
         page.goto(file.as_uri())
         view = View(page)
         view.rows.first.wait_for()
@@ -165,8 +165,8 @@ def test_a_run_and_its_comparison_stand_on_one_page(page, tmp_path):
     run, edited = samples.invoice_run(), samples.edited_run()
     parts = [
         document.html(edited),
-        compared_document.compared_html(EDITED),
-        compared_document.compared_html(compare(run, edited)),
+        document.html(EDITED),
+        document.html(compare(run, edited)),
     ]
     file = tmp_path / "page.html"
     file.write_text(f"<!doctype html><meta charset=utf-8>{''.join(parts)}", "utf-8")

@@ -9,7 +9,7 @@ from views import samples
 from views.test_folded import folded, the_loop
 
 from blsnb.trace.events import LogLine
-from blsnb.views.documents import document, wire
+from blsnb.views.documents import host, wire
 
 from .view import View
 
@@ -62,7 +62,7 @@ class Page:
         self._seq = 0
         page.set_content("<!doctype html><title>live</title>")
         code = RENDER if rendered else RENDER.replace("code.render(", "void (")
-        page.evaluate(code, document.CODE.read_text("utf-8"))
+        page.evaluate(code, host.CODE.read_text("utf-8"))
 
     def send(self, trace, kind="snapshot", rows=None, skipped=0):
         self._seq += 1 + skipped

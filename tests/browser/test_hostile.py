@@ -7,7 +7,7 @@ from views import samples
 from blsnb.request_fields import RequestFields
 from blsnb.trace.comparison import compare
 from blsnb.trace.events import LogLine
-from blsnb.views.documents import compared_document, document
+from blsnb.views.documents import document
 
 from .test_following import Page as Live
 from .view import View
@@ -119,7 +119,7 @@ def test_in_a_live_view(opened, page):
 def test_in_a_comparison(opened, page):
     """In words on what differs, too."""
     comparison = compare(hostile_run(swapped=True), hostile_run())
-    view = opened(compared_document.compared_page(comparison))
+    view = opened(document.page(comparison))
     view.rows.nth(1).click()
 
     expect(view.inspector).to_contain_text("Compared with baseline")

@@ -53,8 +53,8 @@ def test_answers_that_agree_are_a_success(models, target, blsnb):
     ended = blsnb("verify", models, "outer", "X=[1, 2]", *options)
 
     assert 0 == ended.status
-    assert ended.stdout.startswith("outer beside ")
-    assert "1 case, all the same" in ended.stdout.splitlines()[0]
+    assert ended.stdout.startswith("outer on blsnb and Triton ")
+    assert "1 case, no difference" in ended.stdout.splitlines()[0]
     assert "100% done\n" in ended.stderr
 
 
@@ -95,8 +95,10 @@ def test_a_real_server_is_started_with_the_models(tmp_path, blsnb):
     ended = blsnb("verify", models, "where", "X=[1]", "--triton-release", "24.10")
 
     assert 1 == ended.status
-    assert ended.stdout.startswith("where beside Triton 2.51.0: 1 of 1 case differs\n")
-    assert "stops the real server" in ended.stderr
+    assert ended.stdout.startswith(
+        "where on blsnb and Triton 2.51.0: 1 of 1 case differs\n"
+    )
+    assert "stop the real server" in ended.stderr
 
 
 @pytest.mark.parametrize(
@@ -108,7 +110,7 @@ def test_a_real_server_is_started_with_the_models(tmp_path, blsnb):
         (["models", "outer", "X"], "expected INPUT=expression, not 'X'"),
         (["models", "outer", "X=[1"], "X=[1: SyntaxError: '[' was never closed"),
         (["models", "outer", "X=1/0"], "X=1/0: ZeroDivisionError: division by zero"),
-        (["models", "outer", "X=[1]", "--target", "x"], "'x' is no target: it is loc"),
+        (["models", "outer", "X=[1]", "--target", "x"], "target='x' is not valid"),
         (["models", "outer", "--cases", "no.json"], "no.json: No such file or direct"),
         (["models", "outer", "X=[1]", "--triton-release", "1"], "'1'"),
         (

@@ -124,11 +124,11 @@ class TestTensors:
         config = (ON_GPU).replace("TYPE_FP32", "TYPE_BF16")
         source = device_cell(
             """
-            from blsnb.tensors import dlpack
+            from blsnb.tensors import dlpack, dtypes
             stage.seen.append(tensor.is_cpu())
             bits = xp.asarray(np.array([0x3F80, 0x4000], np.uint16))
             capsule = bits.__dlpack__()
-            dlpack.mark_bf16(capsule)
+            dlpack.labelled(capsule, dtypes.BF16)
             return [pb_utils.InferenceResponse([
                 pb_utils.Tensor.from_dlpack("Y", capsule)])]
             """

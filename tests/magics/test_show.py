@@ -143,7 +143,7 @@ def test_previews_can_be_left_out(double, settings, monkeypatch, wanted):
         asked.append(embed_previews)
         return {"text/plain": "a document"}
 
-    monkeypatch.setattr("blsnb.views.mimebundle", document)
+    monkeypatch.setattr("blsnb.views.documents.document.mimebundle", document)
     settings.embed_previews = wanted
     double.run(infer("double"))
 

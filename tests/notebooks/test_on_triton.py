@@ -68,7 +68,7 @@ def real(repository) -> Iterator[TritonServer]:
 def loaded(real: TritonServer, repository: Path, models: Path) -> Iterator[list[str]]:
     """Load the models that a tutorial exported, and unload them in the end."""
     folders = sorted(each for each in models.iterdir() if each.is_dir())
-    provide(installed(), folders, may_install=True, say=print)
+    provide(installed(), folders, may_install=True, report=print)
     try:
         for folder in folders:
             (repository / folder.name).symlink_to(folder)

@@ -1,4 +1,4 @@
-"""A real server with the models of these tests, and one of ours beside it."""
+"""A real server and a blsnb server with the same models."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from . import models
 
 @pytest.fixture(scope="session")
 def real() -> TritonEnv:
-    """The installation of this checkout."""
+    """The installed real server of this checkout."""
     env = installed()
     if env is None:
         if required():
             pytest.fail("run make triton first", pytrace=False)
-        pytest.skip("no real Triton server here")
+        pytest.skip("no real Triton server is installed")
     return env
 
 
@@ -30,7 +30,7 @@ def real() -> TritonEnv:
 def mortal(
     real: TritonEnv, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Mortal]:
-    """A real server that has the models."""
+    """A real server with the models."""
     folder = tmp_path_factory.mktemp("parity")
     models.write(folder / "models")
     arguments = ["--disable-auto-complete-config"]
@@ -46,13 +46,13 @@ def mortal(
 
 @pytest.fixture
 def address(mortal: Mortal) -> str:
-    """The address of that server."""
+    """The address of the real server."""
     return mortal.address
 
 
 @pytest.fixture
 def ours() -> Iterator[Server]:
-    """One of ours that has them, too."""
+    """A blsnb server with the models."""
     with Server(triton_release="24.10") as server:
         models.define(server)
         yield server

@@ -1,4 +1,4 @@
-"""Models that run here and on a real server; and can tell where they are."""
+"""Models that behave differently on blsnb and on a real server."""
 
 from __future__ import annotations
 
@@ -96,19 +96,19 @@ SOURCES: Mapping[str, tuple[str, str]] = {
 
 
 def source(execute: str) -> str:
-    """Return a model whose ``execute`` has these lines."""
+    """Return a model with these lines in ``execute``."""
     lines = execute.strip().splitlines()
     return HEAD + "".join(f"        {line}\n" for line in lines)
 
 
 def define(server: Server) -> None:
-    """Define all of them."""
+    """Define all models."""
     for name, (execute, config) in SOURCES.items():
         server.define(name, source(execute), config=config)
 
 
 def write(folder: Path) -> None:
-    """Write all of them as a repository."""
+    """Write all models as a repository."""
     for name, (execute, config) in SOURCES.items():
         (folder / name / "1").mkdir(parents=True)
         (folder / name / "1" / "model.py").write_text(source(execute))

@@ -1,4 +1,4 @@
-"""A real server of a comparison's own is set up as the one here."""
+"""A started real server repeats the settings and overrides of the blsnb server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from blsnb.engine.scheduling.resource_admission import parse_rate_limit
 from blsnb.engine.settings import Settings
 from blsnb.inference_server import Server
 from blsnb.model.config import parse_pbtxt
-from blsnb.parity.triton.server_options import server_options
+from blsnb.parity.triton.local_server import server_options
 
 from .models import CONFIG, source
 
@@ -32,14 +32,14 @@ INITIALIZE = """
 
 
 def saying(number: int) -> str:
-    """Return a configuration with a parameter."""
+    """Return a configuration with a parameter ``says``."""
     said = f'{{ key: "says" value {{ string_value: "{number}" }} }}'
     return f"{CONFIG} parameters {said}"
 
 
 @pytest.mark.triton_server
-def test_what_was_given_with_a_load_is_compared(real):
-    """A configuration, or files, though no folder of the repository holds them."""
+def test_overrides_of_a_load_are_exported(real):
+    """Configurations and files that are not in a folder of the repository count."""
     model = source(NAMED) + INITIALIZE
     with Server(triton_release="24.10") as server:
         server.define("told", model, config=saying(1))
@@ -55,8 +55,8 @@ def test_what_was_given_with_a_load_is_compared(real):
 
 
 @pytest.mark.triton_server
-def test_a_response_cache_is_compared(real):
-    """What is asked twice is executed once, on both."""
+def test_a_response_cache_is_set_up(real):
+    """A repeated request is executed once on both servers."""
     config = f"{CONFIG} response_cache {{ enable: true }}"
     with Server(triton_release="24.10", cache_bytes=1 << 20) as server:
         server.define("counting", source(COUNTING), config=config)
@@ -69,10 +69,10 @@ def test_a_response_cache_is_compared(real):
     assert [[1.0], [1.0]] == [last.run["Y"].tolist(), last.real_run["Y"].tolist()]
 
 
-def test_a_real_server_is_told_what_ours_was(tmp_path):
-    """Strictness, a response cache, and what a rate limiter has."""
+def test_options_repeat_the_settings(tmp_path):
+    """Strictness, response cache and rate limiter resources become arguments."""
     limits = parse_rate_limit("execution_count", {"R": 2, "S": {0: 1, 1: 3}})
-    told = Settings((24, 10), 10.0, True, 4096, limits)
+    settings = Settings((24, 10), 10.0, True, 4096, limits)
 
     assert [] == server_options(Settings((24, 10)), tmp_path)
     assert [
@@ -83,6 +83,6 @@ def test_a_real_server_is_told_what_ours_was(tmp_path):
         "--rate-limit-resource=R:2",
         "--rate-limit-resource=S:1:0",
         "--rate-limit-resource=S:3:1",
-    ] == server_options(told, tmp_path)
-    # A server on PATH knows where its own caches are.
-    assert "--cache-directory" not in str(server_options(told, Path("/nowhere")))
+    ] == server_options(settings, tmp_path)
+    # A server on PATH finds its own caches.
+    assert "--cache-directory" not in str(server_options(settings, Path("/nowhere")))

@@ -1,4 +1,4 @@
-"""The same requests here and on a real server that runs: what differs is found."""
+"""The same requests on blsnb and on a running real server, compared."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ pytestmark = pytest.mark.triton_server
 
 
 def differences(parity) -> list[tuple[str, str]]:
-    """What differs, and how."""
-    return [(each.check.what, each.check.words) for each in parity.differences]
+    """Return part and verdict of each difference."""
+    return [(each.check.what, each.check.verdict) for each in parity.differences]
 
 
-def test_what_is_the_same_agrees(ours, address):
-    """Values, codes, and texts but for the folders in them."""
+def test_equal_outcomes_agree(ours, address):
+    """Values, codes, and texts apart from their folders, are equal."""
     cases = [{"inputs": {"X": [0.5] * size}} for size in (1, 2)]
     parity = ours.compare(
         "outer",
@@ -29,45 +29,47 @@ def test_what_is_the_same_agrees(ours, address):
     )
 
     assert (True, 0, []) == (parity.agree, parity.exit_code, parity.differences)
-    assert "<Parity outer: 5 cases, all the same; 4 failed>" == repr(parity)
-    assert "outer beside Triton 2.51.0: 5 cases, all the same; 4 failed" == str(parity)
-    assert ["all 40 the same"] == [each.words for each in parity.cases[0].checks]
+    assert "<Parity outer: 5 cases, no difference (4 with an error)>" == repr(parity)
+    assert (
+        "outer on blsnb and Triton 2.51.0: 5 cases, no difference (4 with an error)"
+    ) == str(parity)
+    assert ["all 40 the same"] == [each.verdict for each in parity.cases[0].checks]
     [code, text] = parity.cases[1].checks
-    assert ("INTERNAL", "INTERNAL") == (code.ours, code.theirs)
-    assert "ValueError: one of 1" in text.theirs
-    assert "<repository>/outer/1/model.py" in text.ours
+    assert ("INTERNAL", "INTERNAL") == (code.actual, code.expected)
+    assert "ValueError: one of 1" in text.expected
+    assert "<repository>/outer/1/model.py" in text.actual
 
 
-def test_each_kind_of_difference_is_named(ours, address):
-    """And of values the largest deviation, with its place."""
+def test_each_kind_of_difference_is_found(ours, address):
+    """Different values have their largest deviation and its index."""
     cases = [{"inputs": {"X": [1.0] * size}} for size in range(3, 8)]
     parity = ours.compare("outer", cases=cases, target=address)
 
     assert [
         ("Y", "1 of 3 differ, most by 0.25 at [1]"),
-        ("Y", "another datatype; values the same"),
-        ("Y", "another shape"),
+        ("Y", "different datatype; values the same"),
+        ("Y", "different shape"),
         ("error text", "different"),
-        ("Y", "blsnb alone has it"),
+        ("Y", "only on blsnb"),
     ] == [each for each in differences(parity) if each[0] != "error"]
     [first] = [each.check for each in parity.differences if each.case == "case 1"]
     assert (1,) == first.tensor.index
-    assert "FP32[3]: 0.841471, 1.091471, 0.841471" == first.theirs
+    assert "FP32[3]: 0.841471, 1.091471, 0.841471" == first.expected
     assert (False, 1) == (parity.agree, parity.exit_code)
     assert "<Parity outer: 5 of 5 cases differ>" == repr(parity)
 
 
 @pytest.mark.parametrize(("atol", "agrees"), [(0.24, False), (0.26, True)])
 def test_values_within_the_tolerance_agree(ours, address, atol, agrees):
-    """What they differ by is told all the same."""
+    """The deviation is reported in any case."""
     parity = ours.compare("outer", {"X": [1.0] * 3}, target=address, atol=atol)
 
     assert agrees is parity.agree
-    assert "most by 0.25 at [1]" in parity.cases[0].checks[0].words
+    assert "most by 0.25 at [1]" in parity.cases[0].checks[0].verdict
 
 
 def test_a_stream_is_compared_response_by_response(ours, address):
-    """Its order counts, its length, and its errors."""
+    """The order of responses, their number and their errors are compared."""
     cases = [{"inputs": {"X": [float(kind)]}} for kind in range(4)]
     parity = ours.compare("stream", cases=cases, target=address)
     same, moved, short, failed = parity.cases
@@ -80,83 +82,88 @@ def test_a_stream_is_compared_response_by_response(ours, address):
         "response 4: outputs",
     ] == [each.what for each in same.checks]
     assert [
-        ("order of responses", "the same 4 responses in another order, from 2 on")
-    ] == [(each.what, each.words) for each in moved.checks]
-    assert ("responses", "4", "3") == (
+        ("order of responses", "the same 4 responses in a different order, from 2 on")
+    ] == [(each.what, each.verdict) for each in moved.checks]
+    assert ("number of responses", "4", "3") == (
         short.checks[0].what,
-        short.checks[0].ours,
-        short.checks[0].theirs,
+        short.checks[0].actual,
+        short.checks[0].expected,
     )
-    assert "three" in [each.theirs for each in failed.checks]
+    assert "three" in [each.expected for each in failed.checks]
 
 
-def test_what_never_answers_there_and_would_hang_here_agrees(ours, address):
-    """It is the answer; further cases are left out, since the instance is busy."""
+def test_a_hang_agrees_with_a_missing_response(ours, address):
+    """Further cases are skipped, since the instance is busy."""
     cases = [{"inputs": {"X": [4.0]}}, {"inputs": {"X": [0.0]}}]
     parity = ours.compare("stream", cases=cases, target=address, timeout_s=0.5)
 
     [check] = parity.cases[0].checks
-    assert (True, "the real server never answers, as blsnb says") == (
+    assert (True, "the real server never responds, as blsnb reports") == (
         check.agrees,
-        check.words,
+        check.verdict,
     )
-    assert ["1 further cases were not asked of the real server"] == list(parity.notes)
+    assert ["1 further cases were not sent to the real server"] == list(parity.notes)
 
 
-def test_a_real_server_that_takes_too_long_is_a_difference(ours, address):
-    """The text says how long it was waited for; a client's own deadline is its own."""
+def test_a_response_after_the_time_limit_is_a_difference(ours, address):
+    """A client's own timeout is an error of the request instead."""
     parity = ours.compare("slow", {"X": [2.0]}, target=address, timeout_s=0.3)
     [difference] = parity.differences
 
-    assert ("answer", "no answer within 0.3 s") == (
+    assert ("response", "no response within 0.3 s") == (
         difference.check.what,
-        difference.check.theirs,
+        difference.check.expected,
     )
     parity = ours.compare("slow", {"X": [2.0]}, target=address, client_timeout_s=0.3)
-    assert "[DEADLINE_EXCEEDED] Deadline Exceeded" == parity.differences[0].check.theirs
+    assert (
+        "[DEADLINE_EXCEEDED] Deadline Exceeded" == parity.differences[0].check.expected
+    )
 
 
-def test_both_runs_can_be_looked_at(ours, address):
-    """Of a server elsewhere there is what its client saw."""
+def test_both_runs_are_available(ours, address):
+    """That of a remote server has the times of its client."""
     parity = ours.compare("outer", {"X": [1.0] * 8}, target=address, request_id="r1")
 
     assert ["outer", "sine"] == [model.name for model in parity.run.trace.models]
     assert ["outer"] == [model.name for model in parity.real_run.trace.models]
     assert parity.run["Y"].tolist() == parity.real_run["Y"].tolist()
-    assert "the times are those of its client" in parity.real_run.trace.remarks[0]
+    assert "the times were measured by its client" in parity.real_run.trace.remarks[0]
     assert [1] == list(parity.comparison.trace.alignment.new)
     assert [] == ours.runs
 
 
-def test_what_cannot_be_asked_is_refused_by_name(ours, address):
-    """A server that is not there, a model that it has not, an address that is none."""
+def test_unreachable_targets_and_unknown_models_are_refused(ours, address):
+    """Each error names the address or the model."""
     with pytest.raises(TritonServerError, match=r"127\.0\.0\.1:9 does not answer: "):
         ours.compare("slow", {"X": [0.0]}, target="grpc://127.0.0.1:9")
     ours.define("extra", "class TritonPythonModel:\n pass\n", config="")
     with pytest.raises(TritonServerError, match="'extra' is not ready at grpc://127"):
         ours.compare("extra", {}, target=address)
-    with pytest.raises(ValueError, match="'http://x:1' is no target"):
+    with pytest.raises(ValueError, match="target='http://x:1' is not valid"):
         ours.compare("slow", {"X": [0.0]}, target="http://x:1")
     with pytest.raises(RepositoryError, match="no model 'none'; there are: extra"):
         ours.compare("none", {})
 
 
-def test_a_release_that_is_another_one_is_noted_where_something_differs(ours, address):
-    """It may be why."""
+def test_a_different_release_is_noted_beside_differences(ours, address):
+    """It may explain them."""
     cases = [{"inputs": {"X": [1.0] * size}} for size in (3, 8)]
     with Server() as newest:
         models.define(newest)
         both = [newest.compare("outer", cases=[each], target=address) for each in cases]
 
     assert [1, 0] == [len(parity.notes) for parity in both]
-    assert "the real server is release 24.10, and this one" in both[0].notes[0]
+    assert (
+        "the real server is release 24.10, and blsnb follows release"
+        in both[0].notes[0]
+    )
 
 
-def test_a_stand_in_is_refused_wherever_it_answers(ours, address):
-    """Of the model itself, and of one that it calls."""
+def test_models_with_stand_ins_are_refused(ours, address):
+    """The model itself may have one, or a model that it calls."""
     ours.standin("sine", zeros=True)
 
-    refused = "cannot be compared: a stand-in answers for 'sine' \\(zeros\\)"
+    refused = "cannot be compared: it uses a stand-in for 'sine' \\(zeros\\)"
     for name in ("sine", "outer"):
         with pytest.raises(RepositoryError, match=f"'{name}' {refused}"):
             ours.compare(name, {"X": [1.0] * 8}, target=address)

@@ -1,4 +1,4 @@
-"""The real server that runs here: on PATH, of this environment, or one of its own."""
+"""Discovery of a real server: PATH, this environment, an environment of its own."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from blsnb.errors import TritonServerError
-from blsnb.parity import discovery as finding
-from blsnb.parity import install
+from blsnb.parity import discovery, install
 from blsnb.parity.discovery import find
 from blsnb.parity.install import PACKAGE
 from blsnb.parity.triton.environment import HIDE, HOME, TritonEnv
@@ -20,15 +19,15 @@ VERSION = ".".join(map(str, sys.version_info[:2]))
 
 @pytest.fixture(autouse=True)
 def bare(tmp_path, monkeypatch):
-    """Nothing is found unless a test puts it there."""
+    """Hide every installed server."""
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv(HOME, str(tmp_path / "home"))
     monkeypatch.delenv(HIDE, raising=False)
-    monkeypatch.setattr(finding, "_package_here", lambda: None)
+    monkeypatch.setattr(discovery, "_find_package", lambda: None)
 
 
 def program(path: Path) -> Path:
-    """Write a program."""
+    """Write an executable file."""
     path.parent.mkdir(parents=True)
     path.write_text("#!/bin/sh\n")
     path.chmod(0o755)
@@ -37,20 +36,20 @@ def program(path: Path) -> Path:
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """Put the server's package into this environment, with a NumPy that it can use."""
+    """The server's package in this environment, with NumPy 1."""
     folder = tmp_path / "tritonserver"
     program(folder / "bin" / "tritonserver")
     program(folder / "python_backend_stubs" / VERSION / "triton_python_backend_stub")
     program(folder / "backends" / "python" / "libtriton_python.so")
-    monkeypatch.setattr(finding, "_package_here", lambda: folder)
+    monkeypatch.setattr(discovery, "_find_package", lambda: folder)
     monkeypatch.setattr("importlib.metadata.version", lambda name: "1.26.4")
     facts = {"library": f"/lib/libpython{VERSION}.so.1.0"}
-    monkeypatch.setattr(finding, "describe", lambda python: facts)
+    monkeypatch.setattr(discovery, "describe", lambda python: facts)
     return folder
 
 
 def own(tmp_path: Path) -> TritonEnv:
-    """Put a server into an environment of its own."""
+    """Create a server in an environment of its own."""
     parts = [tmp_path / "home" / name for name in ("server", "backends", "python")]
     library = tmp_path / "home" / "libpython3.11.so.1.0"
     library.parent.mkdir()
@@ -61,8 +60,8 @@ def own(tmp_path: Path) -> TritonEnv:
     return env
 
 
-def test_one_on_path_comes_first(tmp_path, package):
-    """As whoever installed it there wants it to run: with its own backends."""
+def test_a_server_on_path_comes_first(tmp_path, package):
+    """It runs with its own backends and environment variables."""
     own(tmp_path)
     server = program(tmp_path / "opt" / "bin" / "tritonserver")
     (tmp_path / "opt" / "backends").mkdir()
@@ -75,8 +74,8 @@ def test_one_on_path_comes_first(tmp_path, package):
     assert {**os.environ, "PYTHONUNBUFFERED": "1"} == env.variables()
 
 
-def test_then_the_package_of_this_environment(tmp_path, package):
-    """Its backend's three files are gathered for this Python."""
+def test_the_package_of_this_environment_comes_second(tmp_path, package):
+    """Its Python backend's files are gathered for this Python."""
     own(tmp_path)
     env = find(tmp_path / "laid")
 
@@ -89,30 +88,33 @@ def test_then_the_package_of_this_environment(tmp_path, package):
     assert package in (laid / "libtriton_python.so").resolve().parents
 
 
-def test_then_one_of_its_own(tmp_path):
-    """Made earlier."""
+def test_a_server_in_an_environment_of_its_own_comes_last(tmp_path):
+    """It was installed earlier."""
     assert own(tmp_path) == find(tmp_path / "laid")
 
 
 @pytest.mark.parametrize(
     ("hurdle", "reason"),
     [
-        ("numpy", "is here, but numpy 2 is here, and a model process of the server"),
-        ("stub", f"is here, but not for Python {VERSION}"),
-        ("library", "is here, but this Python has no shared library"),
+        (
+            "numpy",
+            "is installed here, but its model processes crash with the",
+        ),
+        ("stub", f"is installed here, but not for Python {VERSION}"),
+        ("library", "is installed here, but this Python has no shared library"),
     ],
 )
-def test_a_package_that_cannot_run_here_says_why(
+def test_a_package_that_cannot_run_is_skipped(
     tmp_path, package, monkeypatch, hurdle, reason
 ):
-    """One of its own runs instead, if there is one."""
+    """The error contains the reason, if no other server is found."""
     match hurdle:
         case "numpy":
             monkeypatch.setattr("importlib.metadata.version", lambda name: "2.1.0")
         case "stub":
             install.stub_of(package, VERSION).unlink()
         case "library":
-            monkeypatch.setattr(finding, "describe", lambda python: {"failure": "no"})
+            monkeypatch.setattr(discovery, "describe", lambda python: {"failure": "no"})
     with pytest.raises(TritonServerError) as refused:
         find(tmp_path / "laid")
 

@@ -1,4 +1,4 @@
-"""Setting up the real server says clearly where it cannot be done, and does it once."""
+"""Installation of a real server: once, and with the reason if it is impossible."""
 
 import platform
 
@@ -26,28 +26,28 @@ FITTING = {
         ({"failure": "No module named 'ensurepip'"}, "No module named 'ensurepip'"),
     ],
 )
-def test_an_interpreter_fits_or_a_reason_is_given(facts, reason):
+def test_interpreters_are_accepted_or_have_an_obstacle(facts, reason):
     """CPython 3.11 and 3.12 with a shared library and venv can be embedded."""
-    assert reason == install.why_not(FITTING | facts)
+    assert reason == install.obstacle(FITTING | facts)
 
 
-def test_an_interpreter_that_does_not_start_is_a_reason(tmp_path):
-    """A candidate that cannot be run is refused by name, not a crash."""
+def test_an_interpreter_that_does_not_start_has_a_failure(tmp_path):
+    """Describing it raises nothing."""
     assert "failure" in install.describe(str(tmp_path / "python3.11"))
 
 
-def test_other_systems_are_refused_by_name(monkeypatch):
-    """The text names what is needed and what is there."""
+def test_other_systems_are_refused(monkeypatch):
+    """The error names the required and the found system."""
     monkeypatch.setattr(platform, "system", lambda: "Darwin")
     monkeypatch.setattr(platform, "machine", lambda: "arm64")
 
     with pytest.raises(install.CannotInstallError) as refused:
         install.check_machine()
 
-    assert str(refused.value) == "it needs Linux x86_64, this is Darwin arm64"
+    assert str(refused.value) == "it needs Linux x86_64; this is Darwin arm64"
 
 
-def test_an_old_library_is_refused_by_its_version(monkeypatch):
+def test_an_old_glibc_is_refused(monkeypatch):
     """A glibc before 2.35 cannot run the server."""
     monkeypatch.setattr(platform, "system", lambda: "Linux")
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
@@ -56,11 +56,11 @@ def test_an_old_library_is_refused_by_its_version(monkeypatch):
     with pytest.raises(install.CannotInstallError) as refused:
         install.check_machine()
 
-    assert str(refused.value) == "it needs glibc 2.35 or later, this is glibc 2.31"
+    assert str(refused.value) == "it needs glibc 2.35 or later; this is glibc 2.31"
 
 
-def test_no_fitting_interpreter_lists_those_tried(monkeypatch):
-    """The text says what to install, and why each interpreter was refused."""
+def test_without_an_interpreter_the_error_lists_the_candidates(monkeypatch):
+    """It names what to install, and each candidate's obstacle."""
     monkeypatch.setattr(install, "candidates", lambda: iter(["/opt/python3"]))
     monkeypatch.setattr(install, "describe", lambda _: FITTING | {"version": [3, 13]})
 
@@ -72,12 +72,12 @@ def test_no_fitting_interpreter_lists_those_tried(monkeypatch):
 
 
 @pytest.mark.parametrize(("required", "status"), [("1", 1), ("", 0)])
-def test_impossible_is_a_failure_only_where_a_server_is_demanded(
+def test_an_impossible_installation_fails_only_if_a_server_is_required(
     monkeypatch, capsys, required, status
 ):
-    """The script's exit status obeys BLSNB_REQUIRE_TRITON; its text is the reason."""
+    """BLSNB_REQUIRE_TRITON decides the exit status; stderr contains the reason."""
 
-    def refuse(say):
+    def refuse(report):
         raise install.CannotInstallError("it needs a mountain")
 
     monkeypatch.setattr(install, "install", refuse)
@@ -87,8 +87,8 @@ def test_impossible_is_a_failure_only_where_a_server_is_demanded(
     assert "it needs a mountain" in capsys.readouterr().err
 
 
-def test_an_installation_that_lost_a_part_is_none(tmp_path, monkeypatch):
-    """What is recorded counts only while every part of it exists."""
+def test_an_incomplete_installation_is_not_used(tmp_path, monkeypatch):
+    """All of its files must exist."""
     parts = {name: str(tmp_path / name) for name in ("server", "backends", "python")}
     env = environment.TritonEnv(
         **parts, python_library=str(tmp_path / "libpython3.11.so.1.0"), package="p"
@@ -106,21 +106,21 @@ def test_an_installation_that_lost_a_part_is_none(tmp_path, monkeypatch):
     assert env.python_version == "3.11"
 
 
-def test_only_its_own_folder_is_made_anew(tmp_path):
-    """A folder with other files is refused, and left as it is."""
+def test_only_folders_of_an_installation_are_replaced(tmp_path):
+    """A folder with other files is refused and unchanged."""
     folder = tmp_path / "home" / "triton"
-    install.make_room(folder)
+    install.clear(folder)
     (folder / "half").touch()
-    install.make_room(folder)
+    install.clear(folder)
     assert [install.MARK] == [each.name for each in folder.iterdir()]
 
-    with pytest.raises(install.CannotInstallError, match="holds other files"):
-        install.make_room(tmp_path)
+    with pytest.raises(install.CannotInstallError, match="contains other files"):
+        install.clear(tmp_path)
     assert folder.is_dir()
 
 
-def test_without_a_name_a_checkout_keeps_its_own_server(tmp_path, monkeypatch):
-    """A user's lies in the cache, or where BLSNB_TRITON says."""
+def test_a_checkout_has_its_own_server(tmp_path, monkeypatch):
+    """An installed package uses BLSNB_TRITON, else the user's cache."""
     monkeypatch.delenv(environment.HOME, raising=False)
     assert ".triton" == environment.home().name
 

@@ -1,4 +1,4 @@
-"""What models import must be there for the real server, too."""
+"""Packages that models import must exist in the real server's environment."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ENV = TritonEnv("/opt/server", "", sys.executable, "", "p")
 
 @pytest.fixture
 def model(tmp_path):
-    """A model that imports NumPy, pytest, and a file beside it."""
+    """A model that imports NumPy, pytest and its own module."""
     (tmp_path / "m" / "1").mkdir(parents=True)
     (tmp_path / "m" / "1" / "beside.py").touch()
     (tmp_path / "m" / "1" / "model.py").write_text(
@@ -24,25 +24,27 @@ def model(tmp_path):
     return tmp_path / "m"
 
 
-def nobody_is_told(words: str) -> None:
-    """Take what is being done."""
+def ignore(step: str) -> None:
+    """Ignore a reported step."""
 
 
-def test_packages_are_those_of_an_export_but_numpy(model):
-    """NumPy is there already, in the version that the server can use."""
+def test_imported_packages_exclude_numpy(model):
+    """The environment has the NumPy version that the server needs."""
     assert [f"pytest=={pytest.__version__}"] == packages.imported([model])
 
 
-def test_one_that_is_there_in_any_version_is_not_missing():
-    """A version that differs need not do any harm."""
+def test_a_package_is_missing_only_if_no_version_is_installed():
+    """A different version may work."""
     found = packages.missing(ENV, ["pytest==0.1", "no-such-thing==1.0", "numpy"])
 
     assert ["no-such-thing==1.0"] == found
     assert [] == packages.missing(ENV, [])
 
 
-def test_a_missing_one_is_told_with_the_command_that_adds_it(model, monkeypatch):
-    """Another one where the environment is the server's own."""
+def test_a_missing_package_is_reported_with_the_command_that_adds_it(
+    model, monkeypatch
+):
+    """The command depends on whether blsnb made the environment."""
     monkeypatch.setattr(packages, "missing", lambda env, pins: ["torch==2.1"])
     for own, command in (
         (None, f"{sys.executable} -m pip install torch==2.1"),
@@ -50,23 +52,23 @@ def test_a_missing_one_is_told_with_the_command_that_adds_it(model, monkeypatch)
     ):
         monkeypatch.setattr(packages, "installed", lambda own=own: own)
         with pytest.raises(TritonServerError, match="import torch==2") as refused:
-            packages.provide(ENV, [model], may_install=own is None, say=nobody_is_told)
+            packages.provide(ENV, [model], may_install=own is None, report=ignore)
         assert command in refused.value.advice
 
 
-def test_it_is_installed_only_into_the_servers_own_environment(model, monkeypatch):
-    """And only when asked."""
+def test_packages_are_installed_only_into_an_environment_of_blsnb(model, monkeypatch):
+    """Only with ``may_install``."""
     added: list[object] = []
     monkeypatch.setattr(packages, "missing", lambda env, pins: ["torch==2.1"])
     monkeypatch.setattr(packages, "installed", lambda: ENV)
-    monkeypatch.setattr(install, "add", lambda *given: added.append(given))
-    packages.provide(ENV, [model], may_install=True, say=nobody_is_told)
+    monkeypatch.setattr(install, "add", lambda *arguments: added.append(arguments))
+    packages.provide(ENV, [model], may_install=True, report=ignore)
 
     assert [(ENV, ["torch==2.1"])] == added
 
 
-def test_a_version_that_does_not_exist_there_is_replaced_by_the_newest(monkeypatch):
-    """Always beside a NumPy that the server can use; a name that is none is told."""
+def test_a_missing_version_is_replaced_by_the_newest(monkeypatch):
+    """NumPy stays below 2; an unknown name is an error."""
     ran: list[list[str]] = []
 
     def run(command):
@@ -82,8 +84,8 @@ def test_a_version_that_does_not_exist_there_is_replaced_by_the_newest(monkeypat
         install.add(ENV, ["none"])
 
 
-def test_a_python_that_does_not_run_is_told(model):
-    """By its path."""
+def test_a_python_that_does_not_run_is_reported(model):
+    """The error contains its path."""
     env = TritonEnv("", "", "/nowhere/python", "", "p")
     with pytest.raises(TritonServerError, match="/nowhere/python"):
         packages.missing(env, ["six"])

@@ -1,4 +1,4 @@
-"""A parity as one picture and as a page: what differs is seen first."""
+"""A comparison as a picture and as a page: differences come first."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from blsnb.parity import page, picture
 from blsnb.parity.agreement import Case
 from blsnb.parity.checks import check
 from blsnb.parity.parity import Parity
-from blsnb.parity.triton.answers import Answer, Answers, Failure
+from blsnb.parity.triton.outcome import ClientFailure, ClientOutcome, ClientResponse
 from blsnb.tensors.convert import to_ref
 
 
-def answers(*values, took_ns: int = 1_500_000) -> Answers:
-    """Return responses with these values, or texts of errors."""
-    return Answers(tuple(answer(each) for each in values), took_ns)
+def outcome(*values, duration_ns: int = 1_500_000) -> ClientOutcome:
+    """Return an outcome with these values or error texts."""
+    return ClientOutcome(tuple(response(each) for each in values), duration_ns)
 
 
-def answer(value) -> Answer:
+def response(value) -> ClientResponse:
     """Return a response with a value, or an error."""
     if isinstance(value, str):
-        return Answer(failure=Failure("INTERNAL", value))
-    return Answer((to_ref("Y", np.asarray(value), None, 0),), at_ns=1_000_000)
+        return ClientResponse(failure=ClientFailure("INTERNAL", value))
+    return ClientResponse((to_ref("Y", np.asarray(value), None, 0),), at_ns=1_000_000)
 
 
 def parity(*pairs) -> Parity:
-    """Return the comparison of these answers."""
+    """Return the comparison of pairs of outcomes."""
     cases = [
         Case(f"case {number}", ours, theirs, check(ours, theirs))
         for number, (ours, theirs) in enumerate(pairs, 1)
@@ -34,27 +34,27 @@ def parity(*pairs) -> Parity:
     return Parity("model $x$", "Triton 2.51.0", tuple(cases), ("a note",))
 
 
-SAME = answers([1, 2]), answers([1, 2], took_ns=9_000_000)
-MOVED = answers(np.zeros(500)), answers(np.eye(500)[77])
+SAME = outcome([1, 2]), outcome([1, 2], duration_ns=9_000_000)
+MOVED = outcome(np.zeros(500)), outcome(np.eye(500)[77])
 
 
 def texts(figure) -> list[str]:
-    """Return what is written on a figure."""
+    """Return the texts of a figure."""
     return [each.get_text() for each in figure.texts]
 
 
 def test_the_picture_has_a_line_for_each_part():
-    """What both gave, in what they differ, and how long they took."""
+    """It contains both values, the verdict and the durations."""
     written = texts(parity(SAME).plot())
 
     for text in ("= Y", "INT64[2]: 1, 2", "all 2 the same", "1.50 ms"):
         assert text in written
     assert "9 ms, by gRPC" in written
-    assert r"model \$x\$ beside Triton 2.51.0: 1 case, all the same" in written
+    assert r"model \$x\$ on blsnb and Triton 2.51.0: 1 case, no difference" in written
 
 
-def test_what_differs_is_drawn_first_and_marked():
-    """With the place of the largest deviation."""
+def test_differences_are_drawn_first_and_marked():
+    """A line marks the largest deviation."""
     figure = parity(SAME, MOVED).plot()
     written = texts(figure)
 
@@ -69,31 +69,31 @@ def test_what_differs_is_drawn_first_and_marked():
     assert [77] == marked
 
 
-def test_many_parts_and_cases_are_counted():
-    """A picture that nobody reads to its end shows nothing."""
-    long = answers(*[[n, n] for n in range(90)])
+def test_parts_and_cases_beyond_the_maximum_are_counted():
+    """The picture stays small enough to be read."""
+    long = outcome(*[[n, n] for n in range(90)])
     written = texts(parity(*[(long, long)] * 9).plot())
 
-    assert "… 84 further parts, all the same" in written
+    assert "… 84 further parts, no difference" in written
     assert any("; 3 further cases not drawn" in text for text in written)
 
 
 @pytest.mark.parametrize(
     "pair",
     [
-        (answers("boom"), answers("bang")),
-        (answers("At:\n  model.py\n"), answers([b"\xe7\x96\x97"])),
-        (answers("boom"), answers([1.5, np.nan])),
-        (answers([np.inf, -np.inf]), answers([np.nan, 1.0])),
-        (answers(np.zeros((0, 3))), answers(np.zeros((3, 0)))),
-        (answers([b"<b>", b"\xff\xfe"]), answers([b"<i>", b""])),
-        (answers(np.float32(2)), answers(np.float32(3))),
-        (answers(), answers([1])),
-        (answers(np.zeros((2, 3), bool)), answers(np.ones((2, 3), bool))),
+        (outcome("boom"), outcome("bang")),
+        (outcome("At:\n  model.py\n"), outcome([b"\xe7\x96\x97"])),
+        (outcome("boom"), outcome([1.5, np.nan])),
+        (outcome([np.inf, -np.inf]), outcome([np.nan, 1.0])),
+        (outcome(np.zeros((0, 3))), outcome(np.zeros((3, 0)))),
+        (outcome([b"<b>", b"\xff\xfe"]), outcome([b"<i>", b""])),
+        (outcome(np.float32(2)), outcome(np.float32(3))),
+        (outcome(), outcome([1])),
+        (outcome(np.zeros((2, 3), bool)), outcome(np.ones((2, 3), bool))),
     ],
 )
-def test_whatever_was_answered_can_be_shown(pair):
-    """Errors, infinities, nothing at all, markup, signs that no font has."""
+def test_every_outcome_can_be_drawn(pair):
+    """Errors, infinities, no responses, markup, characters without a glyph."""
     found = parity(pair)
 
     assert picture.png(found).startswith(b"\x89PNG")
@@ -101,8 +101,8 @@ def test_whatever_was_answered_can_be_shown(pair):
     assert not found.agree
 
 
-def test_the_page_says_it_in_words_too(tmp_path):
-    """And is whole: it needs no kernel, and no network."""
+def test_a_saved_page_contains_the_table(tmp_path):
+    """The page needs no kernel and no network."""
     found = parity(SAME, MOVED)
     saved = found.save(tmp_path / "found.html").read_text()
 
@@ -113,7 +113,7 @@ def test_the_page_says_it_in_words_too(tmp_path):
         found.save(tmp_path / "found.png")
 
 
-def test_no_case_is_no_parity():
-    """Nothing was shown to be the same."""
+def test_a_comparison_without_cases_does_not_agree():
+    """Its exit code is 1."""
     assert (False, 1) == (parity().agree, parity().exit_code)
     assert parity().comparison is None

@@ -1,4 +1,4 @@
-"""The real server's run: its trace, with the values that are known better."""
+"""Runs of a real server: its trace, completed with exact values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from blsnb.parity.real_run import real_run
-from blsnb.parity.triton.answers import Answer, Answers, Failure
+from blsnb.parity.triton.outcome import ClientFailure, ClientOutcome, ClientResponse
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.run import ImportedRun
 from blsnb.tensors.convert import to_ref
@@ -25,7 +25,7 @@ def ref(name: str, value) -> object:
 
 
 def trace(start_ns: int, *values: float) -> Trace:
-    """Return a trace of a model that has called another one, with these values."""
+    """Return a trace of a model that calls another one, with these values."""
     calls: list[Call] = []
     for name, value in zip(("outer", "inner"), values, strict=True):
         model = ModelInfo(name, 1, "", "", "model", "")
@@ -36,35 +36,35 @@ def trace(start_ns: int, *values: float) -> Trace:
     return trace_of("t", calls, start_ns + 10)
 
 
-def answers(*responses: Answer) -> Answers:
-    """Return what a client was answered, from 1000 to 2000 ns."""
-    return Answers(responses, 1_000, BEGAN)
+def outcome(*responses: ClientResponse) -> ClientOutcome:
+    """Return an outcome from 1000 to 2000 ns."""
+    return ClientOutcome(responses, 1_000, BEGAN)
 
 
 MESSAGE = RequestMessage("outer", (ref("X", [1 / 3]),))
-ANSWERED = answers(Answer((ref("Y", [2 / 3]),)))
+OUTCOME = outcome(ClientResponse((ref("Y", [2 / 3]),)))
 
 
 def values(run) -> list[list[float]]:
-    """Return the values of its calls."""
+    """Return the input and output values of each call."""
     return [
         [float(each.view()[0]) for each in (*span.inputs, *span.outputs)]
         for span in run.trace.spans
     ]
 
 
-def test_the_trace_is_found_by_its_time():
-    """Before and after are those of other requests."""
+def test_the_trace_is_identified_by_its_time():
+    """Earlier and later traces belong to other requests."""
     traces = [trace(at, 0.5, 0.5) for at in (500, 1_500, 2_500)]
-    run = real_run(MESSAGE, ANSWERED, traces, None)
+    run = real_run(MESSAGE, OUTCOME, traces, None)
 
     assert 1_500 == run.trace.start_ns
     assert np.float32([1 / 3, 2 / 3]).tolist() == values(run)[0]
 
 
-def test_without_one_there_is_what_the_client_saw():
-    """And the run says so."""
-    run = real_run(MESSAGE, ANSWERED, [], None)
+def test_without_a_trace_the_times_are_those_of_the_client():
+    """A remark of the run says so."""
+    run = real_run(MESSAGE, OUTCOME, [], None)
 
     assert [(BEGAN, BEGAN + 1_000)] == [
         (span.request_start_ns, span.request_end_ns) for span in run.trace.spans
@@ -74,18 +74,18 @@ def test_without_one_there_is_what_the_client_saw():
 
 
 @pytest.mark.parametrize(("there", "same"), [(0.333333, True), (0.33334, False)])
-def test_a_value_that_differs_by_the_digits_of_a_file_is_taken_for_ours(there, same):
-    """A trace file has six."""
+def test_a_rounded_value_is_replaced_by_the_exact_one(there, same):
+    """Floats of a trace file have six digits."""
     third = float(np.float32(1 / 3))
     ours = ImportedRun(trace(9, third, third))
-    run = real_run(MESSAGE, ANSWERED, [trace(1_500, 0.5, there)], ours)
+    run = real_run(MESSAGE, OUTCOME, [trace(1_500, 0.5, there)], ours)
 
     assert same is ([third, third] == values(run)[1])
 
 
-def test_a_failure_is_put_in():
-    """A trace file has none."""
-    failed = answers(Answer(failure=Failure("INTERNAL", "oh")))
+def test_an_error_is_added_to_the_trace():
+    """A trace file contains no errors."""
+    failed = outcome(ClientResponse(failure=ClientFailure("INTERNAL", "oh")))
     run = real_run(MESSAGE, failed, [trace(1_500, 0.5, 0.5)], None)
 
     root = run.trace.spans[0]
@@ -95,7 +95,7 @@ def test_a_failure_is_put_in():
 
 
 def test_responses_of_a_stream_have_the_times_of_the_trace():
-    """A final flag that was sent alone is known from the client alone."""
+    """An empty final response has the time of the client."""
     traced = trace(1_500, 0.5, 0.5)
     ours = ImportedRun(
         replace(
@@ -103,8 +103,9 @@ def test_responses_of_a_stream_have_the_times_of_the_trace():
             spans=(replace(traced.spans[0], response_count=2), *traced.spans[1:]),
         )
     )
-    streamed = answers(
-        Answer((ref("Y", [1]),), final=False, at_ns=100), Answer(at_ns=300)
+    streamed = outcome(
+        ClientResponse((ref("Y", [1]),), final=False, at_ns=100),
+        ClientResponse(at_ns=300),
     )
     run = real_run(MESSAGE, streamed, [traced], ours)
 

@@ -112,7 +112,7 @@ class RuntimeContract:
         """No library here knows the type; its bits are those of uint16."""
         bits = self.to_device(np.array([0x3F80, 0x4000], np.uint16))
         capsule = bits.capsule()
-        dlpack.mark_bf16(capsule)
+        dlpack.labelled(capsule, BF16)
         taken = self.runtime.from_dlpack(capsule)
 
         assert BF16 is taken.dtype

@@ -26,7 +26,7 @@ def test_the_environment_can_say_that_no_device_is_wanted(stub, monkeypatch):
     monkeypatch.setenv("BLSNB_RUNTIME", "numpy")
     chosen = choose("auto")
 
-    assert ("numpy", "BLSNB_RUNTIME says so") == (chosen.runtime.name, chosen.reason)
+    assert ("numpy", "BLSNB_RUNTIME is 'numpy'") == (chosen.runtime.name, chosen.reason)
     assert "simulated" == choose("auto", with_device=True).runtime.name
     with pytest.raises(SystemExit):
         choose("cupy")
@@ -98,7 +98,7 @@ def test_auto_falls_back_where_no_device_answers(stub):
     chosen = choose("auto")
 
     assert "numpy" == chosen.runtime.name
-    assert "no device answers: cudaErrorInsufficientDriver" in chosen.reason
+    assert "no device responds: cudaErrorInsufficientDriver" in chosen.reason
     assert chosen.notable
 
 
@@ -110,7 +110,7 @@ def test_a_server_says_once_what_it_found(stub, capsys):
         Server().close()
     said = capsys.readouterr().err
 
-    assert 1 == said.count("no device answers: cudaErrorInsufficientDriver")
+    assert 1 == said.count("no device responds: cudaErrorInsufficientDriver")
     assert said.startswith("blsnb: NumPy")
 
 
@@ -134,7 +134,7 @@ def test_where_a_device_is_needed_one_is_simulated(stub):
     chosen = choose("auto", with_device=True)
 
     assert "simulated" == chosen.runtime.name
-    assert chosen.reason.startswith("a device is needed")
+    assert chosen.reason.startswith("a device is required")
 
 
 def test_numpy_is_refused_where_a_device_is_needed():

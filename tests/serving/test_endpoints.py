@@ -23,6 +23,7 @@ from tritonclient.utils import InferenceServerException
 
 from blsnb.errors import ServerClosedError
 from blsnb.inference_server import Server
+from blsnb.parts.server_parts import parts_of
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.endpoints import Endpoints, check_port, is_loopback, serve
 from blsnb.serving.grpc.endpoint import GrpcEndpoint
@@ -138,7 +139,12 @@ def test_no_two_servers_share_a_port(served: Endpoints, server: Server) -> None:
 def test_grpc_itself_shares_no_port(served: Endpoints, server: Server) -> None:
     """Also where both would begin at the same moment."""
     with pytest.raises(OSError, match="gRPC cannot listen"):
-        GrpcEndpoint(server, SharedState(server), "127.0.0.1", served.ports["gRPC"])
+        GrpcEndpoint(
+            parts_of(server),
+            SharedState(parts_of(server)),
+            "127.0.0.1",
+            served.ports["gRPC"],
+        )
 
 
 @pytest.mark.skipif(not socket.has_ipv6, reason="this machine has no IPv6")

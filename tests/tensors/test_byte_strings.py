@@ -57,7 +57,7 @@ def test_a_cut_length_is_refused():
         byte_strings.unpack(b"\x01\x00")
 
 
-def test_a_cut_element_is_refused_with_both_sizes():
+def test_a_truncated_element_is_refused_with_its_size():
     """Data that end inside an element are not BYTES data."""
-    with pytest.raises(ValueError, match="9 bytes is announced where 2 are left"):
+    with pytest.raises(ValueError, match="of 9 bytes has only 2 bytes left"):
         byte_strings.unpack(b"\x09\x00\x00\x00ab")

@@ -213,7 +213,7 @@ def test_a_large_picture_keeps_its_proportions_and_averages():
 
 def test_what_is_no_picture_is_refused_as_one():
     """The message names tensor and shape."""
-    with pytest.raises(TraceError, match=r"'X' of shape \(4, 4\) is no picture"):
+    with pytest.raises(TraceError, match=r"'X' of shape \(4, 4\) is not a picture"):
         preview.image(ref(np.zeros((4, 4))))
 
 

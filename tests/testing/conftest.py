@@ -11,7 +11,7 @@ from cells import CONFIG, DOUBLE, TRIPLE, calling
 
 from blsnb.testing.replays import ReplayError
 from blsnb.testing.tested_server import TestedServer
-from blsnb.views import tree
+from blsnb.views.tree import tree
 
 Run = Callable[..., pytest.RunResult]
 

@@ -12,13 +12,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from trace_files import EXAMPLE, GOLDEN, RECORDED, known, reader
 
-from blsnb import TraceFileError, views
+from blsnb import TraceFileError
 from blsnb.files.read_budget import ReadLimitError
 from blsnb.options import options
 from blsnb.trace.files.export import write_traces
 from blsnb.trace.spans import Trace
 from blsnb.trace.triton import calls as triton_calls
 from blsnb.trace.triton.trace_file import read_traces
+from blsnb.views.documents import document, wire
 from blsnb.views.tree import tree
 
 PIECES = sorted(GOLDEN.glob(f"{RECORDED.name}.*"))
@@ -308,7 +309,7 @@ def test_a_tensor_may_claim_what_it_likes(read, shape, dtype, data):
 
     [ref] = trace.spans[0].inputs
     assert dtype == ref.dtype.datatype
-    assert "text/html" in views.mimebundle(trace)
+    assert "text/html" in document.mimebundle(trace)
 
 
 DEEP = [each for id_ in range(1, 5000) for each in whole(id_, id_ - 1 or None, at=id_)]
@@ -319,7 +320,7 @@ def test_a_chain_of_calls_may_be_deeper_than_pythons_own(read):
     [trace] = read(file_of(*DEEP))
 
     assert 4999 == len(trace.spans)
-    assert "text/html" in views.mimebundle(trace)
+    assert "text/html" in document.mimebundle(trace)
 
 
 SLOW = {
@@ -398,7 +399,7 @@ def judge(data: bytes, folder) -> None:
         return
     assert traces
     for trace in traces:
-        views.documents.wire.encode(trace)
+        wire.encode(trace)
         tree(trace)
         assert not trace.running
     again = read_traces(write_traces(traces, path))

@@ -7,12 +7,12 @@ import json
 import pytest
 from trace_files import EXAMPLE, GOLDEN, RECORDED, reader
 
-from blsnb import views
 from blsnb.trace.events import CallFlag, LogLine
 from blsnb.trace.spans import Trace
 from blsnb.trace.triton import calls as triton_calls
 from blsnb.trace.triton.events import Gap, Metadata, Stamp, TensorEvent
 from blsnb.trace.triton.trace_file import read_traces
+from blsnb.views.documents.wire import encode
 from blsnb.views.tree import tree
 
 PIECES = sorted(GOLDEN.glob(f"{RECORDED.name}.*"))
@@ -142,6 +142,6 @@ def test_every_run_says_where_it_was_read(recorded):
 
     assert "triton_2.51.0.json" == trace.file
     assert "Read from triton_2.51.0.json" in tree(trace)
-    header, _ = views.documents.wire.encode(trace)
+    header, _ = encode(trace)
     assert "triton_2.51.0.json" == header["run"]["file"]
     assert header["notes"]["0"][0].startswith("Read from triton_2.51.0.json")

@@ -10,9 +10,7 @@ from pathlib import Path
 
 from blsnb.trace.comparison import compare
 from blsnb.views.columns import columns_of
-from blsnb.views.compared_tree import compared_tree
-from blsnb.views.documents import compared_wire, embed, wire
-from blsnb.views.pictures.compared_picture import compared_snapshot
+from blsnb.views.documents import embed, wire
 from blsnb.views.pictures.snapshot import snapshot
 from blsnb.views.tree import tree
 
@@ -40,7 +38,7 @@ def encoded() -> tuple[dict, bytes]:
 
 def compared() -> tuple[dict, bytes]:
     """Header and buffer of the run after an edit beside the one before."""
-    header, buffer = compared_wire.assemble(compare(edited_run(), invoice_run()))
+    header, buffer = wire.assemble(compare(edited_run(), invoice_run()))
     return header, bytes(buffer)
 
 
@@ -48,8 +46,8 @@ def write() -> None:
     _write(encoded(), HEADER, BUFFER)
     _write(compared(), COMPARED_HEADER, COMPARED_BUFFER)
     comparison = compare(edited_run(), invoice_run())
-    COMPARED_TREE.write_text(compared_tree(comparison) + "\n", "utf-8")
-    COMPARED_PICTURE.write_text(compared_snapshot(comparison), "utf-8")
+    COMPARED_TREE.write_text(tree(comparison) + "\n", "utf-8")
+    COMPARED_PICTURE.write_text(snapshot(comparison), "utf-8")
     PICTURE.write_text(snapshot(invoice_run()), "utf-8")
     TREE.write_text(tree(invoice_run()) + "\n", "utf-8")
 

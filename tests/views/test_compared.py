@@ -17,15 +17,13 @@ from blsnb.trace.comparison import compare
 from blsnb.trace.dropped import PIN
 from blsnb.trace.excerpt import page_excerpt, part_of, shortened
 from blsnb.trace.spans import Trace
-from blsnb.views.compared_rows import compared_rows
-from blsnb.views.compared_tree import compared_tree
 from blsnb.views.delta import MINUS, Delta
-from blsnb.views.documents import compared_document, compared_wire, wire
+from blsnb.views.documents import document, wire
 from blsnb.views.format import TIMES, width
-from blsnb.views.pictures.compared_picture import compared_snapshot
-from blsnb.views.pictures.snapshot import WIDTH
+from blsnb.views.pictures.snapshot import WIDTH, snapshot
 from blsnb.views.rows import rows
 from blsnb.views.summary import own_times
+from blsnb.views.tree import tree
 
 from . import golden_run
 from .samples import (
@@ -41,13 +39,13 @@ EDITED = compare(edited_run(), invoice_run())
 
 
 def shown(comparison, **how) -> list[str]:
-    return [_row(comparison, each) for each in compared_rows(comparison, **how)]
+    return [_row(comparison, each) for each in rows(comparison, **how)]
 
 
 def _row(comparison, each) -> str:
     trace = comparison.baseline if each.missing else comparison.this
     sign = "-" if each.missing else "" if each.baseline else "+"
-    return f"{sign}{trace.models[each.row.model].name}{len(each.row.calls)}"
+    return f"{sign}{trace.models[each.model].name}{len(each.calls)}"
 
 
 @pytest.mark.parametrize(
@@ -91,10 +89,10 @@ def test_rows_are_those_of_the_run_and_missing_ones_between():
 def test_equal_runs_have_the_rows_of_either():
     """Loops are folded in the same way."""
     run = batch_run(300)
-    found = list(compared_rows(compare(run, run)))
+    found = list(rows(compare(run, run)))
 
-    assert [each.row for each in found] == list(rows(run))
-    assert every(each.baseline == each.row.calls for each in found)
+    assert [dataclasses.replace(each, baseline=()) for each in found] == list(rows(run))
+    assert every(each.baseline == each.calls for each in found)
 
 
 def test_a_missing_call_shows_what_it_called():
@@ -122,7 +120,7 @@ def test_own_times_are_compared_model_by_model():
 
 def test_the_text_says_it_all():
     """Both times, what differs and where, what is new and what is gone."""
-    head, *lines = compared_tree(EDITED).splitlines()
+    head, *lines = tree(EDITED).splitlines()
 
     assert head.endswith(
         "vs 76.2 ms baseline, 3 changed, 1 new, 1 missing, 2 not compared"
@@ -139,13 +137,13 @@ def test_the_text_says_it_all():
 
 def test_equal_runs_say_so():
     """Nothing is listed."""
-    text = compared_tree(compare(ensemble_run(), ensemble_run()))
+    text = tree(compare(ensemble_run(), ensemble_run()))
 
     assert "no change known, 3 not compared" in text.splitlines()[0]
     given = (tensor("X", "FP32", [1.0]),)
     spans = [dataclasses.replace(each, inputs=given) for each in ensemble_run().spans]
     known = dataclasses.replace(ensemble_run(), spans=tuple(spans))
-    text = compared_tree(compare(known, known))
+    text = tree(compare(known, known))
     assert text.splitlines()[0].endswith("no call changed")
     assert "~" not in text
 
@@ -158,8 +156,8 @@ def folded_before() -> tuple[Trace, Trace]:
 def test_calls_that_the_baseline_only_counts_are_not_new():
     """Nor is what they took held against those that it kept."""
     whole, folded = folded_before()
-    lines = compared_tree(compare(whole, folded)).splitlines()
-    back = compared_tree(compare(folded, whole))
+    lines = tree(compare(whole, folded)).splitlines()
+    back = tree(compare(folded, whole))
 
     assert "new" not in lines[0]
     assert "missing" not in lines[0]
@@ -178,8 +176,8 @@ def test_calls_that_the_baseline_only_counts_are_not_new():
 def test_a_page_knows_which_calls_the_baseline_only_counts():
     """And that nothing of a folded run is missing."""
     whole, folded = folded_before()
-    header, buffer = compared_wire.assemble(compare(whole, folded))
-    back, _ = compared_wire.assemble(compare(folded, whole))
+    header, buffer = wire.assemble(compare(whole, folded))
+    back, _ = wire.assemble(compare(folded, whole))
 
     assert COUNTED in wire.decode(header, bytes(buffer))["baseline"].tolist()
     assert 0 == header["columns"]["missing"][2] == back["columns"]["missing"][2]
@@ -188,22 +186,22 @@ def test_a_page_knows_which_calls_the_baseline_only_counts():
 def test_of_very_long_runs_a_page_holds_a_part(monkeypatch):
     """Of both the same as of one alone; nothing seems new or missing for that."""
     run = dataclasses.replace(batch_run(300))
-    whole = len(compared_document.compared_html(compare(run, run)))
+    whole = len(document.html(compare(run, run)))
     monkeypatch.setattr(shortening, "MOST", 40)
     # A trace works out only once what is shown of it.
     run = dataclasses.replace(run)
-    compared = compare(run, run).shown
+    part = compare(run, run).page_part
 
-    assert compared.this is page_excerpt(run)
-    assert 100 > len(compared.this.spans)
-    assert () == compared.alignment.new == compared.alignment.missing
-    assert whole > len(compared_document.compared_html(compare(run, run)))
+    assert part.this is page_excerpt(run)
+    assert 100 > len(part.this.spans)
+    assert () == part.alignment.new == part.alignment.missing
+    assert whole > len(document.html(compare(run, run)))
 
 
 def test_rows_that_were_not_compared_are_sent_in_stretches():
     """As the first of each and how many it has."""
     run = batch_run(3000)
-    header, _ = compared_wire.assemble(compare(run, run))
+    header, _ = wire.assemble(compare(run, run))
     [(why, stretches)] = header["unknown"].items()
 
     assert why == UNRECORDED
@@ -213,7 +211,7 @@ def test_rows_that_were_not_compared_are_sent_in_stretches():
 
 def test_what_could_not_be_compared_is_told_and_why():
     """Nobody takes it for the same."""
-    head, *lines = compared_tree(compare(invoice_run(), invoice_run())).splitlines()
+    head, *lines = tree(compare(invoice_run(), invoice_run())).splitlines()
 
     assert head.endswith("no change known, 3 not compared")
     assert [
@@ -225,7 +223,7 @@ def test_what_could_not_be_compared_is_told_and_why():
 
 def test_many_calls_are_a_page_of_text():
     """Lines are counted, not printed without end."""
-    text = compared_tree(compare(batch_run(2000), hostile_run()))
+    text = tree(compare(batch_run(2000), hostile_run()))
 
     assert len(text.splitlines()) <= 202
     assert every(character >= " " for line in text.splitlines() for character in line)
@@ -237,9 +235,9 @@ def test_the_golden_files_are_what_is_sent_and_shown():
 
     assert json.loads(golden_run.COMPARED_HEADER.read_text("utf-8")) == header
     assert golden_run.COMPARED_BUFFER.read_bytes() == buffer
-    assert golden_run.COMPARED_TREE.read_text("utf-8") == compared_tree(EDITED) + "\n"
+    assert golden_run.COMPARED_TREE.read_text("utf-8") == tree(EDITED) + "\n"
     drawn = golden_run.COMPARED_PICTURE.read_text("utf-8")
-    assert drawn == compared_snapshot(EDITED)
+    assert drawn == snapshot(EDITED)
 
 
 def test_the_baseline_travels_in_the_same_buffer_without_its_tensors():
@@ -261,7 +259,7 @@ def test_many_changes_are_cut_and_told():
     run = batch_run(3000)
     spans = [dataclasses.replace(span, error="boom") for span in run.spans]
     broken = dataclasses.replace(run, spans=tuple(spans))
-    header, _ = compared_wire.assemble(compare(broken, run))
+    header, _ = wire.assemble(compare(broken, run))
 
     assert len(run.spans) == len(header["changed"])
     assert 2000 == len(header["changes"])
@@ -272,14 +270,14 @@ def test_the_picture_is_well_formed_and_short_whatever_the_runs():
     for this, before in itertools.permutations(
         (batch_run(), hostile_run(), invoice_run()), 2
     ):
-        picture = compared_snapshot(compare(this, before))
+        picture = snapshot(compare(this, before))
         ElementTree.fromstring(picture)
         assert len(picture) < 100_000
 
 
 def test_what_is_told_above_the_picture_has_room():
     """The name is cut before a number is."""
-    picture = ElementTree.fromstring(compared_snapshot(EDITED))
+    picture = ElementTree.fromstring(snapshot(EDITED))
     [title, *facts] = next(each for each in picture.iter() if each.get("y") == "24")
 
     assert "2 not compared" == facts[-1].text
@@ -289,7 +287,7 @@ def test_what_is_told_above_the_picture_has_room():
 
 def test_a_comparison_is_html_and_text():
     """The picture, a table and the text are there without scripts."""
-    bundle = compared_document.compared_mimebundle(EDITED)
+    bundle = document.mimebundle(EDITED)
     html = bundle["text/html"]
 
     assert {"text/html", "text/plain"} == set(bundle)
@@ -298,7 +296,7 @@ def test_a_comparison_is_html_and_text():
     assert "<td>audit</td><td>1</td><td>505 µs</td><td></td><td>new</td>" in html
     assert "1 of 76,800 differ" in html
     assert 'alt="invoice_pipeline · request 7f3a, 76.2 ms wall' in html
-    page = compared_document.compared_page(EDITED)
+    page = document.page(EDITED)
     assert page.startswith("<!doctype html>")
     assert "<title>invoice_pipeline · request 7f3a, vs 76.2 ms baseline</title>" in page
 
@@ -306,7 +304,7 @@ def test_a_comparison_is_html_and_text():
 def test_markup_in_either_run_stays_text():
     """Names and errors of both are hostile."""
     for this, before in itertools.permutations((hostile_run(), invoice_run()), 2):
-        still = compared_document.compared_still(compare(this, before))
+        still = document.still(compare(this, before))
         assert "<script>alert" not in still
         assert "<img src=x" not in still
 
@@ -314,7 +312,7 @@ def test_markup_in_either_run_stays_text():
 def test_previews_can_be_left_out():
     """As of a run."""
     parts = [
-        len(compared_document.compared_html(EDITED, embed_previews=embedded))
+        len(document.html(EDITED, embed_previews=embedded))
         for embedded in (True, False)
     ]
 

@@ -20,7 +20,8 @@ from blsnb.views.figures.figure import plot
 from blsnb.views.folded import OnlyCounted, folded_note
 from blsnb.views.format import TIMES
 from blsnb.views.live import trace_view
-from blsnb.views.pictures.snapshot import snapshot, summary
+from blsnb.views.pictures.snapshot import snapshot
+from blsnb.views.summary import facts
 from blsnb.views.tree import tree
 
 from .samples import Script, fail
@@ -73,7 +74,7 @@ def test_title_and_text_count_all_calls():
     """The text ends with a line on what is not shown one by one."""
     trace = folded(the_loop(), 100)
 
-    assert "1,001 calls" in summary(trace, columns_of(trace))
+    assert "1,001 calls" in facts(trace)
     assert [LINE] == folded_note(trace)
     assert tree(trace).endswith(f"\n  … {LINE}")
 

@@ -109,11 +109,12 @@ def _written(traces: Sequence[Trace], path: Path, form: str) -> str:
 
 
 def _drawn(traces: Sequence[Trace], path: Path, form: str) -> str:
-    from blsnb import views
+    from blsnb.views.documents.document import page
+    from blsnb.views.pictures.snapshot import snapshot
 
     if len(traces) != 1:
         raise TraceFilesError(
             f"{path} can show one run, and there are {len(traces):,}: choose one with "
             "--run N"
         )
-    return views.page(traces[0]) if form == "html" else views.snapshot(traces[0])
+    return page(traces[0]) if form == "html" else snapshot(traces[0])

@@ -1,4 +1,4 @@
-"""Theirs: asks a real Triton server by gRPC, as any of its clients does."""
+"""Sends requests to a real Triton server by gRPC, as any of its clients does."""
 
 from __future__ import annotations
 
@@ -11,34 +11,39 @@ from tritonclient.grpc import service_pb2 as wire
 
 from blsnb.backends import remote_messages as messages
 from blsnb.errors import TritonServerError
-from blsnb.parity.triton.answers import NO_ANSWER, Answer, Answers, Failure
+from blsnb.parity.triton.outcome import (
+    NO_RESPONSE,
+    ClientFailure,
+    ClientOutcome,
+    ClientResponse,
+)
 from blsnb.parity.triton.server_process import ServerDiedError
 from blsnb.pb_utils.message import RequestMessage
 
-ASK_S = 10.0
-"""What the server itself is asked takes no longer."""
+QUERY_S = 10.0
+"""Maximum duration of a request for metadata or readiness, in seconds."""
 _EMPTY_FINAL = "triton_enable_empty_final_response"
 _FINAL = "triton_final_response"
 _now = time.monotonic_ns
 
 
-class Theirs:
-    """The real server's side of a comparison.
+class TritonClient:
+    """A client of a real server.
 
     Parameters
     ----------
     stub
-        gRPC's calls of the server.
-    where
-        Which server it is, in words.
+        The server's gRPC stub.
+    name
+        How error texts call the server.
     """
 
-    def __init__(self, stub: Any, where: str) -> None:
+    def __init__(self, stub: Any, name: str) -> None:
         self._stub = stub
-        self._where = where
+        self._name = name
 
     def __repr__(self) -> str:
-        return f"<{self._where}>"
+        return f"<client of {self._name}>"
 
     def version(self) -> str:
         """Return the server's own version, such as ``2.51.0``.
@@ -46,31 +51,19 @@ class Theirs:
         Raises
         ------
         TritonServerError
-            It does not answer.
+            The server does not answer; so in `is_ready` and `load_errors`.
         """
         request = wire.ServerMetadataRequest()
-        return str(self._told(self._stub.ServerMetadata, request).version)
+        return str(self._query(self._stub.ServerMetadata, request).version)
 
-    def is_ready(self, name: str) -> bool:
-        """Whether a model serves there.
+    def is_ready(self, model_name: str) -> bool:
+        """Whether a model is ready there."""
+        request = wire.ModelReadyRequest(name=model_name)
+        return bool(self._query(self._stub.ModelReady, request).ready)
 
-        Raises
-        ------
-        TritonServerError
-            The server does not answer.
-        """
-        request = wire.ModelReadyRequest(name=name)
-        return bool(self._told(self._stub.ModelReady, request).ready)
-
-    def reasons(self) -> dict[str, str]:
-        """Return why models do not serve, by those that were loaded and do not.
-
-        Raises
-        ------
-        TritonServerError
-            The server does not answer.
-        """
-        index = self._told(self._stub.RepositoryIndex, wire.RepositoryIndexRequest())
+    def load_errors(self) -> dict[str, str]:
+        """Return, by model name, the reasons of the models that failed to load."""
+        index = self._query(self._stub.RepositoryIndex, wire.RepositoryIndexRequest())
         ready = {row.name for row in index.models if row.state == "READY"}
         return {
             row.name: row.reason
@@ -78,84 +71,89 @@ class Theirs:
             if row.state and row.name not in ready
         }
 
-    def _told(self, call: Any, request: Any) -> Any:
+    def _query(self, call: Any, request: Any) -> Any:
         try:
-            return call(request, timeout=ASK_S)
+            return call(request, timeout=QUERY_S)
         except grpc.RpcError as error:
-            # Its own text is twenty lines, of which this is one.
+            # The error's own text has twenty lines, of which this is the useful one.
             raise TritonServerError(
-                f"{self._where} does not answer: {error.details()}"
+                f"{self._name} does not answer: {error.details()}"
             ) from None
 
-    def lives(self) -> bool:
-        """Whether the server answers."""
+    def _is_live(self) -> bool:
         try:
-            return bool(
-                self._stub.ServerLive(wire.ServerLiveRequest(), timeout=ASK_S).live
-            )
+            request = wire.ServerLiveRequest()
+            return bool(self._stub.ServerLive(request, timeout=QUERY_S).live)
         except grpc.RpcError:
             return False
 
-    def ask(
-        self, message: RequestMessage, timeout_s: float, *, stream: bool, patient: bool
-    ) -> Answers:
-        """Make a request and wait for all of its responses.
+    def send(
+        self,
+        message: RequestMessage,
+        timeout_s: float,
+        *,
+        stream: bool,
+        is_client_timeout: bool,
+    ) -> ClientOutcome:
+        """Send a request and wait for all of its responses.
 
         Parameters
         ----------
         stream
-            Whether it has any number of them.
-        patient
-            Whether the time is how long we wait, and not the client's own deadline.
+            Whether the model is decoupled.
+        is_client_timeout
+            Whether the time limit is part of the request, or only that of the
+            comparison.
 
         Raises
         ------
         ServerDiedError
-            The server is gone.
+            The server ended.
         """
         request = _request(message)
-        asked = self._streamed if stream else self._inferred
-        answers: list[Answer] = []
-        began_ns = _now()
+        responses = self._streamed if stream else self._single
+        received: list[ClientResponse] = []
+        start_ns = _now()
         try:
-            for answer in asked(request, timeout_s, began_ns):
-                answers.append(answer)
+            for response in responses(request, timeout_s, start_ns):
+                received.append(response)
         except grpc.RpcError as error:
-            failure = self._failure(error, timeout_s, patient)
-            answers.append(Answer(failure=failure, at_ns=_now() - began_ns))
-        return Answers(tuple(answers), _now() - began_ns, began_ns)
+            failure = self._failure(error, timeout_s, is_client_timeout)
+            received.append(ClientResponse(failure=failure, at_ns=_now() - start_ns))
+        return ClientOutcome(tuple(received), _now() - start_ns, start_ns)
 
-    def _inferred(
-        self, request: Any, timeout_s: float, began_ns: int
-    ) -> Iterator[Answer]:
+    def _single(
+        self, request: Any, timeout_s: float, start_ns: int
+    ) -> Iterator[ClientResponse]:
         reply = self._stub.ModelInfer(request, timeout=timeout_s)
-        at_ns = _now() - began_ns
+        at_ns = _now() - start_ns
         response = messages.response_of(reply)
-        yield Answer(response.outputs, None, True, at_ns, response.parameters)
+        yield ClientResponse(response.outputs, None, True, at_ns, response.parameters)
 
     def _streamed(
-        self, request: Any, timeout_s: float, began_ns: int
-    ) -> Iterator[Answer]:
+        self, request: Any, timeout_s: float, start_ns: int
+    ) -> Iterator[ClientResponse]:
         request.parameters[_EMPTY_FINAL].bool_param = True
         replies = self._stub.ModelStreamInfer(iter([request]), timeout=timeout_s)
         try:
             for reply in replies:
-                yield _answer(reply, _now() - began_ns)
+                yield _stream_response(reply, _now() - start_ns)
         finally:
-            # Does nothing to one that has ended.
+            # Does nothing to a stream that has ended.
             replies.cancel()
 
-    def _failure(self, error: Any, timeout_s: float, patient: bool) -> Failure:
-        code = messages.code_of(error)
+    def _failure(
+        self, error: Any, timeout_s: float, is_client_timeout: bool
+    ) -> ClientFailure:
         if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
-            if patient:
-                return Failure(NO_ANSWER, f"no answer within {timeout_s:g} s")
-            return Failure("DEADLINE_EXCEEDED", "Deadline Exceeded")
-        if error.code() is grpc.StatusCode.UNAVAILABLE and not self.lives():
+            if is_client_timeout:
+                return ClientFailure("DEADLINE_EXCEEDED", "Deadline Exceeded")
+            return ClientFailure(NO_RESPONSE, f"no response within {timeout_s:g} s")
+        if error.code() is grpc.StatusCode.UNAVAILABLE and not self._is_live():
             raise ServerDiedError(
-                f"{self._where} went away while it was asked: {error.details()}"
+                f"{self._name} ended during a request: {error.details()}"
             ) from error
-        return Failure(code, error.details() or "")
+        return ClientFailure(messages.code_of(error), error.details() or "")
 
 
 def _request(message: RequestMessage) -> Any:
@@ -165,11 +163,11 @@ def _request(message: RequestMessage) -> Any:
     return request
 
 
-def _answer(reply: Any, at_ns: int) -> Answer:
+def _stream_response(reply: Any, at_ns: int) -> ClientResponse:
     final = bool(reply.infer_response.parameters[_FINAL].bool_param)
     if reply.error_message:
-        # A stream carries the text of an error and no status code.
-        failure = Failure("", reply.error_message)
-        return Answer(failure=failure, final=final, at_ns=at_ns)
+        # A stream transports the text of an error and no status code.
+        failure = ClientFailure("", reply.error_message)
+        return ClientResponse(failure=failure, final=final, at_ns=at_ns)
     response = messages.response_of(reply.infer_response)
-    return Answer(response.outputs, None, final, at_ns, response.parameters)
+    return ClientResponse(response.outputs, None, final, at_ns, response.parameters)

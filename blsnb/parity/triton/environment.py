@@ -1,4 +1,4 @@
-"""TritonEnv: a real Triton server that was installed, and how to call it."""
+"""An installed real Triton server, and the environment to run it in."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 HOME = "BLSNB_TRITON"
-"""Names the folder in which a server of its own lies, or will lie."""
+"""Environment variable: folder of a server in an environment of its own."""
 HIDE = "BLSNB_HIDE_TRITON"
-"""Set in runs that must do without it."""
+"""Environment variable: if set, that server is ignored."""
 STAMP = "environment.json"
 _CHECKOUT = Path(__file__).parents[3]
 
@@ -24,14 +24,14 @@ class TritonEnv:
     server
         The program.
     backends
-        Folder of its backends; empty where it knows itself.
+        Folder of its backends; empty to use the server's default.
     python
         The interpreter whose packages the models import.
     python_library
-        The shared library of that interpreter; empty where the server needs no help
-        to find it, and takes its models' packages from the first ``python3`` on PATH.
+        The shared library of that interpreter. If empty, the server finds it itself
+        and uses the first ``python3`` on PATH.
     package
-        What it came with.
+        Its source, such as ``"nvidia-pytriton==0.7.0"``.
     """
 
     server: str
@@ -42,13 +42,13 @@ class TritonEnv:
 
     @property
     def usable(self) -> bool:
-        """True while everything that the installation made is still in place."""
+        """Whether all files of the installation still exist."""
         parts = (self.server, self.backends, self.python, self.python_library)
         return all(Path(part).exists() for part in parts)
 
     @property
     def caches(self) -> Path:
-        """The folder of its response caches, where it lies beside the program."""
+        """The folder of its response cache implementations."""
         return Path(self.server).parents[1] / "caches"
 
     @property
@@ -63,7 +63,7 @@ class TritonEnv:
             return variables
         for name in ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "VIRTUAL_ENV"):
             variables.pop(name, None)
-        # The model process takes its packages from the first python3 on PATH.
+        # The model process imports packages of the first python3 on PATH.
         variables["PATH"] = os.pathsep.join(
             [str(Path(self.python).parent), os.environ.get("PATH", "")]
         )
@@ -71,14 +71,14 @@ class TritonEnv:
         return variables
 
     def save(self) -> None:
-        """Remember this installation as complete."""
+        """Record that this installation is complete."""
         (home() / STAMP).write_text(json.dumps(asdict(self), indent=1))
 
 
 def home() -> Path:
-    """Return the folder of a server with an environment of its own.
+    """Return the folder of a server in an environment of its own.
 
-    ``$BLSNB_TRITON``; else ``.triton`` of a checkout; else one in the user's cache.
+    It is ``$BLSNB_TRITON``, else ``.triton`` of a checkout, else in the user's cache.
     """
     if given := os.environ.get(HOME):
         return Path(given).expanduser()
@@ -89,7 +89,7 @@ def home() -> Path:
 
 
 def installed() -> TritonEnv | None:
-    """Return the server that lies there, or None when there is none."""
+    """Return the server installed there, or None."""
     stamp = home() / STAMP
     if HIDE in os.environ or not stamp.exists():
         return None

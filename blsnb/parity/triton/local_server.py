@@ -1,43 +1,43 @@
-"""LocalServer: a real server of a comparison's own, with the models of an export."""
+"""A real server that one comparison starts and stops, with an export of the models."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 
+from blsnb.engine.scheduling.resource_admission import ResourceAdmission
+from blsnb.engine.settings import Settings
 from blsnb.errors import TraceFileError
-from blsnb.parity.triton.client import Theirs
+from blsnb.parity.triton.client import TritonClient
 from blsnb.parity.triton.environment import TritonEnv
 from blsnb.parity.triton.server_process import ServerDiedError, TritonServer
 from blsnb.trace.spans import Trace
 from blsnb.trace.triton.trace_file import read_traces
 
-_TRACE = "trace.json"
-
 
 class LocalServer:
-    """Runs from ``with`` to its end, whatever happens between.
+    """A context manager that runs a real server and traces all of its requests.
 
     Parameters
     ----------
     env
         The installation to run.
     folder
-        Where its log and its trace go.
+        Folder for its log and its trace.
     repository
         Folder that holds the model folders.
     models
-        Names of those to load.
+        Names of the models to load.
     options
         Further arguments of the command.
     ready_s
-        Seconds that it has to load them.
+        Maximum time until the models are loaded, in seconds.
 
     Raises
     ------
     TritonServerError
-        It ended, or was not ready in time.
+        The server ended, or was not ready in time.
     """
 
     def __init__(
@@ -50,10 +50,10 @@ class LocalServer:
         *,
         ready_s: float,
     ) -> None:
-        self._trace = folder / _TRACE
+        self._trace = folder / "trace.json"
         arguments = [
             *(f"--load-model={name}" for name in models),
-            # What does not load is told by name, and the others can be asked.
+            # A model that does not load is reported by name; the others serve.
             "--exit-on-error=false",
             "--strict-readiness=false",
             *options,
@@ -62,7 +62,8 @@ class LocalServer:
         self._server = TritonServer(
             env, repository, folder / "log", arguments, ready_s=ready_s
         )
-        self.theirs = Theirs(self._server.stub, f"the real server ({env.package})")
+        name = f"the real server ({env.package})"
+        self.client = TritonClient(self._server.stub, name)
 
     def __enter__(self) -> LocalServer:
         return self
@@ -74,15 +75,15 @@ class LocalServer:
         trace: TracebackType | None,
     ) -> None:
         if isinstance(error, ServerDiedError):
-            error.log = self._server.last_words()
-        # Who is interrupted does not wait until models are finalized.
+            error.log = self._server.log_end()
+        # After an interrupt nobody waits until models are finalized.
         if error is None:
             self._server.close()
         else:
             self._server.kill()
 
     def traces(self) -> list[Trace]:
-        """Return what it has traced; all of it once it was stopped."""
+        """Return the traced requests; complete once the server has stopped."""
         try:
             return read_traces(self._trace)
         except (OSError, TraceFileError):
@@ -91,6 +92,32 @@ class LocalServer:
 
 def _tracing(file: Path) -> list[str]:
     settings = ["mode=triton", "rate=1", "level=TIMESTAMPS", "level=TENSORS"]
-    # A file for each request: it is whole once the request has ended.
+    # A file for each request: it is complete when the request has ended.
     settings += [f"triton,file={file}", "triton,log-frequency=1"]
     return [f"--trace-config={setting}" for setting in settings]
+
+
+def server_options(settings: Settings, caches: Path) -> list[str]:
+    """Return arguments of ``tritonserver`` that repeat the settings of a blsnb server.
+
+    Parameters
+    ----------
+    caches
+        The folder of the real server's response caches.
+    """
+    options = ["--disable-auto-complete-config"] * settings.strict_model_config
+    if settings.cache_bytes:
+        options.append(f"--cache-config=local,size={settings.cache_bytes}")
+        if caches.is_dir():
+            options.append(f"--cache-directory={caches}")
+    if settings.rate_limits is not None:
+        options.append("--rate-limit=execution_count")
+        options += _resources(settings.rate_limits)
+    return options
+
+
+def _resources(limits: ResourceAdmission) -> Iterator[str]:
+    for name, counts in limits.given.items():
+        for device, count in counts.items():
+            suffix = "" if device is None else f":{device}"
+            yield f"--rate-limit-resource={name}:{count}{suffix}"

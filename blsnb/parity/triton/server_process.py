@@ -1,9 +1,11 @@
-"""TritonServer: one real tritonserver process; started, waited for, always stopped."""
+"""One tritonserver process: started on free ports, awaited, always stopped."""
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
+import random
 import shutil
 import signal
 import socket
@@ -18,21 +20,25 @@ from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc import service_pb2_grpc
 
 from blsnb.errors import TritonServerError
-from blsnb.files.owned import Creator
+from blsnb.files.owned import Creator, remove
 from blsnb.parity.triton.environment import TritonEnv
-from blsnb.parity.triton.ports import free_ports
-from blsnb.parity.triton.stale_files import owned, remove_leftovers
 
 READY_S = 60.0
 STOP_S = 10.0
-_LOOK_S = 0.05
+LOOPBACK = "127.0.0.1"
 SHARED_MEMORY = Path("/dev/shm")
 ANY_SIZE = [
     ("grpc.max_receive_message_length", -1),
     ("grpc.max_send_message_length", -1),
 ]
-_LAST_WORDS = 4000
-_MEMORY = "blsnb_"
+_POLL_S = 0.05
+_LOG_END = 4000
+"""Characters at the end of the log that an error contains."""
+_EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
+_LOWEST_PORT = 20_000
+_MIN_PORTS = 1_000
+"""Minimum size of the range from which ports are drawn."""
+_random = random.SystemRandom()
 
 Tick = Callable[[], None]
 
@@ -55,16 +61,16 @@ class TritonServer:
     arguments
         Further arguments of the command.
     ready_s
-        Seconds that it has to become ready.
+        Maximum time until the server is ready, in seconds.
     tick
-        Called now and then while it does.
+        Called repeatedly until the server is ready.
 
     Raises
     ------
     ServerDiedError
-        It ended, or was not ready in time.
+        The server ended, or was not ready in time.
     TritonServerError
-        It cannot be executed.
+        The program cannot be executed.
     """
 
     def __init__(
@@ -79,31 +85,29 @@ class TritonServer:
     ) -> None:
         self.log = log
         self._creator = Creator()
-        remove_leftovers(SHARED_MEMORY, _MEMORY)
-        grpc_port, http_port, metrics_port = free_ports(3)
-        self.grpc_port, self.http_port = grpc_port, http_port
-        self.metrics_port = metrics_port
-        self._memory = f"{owned(_MEMORY)}{grpc_port}_"
+        remove_stale_memory(SHARED_MEMORY)
+        self.grpc_port, self.http_port, self.metrics_port = free_ports(3)
+        self._memory = f"{memory_prefix()}{self.grpc_port}_"
+        backends = [f"--backend-directory={env.backends}"] if env.backends else []
         command = [
-            *die_with_us(),
+            *die_with_parent(),
             env.server,
             f"--model-repository={repository}",
-            *([f"--backend-directory={env.backends}"] if env.backends else []),
+            *backends,
             f"--backend-config=python,shm-region-prefix-name={self._memory}",
             "--model-control-mode=explicit",
-            "--grpc-address=127.0.0.1",
-            f"--grpc-port={grpc_port}",
-            "--http-address=127.0.0.1",
-            f"--http-port={http_port}",
-            "--metrics-address=127.0.0.1",
-            f"--metrics-port={metrics_port}",
+            f"--grpc-address={LOOPBACK}",
+            f"--grpc-port={self.grpc_port}",
+            f"--http-address={LOOPBACK}",
+            f"--http-port={self.http_port}",
+            f"--metrics-address={LOOPBACK}",
+            f"--metrics-port={self.metrics_port}",
             "--exit-timeout-secs=2",
             *arguments,
         ]
         self._process = _start(command, env, log)
-        self._channel = grpc.insecure_channel(
-            f"127.0.0.1:{grpc_port}", options=ANY_SIZE
-        )
+        netloc = f"{LOOPBACK}:{self.grpc_port}"
+        self._channel = grpc.insecure_channel(netloc, options=ANY_SIZE)
         self.stub = service_pb2_grpc.GRPCInferenceServiceStub(self._channel)
         try:
             self._wait_until_ready(ready_s, tick)
@@ -116,7 +120,7 @@ class TritonServer:
 
     @property
     def pid(self) -> int:
-        """Of the process, which leads the group of those that it starts."""
+        """Id of the process, and of its process group."""
         return self._process.pid
 
     @property
@@ -128,12 +132,12 @@ class TritonServer:
         """Return the server's own version, such as ``2.51.0``."""
         return str(self.stub.ServerMetadata(pb.ServerMetadataRequest()).version)
 
-    def last_words(self) -> str:
-        """Return the end of what it has written."""
-        return self.log.read_text(errors="replace")[-_LAST_WORDS:]
+    def log_end(self) -> str:
+        """Return the end of the server's log."""
+        return self.log.read_text(errors="replace")[-_LOG_END:]
 
     def close(self) -> None:
-        """Ask the process to end, then kill it and every model process it left."""
+        """Terminate the server gracefully, then kill it and its model processes."""
         if not self._creator.is_current_process:
             return
         try:
@@ -145,7 +149,7 @@ class TritonServer:
             self.kill()
 
     def kill(self) -> None:
-        """End the process and its model processes at once; a forked child may not."""
+        """Kill the server and its model processes; does nothing in a forked child."""
         if not self._creator.is_current_process:
             return
         self._channel.close()
@@ -153,7 +157,7 @@ class TritonServer:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
-        # Who is killed leaves its shared memory.
+        # A killed process leaves its shared memory.
         for region in SHARED_MEMORY.glob(f"{self._memory}*"):
             region.unlink(missing_ok=True)
 
@@ -165,28 +169,28 @@ class TritonServer:
                 raise ServerDiedError(
                     f"the server ended with status {self._process.returncode} before "
                     "it was ready; its last lines:",
-                    self.last_words(),
+                    self.log_end(),
                 )
-            if self._listens() and self._says_ready():
+            if self._listens() and self._is_ready():
                 return
         raise ServerDiedError(
             f"the server was not ready after {ready_s:g} s; its last lines:",
-            self.last_words(),
+            self.log_end(),
         )
 
-    def _says_ready(self) -> bool:
+    def _is_ready(self) -> bool:
         try:
             return bool(self.stub.ServerReady(pb.ServerReadyRequest(), timeout=5).ready)
         except grpc.RpcError:
             return False
 
     def _listens(self) -> bool:
-        """Tell whether all end points are open: it opens gRPC before the others."""
+        """Whether all end points are open: gRPC opens before the others."""
         for port in (self.grpc_port, self.http_port, self.metrics_port):
             try:
-                socket.create_connection(("127.0.0.1", port), timeout=5).close()
+                socket.create_connection((LOOPBACK, port), timeout=5).close()
             except OSError:
-                time.sleep(_LOOK_S)
+                time.sleep(_POLL_S)
                 return False
         return True
 
@@ -194,8 +198,8 @@ class TritonServer:
 def _start(command: list[str], env: TritonEnv, log: Path) -> subprocess.Popen[Any]:
     with log.open("wb") as output:
         try:
-            # A group of its own: the model processes are the server's children, and
-            # Ctrl-C is not for them.
+            # A process group of its own: model processes are the server's children,
+            # and Ctrl-C in the terminal must not reach them.
             return subprocess.Popen(
                 command,
                 env=env.variables(),
@@ -208,7 +212,80 @@ def _start(command: list[str], env: TritonEnv, log: Path) -> subprocess.Popen[An
             raise TritonServerError(f"{env.server} cannot be run: {error}") from error
 
 
-def die_with_us() -> list[str]:
-    """Return the prefix by which a command ends when this process is killed."""
+def die_with_parent() -> list[str]:
+    """Return a command prefix that kills the command when this process is killed."""
     setpriv = shutil.which("setpriv")
     return [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
+
+
+def free_ports(count: int) -> list[int]:
+    """Return ports that are free, and likely to be free when the server binds them.
+
+    They are below the system's ephemeral range, from which a client could take one
+    while the server starts.
+    """
+    first_ephemeral = _first_ephemeral_port()
+    if first_ephemeral < _LOWEST_PORT + _MIN_PORTS:
+        return _ephemeral_ports(count)
+    candidates = range(_LOWEST_PORT, first_ephemeral)
+    shuffled = _random.sample(candidates, len(candidates))
+    free = list(itertools.islice(filter(_is_free, shuffled), count))
+    return free if len(free) == count else _ephemeral_ports(count)
+
+
+def _first_ephemeral_port() -> int:
+    """Return the lowest ephemeral port; 0 if the system does not publish it."""
+    try:
+        return int(_EPHEMERAL.read_text().split()[0])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            return False
+    return True
+
+
+def _ephemeral_ports(count: int) -> list[int]:
+    with contextlib.ExitStack() as opened:
+        probes = [opened.enter_context(socket.socket()) for _ in range(count)]
+        for each in probes:
+            each.bind((LOOPBACK, 0))
+        return [each.getsockname()[1] for each in probes]
+
+
+def memory_prefix() -> str:
+    """Return the first part of names of shared memory that this process will remove."""
+    return f"{_namespace_prefix()}{os.getpid()}_"
+
+
+def remove_stale_memory(folder: Path) -> None:
+    """Remove the shared memory of servers whose starting process was killed."""
+    prefix = _namespace_prefix()
+    for path in folder.glob(f"{prefix}*"):
+        owner = path.name.removeprefix(prefix).partition("_")[0]
+        if owner.isdecimal() and not _is_running(int(owner)):
+            remove(path)
+
+
+def _namespace_prefix() -> str:
+    try:
+        # Containers may share /dev/shm, but process ids differ by namespace.
+        namespace = os.stat("/proc/self/ns/pid").st_ino
+    except OSError:
+        namespace = 0
+    return f"blsnb_{namespace}_"
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

@@ -1,4 +1,4 @@
-"""Metadata: what both end points tell of the server and of its models."""
+"""Metadata and repository rows of the server, for both protocols."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from blsnb.engine.catalog import Catalog
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
 from blsnb.model.config import TensorSpec
+from blsnb.parts.server_parts import ServerParts
 
 SERVER_NAME = "triton"
 EXTENSIONS = (
@@ -26,20 +27,22 @@ EXTENSIONS = (
     "trace",
     "logging",
 )
-"""What the server says that it has beside the protocol."""
-
-_LARGEST_VERSION = 2**63 - 1
-_LONGEST = 100
-"""Digits of a version that are looked at."""
+"""Extensions of the protocol that the server reports."""
+FILE = "file:"
+"""Prefix of the names of load parameters that are files."""
+UNLOAD_DEPENDENTS = "unload_dependents"
+_MAX_VERSION = 2**63 - 1
+_MAX_DIGITS = 100
+"""Maximum number of characters of a version that are parsed."""
 _VERSION = re.compile(r"\s*[+-]?\d+")
 _FIRST = (24, 10, 51)
-"""Release 24.10 is version 2.51.0; each month has one more."""
+"""Release 24.10 is version 2.51.0; the minor version rises every month."""
 _SKIPPED = (25, 7)
-"""This month's release, 2.59.1, counted none."""
+"""The release of this month, 2.59.1, did not raise the minor version."""
 
 
 def server_version(release: tuple[int, int]) -> str:
-    """Return the version that a release of Triton says it is: ``"2.51.0"``."""
+    """Return the version that a release of Triton reports: ``"2.51.0"``."""
     year, month, minor = _FIRST
     months = (release[0] - year) * 12 + release[1] - month
     minor += months - (release >= _SKIPPED)
@@ -47,7 +50,7 @@ def server_version(release: tuple[int, int]) -> str:
 
 
 def server_metadata(release: tuple[int, int]) -> dict[str, Any]:
-    """Return name, version and extensions of the server, in the protocol's order."""
+    """Return name, version and extensions of the server."""
     return {
         "name": SERVER_NAME,
         "version": server_version(release),
@@ -56,12 +59,12 @@ def server_metadata(release: tuple[int, int]) -> dict[str, Any]:
 
 
 def parse_version(text: str) -> int:
-    """Return the version that a request names; -1 for none, the server's choice.
+    """Return the requested version; -1 without one: the server chooses.
 
     Raises
     ------
     RequestError
-        It is none: Triton's text, whatever the end point.
+        The version is invalid; Triton's text.
 
     References
     ----------
@@ -70,10 +73,10 @@ def parse_version(text: str) -> int:
     if not text:
         return -1
     found = _VERSION.match(text)
-    # Of a text without end Python would read nothing.
-    parsed = found is not None and len(found[0]) < _LONGEST
+    # Python refuses very long numbers.
+    parsed = found is not None and len(found[0]) < _MAX_DIGITS
     number = int(found[0]) if found and parsed else 0
-    parsed = parsed and abs(number) <= _LARGEST_VERSION
+    parsed = parsed and abs(number) <= _MAX_VERSION
     if parsed and number >= 0:
         return number
     details = "" if parsed else " (details: stol)"
@@ -84,10 +87,9 @@ def parse_version(text: str) -> int:
 
 
 def server_is_ready(catalog: Catalog) -> bool:
-    """Whether no version of a model is on its way or has failed.
+    """Whether no version of a model is loading or has failed.
 
-    One that was unloaded does not count, nor one that was refused before its files
-    were looked at.
+    Unloaded versions do not count, nor those refused before their files were read.
 
     References
     ----------
@@ -108,7 +110,7 @@ def model_metadata(catalog: Catalog, name: str, version: int = -1) -> dict[str, 
     Raises
     ------
     RequestError
-        It does not serve; the text is Triton's.
+        No such version is ready; Triton's text.
 
     References
     ----------
@@ -129,3 +131,23 @@ def _tensor(spec: TensorSpec, served: Served) -> dict[str, Any]:
     batch = [-1] if served.config.max_batch_size > 0 else []
     shape = [*batch, *spec.dims]
     return {"name": spec.name, "datatype": spec.datatype, "shape": shape}
+
+
+def refuse_repository_name(repository: str) -> None:
+    """Refuse a request that names one of several repositories, as Triton does.
+
+    Raises
+    ------
+    RequestError
+        The name is not empty.
+    """
+    if repository:
+        raise RequestError(
+            "'repository_name' specification is not supported", "UNSUPPORTED"
+        )
+
+
+def index_rows(server: ServerParts, *, ready: bool) -> list[dict[str, Any]]:
+    """Return the rows of the index; with `ready`, only those of ready versions."""
+    rows: list[dict[str, Any]] = server.models.index()
+    return [row for row in rows if not ready or row.get("state") == "READY"]

@@ -1,123 +1,217 @@
-"""HttpEndpoint: the port on which a server speaks HTTP."""
+"""Ports that serve HTTP: the KServe protocol, and the metrics page."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import contextlib
+import socket
+import threading
+import time
 
-from blsnb.inference_server import Server
+from tornado.httputil import HTTPConnection, HTTPServerConnectionDelegate
+from tornado.iostream import IOStream
+
+from blsnb.engine.threads.start import new_loop, start
+from blsnb.parts.server_parts import ServerParts
+from blsnb.serving.core.ports import address_of
 from blsnb.serving.core.shared_state import SharedState
-from blsnb.serving.http.answer import HttpAnswer, HttpRequest
-from blsnb.serving.http.listener import HttpListener
-from blsnb.serving.http.routes import HttpRoutes, metrics
-from blsnb.serving.http.threads import HttpThreads, OneThread
+from blsnb.serving.http.exchange import MAX_BODY_BYTES, HttpExchange
+from blsnb.serving.http.routes import (
+    HttpThreads,
+    Router,
+    http_routes,
+    metrics_routes,
+)
+from blsnb.serving.http.server import Connections, HttpServer
+
+_BACKLOG = 1024
+"""Connections that the system queues until they are accepted, as for Triton."""
+_CLOSE_S = 2.0
+_PATIENCE_S = 3600.0
+"""Seconds that a connection may be idle, or a request incomplete."""
 
 
-class HttpEndpoint:
-    """Serves KServe's HTTP protocol until it is closed.
-
-    One thread has all connections, so that those that are idle cost none; a request
-    runs on a thread of its own.
+class HttpPort(HTTPServerConnectionDelegate):
+    """A port whose connections share one thread, so that idle ones cost none.
 
     Parameters
     ----------
-    server
-        Where the models are.
-    shared
-        What all end points of the server keep.
-    host
-        The address to listen on.
-    port
-        0 for one that is free.
+    router
+        Finds the target of each request.
+    threads
+        Make the responses; closed with the port.
+    host, port
+        Where to listen; port 0 for a free one.
 
     Raises
     ------
     OSError
-        The port cannot be had.
+        The port is not available.
     OutOfResourcesError
-        No thread is left for it.
+        No thread, or no event loop, is left for it.
     """
 
     def __init__(
-        self, server: Server, shared: SharedState, host: str, port: int
+        self, router: Router, threads: HttpThreads, host: str, port: int
     ) -> None:
-        self._threads = HttpThreads()
-        answer = HttpRoutes(server, shared).answer
-        self._listener = _listening(answer, self._threads, host, port, "blsnb http")
-        self.host, self.port = host, self._listener.port
+        self.router, self.threads, self.host = router, threads, host
+        self._exchanges: set[HttpExchange] = set()
+        self._reading: set[HttpExchange] = set()
+        """Exchanges whose request is incomplete."""
+        self._lingering: set[HttpExchange] = set()
+        self._timeout_s = 0.0
+        self._connections: Connections[IOStream] = Connections(0)
+        self._stop = asyncio.Event()
+        self._quiet = asyncio.Event()
+        """Set when the last running request ends."""
+        self._started = threading.Event()
+        self._thread = threading.Thread(
+            target=self._run, name=threads.name, daemon=True
+        )
+        with contextlib.ExitStack() as undo:
+            undo.callback(threads.close)
+            family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            self._socket = socket.create_server(
+                (host, port), family=family, backlog=_BACKLOG
+            )
+            undo.callback(self._socket.close)
+            self._socket.setblocking(False)
+            self.port: int = self._socket.getsockname()[1]
+            self.loop = new_loop()
+            undo.callback(self.loop.close)
+            start(self._thread)
+            undo.pop_all()
+        self._started.wait()
 
     def __repr__(self) -> str:
-        return f"<HttpEndpoint {self.address}>"
+        return f"<{type(self).__name__} {self.address}>"
 
     @property
     def address(self) -> str:
-        """Of the port, as tritonclient takes it: ``"127.0.0.1:8000"``."""
-        return self._listener.address
+        """Host and port, as tritonclient takes them: ``"127.0.0.1:8000"``."""
+        return address_of(self.host, self.port)
+
+    def start_request(
+        self, server_conn: object, request_conn: HTTPConnection
+    ) -> HttpExchange:
+        """Return the exchange of a connection's next request."""
+        exchange = HttpExchange(self, request_conn)
+        self._connections.idle(exchange.stream, time.monotonic())
+        return exchange
+
+    def reading(self, exchange: HttpExchange) -> None:
+        """Note that a part of a request arrived."""
+        self._reading.add(exchange)
+        self._connections.reading(exchange.stream, time.monotonic())
+
+    def read(self, exchange: HttpExchange) -> None:
+        """Note that a request is complete, or never will be."""
+        self._reading.discard(exchange)
+
+    def begin(self, exchange: HttpExchange) -> None:
+        """Note that a response is being made."""
+        self._exchanges.add(exchange)
+        self._connections.responding(exchange.stream)
+        self._quiet.clear()
+
+    def end(self, exchange: HttpExchange) -> None:
+        """Note that a response was sent or given up."""
+        self._exchanges.discard(exchange)
+        if not self._exchanges:
+            self._quiet.set()
+
+    def _run(self) -> None:
+        try:
+            with asyncio.Runner(loop_factory=lambda: self.loop) as runner:
+                runner.run(self._serve())
+        finally:
+            # The constructor never waits for a thread that failed.
+            self._started.set()
+            self._socket.close()
+
+    async def _serve(self) -> None:
+        server = HttpServer(
+            self,
+            max_body_size=MAX_BODY_BYTES,
+            idle_connection_timeout=_PATIENCE_S,
+        )
+        self._connections = server.connections
+        server.accept_on(self._socket, self.loop)
+        self._started.set()
+        try:
+            while not self._stop.is_set():
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_PATIENCE_S):
+                        await self._stop.wait()
+                self._drop_stalled()
+        finally:
+            server.close_port(self._socket, self.loop)
+            await self._drain()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_CLOSE_S):
+                    await server.close_all_connections()
+
+    def _drop_stalled(self) -> None:
+        """Drop requests that were incomplete at the last check, too.
+
+        tornado's own timeout for bodies costs each request more than all of this.
+        """
+        for exchange in self._lingering & self._reading:
+            exchange.drop()
+        self._lingering = set(self._reading)
+
+    async def _drain(self) -> None:
+        """Wait for running requests up to the timeout, then cancel them."""
+        if self._exchanges:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._timeout_s):
+                    await self._quiet.wait()
+        for exchange in list(self._exchanges):
+            exchange.cancel()
 
     def close(self, timeout_s: float) -> None:
-        """Take no more requests, and give the port back; safe to repeat.
+        """Accept no more requests, and release the port; safe to repeat.
 
         Parameters
         ----------
         timeout_s
-            How long requests that are on their way may go on.
+            Seconds that running requests may take to finish.
         """
-        self._listener.close(timeout_s)
-        self._threads.close()
+        if self._thread.is_alive():
+            self._timeout_s = timeout_s
+            with contextlib.suppress(RuntimeError):
+                # The loop may end at this moment.
+                self.loop.call_soon_threadsafe(self._stop.set)
+            if threading.current_thread() is not self._thread:
+                self._thread.join(timeout_s + 2 * _CLOSE_S)
+        self.threads.close()
 
 
-class MetricsEndpoint:
-    """Serves the metrics page alone, for Prometheus, until it is closed.
+class HttpEndpoint(HttpPort):
+    """Serves KServe's HTTP protocol until it is closed.
 
     Parameters
     ----------
-    server
-        What is counted.
-    host
-        The address to listen on.
-    port
-        0 for one that is free.
-
-    Raises
-    ------
-    OSError
-        The port cannot be had.
-    OutOfResourcesError
-        No thread is left for it.
+    shared
+        State that all end points of the server share.
     """
 
-    def __init__(self, server: Server, host: str, port: int) -> None:
-        self._threads = OneThread("blsnb metrics page")
+    def __init__(
+        self, server: ServerParts, shared: SharedState, host: str, port: int
+    ) -> None:
+        router = Router(http_routes(server, shared))
+        super().__init__(router, HttpThreads("blsnb http"), host, port)
 
-        def answer(request: HttpRequest) -> HttpAnswer:
-            return metrics(server, request)
 
-        self._listener = _listening(answer, self._threads, host, port, "blsnb metrics")
-        self.host, self.port = host, self._listener.port
+class MetricsEndpoint(HttpPort):
+    """Serves the metrics page, for Prometheus, until it is closed."""
 
-    def __repr__(self) -> str:
-        return f"<MetricsEndpoint {self.address}>"
+    def __init__(self, server: ServerParts, host: str, port: int) -> None:
+        router = Router(metrics_routes(server))
+        threads = HttpThreads("blsnb metrics", queries=1)
+        super().__init__(router, threads, host, port)
 
     @property
     def address(self) -> str:
-        """Of the page."""
-        return f"http://{self._listener.address}/metrics"
-
-    def close(self, timeout_s: float) -> None:
-        """Give the port back; safe to repeat."""
-        self._listener.close(timeout_s)
-        self._threads.close()
-
-
-def _listening(
-    answer: Callable[[HttpRequest], HttpAnswer],
-    threads: HttpThreads | OneThread,
-    host: str,
-    port: int,
-    name: str,
-) -> HttpListener:
-    """Return a listener; end the threads if there is none."""
-    try:
-        return HttpListener(answer, threads, host, port, name)
-    except BaseException:
-        threads.close()
-        raise
+        """URL of the page."""
+        return f"http://{super().address}/metrics"

@@ -1,46 +1,48 @@
-"""HttpGenerate: what ``…/generate`` and ``…/generate_stream`` answer."""
+"""The generate extension over HTTP: ``…/generate`` and ``…/generate_stream``."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from blsnb.engine.request.validation import RequestError
+from blsnb.engine.served import Served
 from blsnb.errors import InferenceError, ServerClosedError
+from blsnb.model.config import TensorSpec
 from blsnb.pb_utils.compiled.json_text import bytes_of
+from blsnb.request_fields import Parameter, received_fields
 from blsnb.serving.core.metadata import parse_version
+from blsnb.serving.core.parameters import named_twice, until_nul
 from blsnb.serving.core.requests import Requests
-from blsnb.serving.core.wire import WireResponse
-from blsnb.serving.http import compression
-from blsnb.serving.http.answer import (
+from blsnb.serving.core.wire import WireInput, WireRequest, WireResponse
+from blsnb.serving.http import json_values, tensors
+from blsnb.serving.http.json_body import Json, Members, parse
+from blsnb.serving.http.messages import (
     BAD_REQUEST,
     EVENTS,
+    IDENTITY,
     JSON,
     OK,
-    HttpAnswer,
     HttpRequest,
-    error_answer,
+    HttpResponse,
     error_body,
+    error_response,
     not_allowed,
 )
-from blsnb.serving.http.json_body import parse
-from blsnb.serving.http.prompt import read_prompt
-from blsnb.serving.http.tensors import elements_of
+from blsnb.serving.http.parameters import custom, identity
+from blsnb.tensors.dtypes import Shape
 
 _NOT_ONE = (
     "generate expects model to produce exactly 1 response, use generate stream for "
     "model that generates various number of responses"
 )
-_ENDS = (RequestError, InferenceError, ServerClosedError)
-"""How the reading of responses may end before its time."""
+_FAILURES = (RequestError, InferenceError, ServerClosedError)
+"""What may end a stream of responses early."""
+_NESTED = "parameters"
 
 
 class HttpGenerate:
-    """Answers requests whose inputs are the members of an object.
-
-    Parameters
-    ----------
-    requests
-        What runs them.
+    """Runs requests whose inputs are members of a JSON object.
 
     References
     ----------
@@ -50,61 +52,60 @@ class HttpGenerate:
     def __init__(self, requests: Requests) -> None:
         self._requests = requests
 
-    def answer(
-        self, request: HttpRequest, name: str, version: str, *, streaming: bool
-    ) -> HttpAnswer:
-        """Return the response or the stream of them, or why there is none."""
+    def respond(
+        self, request: HttpRequest, model: str, version: str, kind: str
+    ) -> HttpResponse:
+        """Return the response or, if `kind` is ``"generate_stream"``, all of them."""
         if request.method != "POST":
             return not_allowed()
         try:
-            responses = self._started(request, name, version)
+            responses = self._start(request, model, version)
             first = next(responses, None)
         except RequestError as error:
-            return error_answer(error.message, error.code)
-        return (_stream if streaming else _single)(first, responses)
+            return error_response(error.message, error.code)
+        return (_stream if kind == "generate_stream" else _single)(first, responses)
 
-    def _started(
-        self, request: HttpRequest, name: str, version: str
+    def _start(
+        self, request: HttpRequest, model: str, version: str
     ) -> Iterator[WireResponse]:
         number = parse_version(version)
-        served = self._requests.served(name, number)
-        encoding = request.headers.get("Content-Encoding", compression.IDENTITY)
-        if encoding != compression.IDENTITY:
+        served = self._requests.served(model, number)
+        if request.headers.get("Content-Encoding", IDENTITY) != IDENTITY:
             raise RequestError(
                 "Unsupported content-encoding, only 'identity' is supported."
             )
-        wire = read_prompt(served, number, parse(request.body))
+        wire = generate_request(served, number, parse(request.body))
         answers = self._requests.open(
-            wire, lambda root: request.hangup.add(root.cancel)
+            wire, lambda root: request.cancellation.add(root.cancel)
         )
-        # Whoever waits for the next response is woken, too.
-        request.hangup.add(answers.cancel)
+        # This wakes a thread that waits for the next response, too.
+        request.cancellation.add(answers.cancel)
         return iter(answers.read, None)
 
 
 def _status(first: WireResponse | None) -> int:
-    """Return the status, which is settled by the first response."""
+    """Return the status, which depends on the first response alone."""
     return BAD_REQUEST if first is not None and _text(first)[1] else OK
 
 
 def _single(
     first: WireResponse | None, responses: Iterator[WireResponse]
-) -> HttpAnswer:
+) -> HttpResponse:
     found = [] if first is None else [first]
     try:
         found += responses
-    except _ENDS as error:
-        found.append(_as_response(error))
+    except _FAILURES as error:
+        found.append(_failure(error))
     texts = [_text(each) for each in found if not each.bare]
     body = texts[0][0] if len(texts) == 1 else error_body(_NOT_ONE)
-    return HttpAnswer(_status(first), content_type=JSON, chunks=iter([body]))
+    return HttpResponse(_status(first), content_type=JSON, chunks=iter([body]))
 
 
 def _stream(
     first: WireResponse | None, responses: Iterator[WireResponse]
-) -> HttpAnswer:
+) -> HttpResponse:
     events = _events(first, responses)
-    return HttpAnswer(_status(first), content_type=EVENTS, chunks=events)
+    return HttpResponse(_status(first), content_type=EVENTS, chunks=events)
 
 
 def _events(
@@ -116,12 +117,11 @@ def _events(
         for each in responses:
             if not each.bare:
                 yield _event(each)
-    except _ENDS as error:
-        yield _event(_as_response(error))
+    except _FAILURES as error:
+        yield _event(_failure(error))
 
 
-def _as_response(error: Exception) -> WireResponse:
-    """Return the end that a stream came to, as a response."""
+def _failure(error: Exception) -> WireResponse:
     return WireResponse("", "", error=getattr(error, "message", str(error)))
 
 
@@ -130,7 +130,7 @@ def _event(response: WireResponse) -> bytes:
 
 
 def _text(response: WireResponse) -> tuple[bytes, bool]:
-    """Return the text of a response, and whether it is an error."""
+    """Return the JSON text of a response, and whether it is an error."""
     if response.error is not None:
         return error_body(response.error), True
     try:
@@ -140,14 +140,113 @@ def _text(response: WireResponse) -> tuple[bytes, bool]:
 
 
 def _members(response: WireResponse) -> dict[str, object]:
-    """Return the outputs of a response, with what is said of it, in Triton's order."""
+    """Return the members of a response's object in Triton's order."""
     found: dict[str, object] = {"id": response.id} if response.id else {}
     found["model_name"] = response.model_name
     found["model_version"] = response.model_version
     for name, value in response.parameters.items():
         found.setdefault(name, value)
     for tensor in response.outputs:
-        elements = elements_of(tensor)
-        only = elements[0] if len(elements) == 1 else elements
-        found.setdefault(tensor.name, only)
+        elements = tensors.elements_of(tensor)
+        found.setdefault(tensor.name, elements[0] if len(elements) == 1 else elements)
     return dict(sorted(found.items()))
+
+
+def generate_request(served: Served, version: int, document: Json) -> WireRequest:
+    """Return the request of a JSON object.
+
+    Members named like an input are inputs, all others are parameters.
+
+    Raises
+    ------
+    RequestError
+        A member is invalid; Triton's text.
+
+    References
+    ----------
+    server: src/http_server.cc, ConvertGenerateRequest
+    """
+    request_id = identity(document)
+    found = _Members(served, request_id)
+    members = json_values.members(document)
+    for name in _names(members):
+        if name == _NESTED:
+            found.add_nested(members)
+        else:
+            found.add(name, members)
+    return WireRequest(
+        served.info.name,
+        received_fields(version, request_id, {}, found.parameters),
+        tuple(found.inputs.values()),
+    )
+
+
+def _names(members: dict[str, Json]) -> list[str]:
+    """Return the names of members, including repeated ones."""
+    names = members.names if isinstance(members, Members) else members
+    return list(map(until_nul, names))
+
+
+class _Members:
+    """Sorts the members of an object into inputs and parameters."""
+
+    def __init__(self, served: Served, request_id: str) -> None:
+        self._request_id = request_id
+        self._specs = {spec.name: spec for spec in served.config.inputs}
+        self._batch = (-1,) if served.config.max_batch_size > 0 else ()
+        self.inputs: dict[str, WireInput] = {}
+        self.parameters: dict[str, Parameter] = {}
+
+    def add_nested(self, members: dict[str, Json]) -> None:
+        if _NESTED in self._specs:
+            raise RequestError(
+                f"Keyword '{_NESTED}' for nested schema also given as input tensor name"
+            )
+        with json_values.error_prefix(f"Expected JSON object for keyword: '{_NESTED}'"):
+            nested = json_values.as_object(json_values.member(members, _NESTED))
+        with json_values.error_prefix(f"Converting keyword: '{_NESTED}'"):
+            for name in _names(nested):
+                self.add(name, nested)
+
+    def add(self, name: str, members: dict[str, Json]) -> None:
+        spec = self._specs.get(name)
+        if spec is None:
+            shown = json_values.valid_unicode(name)
+            value = json_values.parameter(members, name)
+            self.parameters[shown] = custom(shown, value)
+            return
+        if name not in members:
+            raise RequestError(
+                f"unexpected key not found in generate request, expecting key '{name}'"
+            )
+        found = self._input(spec, members[name])
+        if name in self.inputs:
+            raise named_twice(self._request_id, name)
+        self.inputs[name] = found
+
+    def _input(self, spec: TensorSpec, value: Json) -> WireInput:
+        count = len(value) if isinstance(value, list) else 1
+        if spec.datatype == "BYTES":
+            # Triton reads strings before it checks the shape.
+            data = tensors.read_strings(value)
+            shape = self._shape(spec, count)
+        else:
+            shape = self._shape(spec, count)
+            data = tensors.read(spec.name, spec.datatype, value, count)
+        return WireInput(spec.name, spec.datatype, shape, data)
+
+    def _shape(self, spec: TensorSpec, count: int) -> Shape:
+        """Return the shape for `count` elements: all on the last variable axis."""
+        dims = (*self._batch, *spec.dims)
+        fixed = math.prod(length for length in dims if length != -1)
+        left, remainder = divmod(count, fixed)
+        shape: list[int] = []
+        for length in reversed(dims):
+            shape.append(left if length == -1 else length)
+            left = 1 if length == -1 else left
+        if remainder or left != 1:
+            raise RequestError(
+                f"The schema can not convert input '{spec.name}' to tensor with proper "
+                "shape"
+            )
+        return tuple(reversed(shape))

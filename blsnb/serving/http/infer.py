@@ -1,7 +1,8 @@
-"""HttpInfer: what ``…/infer`` answers."""
+"""Inference requests over HTTP: ``…/infer``."""
 
 from __future__ import annotations
 
+import math
 import re
 
 from blsnb.engine.request.lifetime import RootRequest
@@ -12,38 +13,37 @@ from blsnb.request_fields import RequestFields
 from blsnb.serving.core.metadata import parse_version
 from blsnb.serving.core.requests import Requests
 from blsnb.serving.core.shared_memory import SharedMemory
-from blsnb.serving.core.wire import WireRequest
-from blsnb.serving.http import compression
-from blsnb.serving.http.answer import (
+from blsnb.serving.core.wire import WireInput, WireRequest
+from blsnb.serving.http.infer_request import HttpInputs, HttpOutputs
+from blsnb.serving.http.json_body import parse
+from blsnb.serving.http.messages import (
     BINARY,
+    IDENTITY,
     JSON,
     OK,
     PLAIN,
-    HttpAnswer,
     HttpRequest,
-    error_answer,
+    HttpResponse,
+    UnknownEncodingError,
+    accepted_encoding,
+    compressed,
+    decompressed,
+    error_response,
     not_allowed,
 )
-from blsnb.serving.http.inputs import HttpInputs
-from blsnb.serving.http.json_body import parse
-from blsnb.serving.http.outputs import HttpOutputs, body_of
 from blsnb.serving.http.parameters import identity, parameters_of
-from blsnb.serving.http.raw import raw_input
+from blsnb.serving.http.tensors import ResponseBody, body_of
+from blsnb.tensors.dtypes import BY_DATATYPE, Shape
 
 HEADER_LENGTH = "Inference-Header-Content-Length"
 _NUMBER = re.compile(r"\s*([+-]?)0*(\d{0,18})")
-_BITS = 2**32
+_INT32 = 2**32
+_REQUEST = "[request id: <id_unknown>] "
+_LENGTH_BYTES = 4
 
 
 class HttpInfer:
-    """Answers inference requests.
-
-    Parameters
-    ----------
-    requests
-        What runs them.
-    memory
-        The shared memory of clients.
+    """Runs inference requests.
 
     References
     ----------
@@ -54,29 +54,29 @@ class HttpInfer:
         self._requests = requests
         self._memory = memory
 
-    def answer(self, request: HttpRequest, name: str, version: str) -> HttpAnswer:
-        """Return the response to a request, or why there is none."""
+    def respond(self, request: HttpRequest, model: str, version: str) -> HttpResponse:
+        """Return the response to a request, or its error."""
         if request.method != "POST":
             return not_allowed(PLAIN)
         try:
-            served = self._served(name, version)
-            body, budget = compression.inflated(request.body, request.headers)
+            served = self._served(model, version)
+            body, budget = decompressed(request.body, request.headers)
             length = _header_length(request.headers.get(HEADER_LENGTH), len(body))
             if budget is not None:
                 budget.spend_json(body[:length])
-        except compression.UnknownEncodingError as error:
-            known = ("Accept-Encoding", "gzip, deflate")
-            body = error_answer(error.message, error.code).body
-            return HttpAnswer(501, body, PLAIN, (known,))
+        except UnknownEncodingError as error:
+            supported = ("Accept-Encoding", "gzip, deflate")
+            body = error_response(error.message, error.code).body
+            return HttpResponse(501, body, PLAIN, (supported,))
         except ReadLimitError as error:
-            return error_answer(str(error), "INVALID_ARG", PLAIN)
+            return error_response(str(error), "INVALID_ARG", PLAIN)
         except RequestError as error:
-            return error_answer(error.message, error.code, PLAIN)
+            return error_response(error.message, error.code, PLAIN)
         number = parse_version(version)
-        return self._answered(request, served, number, body, length)
+        return self._run(request, served, number, body, length)
 
-    def _served(self, name: str, version: str) -> Served:
-        served = self._requests.served(name, parse_version(version))
+    def _served(self, model: str, version: str) -> Served:
+        served = self._requests.served(model, parse_version(version))
         if served.decoupled:
             raise RequestError(
                 "HTTP end point doesn't support models with decoupled transaction "
@@ -85,44 +85,43 @@ class HttpInfer:
             )
         return served
 
-    def _answered(
+    def _run(
         self,
         request: HttpRequest,
         served: Served,
         version: int,
         body: bytes,
         header_length: int,
-    ) -> HttpAnswer:
+    ) -> HttpResponse:
         run = _Run(request)
         try:
             wire, outputs = self._read(served, version, body, header_length)
             response = self._requests.infer(wire, run.begun)
-            found = body_of(response, outputs)
+            found = body_of(response, outputs.is_binary)
         except RequestError as error:
-            return error_answer(error.message, error.code, run.error_type)
-        return _packed(found.data, found.header_length, request)
+            return error_response(error.message, error.code, run.error_type)
+        return _response(found, request)
 
     def _read(
         self, served: Served, version: int, body: bytes, header_length: int
     ) -> tuple[WireRequest, HttpOutputs]:
         name = served.info.name
         if not header_length:
-            given = raw_input(served, body)
-            fields = RequestFields(version)
-            return WireRequest(name, fields, (given,)), HttpOutputs(True)
+            only = raw_input(served, body)
+            return WireRequest(name, RequestFields(version), (only,)), HttpOutputs(True)
         document = parse(memoryview(body)[:header_length])
         request_id = identity(document)
-        found = parameters_of(document)
-        outputs = HttpOutputs(found.binary)
+        parameters = parameters_of(document)
+        outputs = HttpOutputs(parameters.binary)
         tail = memoryview(body)[header_length:]
         inputs = HttpInputs(name, request_id, self._memory, tail).read(document)
         outputs.read(document, self._memory)
-        fields = found.fields(version, request_id)
-        return WireRequest(name, fields, inputs, tuple(outputs.wanted)), outputs
+        fields = parameters.fields(version, request_id)
+        return WireRequest(name, fields, inputs, tuple(outputs.requested)), outputs
 
 
 class _Run:
-    """The life of a request, as its answer must know of it."""
+    """A run that a client can cancel, and the type of its error response."""
 
     def __init__(self, request: HttpRequest) -> None:
         self._request = request
@@ -130,29 +129,29 @@ class _Run:
 
     def begun(self, root: RootRequest) -> None:
         self._root = root
-        self._request.hangup.add(root.cancel)
+        self._request.cancellation.add(root.cancel)
 
     @property
     def error_type(self) -> str:
-        """Type of the body if it fails: Triton names none for what a model says."""
+        """Content type of a failed request: plain once a model has run."""
         calls = [] if self._root is None else self._root.record.calls
         return PLAIN if calls and calls[0].compute_start_ns else JSON
 
 
-def _packed(data: bytes, header_length: int, request: HttpRequest) -> HttpAnswer:
-    encoding = compression.wanted(request.headers)
+def _response(body: ResponseBody, request: HttpRequest) -> HttpResponse:
     headers: list[tuple[str, str]] = []
-    if header_length:
-        headers.append((HEADER_LENGTH, str(header_length)))
-    if encoding != compression.IDENTITY:
+    if body.header_length:
+        headers.append((HEADER_LENGTH, str(body.header_length)))
+    data, encoding = body.data, accepted_encoding(request.headers)
+    if encoding != IDENTITY:
         headers.append(("Content-Encoding", encoding))
-        data = compression.packed(data, encoding)
-    content_type = BINARY if header_length else JSON
-    return HttpAnswer(OK, data, content_type, tuple(headers))
+        data = compressed(data, encoding)
+    content_type = BINARY if body.header_length else JSON
+    return HttpResponse(OK, data, content_type, tuple(headers))
 
 
 def _header_length(text: str | None, size: int) -> int:
-    """Return the length of the JSON text in a body of some size."""
+    """Return the length of the JSON text in a body of `size` bytes."""
     if text is None:
         return size
     length = _atoi(text)
@@ -164,8 +163,59 @@ def _header_length(text: str | None, size: int) -> int:
 
 
 def _atoi(text: str) -> int:
-    """Return the number with which a text begins, as C reads it: 0 if there is none."""
+    """Return the number at the start of a text as C's ``atoi`` does; 0 without one."""
     found = _NUMBER.match(text)
     assert found is not None
     number = int(found[2] or 0) * (-1 if found[1] == "-" else 1)
-    return (number + _BITS // 2) % _BITS - _BITS // 2
+    return (number + _INT32 // 2) % _INT32 - _INT32 // 2
+
+
+def raw_input(served: Served, body: bytes) -> WireInput:
+    """Return a body without JSON as the only input, in the configured shape.
+
+    Raises
+    ------
+    RequestError
+        The model has several inputs, or no shape fits; Triton's text.
+
+    References
+    ----------
+    core: src/infer_request.cc, InferenceRequest::Normalize
+    """
+    config = served.config
+    if len(config.inputs) != 1:
+        raise RequestError(
+            f"{_REQUEST}Raw request must only have 1 input (found 1) to be deduced but "
+            f"got {len(config.inputs)} inputs in '{config.name}' model configuration"
+        )
+    (spec,) = config.inputs
+    batch = (1,) if config.max_batch_size > 0 else ()
+    if spec.datatype == "BYTES":
+        if tuple(spec.dims) != (1,):
+            raise RequestError(
+                f"{_REQUEST}For BYTE datatype raw input '{spec.name}', the model must "
+                "have input shape [1]"
+            )
+        data = len(body).to_bytes(_LENGTH_BYTES, "little") + body
+        return WireInput(spec.name, spec.datatype, (*batch, 1), data)
+    size = BY_DATATYPE[spec.datatype].byte_size
+    shape = _deduced(spec.name, tuple(spec.dims), size, len(body))
+    expected = math.prod(shape) * size
+    if len(body) != expected:
+        # Triton's text has this placeholder instead of the input's name.
+        raise RequestError(
+            f"{_REQUEST}input byte size mismatch for input 'raw_input' for model "
+            f"'{config.name}'. Expected {expected}, got {len(body)}"
+        )
+    return WireInput(spec.name, spec.datatype, (*batch, *shape), body)
+
+
+def _deduced(name: str, dims: Shape, size: int, body_size: int) -> Shape:
+    """Return dims in which the variable one has the length that fits the body."""
+    if dims.count(-1) > 1:
+        raise RequestError(
+            f"{_REQUEST}The shape of the raw input '{name}' can not be deduced because "
+            "there are more than one variable-sized dimension"
+        )
+    row = size * math.prod(length for length in dims if length != -1)
+    return tuple(body_size // row if length == -1 else length for length in dims)

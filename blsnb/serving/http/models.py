@@ -1,89 +1,192 @@
-"""HttpModels: what is told of the server and of its models over HTTP."""
+"""The server, its models and its repository over HTTP."""
 
 from __future__ import annotations
 
+import base64
+import string
+
 from blsnb.engine.request.validation import RequestError
-from blsnb.inference_server import Server
+from blsnb.errors import ModelLoadError, RepositoryError
+from blsnb.parts.server_parts import ServerParts
 from blsnb.serving.core import metadata
-from blsnb.serving.http.answer import (
+from blsnb.serving.core.metadata import (
+    FILE,
+    UNLOAD_DEPENDENTS,
+    index_rows,
+    refuse_repository_name,
+)
+from blsnb.serving.http import json_values
+from blsnb.serving.http.json_body import Json, parse
+from blsnb.serving.http.messages import (
     BAD_REQUEST,
     OK,
     PLAIN,
-    HttpAnswer,
     HttpRequest,
-    error_answer,
-    json_answer,
+    HttpResponse,
+    error_response,
+    json_response,
     not_allowed,
 )
 
+_ALPHABET = (string.ascii_letters + string.digits + "+/").encode()
+_NOT_BASE64 = bytes(set(range(256)).difference(_ALPHABET))
+_GROUP = 4
+
 
 class HttpModels:
-    """Answers what is asked about the server and its models.
+    """Describes the server and its models."""
 
-    Parameters
-    ----------
-    server
-        Where the models are.
-    """
-
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: ServerParts) -> None:
         self._server = server
 
-    def about(self, request: HttpRequest) -> HttpAnswer:
-        """Return name, version and extensions of the server."""
+    def about(self, request: HttpRequest) -> HttpResponse:
+        """Return the server's name, version and extensions."""
         if request.method != "GET":
             return not_allowed()
-        return json_answer(metadata.server_metadata(self._server.release))
+        return json_response(metadata.server_metadata(self._server.engine.release))
 
-    def health(self, request: HttpRequest, kind: str) -> HttpAnswer:
-        """Return whether the server lives, or is ready, by the status alone."""
+    def health(self, request: HttpRequest, kind: str) -> HttpResponse:
+        """Report by the status alone whether the server is live or ready."""
         if request.method != "GET":
             return not_allowed(PLAIN)
-        fine = not self._server.closed
+        healthy = not self._server.lifetime.closed
         if kind == "ready":
-            fine = fine and metadata.server_is_ready(self._server.catalog)
-        return HttpAnswer(OK if fine else BAD_REQUEST, content_type=PLAIN)
+            healthy = healthy and metadata.server_is_ready(self._server.engine.catalog)
+        return HttpResponse(OK if healthy else BAD_REQUEST, content_type=PLAIN)
 
-    def ready(self, request: HttpRequest, name: str, version: str) -> HttpAnswer:
-        """Return whether a model can serve, by the status."""
+    def ready(self, request: HttpRequest, model: str, version: str) -> HttpResponse:
+        """Report by the status whether a model is ready."""
         if request.method != "GET":
             return not_allowed(PLAIN)
         try:
             number = metadata.parse_version(version)
         except RequestError as error:
-            return error_answer(error.message, error.code, PLAIN)
-        if self._server.catalog.is_model_ready(name, number):
-            return HttpAnswer(content_type=PLAIN)
-        return error_answer("Model version not ready", content_type=PLAIN)
+            return error_response(error.message, error.code, PLAIN)
+        if self._server.engine.catalog.is_model_ready(model, number):
+            return HttpResponse(content_type=PLAIN)
+        return error_response("Model version not ready", content_type=PLAIN)
 
-    def metadata(self, request: HttpRequest, name: str, version: str) -> HttpAnswer:
-        """Return what a model takes and gives.
+    def metadata(self, request: HttpRequest, model: str, version: str) -> HttpResponse:
+        """Return a model's inputs and outputs.
 
         Raises
         ------
         RequestError
-            It does not serve; so of all that follow.
+            No such version is ready, here and in the methods below.
         """
         if request.method != "GET":
             return not_allowed()
         number = metadata.parse_version(version)
-        found = metadata.model_metadata(self._server.catalog, name, number)
-        return json_answer(found)
+        found = metadata.model_metadata(self._server.engine.catalog, model, number)
+        return json_response(found)
 
-    def config(self, request: HttpRequest, name: str, version: str) -> HttpAnswer:
-        """Return the configuration that a model serves with."""
+    def config(self, request: HttpRequest, model: str, version: str) -> HttpResponse:
+        """Return the configuration of a ready model."""
         if request.method != "GET":
             return not_allowed()
         number = metadata.parse_version(version)
-        config = self._server.catalog.find(name, number).config
-        return json_answer(config.to_dict(self._server.release))
+        config = self._server.engine.catalog.find(model, number).config
+        return json_response(config.to_dict(self._server.engine.release))
 
     def statistics(
-        self, request: HttpRequest, name: str | None = None, version: str = ""
-    ) -> HttpAnswer:
-        """Return the statistics of a model, or of all that serve."""
+        self, request: HttpRequest, model: str | None = None, version: str = ""
+    ) -> HttpResponse:
+        """Return the statistics of a model, or of all ready ones."""
         if request.method != "GET":
             return not_allowed()
         number = metadata.parse_version(version)
-        rows = self._server.catalog.statistics(name, number)
-        return json_answer({"model_stats": rows})
+        rows = self._server.engine.catalog.statistics(model, number)
+        return json_response({"model_stats": rows})
+
+
+class HttpRepository:
+    """Lists the models of the repository, loads and unloads them."""
+
+    def __init__(self, server: ServerParts) -> None:
+        self._server = server
+
+    def index(self, request: HttpRequest, repository: str) -> HttpResponse:
+        """Return the rows of the index; all repositories have the same one.
+
+        Raises
+        ------
+        RequestError
+            The body is invalid.
+        """
+        if request.method != "POST":
+            return not_allowed()
+        ready = False
+        document = parse(request.body) if request.body else {}
+        if json_values.has(document, "ready"):
+            ready = json_values.as_boolean(document["ready"])
+        return json_response(index_rows(self._server, ready=ready))
+
+    def control(
+        self, request: HttpRequest, repository: str, model: str, action: str
+    ) -> HttpResponse:
+        """Load or unload a model.
+
+        Raises
+        ------
+        RequestError
+            The body is invalid.
+        """
+        if request.method != "POST":
+            return not_allowed()
+        refuse_repository_name(repository)
+        try:
+            if action == "load":
+                self._load(model, request.body)
+            else:
+                dependents = _unloads_dependents(request.body)
+                self._server.models.unload(model, unload_dependents=dependents)
+        except ModelLoadError as error:
+            return error_response(error.message, error.code)
+        except RepositoryError:
+            # No folder can have this name.
+            text = f"failed to load '{model}', failed to poll from model repository"
+            return error_response(text, "INTERNAL")
+        return HttpResponse()
+
+    def _load(self, model: str, body: bytes) -> None:
+        config: str | None = None
+        files: dict[str, bytes] = {}
+        document = parse(body) if body else {}
+        has_any = json_values.has(document, "parameters")
+        parameters = document["parameters"] if has_any else {}
+        for name, value in json_values.members(parameters).items():
+            text = json_values.as_text(value)
+            if name == "config":
+                config = text
+            elif name.startswith(FILE):
+                files[name] = decode_base64(text)
+            else:
+                raise RequestError(
+                    "unexpected error on creating Triton parameter", "INTERNAL"
+                )
+        self._server.models.load(model, config=config, files=files)
+
+
+def _unloads_dependents(body: bytes) -> bool:
+    """Whether dependent models are unloaded, too; an invalid body counts as no."""
+    try:
+        document: Json = parse(body)
+    except RequestError:
+        return False
+    parameters = json_values.find(document, "parameters")
+    return json_values.find(parameters, UNLOAD_DEPENDENTS) is True
+
+
+def decode_base64(text: str) -> bytes:
+    """Decode base64 as libb64 does: characters outside the alphabet are ignored.
+
+    References
+    ----------
+    libb64: src/cdecode.c, base64_decode_block
+    """
+    # A regular expression would make an object for each character that goes.
+    letters = text.encode("utf-8", "surrogateescape").translate(None, _NOT_BASE64)
+    over = len(letters) % _GROUP
+    # A single letter makes no byte.
+    letters = letters[:-1] if over == 1 else letters + b"=" * (-over % _GROUP)
+    return base64.b64decode(letters)

@@ -12,7 +12,7 @@ from blsnb.serving.core.parameters import (
     RequestParameters,
     until_nul,
 )
-from blsnb.serving.http import values
+from blsnb.serving.http import json_values
 from blsnb.serving.http.json_body import Json
 
 _BINARY = "binary_data_output"
@@ -39,35 +39,35 @@ class HttpParameters(RequestParameters):
             Its value is of another type, or its name is reserved.
         """
         key = until_nul(key)
-        name = values.clean(key)
+        name = json_values.valid_unicode(key)
         if name.startswith(RESERVED_PREFIX):
             raise RequestError(
                 "parameter keys starting with 'triton_' are reserved for Triton usage "
                 "and should not be specified."
             )
         if name not in (*_READ, _BINARY):
-            self.custom[name] = custom(name, values.parameter(given, key))
+            self.custom[name] = custom(name, json_values.parameter(given, key))
             return
-        with values.parsing(name):
-            value = values.member(given, key)
+        with json_values.parsing(name):
+            value = json_values.member(given, key)
             if name == _BINARY:
-                self.binary = values.as_boolean(value)
+                self.binary = json_values.as_boolean(value)
             else:
                 self.reserved[name] = _READ[name](value)
 
 
 def _correlation_id(value: Json) -> int | str:
-    if values.is_unsigned(value):
-        return values.as_unsigned(value)
-    return values.as_string(value)
+    if json_values.is_unsigned(value):
+        return json_values.as_unsigned(value)
+    return json_values.as_string(value)
 
 
 _READ: dict[str, Callable[[Json], Parameter]] = {
     "sequence_id": _correlation_id,
-    "sequence_start": values.as_boolean,
-    "sequence_end": values.as_boolean,
-    "priority": values.as_unsigned,
-    "timeout": values.as_unsigned,
+    "sequence_start": json_values.as_boolean,
+    "sequence_end": json_values.as_boolean,
+    "priority": json_values.as_unsigned,
+    "timeout": json_values.as_unsigned,
 }
 """How the parameters that are fields of the request are read."""
 
@@ -85,8 +85,8 @@ def custom(name: str, value: Json) -> Parameter:
     server: src/http_server.cc, SetTritonParameterFromJsonParameter
     """
     if isinstance(value, str):
-        return values.as_string(value)
-    if isinstance(value, bool | float) or values.is_integer(value):
+        return json_values.as_string(value)
+    if isinstance(value, bool | float) or json_values.is_integer(value):
         return value  # type: ignore[no-any-return]
     if isinstance(value, int):
         # Without a place among the whole numbers it is a number all the same.
@@ -105,10 +105,10 @@ def identity(document: Json) -> str:
     RequestError
         It is no string.
     """
-    if not values.has(document, "id"):
+    if not json_values.has(document, "id"):
         return ""
-    with values.parsing("id"):
-        return values.as_string(document["id"])
+    with json_values.parsing("id"):
+        return json_values.as_string(document["id"])
 
 
 def parameters_of(document: Json) -> HttpParameters:
@@ -124,9 +124,9 @@ def parameters_of(document: Json) -> HttpParameters:
     server: src/http_server.cc, ParseJsonTritonParams
     """
     found = HttpParameters()
-    if values.has(document, "parameters"):
-        with values.told("failed to get request params."):
-            given = values.members(document["parameters"])
+    if json_values.has(document, "parameters"):
+        with json_values.error_prefix("failed to get request params."):
+            given = json_values.members(document["parameters"])
         for name in given:
             found.take(name, given)
     return found

@@ -1,38 +1,99 @@
-"""HttpServer: accepts connections, and never more than the process can afford."""
+"""Connections of a port: accepted up to a limit, and closed to make room."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
 import time
-from typing import Any
+from collections.abc import Hashable
+from typing import Any, Generic, TypeVar
 
 from tornado.http1connection import HTTP1ServerConnection
 from tornado.httpserver import HTTPServer
 from tornado.iostream import IOStream
 
-from blsnb.serving.core.limits import most_connections
+from blsnb.serving.core.ports import max_connections
 from blsnb.serving.core.shortage import is_shortage
-from blsnb.serving.http.connections import Connections
 
-_AT_ONCE = 128
+C = TypeVar("C", bound=Hashable)
+STALLED_S = 10.0
+"""Seconds without a byte after which an incomplete request counts as abandoned."""
+_ACCEPTED_AT_ONCE = 128
 """Maximum number of connections accepted before others are served."""
 _PAUSE_S = 0.2
 """Seconds until the next attempt where no descriptor is left."""
 
 
+class Connections(Generic[C]):
+    """The state of each connection of a port, and since when. Not thread-safe.
+
+    Parameters
+    ----------
+    limit
+        Maximum number of connections.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        # In the order of their times: what waits longest comes first.
+        self._idle: dict[C, float] = {}
+        self._reading: dict[C, float] = {}
+        self._responding: set[C] = set()
+
+    def __len__(self) -> int:
+        """Return the number of connections."""
+        return len(self._idle) + len(self._reading) + len(self._responding)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether another connection would exceed the limit."""
+        return len(self) >= self._limit
+
+    def idle(self, connection: C, now_s: float) -> None:
+        """Note that a connection waits for its next request."""
+        self.remove(connection)
+        self._idle[connection] = now_s
+
+    def reading(self, connection: C, now_s: float) -> None:
+        """Note that a part of a request arrived."""
+        self.remove(connection)
+        self._reading[connection] = now_s
+
+    def responding(self, connection: C) -> None:
+        """Note that a request is complete."""
+        self.remove(connection)
+        self._responding.add(connection)
+
+    def remove(self, connection: C) -> None:
+        """Forget a connection that was closed."""
+        self._idle.pop(connection, None)
+        self._reading.pop(connection, None)
+        self._responding.discard(connection)
+
+    def least_needed(self, now_s: float) -> C | None:
+        """Return the connection to close for a new one; None if all are in use.
+
+        The one that has been idle longest; without an idle one, the one whose
+        request has been incomplete, without a byte, for longest.
+        """
+        for connection in self._idle:
+            return connection
+        for connection, since_s in self._reading.items():
+            return connection if now_s - since_s >= STALLED_S else None
+        return None
+
+
 class HttpServer(HTTPServer):
     """tornado's server with a limit of connections.
 
-    At the limit, and where no file descriptor is left, the connection that is idle for
-    the longest time is closed for the new one; if every connection is in use, the new
-    one is closed.
+    At the limit, and where no file descriptor is left, the least needed connection is
+    closed for the new one; if all are in use, the new one is closed.
     """
 
-    def initialize(self, *given: Any, **named: Any) -> None:
+    def initialize(self, *args: Any, **kwargs: Any) -> None:
         """Take tornado's arguments."""
-        super().initialize(*given, **named)
-        self.connections: Connections[IOStream] = Connections(most_connections())
+        super().initialize(*args, **kwargs)
+        self.connections: Connections[IOStream] = Connections(max_connections())
         self._accepting = True
 
     def accept_on(self, port: socket.socket, loop: asyncio.AbstractEventLoop) -> None:
@@ -46,7 +107,7 @@ class HttpServer(HTTPServer):
         loop.remove_reader(port)
 
     def _accept(self, port: socket.socket, loop: asyncio.AbstractEventLoop) -> None:
-        for _ in range(_AT_ONCE):
+        for _ in range(_ACCEPTED_AT_ONCE):
             try:
                 connection, address = port.accept()
             except (BlockingIOError, InterruptedError):
@@ -56,15 +117,15 @@ class HttpServer(HTTPServer):
             except OSError as error:
                 if not is_shortage(error):
                     raise
-                if not self._close_idle():
-                    # The port stays readable: trying on would take all the time.
+                if not self._close_least_needed():
+                    # The port stays readable: retrying would take all the time.
                     loop.remove_reader(port)
                     loop.call_later(_PAUSE_S, self.accept_on, port, loop)
                 return
             self._take(connection, address)
 
     def _take(self, connection: socket.socket, address: tuple[Any, ...]) -> None:
-        if self.connections.is_full and not self._close_idle():
+        if self.connections.is_full and not self._close_least_needed():
             connection.close()
             return
         stream = IOStream(
@@ -72,12 +133,12 @@ class HttpServer(HTTPServer):
             max_buffer_size=self.max_buffer_size,
             read_chunk_size=self.read_chunk_size,
         )
-        self.connections.rests(stream, time.monotonic())
+        self.connections.idle(stream, time.monotonic())
         self.handle_stream(stream, address)
 
-    def _close_idle(self) -> bool:
-        """Close the connection that is needed least; return whether there was one."""
-        stream = self.connections.victim(time.monotonic())
+    def _close_least_needed(self) -> bool:
+        """Close a connection; return whether one was closed."""
+        stream = self.connections.least_needed(time.monotonic())
         if stream is None:
             return False
         self.connections.remove(stream)

@@ -1,110 +1,185 @@
-"""HttpSettings: what ``…/trace/setting`` and ``/v2/logging`` answer."""
+"""Trace settings, log settings and shared memory over HTTP."""
 
 from __future__ import annotations
 
+from blsnb.engine.request.validation import RequestError
+from blsnb.parts.server_parts import ServerParts
 from blsnb.serving.core.log_settings import SWITCHES, LogSettings
+from blsnb.serving.core.shared_memory import CUDA_HANDLE_SIZE, SharedMemory
 from blsnb.serving.core.trace_settings import (
-    CLEARED,
     PARSERS,
-    Cleared,
-    TraceChange,
+    Change,
     TraceSettings,
+    check_model,
     parse_levels,
     refuse_file,
 )
-from blsnb.serving.http import values
-from blsnb.serving.http.answer import (
-    HttpAnswer,
+from blsnb.serving.http import json_values
+from blsnb.serving.http.json_body import Json, parse
+from blsnb.serving.http.messages import (
     HttpRequest,
-    json_answer,
+    HttpResponse,
+    json_response,
     not_allowed,
 )
-from blsnb.serving.http.json_body import Json, parse
+from blsnb.serving.http.models import decode_base64
 
-_VERBS = ("GET", "POST")
-
-
-def trace(settings: TraceSettings, request: HttpRequest, model: str) -> HttpAnswer:
-    """Tell how the server, or a model, is traced, and change it on POST.
-
-    Raises
-    ------
-    RequestError
-        It cannot be; the text is Triton's.
-
-    References
-    ----------
-    server: src/http_server.cc, HandleTrace
-    """
-    if request.method not in _VERBS:
-        return not_allowed()
-    if request.method == "POST":
-        settings.update(_change(parse(request.body)), model)
-    rows = settings.get(model).rows()
-    # Only the level is a list here.
-    texts = {name: each[0] for name, each in rows.items()}
-    return json_answer({**texts, "trace_level": rows["trace_level"]})
+_METHODS = ("GET", "POST")
 
 
-def _change(document: Json) -> TraceChange:
-    if values.has(document, "trace_file"):
+class HttpTrace:
+    """Returns the trace settings of the server or of a model, and changes them."""
+
+    def __init__(self, server: ServerParts, settings: TraceSettings) -> None:
+        self._server = server
+        self._settings = settings
+
+    def respond(self, request: HttpRequest, model: str = "") -> HttpResponse:
+        """Return the settings, after changing them if the method is POST.
+
+        Raises
+        ------
+        RequestError
+            The model is unknown or the body is invalid; Triton's text.
+
+        References
+        ----------
+        server: src/http_server.cc, HandleTrace
+        """
+        if request.method not in _METHODS:
+            return not_allowed()
+        if model:
+            check_model(self._server.engine.catalog, model)
+        if request.method == "POST":
+            self._settings.update(_trace_change(parse(request.body)), model)
+        rows = self._settings.get(model).rows()
+        # Only the level is a list here.
+        texts = {name: each[0] for name, each in rows.items()}
+        return json_response({**texts, "trace_level": rows["trace_level"]})
+
+
+def _trace_change(document: Json) -> Change:
+    if json_values.has(document, "trace_file"):
         refuse_file()
-    levels = _levels(document)
-    numbers = {name: _number(document, name) for name in PARSERS}
-    return TraceChange(
-        levels,
-        numbers["trace_rate"],
-        numbers["trace_count"],
-        numbers["log_frequency"],
+    members = document if isinstance(document, dict) else {}
+    change: dict[str, tuple[str, ...] | int | None] = {}
+    if "trace_level" in members:
+        change |= _levels(members["trace_level"])
+    for name, parse_number in PARSERS.items():
+        if name in members:
+            value = members[name]
+            change[name] = (
+                None if value is None else parse_number(json_values.as_string(value))
+            )
+    return change
+
+
+def _levels(value: Json) -> dict[str, tuple[str, ...] | None]:
+    if value is None:
+        return {"trace_level": None}
+    levels = parse_levels(
+        [json_values.as_string(each) for each in json_values.as_array(value)]
     )
+    return {} if levels is None else {"trace_level": levels}
 
 
-def _levels(document: Json) -> tuple[str, ...] | Cleared | None:
-    if not values.has(document, "trace_level"):
-        return None
-    given = document["trace_level"]
-    if given is None:
-        return CLEARED
-    return parse_levels([values.as_string(each) for each in values.as_array(given)])
-
-
-def _number(document: Json, name: str) -> int | Cleared | None:
-    if not values.has(document, name):
-        return None
-    if document[name] is None:
-        return CLEARED
-    return PARSERS[name](values.as_string(document[name]))
-
-
-def logging(settings: LogSettings, request: HttpRequest) -> HttpAnswer:
-    """Tell what of the log is shown, and change it on POST.
+def logging(settings: LogSettings, request: HttpRequest) -> HttpResponse:
+    """Return the log settings, after changing them if the method is POST.
 
     Raises
     ------
     RequestError
-        It cannot be; the text is Triton's. What came before stays changed.
+        A setting is invalid; Triton's text. Those before it stay changed.
 
     References
     ----------
     server: src/http_server.cc, HandleLogging
     """
-    if request.method not in _VERBS:
+    if request.method not in _METHODS:
         return not_allowed()
     if request.method == "POST":
-        _set(settings, parse(request.body))
-    return json_answer(settings.get())
+        _change_log(settings, parse(request.body))
+    return json_response(settings.get())
 
 
-def _set(settings: LogSettings, document: Json) -> None:
-    if values.find(document, "log_file") is not None:
+def _change_log(settings: LogSettings, document: Json) -> None:
+    if json_values.find(document, "log_file") is not None:
         settings.refuse_file()
     for name in SWITCHES:
-        on = values.find(document, name)
+        on = json_values.find(document, name)
         if on is not None:
-            settings.switch(name, values.as_boolean(on))
-    level = values.find(document, "log_verbose_level")
+            settings.switch(name, json_values.as_boolean(on))
+    level = json_values.find(document, "log_verbose_level")
     if level is not None:
-        settings.set_verbose_level(values.as_unsigned(level))
-    form = values.find(document, "log_format")
-    if form is not None:
-        settings.set_format(values.as_string(form))
+        settings.set_verbose_level(json_values.as_unsigned(level))
+    log_format = json_values.find(document, "log_format")
+    if log_format is not None:
+        settings.set_format(json_values.as_string(log_format))
+
+
+def memory(
+    memory: SharedMemory, request: HttpRequest, kind: str, region: str, action: str
+) -> HttpResponse:
+    """Return the status of regions, register or unregister them.
+
+    Parameters
+    ----------
+    kind
+        ``"system"`` or ``"cuda"``.
+    region
+        Name of the region; empty for all.
+
+    Raises
+    ------
+    RequestError
+        The body is invalid, or the region unknown or in use; Triton's text.
+
+    References
+    ----------
+    server: src/http_server.cc, HandleSystemSharedMemory, HandleCudaSharedMemory
+    """
+    if request.method != ("GET" if action == "status" else "POST"):
+        return not_allowed()
+    if action == "status":
+        status = memory.status if kind == "system" else memory.cuda_status
+        return json_response(status(region))
+    if action == "register":
+        _register(memory, request, kind, region)
+    elif kind == "system":
+        memory.unregister(region)
+    return HttpResponse()
+
+
+def _register(
+    memory: SharedMemory, request: HttpRequest, kind: str, region: str
+) -> None:
+    if not region:
+        raise RequestError(
+            f"'region name' is necessary to register {kind} shared memory region"
+        )
+    document = parse(request.body)
+    if kind == "system":
+        key = json_values.as_string(_required(document, "key"))
+        offset = json_values.as_unsigned(document.get("offset", 0))
+        size = json_values.as_unsigned(_required(document, "byte_size"))
+        memory.register(region, key, offset, size)
+    else:
+        _register_cuda(memory, document, region)
+
+
+def _register_cuda(memory: SharedMemory, document: Json, region: str) -> None:
+    encoded = json_values.member(_required(document, "raw_handle"), "b64")
+    handle = decode_base64(json_values.as_string(encoded))
+    json_values.as_unsigned(json_values.member(document, "byte_size"))
+    json_values.as_unsigned(json_values.member(document, "device_id"))
+    if len(handle) != CUDA_HANDLE_SIZE:
+        raise RequestError(
+            "'raw_handle' must be a valid base64 encoded cudaIpcMemHandle_t"
+        )
+    memory.register_cuda(region)
+
+
+def _required(document: Json, name: str) -> Json:
+    if not json_values.has(document, name):
+        raise RequestError(f"Shared memory register request has no '{name}' field")
+    return document[name]

@@ -1,61 +1,62 @@
-"""HttpTensors: elements written in JSON, as bytes of a tensor, and the way back."""
+"""Tensors in JSON bodies: elements of requests, and the body of a response."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from blsnb.engine.request.validation import RequestError
-from blsnb.serving.core.wire import WireTensor
-from blsnb.serving.http import values
+from blsnb.pb_utils.compiled.json_text import bytes_of
+from blsnb.serving.core.wire import WireResponse, WireTensor
+from blsnb.serving.http import json_values
 from blsnb.serving.http.json_body import Json
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import TensorRef
 
 _BINARY_ONLY = ("FP16", "BF16")
-_OF_OTHER_LENGTH = RequestError(
+_WRONG_COUNT = RequestError(
     "Shape does not match true shape of 'data' field", "INTERNAL"
 )
-_DEEPEST = 200
-_LENGTH = 4
+_MAX_DEPTH = 200
+_LENGTH_BYTES = 4
 
 
-class _Reading(NamedTuple):
-    """How elements of some types are read from JSON.
+class _Elements(NamedTuple):
+    """The JSON elements that tensors of some datatypes accept.
 
     Parameters
     ----------
     types
-        Of Python, that stand for them.
-    least, most
-        The range of whole numbers, from and to excluding.
-    words
-        What Triton calls others, and what it wants.
+        Python's types of the elements.
+    least, end
+        Range of integers, without its end.
+    names
+        Triton's names of the expected type and of the access.
     """
 
     types: frozenset[type]
     least: int
-    most: int
-    words: tuple[str, str]
+    end: int
+    names: tuple[str, str]
 
-    def takes(self, element: Json) -> bool:
-        """Whether an element can be read."""
+    def accept(self, element: Json) -> bool:
+        """Whether an element is valid."""
         if type(element) not in self.types:
             return False
-        return type(element) is not int or self.least <= element < self.most
+        return type(element) is not int or self.least <= element < self.end
 
 
-_DOUBLES = _Reading(frozenset((int, float)), -(2**1023), 2**1023, ("number", "double"))
-_SIGNED = _Reading(
+_DOUBLES = _Elements(frozenset((int, float)), -(2**1023), 2**1023, ("number", "double"))
+_SIGNED = _Elements(
     frozenset((int,)), -(2**63), 2**63, ("signed-integer", "signed-integer")
 )
-_UNSIGNED = _Reading(
+_UNSIGNED = _Elements(
     frozenset((int,)), 0, 2**64, ("unsigned-integer", "unsigned-integer")
 )
-_BOOLEANS = _Reading(frozenset((bool,)), 0, 2, ("boolean", "boolean"))
-_READINGS = {
+_BOOLEANS = _Elements(frozenset((bool,)), 0, 2, ("boolean", "boolean"))
+_ELEMENTS = {
     "BOOL": (_BOOLEANS, np.bool_),
     "FP32": (_DOUBLES, np.float64),
     "FP64": (_DOUBLES, np.float64),
@@ -65,21 +66,22 @@ _READINGS = {
 
 
 def read(name: str, datatype: str, data: Json, count: int) -> bytes:
-    """Return elements in a tensor's form.
+    """Return elements in the binary form of a tensor.
 
-    Whole numbers that are too large wrap, as Triton's do.
+    Integers that are too large wrap around, as on Triton.
 
     Parameters
     ----------
     data
-        A list, which may be nested in any way; or a single element.
+        An element, or a list, nested in any way.
     count
-        How many there must be; of BYTES any number is taken.
+        The expected number of elements; any number of BYTES is accepted.
 
     Raises
     ------
     RequestError
-        They are others, or of a type that JSON has not; the text is Triton's.
+        An element has another type, their number is wrong, or JSON cannot represent
+        the datatype; Triton's text.
 
     References
     ----------
@@ -92,37 +94,35 @@ def read(name: str, datatype: str, data: Json, count: int) -> bytes:
             f"receiving {datatype} data via JSON is not supported. Please use the "
             f"binary data format for input {name}"
         )
-    if datatype not in _READINGS:
+    if datatype not in _ELEMENTS:
         raise RequestError(f"invalid datatype for input {name}")
-    with values.told("Unable to parse 'data'"):
-        return _elements(datatype, list(_flat(data)), count)
+    with json_values.error_prefix("Unable to parse 'data'"):
+        return _packed(datatype, list(_flat(data)), count)
 
 
-def _elements(datatype: str, flat: list[Json], count: int) -> bytes:
-    reading, wide = _READINGS[datatype]
-    # Those beyond the shape are not looked at: there are too many.
-    _check(reading, flat[:count] if len(flat) > count else flat)
+def _packed(datatype: str, flat: list[Json], count: int) -> bytes:
+    expected, wide = _ELEMENTS[datatype]
+    # Triton does not check elements beyond the shape.
+    _check(expected, flat[:count] if len(flat) > count else flat)
     if len(flat) != count:
-        raise _OF_OTHER_LENGTH
+        raise _WRONG_COUNT
     dtype = BY_DATATYPE[datatype].dtype
     with np.errstate(over="ignore", invalid="ignore"):
         return np.array(flat, wide).astype(dtype).tobytes()
 
 
-def _check(reading: _Reading, elements: list[Json]) -> None:
-    if set(map(type, elements)) <= reading.types and _within(reading, elements):
+def _check(expected: _Elements, elements: list[Json]) -> None:
+    types_match = set(map(type, elements)) <= expected.types
+    if types_match and _in_range(expected, elements):
         return
-    if not all(map(reading.takes, elements)):
-        found, wanted = reading.words
-        raise RequestError(
-            f"attempt to access JSON non-{found} as {wanted}", "INTERNAL"
-        )
+    if not all(map(expected.accept, elements)):
+        raise json_values.wrong_type(*expected.names)
 
 
-def _within(reading: _Reading, elements: list[Json]) -> bool:
-    if int not in reading.types or not elements:
+def _in_range(expected: _Elements, elements: list[Json]) -> bool:
+    if int not in expected.types or not elements:
         return True
-    return bool(reading.least <= min(elements) and max(elements) < reading.most)
+    return bool(expected.least <= min(elements) and max(elements) < expected.end)
 
 
 def _flat(data: Json, depth: int = 0) -> Iterator[Json]:
@@ -131,35 +131,35 @@ def _flat(data: Json, depth: int = 0) -> Iterator[Json]:
     elif list not in set(map(type, data)):
         yield from data
     else:
-        if depth > _DEEPEST:
-            raise _OF_OTHER_LENGTH
+        if depth > _MAX_DEPTH:
+            raise _WRONG_COUNT
         for each in data:
             yield from _flat(each, depth + 1)
 
 
 def read_strings(data: Json) -> bytes:
-    """Return strings in a tensor's form: each after its length.
+    """Return strings in the binary form of a tensor: each after its length.
 
     Raises
     ------
     RequestError
-        An element is none.
+        An element is not a string.
     """
     parts = []
-    with values.told("Unable to parse JSON bytes array"):
+    with json_values.error_prefix("Unable to parse JSON bytes array"):
         for each in _flat(data):
-            text = values.as_text(each).encode("utf-8", "surrogateescape")
-            parts.append(len(text).to_bytes(_LENGTH, "little") + text)
+            text = json_values.as_text(each).encode("utf-8", "surrogateescape")
+            parts.append(len(text).to_bytes(_LENGTH_BYTES, "little") + text)
     return b"".join(parts)
 
 
 def elements_of(tensor: WireTensor) -> list[Json]:
-    """Return the elements of a tensor as a flat list, which JSON can have.
+    """Return the elements of a tensor as a flat list of JSON values.
 
     Raises
     ------
     RequestError
-        JSON has no such elements; the text is Triton's.
+        JSON cannot represent the datatype; Triton's text.
 
     References
     ----------
@@ -178,3 +178,57 @@ def elements_of(tensor: WireTensor) -> list[Json]:
     if tensor.datatype == "BYTES":
         return [each.decode("utf-8", "surrogateescape") for each in elements]
     return elements
+
+
+class ResponseBody(NamedTuple):
+    """The body of a response.
+
+    Parameters
+    ----------
+    header_length
+        Bytes of the JSON text if binary tensors follow it, else 0.
+    """
+
+    data: bytes
+    header_length: int
+
+
+def body_of(response: WireResponse, is_binary: Callable[[str], bool]) -> ResponseBody:
+    """Return the body of a response.
+
+    Parameters
+    ----------
+    is_binary
+        Whether an output is sent in binary form, by name.
+
+    Raises
+    ------
+    RequestError
+        JSON cannot represent an output; Triton's text.
+
+    References
+    ----------
+    server: src/http_server.cc, FinalizeResponse
+    """
+    members: dict[str, Json] = {"id": response.id} if response.id else {}
+    members["model_name"] = response.model_name
+    members["model_version"] = response.model_version
+    if response.parameters:
+        members["parameters"] = dict(response.parameters)
+    binary: list[bytes | memoryview] = []
+    members["outputs"] = outputs = []
+    for tensor in response.outputs:
+        output: dict[str, Json] = {
+            "name": tensor.name,
+            "datatype": tensor.datatype,
+            "shape": list(tensor.shape),
+        }
+        if tensor.window is None and is_binary(tensor.name):
+            output["parameters"] = {"binary_data_size": tensor.byte_size}
+            binary.append(tensor.data)
+        elif tensor.window is None:
+            output["data"] = elements_of(tensor)
+        outputs.append(output)
+    text = bytes_of(members)
+    tail = b"".join(binary)
+    return ResponseBody(text + tail, len(text) if tail else 0)

@@ -13,9 +13,10 @@ from blsnb.views.folded import OnlyCounted
 from blsnb.views.format import TIMES, clip, counted, tick, time, visible
 from blsnb.views.pictures.concurrency import merged, steps
 from blsnb.views.pictures.layout import BOX_HEIGHT, BOX_WIDTH, Layout, lay_out
-from blsnb.views.pictures.snapshot import WIDTH, heading, summary, visible_rows
+from blsnb.views.pictures.snapshot import WIDTH, visible_rows
 from blsnb.views.pictures.svg import COLOURS
 from blsnb.views.rows import Row, distinct_names, rows
+from blsnb.views.summary import facts, heading
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,9 +48,12 @@ def plot(trace: Trace) -> Figure:
     below = drawn.add_axes(
         (_NAMES, _AXIS / height, 1 - _NAMES, timeline_height / height)
     )
-    facts = [heading(trace), *summary(trace, columns)]
     drawn.suptitle(
-        _plain("   ".join(facts)), x=0.015, y=1 - 12 / height, ha="left", fontsize=10
+        _plain("   ".join([heading(trace), *facts(trace)])),
+        x=0.015,
+        y=1 - 12 / height,
+        ha="left",
+        fontsize=10,
     )
     _draw_graph(above, graph, layout)
     _draw_timeline(below, trace, columns, shown)

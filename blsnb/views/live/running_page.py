@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from blsnb.trace.excerpt import page_excerpt
 from blsnb.trace.spans import Trace
-from blsnb.views.documents import document, wire
+from blsnb.views.documents import document, host, wire
 from blsnb.views.folded import folded_note
 from blsnb.views.tree import tree
 
@@ -61,11 +61,11 @@ def _html(trace: Trace, height: int) -> str:
     header["run"]["saved"] = True
     # Values are not embedded: a model waits while this is made.
     said = f'<p style="font:13px system-ui,sans-serif">{document.spelled(NOTE)}</p>'
-    return document.hosted(
+    return host.hosted(
         wire.page_id(trace),
         f"<div>{document.still(trace)}{said}</div>",
         header,
         buffer,
-        at_once=_AT_ONCE % {"host": document.HOST, "patience": _PATIENCE_MS},
+        at_once=_AT_ONCE % {"host": host.HOST, "patience": _PATIENCE_MS},
         first=_FIRST % {"patience": _PATIENCE_MS},
     )

@@ -11,16 +11,15 @@ from typing import Any
 import anywidget
 import traitlets
 
-from blsnb.trace.comparison import TraceComparison, compare
+from blsnb.trace.comparison import AnyTrace, compare
 from blsnb.trace.excerpt import page_excerpt
 from blsnb.trace.spans import Trace
-from blsnb.views import queries
-from blsnb.views.compared_tree import compared_tree
-from blsnb.views.documents import compared_document, compared_wire, document, wire
+from blsnb.views.documents import document, host, wire
 from blsnb.views.documents.buffer import Buffer
-from blsnb.views.live import running_page as running
-from blsnb.views.live.flush_clock import FlushClock
-from blsnb.views.queries import VERSION
+from blsnb.views.documents.numbering import Numbering
+from blsnb.views.live import queries, running_page
+from blsnb.views.live.clocks import FlushClock
+from blsnb.views.live.queries import VERSION
 from blsnb.views.tree import tree
 
 Message = dict[str, Any]
@@ -44,7 +43,7 @@ class TraceView(anywidget.AnyWidget):
         Initial values of the traits.
     """
 
-    _esm = document.CODE
+    _esm = host.CODE
 
     selected = traitlets.Int(-1, help="id of the selected call; -1 for none").tag(
         sync=True
@@ -65,7 +64,7 @@ class TraceView(anywidget.AnyWidget):
             )
         self._whole = trace
         self._clock = FlushClock()
-        self._numbering = wire.Numbering()
+        self._numbering = Numbering()
         self._numbers = itertools.count(1)
         self._seq = 0
         self._sent: set[int] = set()
@@ -82,14 +81,9 @@ class TraceView(anywidget.AnyWidget):
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], Message]:
         data, metadata = super()._repr_mimebundle_(**options) or ({}, {})
-        compared = self._compared(self._trace())
-        if compared is None:
-            data["text/html"] = document.still(self._trace())
-            data["text/plain"] = tree(self._trace())
-        else:
-            data["text/html"] = compared_document.compared_still(compared)
-            data["text/plain"] = compared_tree(compared)
-        return data, metadata
+        run = self._compared(self._trace())
+        shown = {"text/html": document.still(run), "text/plain": tree(run)}
+        return data | shown, metadata
 
     def _trace(self) -> Trace:
         """Return as much of the trace as a page can hold."""
@@ -100,11 +94,12 @@ class TraceView(anywidget.AnyWidget):
 
         In a page that has this widget the live view takes its place.
         """
-        return running.mimebundle(self._trace(), height=self.height)
+        return running_page.mimebundle(self._trace(), height=self.height)
 
-    def _compared(self, trace: Trace) -> TraceComparison | None:
+    def _compared(self, trace: Trace) -> AnyTrace:
+        """Return a trace beside the baseline, if there is one."""
         if self.baseline is None:
-            return None
+            return trace
         return compare(trace, page_excerpt(self.baseline.trace))
 
     @traitlets.validate("baseline")
@@ -161,13 +156,11 @@ class TraceView(anywidget.AnyWidget):
             self.set_trait("run_id", wire.page_id(trace))
 
     def _tell(self, kind: str, seq: int, trace: Trace, rows: list[int] | None) -> None:
-        options: Message = {"numbering": self._numbering, "height": self.height}
-        # A baseline is sent with what is whole.
-        compared = self._compared(trace) if rows is None else None
-        if compared is None:
-            header, buffer = wire.assemble(trace, rows, **options)
-        else:
-            header, buffer = compared_wire.assemble(compared, **options)
+        # Rows alone are not compared: the baseline is part of a snapshot.
+        shown = self._compared(trace) if rows is None else trace
+        header, buffer = wire.assemble(
+            shown, rows, numbering=self._numbering, height=self.height
+        )
         run = wire.page_id(trace)
         message = {"v": VERSION, "type": kind, "run": run, "seq": seq, "header": header}
         self.send(message, buffers=[bytes(buffer)])

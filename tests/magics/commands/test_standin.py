@@ -47,7 +47,7 @@ def test_every_way_to_answer(leaf):
         ("leaf --zeros --random 1", "not allowed with argument --zeros"),
         ("leaf --replay nothing", "'nothing' is not a variable that holds a run"),
         ("leaf --call nothing", "'nothing' is not a function of the notebook"),
-        ("leaf --remote here:8001", "is no address such as grpc://localhost:8001"),
+        ("leaf --remote here:8001", "is not valid; expected one such as 'grpc://"),
     ],
 )
 def test_what_is_wrong_is_named(leaf, line, said):

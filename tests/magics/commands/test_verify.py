@@ -32,14 +32,14 @@ def test_the_answers_of_both_servers_are_shown(double, tmp_path):
         f"%triton verify double --cases {tmp_path}/cases.json X=[1.0] * 3 --rtol 1e-6"
     )
 
-    assert "2 cases, all the same" in repr(ran.value)
+    assert "2 cases, no difference" in repr(ran.value)
     assert ["case 1", "five"] == [case.name for case in ran.value.cases]
     [shown] = ran.outputs
     assert shown["text/plain"] == str(ran.value)
     for text in ("data:image/png;base64,", "five", "<table>", "blsnb-run"):
         assert text in shown["text/html"]
     steps = [line[5:] for line in ran.stdout.splitlines()]
-    assert "starts the real server with double" in steps
+    assert "start the real server with double" in steps
     assert "five of 2, on the real server" in steps
 
 
@@ -49,7 +49,7 @@ def test_the_answers_of_both_servers_are_shown(double, tmp_path):
         ("", "usage: %triton verify NAME INPUT=EXPRESSION"),
         ("X=[1.0]", "usage: %triton verify NAME INPUT=EXPRESSION"),
         ("double X=[1.0] --atol much", "invalid float value: 'much'"),
-        ("double X=[1.0] --target http://x", "'http://x' is no target"),
+        ("double X=[1.0] --target http://x", "target='http://x' is not valid"),
         ("double X=[1.0] --cases /no/cases.json", "/no/cases.json: No such file"),
         ("double X=[1.0] --instal", "%triton verify has no option --instal"),
     ],

@@ -1,4 +1,4 @@
-"""A real server of a comparison's own: started, asked, and gone, whatever happens."""
+"""Real servers that a comparison starts: always stopped, without leftovers."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from waiting import until
 from blsnb.errors import InputError, TritonServerError
 from blsnb.inference_server import Server
 from blsnb.parity.triton.environment import HIDE, HOME
-from blsnb.parity.triton.server_process import SHARED_MEMORY
-from blsnb.parity.triton.stale_files import owned
+from blsnb.parity.triton.server_process import SHARED_MEMORY, memory_prefix
 from blsnb.trace.events import Activity
 
 from ..models import CONFIG, DEADLY, source
@@ -29,8 +28,8 @@ NEVER = "echo starting; exec sleep 600"
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_left(tmp_path, monkeypatch):
-    """No folder, no process, no shared memory."""
+def no_leftovers(tmp_path, monkeypatch):
+    """Fail if a test leaves a folder, a process or shared memory."""
     made = tmp_path / "temporary"
     made.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(made))
@@ -42,12 +41,12 @@ def nothing_is_left(tmp_path, monkeypatch):
 
 
 def regions() -> Iterator[Path]:
-    """Yield the shared memory of this process' servers: other tests have some, too."""
-    return SHARED_MEMORY.glob(f"{owned('blsnb_')}*")
+    """Yield the shared memory of this process' servers."""
+    return SHARED_MEMORY.glob(f"{memory_prefix()}*")
 
 
 def servers(folder: Path) -> list[str]:
-    """Return the command lines of processes that name a folder."""
+    """Return the command lines that contain a folder."""
     found = []
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
@@ -58,7 +57,7 @@ def servers(folder: Path) -> list[str]:
 
 @pytest.fixture
 def pretend(tmp_path, monkeypatch):
-    """Put a script on PATH that is found as the real server."""
+    """Return a function that puts a script on PATH as the real server."""
 
     def put(script: str) -> None:
         folder = tmp_path / "bin"
@@ -72,37 +71,37 @@ def pretend(tmp_path, monkeypatch):
 
 @pytest.mark.triton_server
 def test_the_models_are_exported_served_and_compared(ours, real):
-    """What is needed of them, with the real server's own trace beside ours."""
+    """Only needed models are loaded, and the real server's trace is compared."""
     ours.define("idle", source("return [reply(x)]"), config=CONFIG)
-    said: list[tuple[float, str]] = []
+    steps: list[tuple[float, str]] = []
     cases = [{"inputs": {"X": [1.0] * size}} for size in (3, 1)]
     parity = ours.compare(
         "outer",
         {"X": [0.1] * 9},
         cases=cases,
-        progress=lambda *told: said.append(told),
+        progress=lambda *step: steps.append(step),
     )
     same, different, failed = parity.cases
 
     assert [True, False, True] == [each.agree for each in parity.cases]
     assert [
-        "case 1 of 3, here",
-        "case 2 of 3, here",
-        "case 3 of 3, here",
-        "exports the models",
-        "starts the real server with outer, sine",
+        "case 1 of 3, on blsnb",
+        "case 2 of 3, on blsnb",
+        "case 3 of 3, on blsnb",
+        "export the models",
+        "start the real server with outer, sine",
         "case 1 of 3, on the real server",
         "case 2 of 3, on the real server",
         "case 3 of 3, on the real server",
-        "stops the real server",
+        "stop the real server",
         "done",
-    ] == [words for _, words in said]
-    shares = [share for share, _ in said]
+    ] == [words for _, words in steps]
+    shares = [share for share, _ in steps]
     assert (sorted(shares), 0.0, 1.0) == (shares, shares[0], shares[-1])
-    assert different is parity.told
+    assert different is parity.shown_case
     assert ["outer", "sine"] == [each.name for each in same.real_run.trace.models]
     assert len(Activity) == len(same.real_run.trace.spans[1].events)
-    # Floats of a trace file have six digits: they are no differences.
+    # Rounded floats of a trace file are not differences.
     assert [] == same.comparison.changes
     assert [] == failed.comparison.changes
     assert [0] == [change.call for change in different.comparison.changes]
@@ -110,22 +109,22 @@ def test_the_models_are_exported_served_and_compared(ours, real):
 
 
 @pytest.mark.triton_server
-def test_a_server_that_dies_of_a_request_says_its_last_words(real):
-    """The error has the end of its log. It was strict, as ours: nothing completed."""
+def test_a_server_that_ends_during_a_request_is_reported_with_its_log(real):
+    """It was strict, as the blsnb server: no configuration was completed."""
     completes = (
         "    @staticmethod\n    def auto_complete_config(config):\n        1 / 0\n"
     )
     with Server(strict_model_config=True) as server:
         server.define("deadly", f"{source(DEADLY)}\n{completes}", config=CONFIG)
-        with pytest.raises(TritonServerError, match="away while it was asked") as died:
+        with pytest.raises(TritonServerError, match="ended during a request") as died:
             server.compare("deadly", {"X": [1.0]})
 
     assert "Started GRPCInferenceService" in died.value.log
 
 
 @pytest.mark.triton_server
-def test_a_model_that_does_not_load_there_says_why(ours, real):
-    """With what to do about it."""
+def test_a_model_that_does_not_load_there_is_reported(ours, real):
+    """The error contains the reason and the next step."""
     text = "if 'blsnb' not in sys.modules:\n    import here_alone\n"
     ours.define("lonely", text.join(["import sys\n", source("pass")]), config=CONFIG)
     with pytest.raises(TritonServerError) as refused:
@@ -136,8 +135,8 @@ def test_a_model_that_does_not_load_there_says_why(ours, real):
     assert "%%triton_model ... --file PATH" in refused.value.advice
 
 
-def test_a_server_that_ends_is_told_with_its_last_lines(ours, pretend):
-    """And its status."""
+def test_a_server_that_ends_is_reported_with_its_log(ours, pretend):
+    """The error contains its exit status."""
     pretend("echo 'no backend here' >&2; exit 7")
     with pytest.raises(TritonServerError) as died:
         ours.compare("sine", {"X": [1.0]})
@@ -146,10 +145,10 @@ def test_a_server_that_ends_is_told_with_its_last_lines(ours, pretend):
     assert "no backend here\n" == died.value.log
 
 
-def test_a_server_that_never_becomes_ready_is_given_up(ours, pretend):
-    """After as long as was given."""
+def test_waiting_for_readiness_ends_after_the_timeout(ours, pretend):
+    """The error contains the log."""
     pretend(NEVER)
-    # On a busy machine it has said nothing before its time is over.
+    # On a busy machine the log may still be empty after a short time.
     for timeout_s in (0.4, 4, 40):
         with pytest.raises(TritonServerError, match="not ready after") as died:
             ours.compare("sine", {"X": [1.0]}, timeout_s=timeout_s)
@@ -160,8 +159,8 @@ def test_a_server_that_never_becomes_ready_is_given_up(ours, pretend):
     assert "starting\n" == died.value.log
 
 
-def test_an_interrupt_gives_the_prompt_back_within_a_second(ours, pretend, tmp_path):
-    """The server is killed, not waited for."""
+def test_an_interrupt_ends_a_comparison_within_a_second(ours, pretend, tmp_path):
+    """The server is killed without a graceful shutdown."""
     begun = tmp_path / "begun"
     pretend(f"touch {begun}; {NEVER}")
     until_back = Lived()
@@ -174,7 +173,7 @@ def test_an_interrupt_gives_the_prompt_back_within_a_second(ours, pretend, tmp_p
     thread = threading.Thread(target=interrupt)
 
     def begin(_: float, words: str) -> None:
-        if words.startswith("starts"):
+        if words.startswith("start the"):
             thread.start()
 
     with pytest.raises(KeyboardInterrupt):
@@ -185,7 +184,7 @@ def test_an_interrupt_gives_the_prompt_back_within_a_second(ours, pretend, tmp_p
 
 
 def test_a_server_ends_with_the_process_that_started_it(tmp_path, pretend):
-    """Also where that is killed."""
+    """Even if that process is killed."""
     pretend(f"echo $$ > {tmp_path}/server; exec sleep 600")
     script = (
         "import os, signal, threading, blsnb\n"
@@ -215,10 +214,10 @@ def test_a_server_ends_with_the_process_that_started_it(tmp_path, pretend):
     assert not Path(f"/proc/{pid}").exists()
 
 
-def test_without_a_real_server_the_command_is_told_that_installs_one(
+def test_without_a_real_server_the_error_contains_the_install_command(
     ours, monkeypatch, tmp_path
 ):
-    """Before the model is asked."""
+    """The model does not run."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv(HOME, str(tmp_path / "none"))
     monkeypatch.delenv(HIDE, raising=False)
@@ -230,9 +229,9 @@ def test_without_a_real_server_the_command_is_told_that_installs_one(
 
 
 def test_wrong_requests_are_refused_before_any_server_starts(ours, pretend):
-    """Each by what is wrong."""
+    """The error names what is wrong."""
     pretend("exit 1")
-    with pytest.raises(InputError, match="nothing to ask"):
+    with pytest.raises(InputError, match="there is no request to compare"):
         ours.compare("sine")
     with pytest.raises(InputError, match="'X'"):
         ours.compare("sine", {"X": [object()]})

@@ -1,18 +1,28 @@
-"""The process of a real server: what does not start says why, and leaves nothing."""
+"""Processes of real servers: failures to start, their ports and shared memory."""
 
 from __future__ import annotations
 
 import os
 import select
+import socket
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from asserting import every
 
 from blsnb.errors import TritonServerError
 from blsnb.parity.triton import server_process
 from blsnb.parity.triton.environment import TritonEnv
-from blsnb.parity.triton.server_process import ServerDiedError, TritonServer
+from blsnb.parity.triton.server_process import (
+    LOOPBACK,
+    ServerDiedError,
+    TritonServer,
+    free_ports,
+    memory_prefix,
+    remove_stale_memory,
+)
 
 WITHOUT_METRICS = """
 import socket
@@ -39,7 +49,7 @@ server.wait_for_termination()
 
 
 def pretend(folder: Path, script: str) -> TritonEnv:
-    """Return a server that is a shell script."""
+    """Return the environment of a server that is a shell script."""
     server = folder / "tritonserver"
     server.write_text(f"#!/bin/sh\n{script}\n")
     server.chmod(0o755)
@@ -47,12 +57,12 @@ def pretend(folder: Path, script: str) -> TritonEnv:
 
 
 def start(env: TritonEnv, folder: Path, **how) -> None:
-    """Start it, and stop it if it starts."""
+    """Start a server, and stop it once it is ready."""
     TritonServer(env, folder, folder / "log", **how).close()
 
 
-def test_a_server_that_ends_says_its_last_lines(tmp_path):
-    """And its exit status."""
+def test_a_server_that_ends_is_reported_with_its_log(tmp_path):
+    """The error contains its exit status and the end of its log."""
     env = pretend(tmp_path, "echo 'error: no such disk'; exit 3")
     with pytest.raises(ServerDiedError) as died:
         start(env, tmp_path)
@@ -61,8 +71,8 @@ def test_a_server_that_ends_says_its_last_lines(tmp_path):
     assert "error: no such disk\n" == died.value.log
 
 
-def test_a_server_that_never_becomes_ready_is_killed(tmp_path):
-    """With the processes that it has started."""
+def test_a_server_that_does_not_become_ready_is_killed(tmp_path):
+    """The processes that it started are killed, too."""
     os.mkfifo(tmp_path / "held")
     held = os.open(tmp_path / "held", os.O_RDONLY | os.O_NONBLOCK)
     env = pretend(tmp_path, f"exec 3> {tmp_path}/held; echo . >&3; sleep 600 & wait")
@@ -72,14 +82,14 @@ def test_a_server_that_never_becomes_ready_is_killed(tmp_path):
 
     assert ticks
     assert b".\n" == os.read(held, 10)
-    # Its end comes when the last of those who could write has ended.
+    # The pipe ends with the last process that could write to it.
     assert ([held], [], []) == select.select([held], [], [], 10)
     assert b"" == os.read(held, 10)
     os.close(held)
 
 
 def test_a_server_is_ready_when_its_last_end_point_is_open(tmp_path):
-    """Triton opens HTTP and metrics after gRPC, which already says that it is ready."""
+    """Triton opens HTTP and metrics after gRPC, which already reports readiness."""
     (tmp_path / "server.py").write_text(WITHOUT_METRICS)
     env = pretend(tmp_path, f'exec {sys.executable} {tmp_path}/server.py "$@"')
     with pytest.raises(ServerDiedError, match="not ready"):
@@ -87,7 +97,7 @@ def test_a_server_is_ready_when_its_last_end_point_is_open(tmp_path):
 
 
 def test_an_interrupt_ends_the_wait_and_the_server(tmp_path):
-    """At once: nobody waits for a server that nobody waits for."""
+    """The server is killed without a graceful shutdown."""
     env = pretend(tmp_path, f"echo $$ > {tmp_path}/own; exec sleep 600")
 
     def interrupt() -> None:
@@ -99,9 +109,76 @@ def test_an_interrupt_ends_the_wait_and_the_server(tmp_path):
     assert not Path(f"/proc/{(tmp_path / 'own').read_text().strip()}").exists()
 
 
-def test_what_cannot_be_executed_is_told(tmp_path, monkeypatch):
-    """By its path."""
+def test_a_program_that_cannot_be_executed_is_reported(tmp_path, monkeypatch):
+    """The error contains its path."""
     env = TritonEnv(str(tmp_path / "none"), "", sys.executable, "", "none")
-    monkeypatch.setattr(server_process, "die_with_us", list)
+    monkeypatch.setattr(server_process, "die_with_parent", list)
     with pytest.raises(TritonServerError, match="none cannot be run"):
         start(env, tmp_path)
+
+
+def test_free_ports_can_be_bound_and_differ():
+    """All of them can be bound at once."""
+    found = free_ports(20)
+    probes = [socket.socket() for _ in found]
+    for probe, port in zip(probes, found, strict=True):
+        probe.bind((LOOPBACK, port))
+        probe.close()
+
+    assert 20 == len(set(found))
+
+
+@pytest.fixture
+def ephemeral(tmp_path, monkeypatch):
+    """File that replaces the system's range of ephemeral ports."""
+    file = tmp_path / "range"
+    monkeypatch.setattr(server_process, "_EPHEMERAL", file)
+    return file
+
+
+def test_free_ports_are_below_the_ephemeral_range(ephemeral):
+    """No client can take one by chance while a server starts."""
+    ephemeral.write_text("24000\t60999\n")
+
+    assert every(20_000 <= port < 24_000 for port in free_ports(100))
+
+
+@pytest.mark.parametrize("text", [None, "", "1024 65535", "words"])
+def test_ephemeral_ports_are_used_without_a_known_range_below(ephemeral, text):
+    """The file is missing on other systems than Linux."""
+    if text is not None:
+        ephemeral.write_text(text)
+
+    assert 5 == len(set(free_ports(5)))
+
+
+def test_ports_in_use_are_skipped(ephemeral, monkeypatch):
+    """Of a thousand ports the last two free ones are found."""
+    taken = set(range(20_000, 21_000)) - {20_123, 20_456}
+    monkeypatch.setattr(server_process, "_is_free", lambda port: port not in taken)
+    ephemeral.write_text("21000 60999")
+
+    assert {20_123, 20_456} == set(free_ports(2))
+    assert 3 == len(set(free_ports(3)))
+
+
+def test_linux_publishes_its_ephemeral_range():
+    """Its first port is not privileged."""
+    if not Path("/proc/sys").exists():
+        pytest.skip("not Linux")
+    assert server_process._first_ephemeral_port() > 1_000
+
+
+def test_shared_memory_of_an_ended_process_is_removed(tmp_path):
+    """That of running processes, and files with other names, stay."""
+    command = [sys.executable, "-c", "import os; print(os.getpid())"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    mine = memory_prefix()
+    stale = mine.replace(str(os.getpid()), ended.stdout.strip())
+    kept = [f"{mine}8001", mine.replace(str(os.getpid()), "x"), "blsnb_7_1_1", "other"]
+    for name in (f"{stale}8001", *kept):
+        (tmp_path / name).touch()
+
+    remove_stale_memory(tmp_path)
+
+    assert sorted(kept) == sorted(each.name for each in tmp_path.iterdir())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from blsnb.serving.http.connections import STALLED_S, Connections
+from blsnb.serving.http.server import STALLED_S, Connections
 
 
 @pytest.fixture
@@ -12,14 +12,14 @@ def three() -> Connections[str]:
     """Three connections, which rest since seconds 0, 1 and 2."""
     connections: Connections[str] = Connections(3)
     for second, name in enumerate("abc"):
-        connections.rests(name, second)
+        connections.idle(name, second)
     return connections
 
 
 def test_the_limit_counts_every_connection(three: Connections[str]) -> None:
     """Whatever it does."""
-    three.reads("a", 3)
-    three.works("b")
+    three.reading("a", 3)
+    three.responding("b")
 
     assert three.is_full
     three.remove("c")
@@ -30,18 +30,18 @@ def test_the_one_that_is_idle_for_the_longest_time_goes(
     three: Connections[str],
 ) -> None:
     """Counted from the end of its last request."""
-    three.works("a")
-    three.rests("a", 5)
+    three.responding("a")
+    three.idle("a", 5)
 
-    assert "b" == three.victim(6)
+    assert "b" == three.least_needed(6)
 
 
 def test_one_with_a_request_in_flight_stays(three: Connections[str]) -> None:
     """However long that takes."""
     for name in "abc":
-        three.works(name)
+        three.responding(name)
 
-    assert three.victim(1e9) is None
+    assert three.least_needed(1e9) is None
 
 
 def test_an_incomplete_request_keeps_its_connection_for_a_while(
@@ -49,10 +49,10 @@ def test_an_incomplete_request_keeps_its_connection_for_a_while(
 ) -> None:
     """From its last byte; idle connections go first."""
     for name in "abc":
-        three.reads(name, 3)
-    three.reads("a", 4)
+        three.reading(name, 3)
+    three.reading("a", 4)
 
-    assert three.victim(3 + STALLED_S - 0.1) is None
-    assert "b" == three.victim(3 + STALLED_S)
-    three.rests("c", 5)
-    assert "c" == three.victim(3 + STALLED_S)
+    assert three.least_needed(3 + STALLED_S - 0.1) is None
+    assert "b" == three.least_needed(3 + STALLED_S)
+    three.idle("c", 5)
+    assert "c" == three.least_needed(3 + STALLED_S)

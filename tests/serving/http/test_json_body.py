@@ -70,24 +70,21 @@ def test_the_slow_way_reads_the_same(value: object, data: st.DataObject) -> None
     ("text", "value"),
     [
         (b"[Inf, -Infinity, NInf]", [math.inf, -math.inf, math.inf]),
+        (b'["Inf", -Inf]', ["Inf", -math.inf]),
+        (b'"\\udcff \\\\udcff"', "\udced\udcb3\udcbf \\udcff"),
         (b"\xef\xbb\xbf5", 5),
         (b"5\0 and more", 5),
         (b"18446744073709551615", 2**64 - 1),
         (b'"\\ud800\\udc00"', "\U00010000"),
         (b"[" * 150 + b"]" * 150, None),
     ],
-    ids=["infinity", "mark", "nul", "largest", "pair", "deep"],
+    ids=["infinity", "quoted", "low", "mark", "nul", "largest", "pair", "deep"],
 )
 def test_what_triton_takes(text: bytes, value: object) -> None:
     """Though JSON has it not."""
     found = parse(text)
 
     assert value is None or value == found
-
-
-def test_a_number_that_is_no_whole_one_of_64_bits_is_a_float() -> None:
-    """As large as it is."""
-    assert isinstance(parse(b"[18446744073709551616]\0")[0], float)
 
 
 @pytest.mark.parametrize(
@@ -100,6 +97,9 @@ def test_a_number_that_is_no_whole_one_of_64_bits_is_a_float() -> None:
         (b"1 2", "The document root must not be followed by other values. at 2"),
         (b"0e999", "Number too big to be stored in double. at 0"),
         (b"[" * 1000, "Terminate parsing due to Handler error. at 200"),
+        (b"Infin", "Invalid value. at 5"),
+        (b'["\n"]', "Invalid escape character in string. at 2"),
+        (b'["\xc3\xa9" 1]', "Missing a comma or ']' after an array element. at 6"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(text: bytes, expected: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from blsnb.serving.http.origin import is_foreign
+from blsnb.serving.http.routes import is_foreign
 
 LOAD = "/v2/repository/models/any/load"
 
@@ -50,4 +50,4 @@ def test_a_page_from_elsewhere_loads_no_model(http_served: Any) -> None:
     status, said = http_served.ask(LOAD, b"{}", Origin="https://example.com")
 
     assert 403 == status
-    assert said["error"].startswith("a web page from elsewhere may not")
+    assert said["error"].startswith("a web page from another machine may not")

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from blsnb.engine.request.validation import RequestError
 from blsnb.serving.core.wire import WireTensor
-from blsnb.serving.http.compression import inflated, packed
-from blsnb.serving.http.repository import decoded
+from blsnb.serving.http.messages import compressed, decompressed
+from blsnb.serving.http.models import decode_base64
 from blsnb.serving.http.tensors import elements_of, read
 
 TYPES = {
@@ -88,9 +88,9 @@ def test_elements_that_are_none(datatype: str, data: list[object], text: str) ->
 def test_what_is_packed_is_unpacked(body: bytes, encoding: str) -> None:
     """Either way, whichever the header names."""
     headers = {"Content-Encoding": encoding}
-    sent = packed(body, encoding)
+    sent = compressed(body, encoding)
 
-    assert body == inflated(sent, headers)[0]
+    assert body == decompressed(sent, headers)[0]
 
 
 @pytest.mark.parametrize("text", ["=", "A", "\u00e9", "A=\n"], ids=repr)
@@ -101,7 +101,7 @@ def test_base64_takes_a_few_times_its_size(text: str) -> None:
 
     tracemalloc.start()
     try:
-        decoded(text)
+        decode_base64(text)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -121,4 +121,4 @@ def test_base64_takes_a_few_times_its_size(text: str) -> None:
 )
 def test_base64_is_read_leniently(text: str, found: bytes) -> None:
     """As libb64 does: what is no letter of it is passed over."""
-    assert found == decoded(text)
+    assert found == decode_base64(text)

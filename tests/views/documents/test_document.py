@@ -11,8 +11,8 @@ import pytest
 from asserting import every
 
 from blsnb.request_fields import RequestFields
-from blsnb.views.documents import document, wire
-from blsnb.views.pictures.snapshot import heading
+from blsnb.views.documents import document, host, wire
+from blsnb.views.summary import heading
 from blsnb.views.tree import tree
 
 from .. import samples
@@ -172,7 +172,7 @@ def test_ten_thousand_calls_stay_under_half_a_megabyte():
 
 def test_the_view_comes_with_the_package_and_can_be_mounted():
     """The built JavaScript lies beside the Python, with both its doors."""
-    code = document.CODE.read_text("utf-8")
+    code = host.CODE.read_text("utf-8")
 
     assert re.search(r"export\s*\{[^}]*\bmount\b[^}]*\}|export function mount", code)
     assert "default" in code

@@ -10,6 +10,8 @@ from blsnb.trace.events import CallFlag, Origin
 from blsnb.trace.excerpt import part_of
 from blsnb.views.columns import PHASES
 from blsnb.views.documents import wire
+from blsnb.views.documents.numbering import Numbering
+from blsnb.views.summary import state_of
 
 from .. import golden_run
 from ..samples import BASE_NS, Script, fail, hostile_run, invoice_run, running_run
@@ -95,12 +97,12 @@ def test_the_state_of_a_run_is_that_of_its_request_from_outside(flag, state):
     root = script.call(None, "outer", 0, 1, 1, 1, 1, flag)
     fail(script.call(root, "outer", 1, 0, 0, 1, 0), "caught")
 
-    assert state == wire.state_of(script.trace())
+    assert state == state_of(script.trace())
 
 
 def test_a_run_with_an_open_call_is_running():
     """A run is running until its last call has ended."""
-    assert "running" == wire.state_of(running_run())
+    assert "running" == state_of(running_run())
 
 
 def test_times_of_a_stream_are_relative_to_its_call(run):
@@ -168,7 +170,7 @@ def test_ids_that_are_positions_take_no_room(run):
 
 def test_numbers_of_models_and_instances_stay_the_same_while_a_trace_changes():
     """A call that was sent keeps its instance and model, whichever come later."""
-    numbering = wire.Numbering()
+    numbering = Numbering()
     early = wire.encode(running_run(5_000), numbering=numbering)
     late = wire.encode(invoice_run(), numbering=numbering)
     models = [model["name"] for model in early[0]["models"]]

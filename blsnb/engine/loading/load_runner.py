@@ -1,0 +1,169 @@
+"""Run loads: each has a lifetime of its own, or is part of a request or a load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping
+from functools import partial
+from typing import TypeAlias
+
+from blsnb.engine.engine import Engine
+from blsnb.engine.instance.instance_threads import Abandoned
+from blsnb.engine.loading.load_lock import LoadLock
+from blsnb.engine.loading.loader import Loader
+from blsnb.engine.request.lifetime import RootRequest, Unwind, interruptible
+from blsnb.engine.request.open_requests import OpenRequests
+from blsnb.engine.served import Served
+from blsnb.errors import ModelLoadError, ServerClosedError
+from blsnb.repository.directory import ModelDirectory
+
+_LOADING_S = 1.0
+"""Maximum wait of a server that closes for a load that was ended."""
+Versions: TypeAlias = Mapping[int, Served]
+Load: TypeAlias = Callable[[RootRequest], dict[int, Served]]
+
+
+class LoadRunner:
+    """Loads models with the loader and lets the engine serve them.
+
+    Parameters
+    ----------
+    engine
+        Runs requests on the versions that serve.
+    loader
+        Makes versions.
+    """
+
+    def __init__(self, engine: Engine, loader: Loader) -> None:
+        self._engine = engine
+        self._loader = loader
+        self.lock = LoadLock()
+
+    def load(
+        self,
+        directory: ModelDirectory,
+        root: RootRequest | None = None,
+        unchanged: Container[int] = (),
+        note: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Load a model; its former versions serve until the new ones do.
+
+        Parameters
+        ----------
+        root
+            The request or the load of which this load is part.
+        unchanged
+            Versions whose files are unchanged; they are kept if possible.
+        note
+            Notes that the new versions serve, before an interrupt can be raised.
+
+        Raises
+        ------
+        ModelLoadError
+            The model does not load; its former versions still serve.
+        Unwind
+            The request or load of which this load is part has ended.
+        """
+        name = directory.name
+        with self.lock.hold(name):
+            if self._engine.open_requests.is_stopping:
+                raise ServerClosedError
+            before = self._engine.catalog.versions(name)
+            serving = {n: each for n, each in before.items() if n in unchanged}
+            load = partial(self._loader.load, directory, serving)
+
+            def serve(versions: Versions) -> None:
+                self._engine.serve(name, versions)
+                note()
+
+            if root is None:
+                load_interruptibly(self._engine.open_requests, load, serving, serve)
+            else:
+                serve(load_within(root, load, serving))
+
+    def unload(self, name: str) -> None:
+        """Stop serving a model; requests in flight are finished first."""
+        with self.lock.hold(name):
+            self._engine.withdraw(name)
+
+    def close(self, timeout_s: float) -> None:
+        """Refuse, drain, cancel, finalize, join, in that order; safe to repeat.
+
+        Parameters
+        ----------
+        timeout_s
+            Time for all requests in flight together.
+        """
+        self._engine.stop(timeout_s)
+        with self.lock.hold("", wait_s=_LOADING_S):
+            for name in self._engine.catalog.names():
+                self.unload(name)
+            self._engine.close()
+
+
+def load_interruptibly(
+    open_requests: OpenRequests,
+    load: Load,
+    serving: Versions,
+    serve: Callable[[Versions], None],
+) -> None:
+    """Load and serve; Ctrl-C in a hook interrupts the load.
+
+    Parameters
+    ----------
+    serving
+        Versions that serve now, and still if the load ends early.
+    serve
+        Receives the loaded versions.
+
+    Raises
+    ------
+    ModelLoadError
+        The model does not load.
+    KeyboardInterrupt, WouldHang
+        The load was ended.
+    """
+    root = open_requests.open_load()
+    try:
+        # Within this block an interrupt outside of a hook is only noted.
+        with interruptible(root, open_requests.folders):
+            versions = load(root)
+            if root.ended is None:
+                serve(versions)
+            else:
+                _retire(versions, serving)
+    except (ModelLoadError, Abandoned, Unwind):
+        if root.ended is None:
+            raise
+    finally:
+        root.complete()
+    if root.ended is not None:
+        raise root.ended
+
+
+def load_within(root: RootRequest, load: Load, serving: Versions) -> Versions:
+    """Load as part of another request or load, whose end ends this load, too.
+
+    Raises
+    ------
+    ModelLoadError
+        The model does not load.
+    Unwind
+        The request or load has ended.
+    """
+    versions: Versions = {}
+    try:
+        versions = load(root)
+    except (ModelLoadError, Abandoned):
+        root.check()
+        raise
+    if root.ended is not None:
+        _retire(versions, serving)
+        raise Unwind
+    return versions
+
+
+def _retire(versions: Versions, serving: Versions) -> None:
+    """Retire versions that were loaded but never serve."""
+    for number, version in versions.items():
+        if serving.get(number) is not version:
+            version.retire()

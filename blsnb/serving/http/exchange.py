@@ -1,0 +1,259 @@
+"""One HTTP exchange: a request is read, its response made by threads and sent."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Iterator
+from http.client import responses
+from typing import Protocol
+
+from tornado.http1connection import HTTP1Connection
+from tornado.httputil import (
+    HTTPConnection,
+    HTTPHeaders,
+    HTTPMessageDelegate,
+    RequestStartLine,
+    ResponseStartLine,
+)
+from tornado.iostream import IOStream
+
+from blsnb.errors import OutOfResourcesError
+from blsnb.serving.core.shortage import shortage_of
+from blsnb.serving.http.messages import (
+    BAD_REQUEST,
+    EVENTS,
+    NOT_ALLOWED,
+    HttpRequest,
+    HttpResponse,
+    error_body,
+    error_event,
+    error_response,
+)
+from blsnb.serving.http.routes import HttpThreads, Router, Target
+
+MAX_BODY_BYTES = 2**31 - 1
+"""Triton counts the bytes of a body in 32 bits with a sign."""
+_log = logging.getLogger("blsnb.serving")
+_RETRY_S = 0.1
+"""Seconds until a stream tries again to get a thread, where none can start."""
+_GIVE_UP_S = 10.0
+"""Seconds after which such a stream is broken off."""
+_REASONS = {**responses, NOT_ALLOWED: "Not Allowed"}
+
+
+class Port(Protocol):
+    """What an exchange needs of its port; everything runs on the port's thread."""
+
+    router: Router
+    threads: HttpThreads
+    loop: asyncio.AbstractEventLoop
+
+    def reading(self, exchange: HttpExchange) -> None:
+        """Note that a part of a request arrived."""
+
+    def read(self, exchange: HttpExchange) -> None:
+        """Note that a request is complete, or never will be."""
+
+    def begin(self, exchange: HttpExchange) -> None:
+        """Note that a response is being made."""
+
+    def end(self, exchange: HttpExchange) -> None:
+        """Note that a response was sent or given up."""
+
+
+class HttpExchange(HTTPMessageDelegate):
+    """Reads a request, lets threads make the response, and sends it.
+
+    The threads only make it, or its chunks; the port's thread sends each of them.
+    """
+
+    def __init__(self, port: Port, connection: HTTPConnection) -> None:
+        self._port = port
+        assert isinstance(connection, HTTP1Connection)
+        self._connection = connection
+        self.stream: IOStream = connection.stream
+        """The connection, for as long as it is open."""
+        self._line = RequestStartLine("", "", "")
+        self._headers = HTTPHeaders()
+        self._parts: list[bytes] = []
+        self._request = HttpRequest("", "")
+        self._target: Target | None = None
+        self._chunks: Iterator[bytes] = iter(())
+        self._is_event_stream = False
+
+    def headers_received(
+        self, start_line: RequestStartLine | ResponseStartLine, headers: HTTPHeaders
+    ) -> None:
+        """Take what precedes the body; refuse a body that is too large."""
+        assert isinstance(start_line, RequestStartLine)
+        self._line, self._headers = start_line, headers
+        self._port.reading(self)
+        length = headers.get("Content-Length", "")
+        too_large = length.isdecimal() and int(length[:30]) > MAX_BODY_BYTES
+        if too_large:
+            self._refuse(f"the body has {length} bytes, more than {MAX_BODY_BYTES}")
+
+    def _refuse(self, message: str) -> None:
+        """Respond at once, and close the connection instead of reading the body."""
+        self._port.read(self)
+        response = HttpResponse(BAD_REQUEST, error_body(message))
+        self._write_headers(response, response.body, ("Connection", "close"))
+        self._connection.finish()
+
+    def data_received(self, chunk: bytes) -> None:
+        """Take a part of the body."""
+        self._parts.append(chunk)
+        self._port.reading(self)
+
+    def on_connection_close(self) -> None:
+        """Forget a request that stays incomplete."""
+        self._parts.clear()
+        self._port.read(self)
+
+    def drop(self) -> None:
+        """Close the connection of a request that stays incomplete."""
+        self._connection.close()
+
+    def finish(self) -> None:
+        """Let a complete request be handled."""
+        self._port.read(self)
+        self._port.begin(self)
+        parts, self._parts = self._parts, []
+        try:
+            body = b"".join(parts)
+        except MemoryError as error:
+            self._send_shortage(error)
+            return
+        path = path_of(self._line.path)
+        self._target = self._port.router.find(path)
+        self._request = HttpRequest(self._line.method, path, self._headers, body)
+        try:
+            self._run(self._make, continued=False)
+        except OutOfResourcesError as error:
+            self._send_shortage(error)
+
+    def _send_shortage(self, error: Exception) -> None:
+        """Respond that a thread or memory is missing."""
+        shortage = shortage_of(error)
+        assert shortage is not None
+        self._send(error_response(shortage.message, shortage.code))
+
+    def cancel(self) -> None:
+        """Cancel the request: its client left the stream, or the port closes."""
+        self._request.cancellation.cancel()
+
+    def _give_up(self) -> None:
+        self.cancel()
+        self._connection.close()
+        self._port.end(self)
+
+    def _run(self, work: Callable[[], None], *, continued: bool) -> None:
+        """Let a thread do a part of the work; raise if none can start."""
+        assert self._target is not None
+        try:
+            self._port.threads.run(self._target, work, continued=continued)
+        except RuntimeError:
+            # The port is closed.
+            self._give_up()
+
+    def _continue(self, since_s: float) -> None:
+        """Let the next chunk be made as soon as there is a thread."""
+        loop = self._port.loop
+        try:
+            self._run(self._make_chunk, continued=True)
+        except OutOfResourcesError as error:
+            if self.stream.closed() or loop.time() - since_s >= _GIVE_UP_S:
+                self._break_off(error)
+            else:
+                loop.call_later(_RETRY_S, self._continue, since_s)
+
+    def _break_off(self, error: OutOfResourcesError) -> None:
+        """End a stream early, with an error if it is one of events."""
+        self.cancel()
+        if self._is_event_stream and not self.stream.closed():
+            self._connection.write(error_event(error.message))
+            self._end()
+        else:
+            self._give_up()
+
+    def _then(self, step: Callable[..., None], *args: object) -> None:
+        """Call a method on the port's thread, unless that has ended."""
+        with contextlib.suppress(RuntimeError):
+            self._port.loop.call_soon_threadsafe(step, *args)
+
+    def _make(self) -> None:
+        assert self._target is not None
+        try:
+            response = self._target.respond(self._request)
+        except Exception:
+            _log.exception("%s failed", self._line.path)
+            self._then(self._give_up)
+        else:
+            self._then(self._send, response)
+
+    def _send(self, response: HttpResponse) -> None:
+        if response.chunks is None:
+            self._write_headers(response, response.body)
+            self._end()
+            return
+        # On Triton, too, a client that leaves cancels only a stream that has begun:
+        # src/http_server.cc, GenerateRequestClass, checks the connection as it sends.
+        self._connection.set_close_callback(self.cancel)
+        self._chunks = response.chunks
+        self._is_event_stream = response.content_type == EVENTS
+        self._write_headers(response).add_done_callback(self._sent)
+
+    def _end(self) -> None:
+        self._connection.finish()
+        self._port.end(self)
+
+    def _sent(self, written: asyncio.Future[None]) -> None:
+        """Continue a stream once the client has received what was sent."""
+        if written.cancelled() or written.exception() is not None:
+            self._give_up()
+        else:
+            self._continue(self._port.loop.time())
+
+    def _make_chunk(self) -> None:
+        try:
+            chunk = next(self._chunks, b"")
+        except Exception:
+            _log.exception("%s failed during its stream", self._line.path)
+            self._then(self._give_up)
+        else:
+            self._then(self._send_chunk, chunk)
+
+    def _send_chunk(self, chunk: bytes) -> None:
+        if chunk:
+            self._connection.write(chunk).add_done_callback(self._sent)
+        else:
+            self._end()
+
+    def _write_headers(
+        self,
+        response: HttpResponse,
+        body: bytes | None = None,
+        *more: tuple[str, str],
+    ) -> asyncio.Future[None]:
+        headers = HTTPHeaders({"Content-Type": response.content_type})
+        for name, value in (*response.headers, *more):
+            headers.add(name, value)
+        if body is not None:
+            headers.add("Content-Length", str(len(body)))
+        reason = _REASONS.get(response.status, "Unknown")
+        line = ResponseStartLine("HTTP/1.1", response.status, reason)
+        sent = None if self._line.method == "HEAD" else body
+        return self._connection.write_headers(line, headers, sent)
+
+
+def path_of(target: str) -> str:
+    """Return the path of a request target, without its query; nothing is decoded."""
+    path = target.partition("?")[0]
+    if not path.startswith("/"):
+        # A proxy sends a whole URL.
+        path = "/" + path.partition("://")[2].partition("/")[2]
+    if path.isascii():
+        return path
+    return path.encode("latin-1", "replace").decode("utf-8", "surrogateescape")

@@ -1,0 +1,238 @@
+"""The inputs and the requested outputs of an inference request in JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from blsnb.engine.request.validation import RequestError
+from blsnb.serving.core.parameters import named_twice
+from blsnb.serving.core.shared_memory import SharedMemory, Window
+from blsnb.serving.core.wire import WireInput, WireOutput
+from blsnb.serving.http import json_values, tensors
+from blsnb.serving.http.json_body import Json
+from blsnb.tensors.dtypes import Shape
+
+_SIZE = "binary_data_size"
+_REGION = "shared_memory_region"
+_HALF = 2**63
+
+
+class HttpInputs:
+    """Reads the inputs of one request.
+
+    Parameters
+    ----------
+    model_name, request_id
+        Of the request, for errors.
+    memory
+        The shared memory that clients registered.
+    tail
+        What follows the JSON text: the elements of binary inputs.
+
+    References
+    ----------
+    server: src/http_server.cc, ParseJsonTritonIO
+    """
+
+    def __init__(
+        self, model_name: str, request_id: str, memory: SharedMemory, tail: memoryview
+    ) -> None:
+        self._model_name = model_name
+        self._request_id = request_id
+        self._memory = memory
+        self._tail = tail
+
+    def read(self, document: Json) -> tuple[WireInput, ...]:
+        """Return the inputs.
+
+        Raises
+        ------
+        RequestError
+            An input is invalid, or bytes are missing or left over; Triton's text.
+        """
+        with json_values.parsing("inputs"):
+            inputs = json_values.as_array(json_values.member(document, "inputs"))
+        found = tuple(self._each(inputs))
+        if self._tail:
+            raise RequestError(
+                f"unexpected additional input data for model '{self._model_name}'"
+            )
+        return found
+
+    def _each(self, inputs: list[Json]) -> Iterator[WireInput]:
+        names: set[str] = set()
+        for each in inputs:
+            _check_source(each)
+            name, datatype = _text(each, "name"), _text(each, "datatype")
+            shape = _shape(each)
+            if name in names:
+                raise named_twice(self._request_id, name)
+            names.add(name)
+            data = self._data(name, datatype, shape, each)
+            yield WireInput(name, datatype, shape, data)
+
+    def _data(self, name: str, datatype: str, shape: Shape, value: Json) -> bytes:
+        parameters = json_values.find(value, "parameters")
+        if json_values.has(parameters, _SIZE):
+            with json_values.parsing(_SIZE):
+                size = json_values.as_unsigned(parameters[_SIZE])
+            return self._from_tail(name, size)
+        shared = window(parameters, self._memory)
+        if shared is not None:
+            return shared.read()
+        # Triton reads no element of a tensor without an axis.
+        count = math.prod(shape) if shape else 0
+        if not count:
+            return b""
+        with json_values.parsing("data"):
+            data = json_values.as_array(value["data"])
+        return tensors.read(name, datatype, data, count)
+
+    def _from_tail(self, name: str, size: int) -> bytes:
+        missing = size - len(self._tail)
+        if missing > 0:
+            raise RequestError(
+                f"unexpected size for input '{name}', expecting {missing} additional "
+                f"bytes for model '{self._model_name}'"
+            )
+        data, self._tail = bytes(self._tail[:size]), self._tail[size:]
+        return data
+
+
+def _check_source(value: Json) -> None:
+    """Refuse an input without elements, or with several sources of them."""
+    parameters = json_values.find(value, "parameters")
+    sources = {
+        "data": json_values.has(value, "data"),
+        _SIZE: json_values.has(parameters, _SIZE),
+        _REGION: json_values.has(parameters, _REGION),
+    }
+    found = [f" '{name}'" for name, is_set in sources.items() if is_set]
+    if len(found) == 1:
+        return
+    actual = f" set{''.join(found)}" if found else " no field is set"
+    raise RequestError(
+        "Input must set only one of the following fields: 'data', 'binary_data_size' "
+        f"in 'parameters', 'shared_memory_region' in 'parameters'. But{actual}"
+    )
+
+
+def _text(value: Json, name: str) -> str:
+    with json_values.parsing(name):
+        return json_values.as_string(json_values.member(value, name))
+
+
+def _shape(value: Json) -> Shape:
+    with json_values.parsing("shape"):
+        lengths = json_values.as_array(json_values.member(value, "shape"))
+        shape = [json_values.as_unsigned(length) for length in lengths]
+    # Triton keeps them in signed integers.
+    return tuple(each - 2 * _HALF if each >= _HALF else each for each in shape)
+
+
+def window(parameters: Json, memory: SharedMemory) -> Window | None:
+    """Return the part of shared memory that a tensor's parameters name.
+
+    Raises
+    ------
+    RequestError
+        The region is unknown or too small, or a parameter invalid; Triton's text.
+
+    References
+    ----------
+    server: src/http_server.cc, CheckSharedMemoryData
+    """
+    name = None
+    if json_values.has(parameters, _REGION):
+        name = _text(parameters, _REGION)
+    offset = _count(parameters, "shared_memory_offset")
+    size = _count(parameters, "shared_memory_byte_size")
+    return None if name is None else memory.window(name, offset, size)
+
+
+def _count(parameters: Json, name: str) -> int:
+    if not json_values.has(parameters, name):
+        return 0
+    with json_values.parsing(name):
+        return json_values.as_unsigned(parameters[name])
+
+
+@dataclass(slots=True)
+class HttpOutputs:
+    """The requested outputs, and which of them are sent in binary form.
+
+    Parameters
+    ----------
+    binary
+        Whether outputs are binary that the request does not list.
+    requested
+        Outputs that it lists.
+    """
+
+    binary: bool
+    requested: list[WireOutput] = field(default_factory=list)
+    _is_binary: dict[str, bool] = field(default_factory=dict)
+
+    def read(self, document: Json, memory: SharedMemory) -> None:
+        """Read the outputs that a request lists.
+
+        Raises
+        ------
+        RequestError
+            An output is invalid; Triton's text.
+
+        References
+        ----------
+        server: src/http_server.cc, ParseJsonTritonIO
+        """
+        if not json_values.has(document, "outputs"):
+            return
+        with json_values.parsing("outputs"):
+            outputs = json_values.as_array(document["outputs"])
+        for each in outputs:
+            self._add(each, memory)
+
+    def _add(self, value: Json, memory: SharedMemory) -> None:
+        parameters = json_values.find(value, "parameters")
+        _check_form(parameters)
+        name = _text(value, "name")
+        count = _class_count(parameters)
+        shared = window(parameters, memory)
+        binary = shared is None and _binary(parameters, "Unable to parse")
+        self.requested.append(WireOutput(name, count, shared))
+        # The first form counts of an output that is listed twice.
+        self._is_binary.setdefault(name, binary)
+
+    def is_binary(self, name: str) -> bool:
+        """Whether an output is sent in binary form."""
+        return self._is_binary.get(name, self.binary)
+
+
+def _check_form(parameters: Json) -> None:
+    if not json_values.has(parameters, _REGION):
+        return
+    conflicts = {
+        "classification": json_values.has(parameters, "classification"),
+        "binary_data": _binary(parameters, "Unable to set"),
+    }
+    for name, is_set in conflicts.items():
+        if is_set:
+            raise RequestError(
+                f"Output can't set both 'shared_memory_region' and '{name}'"
+            )
+
+
+def _binary(parameters: Json, prefix: str) -> bool:
+    if not json_values.has(parameters, "binary_data"):
+        return False
+    with json_values.error_prefix(f"{prefix} 'binary_data'"):
+        return json_values.as_boolean(parameters["binary_data"])
+
+
+def _class_count(parameters: Json) -> int:
+    if not json_values.has(parameters, "classification"):
+        return 0
+    with json_values.error_prefix("Unable to set 'classification'"):
+        return json_values.as_unsigned(parameters["classification"])

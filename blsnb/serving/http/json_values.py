@@ -1,0 +1,147 @@
+"""Typed access to values of a JSON body, with the texts of Triton for other types."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from blsnb.engine.request.validation import RequestError
+from blsnb.serving.core.parameters import until_nul
+from blsnb.serving.http.json_body import Json
+
+_SIGNED = range(-(2**63), 2**63)
+_UNSIGNED = range(2**64)
+
+
+def wrong_type(found: str, expected: str) -> RequestError:
+    """Return the error for a value that has another type."""
+    return RequestError(f"attempt to access JSON non-{found} as {expected}", "INTERNAL")
+
+
+def is_integer(value: Json) -> bool:
+    """Whether a value is an integer that fits into 64 bits with a sign."""
+    return type(value) is int and value in _SIGNED
+
+
+def is_unsigned(value: Json) -> bool:
+    """Whether a value is an integer that fits into 64 bits without a sign."""
+    return type(value) is int and value in _UNSIGNED
+
+
+def as_string(value: Json) -> str:
+    """Return a string up to its first NUL, where a C string ends.
+
+    Raises
+    ------
+    RequestError
+        The value has another type, here and in the functions below.
+    """
+    return valid_unicode(until_nul(as_text(value)))
+
+
+def valid_unicode(text: str) -> str:
+    """Replace what is not UTF-8, as the text may be shown and saved with a run.
+
+    Triton passes its bytes on.
+    """
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def as_text(value: Json) -> str:
+    """Return a whole string."""
+    if not isinstance(value, str):
+        raise wrong_type("string", "string")
+    return value
+
+
+def as_boolean(value: Json) -> bool:
+    """Return a boolean."""
+    if not isinstance(value, bool):
+        raise wrong_type("boolean", "boolean")
+    return value
+
+
+def as_unsigned(value: Json) -> int:
+    """Return an integer that is not negative."""
+    if not is_unsigned(value):
+        raise wrong_type("unsigned-integer", "unsigned-integer")
+    return int(value)
+
+
+def as_array(value: Json) -> list[Json]:
+    """Return a list."""
+    if not isinstance(value, list):
+        raise wrong_type("array", "array")
+    return value
+
+
+def as_object(value: Json) -> dict[str, Json]:
+    """Return an object."""
+    if not isinstance(value, dict):
+        raise wrong_type("object", "object")
+    return value
+
+
+def members(value: Json) -> dict[str, Json]:
+    """Return the members of an object."""
+    if not isinstance(value, dict):
+        raise RequestError("attempt to get members for non-object", "INTERNAL")
+    return value
+
+
+def has(value: Json, name: str) -> bool:
+    """Whether a value is an object with this member."""
+    return isinstance(value, dict) and name in value
+
+
+def find(value: Json, name: str) -> Json:
+    """Return a member, or None where the value is not an object or has no such one."""
+    return value.get(name) if isinstance(value, dict) else None
+
+
+def member(value: Json, name: str) -> Json:
+    """Return a required member."""
+    if not has(value, name):
+        raise RequestError(
+            f"attempt to access non-existing object member '{name}'", "INTERNAL"
+        )
+    return value[name]
+
+
+def parameter(value: dict[str, Json], name: str) -> Json:
+    """Return a parameter; it is missing if its name was cut at a NUL."""
+    if name not in value:
+        raise RequestError(
+            f"parameter key '{name}' was not found in the JSON", "INTERNAL"
+        )
+    return value[name]
+
+
+class error_prefix:
+    """Context manager that puts text before the message of a `RequestError`.
+
+    A class, because every request enters several and generators are slower.
+    """
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if isinstance(error, RequestError):
+            raise RequestError(f"{self._text}: {error.message}", error.code) from None
+
+
+def parsing(name: str) -> error_prefix:
+    """Name the member that is read in errors."""
+    return error_prefix(f"Unable to parse '{name}'")

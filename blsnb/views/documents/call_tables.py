@@ -1,0 +1,126 @@
+"""Facts of calls that are not numbers, by call id: texts, logs, batches, copies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from blsnb.runtimes.runtime import DeviceUse
+from blsnb.trace.facts import Batching, Copy
+from blsnb.trace.spans import Span, Trace
+from blsnb.views.format import sendable
+
+MAX_TEXT = 4096
+"""Maximum number of bytes of one text."""
+_MAX_TEXTS = 512 << 10
+"""Maximum number of bytes of all errors, notes, logs and batches together."""
+_BEGINNING = 200
+"""Number of bytes of a text beyond that, and of a name."""
+_MAX_LOG_LINES = 100
+_MAX_RUNS = 8
+_MAX_COPIES = 100
+
+Table = dict[str, Any]
+
+
+def call_tables(trace: Trace, spans: Sequence[Span], notes: Sequence[str]) -> Table:
+    """Return tables by name; tables of devices only where there was work on one.
+
+    Parameters
+    ----------
+    notes
+        Notes on the whole run; they are shown with its first call.
+    """
+    tables = _Tables(trace.start_ns)
+    if notes and trace.spans:
+        first = str(trace.spans[0].id)
+        tables.notes[first] = [sendable(note, MAX_TEXT) for note in notes]
+    for span in spans:
+        tables.add(str(span.id), span)
+    found: Table = {
+        "errors": tables.errors,
+        "codes": tables.codes,
+        "notes": tables.notes,
+        "logs": tables.logs,
+        "batching": tables.batching,
+        "request_ids": tables.request_ids,
+        "tensors": {},
+    }
+    if tables.copies:
+        found["copies"] = tables.copies
+    if tables.device_use:
+        found["device_use"] = tables.device_use
+    return found
+
+
+class _Tables:
+    """Tables of calls, whose texts share one budget."""
+
+    def __init__(self, start_ns: int) -> None:
+        self._start_ns = start_ns
+        self._left = _MAX_TEXTS
+        self.errors: dict[str, str] = {}
+        self.codes: dict[str, str] = {}
+        self.notes: dict[str, list[str]] = {}
+        self.logs: dict[str, list[list[Any]]] = {}
+        self.batching: dict[str, list[list[Any]]] = {}
+        self.request_ids: dict[str, str] = {}
+        self.copies: dict[str, list[list[Any]]] = {}
+        self.device_use: dict[str, list[Any]] = {}
+
+    def add(self, call: str, span: Span) -> None:
+        """Add what there is of a call."""
+        if span.error:
+            self.errors[call] = self._cut(span.error)
+        if span.error_code:
+            self.codes[call] = span.error_code
+        if span.notes:
+            self.notes.setdefault(call, []).extend(map(self._cut, span.notes))
+        if span.request_id:
+            self.request_ids[call] = sendable(span.request_id, _BEGINNING)
+        if span.logs:
+            self.logs[call] = self._lines(span)
+        if span.batching:
+            self.batching[call] = list(map(self._entry, span.batching))
+        if span.copies:
+            self.copies[call] = list(map(self._copy, span.copies[:_MAX_COPIES]))
+        if span.device_use is not None:
+            self.device_use[call] = _use(span.device_use)
+
+    def _entry(self, entry: Batching) -> list[Any]:
+        runs = list(entry.runs[:_MAX_RUNS])
+        words = self._cut(entry.words)
+        return [entry.execution, entry.joined, entry.cause, words, runs, entry.times]
+
+    def _lines(self, span: Span) -> list[list[Any]]:
+        lines = [
+            [self._us(line.ns), line.level, self._cut(line.text)]
+            for line in span.logs[:_MAX_LOG_LINES]
+        ]
+        left_out = len(span.logs) - len(lines)
+        if left_out:
+            lines.append([lines[-1][0], "INFO", f"… {left_out:,} more lines"])
+        return lines
+
+    def _copy(self, copy: Copy) -> list[Any]:
+        return [
+            self._us(copy.ns),
+            copy.duration_ns / 1000,
+            sendable(copy.tensor, _BEGINNING),
+            copy.byte_size,
+            copy.source,
+            copy.target,
+            copy.hostile,
+        ]
+
+    def _us(self, ns: int) -> float:
+        return (ns - self._start_ns) / 1000
+
+    def _cut(self, text: str) -> str:
+        cut = sendable(text, MAX_TEXT if self._left > 0 else _BEGINNING)
+        self._left -= len(cut)
+        return cut
+
+
+def _use(use: DeviceUse) -> list[Any]:
+    return [use.device, use.compute_ns / 1000, use.in_use_bytes, use.peak_bytes]
