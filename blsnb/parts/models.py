@@ -8,7 +8,8 @@ from typing import Any
 
 from blsnb.engine.engine import Engine
 from blsnb.engine.loading.changed_files import ChangedFiles
-from blsnb.engine.loading.control import ConfigOverride, ModelControl
+from blsnb.engine.loading.control import ModelControl
+from blsnb.engine.loading.model_sources import ConfigOverride
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
 from blsnb.errors import InferenceError
@@ -151,7 +152,7 @@ class Models:
             self._engine.catalog.config(name),
             self._control.seconds.get(name, 0.0),
             self._control.standins.how(name),
-            tuple(self._control.ensembles.told(name)),
+            tuple(self._control.ensembles.notes_on(name)),
             self._engine.placements.gpu_count,
         )
 
