@@ -16,6 +16,7 @@ from cells import CONFIG, DOUBLE, OWN_THREAD, cell
 
 from blsnb import InferenceError, ModelLoadError, Server
 from blsnb.errors import RepositoryError, ServerClosedError
+from blsnb.parts.server_parts import parts_of
 
 X = {"X": np.array([1, 2], np.float32)}
 
@@ -52,7 +53,7 @@ def test_a_defined_model_is_ready(server):
 
 def test_the_index_is_tritons(double):
     """A row for each version of each model, loaded or not."""
-    double.change("later", {"notes.txt": "no model yet"})
+    parts_of(double).models.change("later", {"notes.txt": "no model yet"})
 
     assert [
         {"name": "double", "version": "1", "state": "READY"},
@@ -63,7 +64,7 @@ def test_the_index_is_tritons(double):
 def test_a_server_says_how_many_models_are_ready(double):
     """And of how many folders in the index that cannot be said."""
     assert "<Server: 1 model ready>" == repr(double)
-    double.change("tests", {"test_x.py": "no model"})
+    parts_of(double).models.change("tests", {"test_x.py": "no model"})
     assert "<Server: 1 model ready, 1 not>" == repr(double)
     double.define("another", DOUBLE, config=CONFIG)
     assert "<Server: 2 models ready, 1 not>" == repr(double)
@@ -183,7 +184,7 @@ def test_close_ends_models_threads_and_folder():
     server = Server()
     methods = 'def finalize(self):\n    stage.seen.append("finalized")\n'
     server.define("model", cell("pass", methods=methods), config=OWN_THREAD)
-    folder = server.repository.private_root
+    folder = parts_of(server).repository.private_root
 
     server.close()
     server.close()
@@ -231,7 +232,7 @@ def test_a_server_that_is_used_leaves_no_file(private):
         source = f"import helper\n{DOUBLE}"
         server.define("double", source, config=CONFIG, files=files)
         server.infer("double", X)
-        names = {p.name for p in server.repository.private_root.rglob("*")}
+        names = {p.name for p in parts_of(server).repository.private_root.rglob("*")}
 
         assert {"double", "1", "model.py", "helper.py", "config.pbtxt"} == names
     assert [] == list(private.iterdir())
@@ -248,7 +249,7 @@ def test_two_servers_are_strangers(double):
 
 def test_files_beside_a_model_may_come_first(server):
     """A helper written before its model is no failure."""
-    server.change("model", {"1/helper.py": "FACTOR = 2"})
+    parts_of(server).models.change("model", {"1/helper.py": "FACTOR = 2"})
     source = "import helper\n" + cell("return [reply(x_of(request) * helper.FACTOR)]")
     server.define("model", source, config=CONFIG)
 
@@ -261,7 +262,7 @@ def test_a_server_is_closed_while_a_model_loads_for_ever(server):
     loading = threading.Thread(target=load_quietly, args=(server, source))
     loading.start()
     assert stage.events["asleep"].wait(60)
-    server.exit_timeout_s = 0.01
+    parts_of(server).lifetime.exit_timeout_s = 0.01
 
     server.close()
 

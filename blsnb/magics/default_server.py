@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from blsnb.options import options
+from blsnb.parts.server_parts import parts_of
 
 if TYPE_CHECKING:
     from blsnb.benchmark.bench import Bench
@@ -60,7 +61,7 @@ def server() -> Server:
         _default.seen = dict(vars(options))
         atexit.register(close_default)
         for observer in _default.observers:
-            _default.observers[observer] = made.recorder.observe(observer)
+            _default.observers[observer] = parts_of(made).recorder.observe(observer)
     elif _default.seen != vars(options):
         _tell_late_settings()
     return _default.server
@@ -95,7 +96,8 @@ def close_default() -> None:
     if closing is not None:
         atexit.unregister(close_default)
         # The process, or its user, wants to go on.
-        closing.exit_timeout_s = min(closing.exit_timeout_s, _EXIT_S)
+        lifetime = parts_of(closing).lifetime
+        lifetime.exit_timeout_s = min(lifetime.exit_timeout_s, _EXIT_S)
         closing.close()
 
 
@@ -109,7 +111,9 @@ def observe(observer: Observer) -> Callable[[], None]:
     """
     _default.observers[observer] = _nothing
     if _default.server is not None:
-        _default.observers[observer] = _default.server.recorder.observe(observer)
+        _default.observers[observer] = parts_of(_default.server).recorder.observe(
+            observer
+        )
 
     def stop() -> None:
         _default.observers.pop(observer, _nothing)()

@@ -30,6 +30,7 @@ from blsnb.magics.cell_config import (
     no_options,
 )
 from blsnb.magics.cell_transforms import source_below
+from blsnb.parts.server_parts import parts_of
 
 if TYPE_CHECKING:
     from blsnb.repository.change import FileContent
@@ -159,7 +160,7 @@ class DefineMagics(Magics):
         return found[0]
 
     def _path(self, name: str, inner: str) -> Path:
-        return default.server().repository.private(name).path / inner
+        return parts_of(default.server()).repository.private(name).path / inner
 
     def _change(
         self,
@@ -172,10 +173,10 @@ class DefineMagics(Magics):
         """Write and load; show the card, of what still serves if it fails."""
         place = self._cells.here(cell)
         path = self._path(name, main)
-        server = default.server()
-        server.note_origin(cell, place.cell, place.offset)
+        models = parts_of(default.server()).models
+        models.note_origin(cell, place.cell, place.offset)
         try:
-            status = server.change(name, files)
+            status = models.change(name, files)
         except BlsnbError as error:
             self._failed(error, path, place)
             self._show_what_serves(name)
@@ -202,9 +203,9 @@ class DefineMagics(Magics):
     def _configuration(
         self, given: argparse.Namespace, namespace: Mapping[str, Any]
     ) -> CellConfig:
-        from blsnb.model.spec import Options
+        from blsnb.model.spec import ModelOptions
 
-        options = Options(
+        options = ModelOptions(
             inputs=tuple(given.input),
             outputs=tuple(given.output),
             max_batch_size=given.max_batch_size,

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from blsnb.errors import RepositoryError
+from blsnb.errors import RepositoryError, TritonServerError
 from blsnb.files.owned import OwnedFolder, sweep
 from blsnb.parity.agreement import Case
 from blsnb.parity.blsnb_client import BlsnbClient
-from blsnb.parity.cases import NamedRequest
+from blsnb.parity.cases import Cases, NamedRequest, requests_of
 from blsnb.parity.checks import EXACT, check
 from blsnb.parity.parity import Parity
 from blsnb.parity.real_run import real_run
@@ -24,6 +25,7 @@ from blsnb.parity.triton.outcome import (
     ClientResponse,
     without_paths,
 )
+from blsnb.parts.server_parts import ServerParts
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.tensors.tolerance import Tolerance
 from blsnb.trace.events import ModelInfo
@@ -39,6 +41,41 @@ _INSTALL_STEPS = 3
 
 Progress = Callable[[float, str], None]
 """Receives the completed share, from 0 to 1, and a description of the next step."""
+
+
+def compare(
+    parts: ServerParts,
+    model_name: str,
+    inputs: Mapping[str, Any] | None,
+    *,
+    target: str,
+    cases: Cases | None,
+    atol: float,
+    rtol: float,
+    timeout_s: float,
+    install: bool,
+    progress: Progress | None,
+    options: Mapping[str, Any],
+) -> Parity:
+    """Make requests here and on a real Triton server; see `Server.compare`."""
+    parts.lifetime.check_open()
+    if not parts.models.exists(model_name):
+        known = ", ".join(parts.repository.names()) or "none"
+        raise RepositoryError(f"there is no model {model_name!r}; there are: {known}")
+    verification = Verification(
+        BlsnbClient(parts),
+        model_name,
+        requests_of(model_name, inputs, cases, options),
+        tolerance=Tolerance(atol, rtol),
+        timeout_s=timeout_s,
+        may_install=install,
+        progress=progress,
+    )
+    try:
+        return verification.run(target)
+    except (TritonServerError, KeyboardInterrupt) as error:
+        # The text explains the error; the frames of blsnb would hide it.
+        raise error.with_traceback(None) from None
 
 
 class Verification:

@@ -1,4 +1,4 @@
-"""The configuration that ``auto_complete_config`` receives, edits and returns."""
+"""ModelConfig: the configuration that ``auto_complete_config`` completes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _OUTPUT_PROPERTIES = ("name", "data_type", "dims")
 
 
 class ModelConfig:
-    """A model configuration under completion.
+    """A model configuration during auto-completion.
 
     Parameters
     ----------
@@ -27,11 +27,11 @@ class ModelConfig:
         self._model_config: dict[str, Any] = json.loads(model_config)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the live configuration; changes to it take effect."""
+        """Return the configuration itself; changes to it take effect."""
         return self._model_config
 
     def set_max_batch_size(self, max_batch_size: int) -> None:
-        """Raise the largest batch.
+        """Set the maximum batch size.
 
         Raises
         ------
@@ -48,7 +48,7 @@ class ModelConfig:
         self._model_config["max_batch_size"] = max_batch_size
 
     def set_dynamic_batching(self) -> None:
-        """Choose the dynamic batcher, unless it is chosen already.
+        """Enable the dynamic batcher.
 
         Raises
         ------
@@ -65,12 +65,12 @@ class ModelConfig:
         self._model_config.setdefault("dynamic_batching", {})
 
     def add_input(self, input: dict[str, Any]) -> None:
-        """Declare an input, or fill in what the configuration leaves out.
+        """Declare an input, or complete a configured one.
 
         Parameters
         ----------
         input
-            Its ``name``, ``data_type``, ``dims`` and, if wanted, ``optional``.
+            Its ``name``, ``data_type``, ``dims`` and, optionally, ``optional``.
 
         Raises
         ------
@@ -80,7 +80,7 @@ class ModelConfig:
         self._add("input", input, _INPUT_PROPERTIES)
 
     def add_output(self, output: dict[str, Any]) -> None:
-        """Declare an output, or fill in what the configuration leaves out.
+        """Declare an output, or complete a configured one.
 
         Parameters
         ----------
@@ -97,7 +97,7 @@ class ModelConfig:
     def set_model_transaction_policy(
         self, transaction_policy_dict: dict[str, Any]
     ) -> None:
-        """Say whether the model is decoupled.
+        """Set whether the model is decoupled.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""The free functions of ``triton_python_backend_utils``."""
+"""The functions of ``triton_python_backend_utils`` that need no server."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def get_input_tensor_by_name(inference_request: Any, name: str) -> Any:
     """Return the request's first input of that name, or None."""
     is_request = isinstance(inference_request, InferenceRequest)
     if is_request and type(type(inference_request)) is CompiledType:
-        # No subclass of a model's, whose methods may be others.
+        # Not a model's own subclass, which may override `inputs`.
         return _first_named(inference_request._inputs, name)
     return _first_named(inference_request.inputs(), name)
 
@@ -68,7 +68,7 @@ def triton_string_to_numpy(triton_type_string: str) -> type:
     Raises
     ------
     KeyError
-        It is no configuration type that NumPy has.
+        NumPy does not have the type, or it is unknown.
     """
     return TRITON_STRING_TO_NUMPY[triton_type_string]
 
@@ -90,9 +90,9 @@ def numpy_to_triton_type(data_type: Any) -> int | None:
 
 
 def serialize_byte_tensor(input_tensor: Any) -> bytes | tuple[()] | None:
-    """Return an object or byte-string array in wire form, others as None.
+    """Return the wire form of an object or byte-string array, None for others.
 
-    An empty array gives an empty tuple, as on Triton.
+    The result for an empty array is an empty tuple, as on Triton.
     """
     if input_tensor.size == 0:
         return ()
@@ -107,7 +107,7 @@ def deserialize_bytes_tensor(encoded_tensor: Any) -> np.ndarray[Any, Any]:
     Raises
     ------
     struct.error
-        A length or an element is cut off.
+        A length or an element is truncated.
     """
     # As Triton does it: any buffer is accepted, and the error's text is `struct`'s.
     elements: list[bytes] = []
@@ -122,8 +122,7 @@ def deserialize_bytes_tensor(encoded_tensor: Any) -> np.ndarray[Any, Any]:
 
 def _first_named(tensors: Any, name: str) -> Any:
     for tensor in tensors:
-        its_name = tensor._name if type(tensor) is Tensor else tensor.name()
-        if its_name == name:
+        if name == (tensor._name if type(tensor) is Tensor else tensor.name()):
             return tensor
     return None
 

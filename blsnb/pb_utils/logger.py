@@ -1,4 +1,4 @@
-"""Logger: lines of a model's log, with Triton's four levels."""
+"""Logger: writes to a model's log, at Triton's four levels."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import functools
 from typing import Any, cast
 
 from blsnb.pb_utils.backend import Backend
-from blsnb.pb_utils.compiled.compiled_type import Compiled, CompiledType
+from blsnb.pb_utils.compiled.compiled_type import (
+    Compiled,
+    CompiledType,
+    no_constructor,
+)
 from blsnb.pb_utils.compiled.enums import LogLevel
 from blsnb.pb_utils.compiled.signature import compiled, expect, string
 
@@ -14,7 +18,7 @@ _INFO = LogLevel(0)
 
 
 class Logger(Compiled):
-    """Writes to the model's log; has static methods only.
+    """The model's log; has static methods only.
 
     References
     ----------
@@ -24,26 +28,24 @@ class Logger(Compiled):
     __slots__ = ()
     LogLevel = LogLevel
     INFO, WARNING, ERROR, VERBOSE = LogLevel.__members__.values()
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        raise TypeError("c_python_backend_utils.Logger: No constructor defined!")
+    __init__ = no_constructor("Logger")
 
 
 def _text(message: Any) -> str:
-    """Return the message; bytes that are no UTF-8 are logged as far as they are."""
+    """Return the message, with replacements for bytes that are not UTF-8."""
     if isinstance(message, bytes):
         return message.decode("utf-8", errors="replace")
     return string(message)
 
 
 def _log(message: str, level: LogLevel = _INFO) -> tuple[str, str]:
-    """Return level and text of the general method."""
+    """Return level and text of a call of ``log``."""
     expect(level, LogLevel)
     return level.name, _text(message)
 
 
 def _at(level: str) -> Any:
-    """Return a function that gives level and text of a method of one level."""
+    """Return a function that returns level and text of a call at one level."""
 
     def log(message: str) -> tuple[str, str]:
         return level, _text(message)
@@ -61,7 +63,7 @@ _METHODS = {
 
 
 def bound_logger(backend: Backend) -> type[Logger]:
-    """Return the class whose static methods write to an instance's log."""
+    """Return the class that writes to an instance's log."""
     methods = {
         name: staticmethod(_bound(backend, name, reader, rest))
         for name, (reader, rest) in _METHODS.items()

@@ -1,4 +1,4 @@
-"""MetricFamily and Metric: numbers of a model's own on the server's metrics page."""
+"""MetricFamily and Metric: a model's own metrics on the server's metrics page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ from blsnb.pb_utils.backend import (
     UnboundBackend,
     refusal_error,
 )
-from blsnb.pb_utils.compiled.compiled_type import Compiled, CompiledType
+from blsnb.pb_utils.compiled.compiled_type import (
+    Compiled,
+    CompiledType,
+    no_constructor,
+)
 from blsnb.pb_utils.compiled.enums import MetricKind
 from blsnb.pb_utils.compiled.errors import TritonModelException
 from blsnb.pb_utils.compiled.signature import NO_CAST, compiled, expect, real, string
@@ -32,7 +36,7 @@ _HISTOGRAM = MetricKind(2)
 
 
 class Metric(Compiled):
-    """One metric of a family, told from the others by its labels.
+    """One metric of a family, identified by its labels.
 
     References
     ----------
@@ -43,9 +47,7 @@ class Metric(Compiled):
     _backend: Backend
     _family: weakref.ref[MetricFamily]
     _sample: weakref.ref[Sample]
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        raise TypeError("c_python_backend_utils.Metric: No constructor defined!")
+    __init__ = no_constructor("Metric")
 
     @compiled(f"increment({_METRIC}, arg0: float) -> None")
     def increment(self, value: float, /) -> None:
@@ -54,7 +56,7 @@ class Metric(Compiled):
         Raises
         ------
         TritonModelException
-            The kind does not allow it, or the family is gone.
+            The metric is of another kind, or the family was deleted.
         """
         number = real(value)
         self._do("increment", lambda sample: sample.increment(number))
@@ -66,7 +68,7 @@ class Metric(Compiled):
         Raises
         ------
         TritonModelException
-            The kind does not allow it, or the family is gone.
+            The metric is of another kind, or the family was deleted.
         """
         number = real(value)
         self._do("set", lambda sample: sample.set(number))
@@ -78,7 +80,7 @@ class Metric(Compiled):
         Raises
         ------
         TritonModelException
-            The kind does not allow it, or the family is gone.
+            The metric is of another kind, or the family was deleted.
         """
         number = real(value)
         self._do("observe", lambda sample: sample.observe(number))
@@ -90,7 +92,7 @@ class Metric(Compiled):
         Raises
         ------
         TritonModelException
-            The kind does not allow it, or the family is gone.
+            The metric is of another kind, or the family was deleted.
         """
         return self._do("get", lambda sample: sample.value())
 
@@ -106,25 +108,25 @@ class Metric(Compiled):
 
 
 _Metric = Metric
-"""Within the family, `Metric` is its method."""
+"""In the class `MetricFamily`, `Metric` is a method."""
 
 
 class MetricFamily(Compiled):
-    """All metrics of one name: a server has one such family, whoever makes it.
+    """All metrics of one name; models that create the same family share it.
 
-    Its metrics live as long as this object.
+    Its metrics exist as long as this object.
 
     Parameters
     ----------
     name, description
-        As the metrics page shows them.
+        Shown on the metrics page.
     kind
         ``MetricFamily.COUNTER``, ``GAUGE`` or ``HISTOGRAM``.
 
     Raises
     ------
     TritonModelException
-        The name is none, or belongs to a family of another kind.
+        The name is invalid, or belongs to a family of another kind.
 
     References
     ----------
@@ -148,11 +150,12 @@ class MetricFamily(Compiled):
         self._kind = kind
         self._samples = []
         try:
-            made = self._backend.metric_family(name, description, kind.name)
+            self._server_family = self._backend.metric_family(
+                name, description, kind.name
+            )
         except Refusal as refusal:
             failure = "Error when creating MetricFamily: "
             raise refusal_error(self._backend, failure, refusal) from None
-        self._server_family = made
 
     @compiled(
         "Metric(self: c_python_backend_utils.MetricFamily, labels: object = None, "
@@ -164,14 +167,14 @@ class MetricFamily(Compiled):
         Parameters
         ----------
         labels
-            Names and values, all of them strings.
+            Names and values, all strings.
         buckets
             Upper bounds of a histogram's buckets, ascending.
 
         Raises
         ------
         TritonModelException
-            Labels or buckets are none that a metric can have.
+            Labels or buckets are invalid.
         """
         texts = _labels(labels)
         bounds = _bounds(buckets, self._kind)
@@ -189,7 +192,7 @@ class MetricFamily(Compiled):
 
 
 def _labels(labels: Any) -> dict[str, Any]:
-    """Return labels as they cross to the server: as JSON, so keys become texts."""
+    """Return labels after the transfer to the server as JSON: keys become strings."""
     if labels is None:
         return {}
     if not isinstance(labels, dict):
@@ -218,7 +221,7 @@ def _bounds(buckets: Any, kind: Any) -> tuple[float, ...]:
 
 
 def bound_metric_family(backend: Backend) -> type[MetricFamily]:
-    """Return the class whose families are those of an instance's server."""
+    """Return the class that creates families on an instance's server."""
     body = {"__slots__": (), "__module__": Metric.__module__, "_backend": backend}
     bound: Any = CompiledType("MetricFamily", (MetricFamily,), body)
     return cast("type[MetricFamily]", bound)

@@ -1,4 +1,4 @@
-"""Functions by which a model loads, unloads and asks for models."""
+"""Functions with which a model loads, unloads and checks models."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def control_functions(backend: Backend) -> dict[str, Any]:
     ----------
     python_backend: src/pb_stub_utils.cc; src/model_loader.cc
     """
-    functions = (_load_model, _unload_model, _is_model_ready)
-    made = [make(backend) for make in functions]
-    return {function.__name__: function for function in made}
+    bind = (_load_model, _unload_model, _is_model_ready)
+    functions = [each(backend) for each in bind]
+    return {function.__name__: function for function in functions}
 
 
 def _load_model(backend: Backend) -> Any:
@@ -26,20 +26,20 @@ def _load_model(backend: Backend) -> Any:
         "load_model(model_name: str, config: str = '', files: object = None) -> None"
     )
     def load_model(model_name: str, config: str = "", files: Any = None) -> None:
-        """Load a model, or load it anew, and wait until it can serve.
+        """Load or reload a model, and wait until it is ready.
 
         Parameters
         ----------
         config
             JSON text that replaces the model's ``config.pbtxt``.
         files
-            Contents, ``bytes``, by ``file:`` and a path in the model's folder; they
-            replace the folder, and need a ``config``.
+            Contents as ``bytes`` by names such as ``"file:1/model.py"``; they replace
+            the model's folder, and need a ``config``.
 
         Raises
         ------
         TritonModelException
-            The model cannot be loaded; what served before still does.
+            Loading failed; versions that were ready before stay ready.
         """
         name, text = string(model_name), string(config)
         contents = _contents(name, files)
@@ -79,12 +79,12 @@ def _content(content: Any) -> bytes:
 def _unload_model(backend: Backend) -> Any:
     @compiled("unload_model(model_name: str, unload_dependents: bool = False) -> None")
     def unload_model(model_name: str, unload_dependents: bool = False) -> None:
-        """Stop serving a model; one that is not loaded is no error.
+        """Unload a model; it need not be loaded.
 
         Parameters
         ----------
         unload_dependents
-            Whether models go, too, that were loaded only as parts of an ensemble.
+            Also unload models that were loaded only as parts of an ensemble.
 
         Raises
         ------
@@ -105,12 +105,12 @@ def _unload_model(backend: Backend) -> Any:
 def _is_model_ready(backend: Backend) -> Any:
     @compiled("is_model_ready(model_name: str, model_version: str = '') -> bool")
     def is_model_ready(model_name: str, model_version: str = "") -> bool:
-        """Return whether a model, or a version of it, can serve.
+        """Return whether a model, or one version of it, is ready.
 
         Raises
         ------
         TritonModelException
-            The version is no number.
+            The version is not a number.
         """
         name, version = string(model_name), string(model_version)
         try:
@@ -123,7 +123,7 @@ def _is_model_ready(backend: Backend) -> Any:
 
 
 def bound_model_dir(backend: Backend) -> Any:
-    """Return the function that tells an instance where its files are."""
+    """Return the function ``get_model_dir`` of an instance."""
 
     @compiled("get_model_dir() -> str")
     def get_model_dir() -> str:

@@ -1,4 +1,4 @@
-"""Classes as older releases have them: without what came later."""
+"""Classes of older releases, without later features."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from blsnb.pb_utils.compiled.releases import Release, has, too_new
 from blsnb.pb_utils.compiled.signature import compiled
 from blsnb.pb_utils.tensor import Tensor
 
-_MOST_ARGUMENTS = 2
-"""Of an older response, by position."""
+_MAX_ARGUMENTS = 2
+"""Maximum positional arguments of an older response."""
 
 
 class _Absent:
-    """Stands where a newer class has a method: neither class nor object has it."""
+    """Hides a newer class's method from the class and its objects."""
 
     def __init__(self, feature: str) -> None:
         self._feature = feature
@@ -27,18 +27,18 @@ class _Absent:
         self._name = name
 
     def __get__(self, instance: object, owner: type) -> NoReturn:
-        whose = f"'{MODULE}.{owner.__name__}' object"
+        subject = f"'{MODULE}.{owner.__name__}' object"
         if instance is None:
-            whose = f"type object '{MODULE}.{owner.__name__}'"
+            subject = f"type object '{MODULE}.{owner.__name__}'"
         error = AttributeError(
-            f"{whose} has no attribute {self._name!r}", name=self._name, obj=instance
+            f"{subject} has no attribute {self._name!r}", name=self._name, obj=instance
         )
         error.add_note(too_new(self._feature))
         raise error
 
 
 class _Older:
-    """An object that does not list what its class has not yet."""
+    """An object whose ``dir`` omits hidden methods."""
 
     __slots__ = ()
     _absent: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class InferenceResponse(newest_response.InferenceResponse, _Older):
         try:
             _construct(self, *args, **kwargs)
         except TypeError as error:
-            if "parameters" in kwargs or len(args) > _MOST_ARGUMENTS:
+            if "parameters" in kwargs or len(args) > _MAX_ARGUMENTS:
                 error.add_note(too_new("response_parameters"))
             raise
 
@@ -74,7 +74,7 @@ def _construct(
     output_tensors: Sequence[Tensor] = (),
     error: TritonError | None = None,
 ) -> None:
-    # Unwrapped, or a mismatch would be told in the newer signature.
+    # Unwrapped, or the error would contain the newer signature.
     construct: Any = newest_response.InferenceResponse.__init__
     construct.__wrapped__(self, output_tensors, error)
 
@@ -88,14 +88,14 @@ class ResponseIterator(newest_iterator.ResponseIterator, _Older):
 
 
 class Classes(NamedTuple):
-    """The classes that not all releases have alike."""
+    """The classes that differ between releases."""
 
     response: type[newest_response.InferenceResponse]
     iterator: type[newest_iterator.ResponseIterator]
 
 
 def classes_of(release: Release) -> Classes:
-    """Return the classes as a release has them."""
+    """Return the classes of a release."""
     return Classes(
         newest_response.InferenceResponse
         if has("response_parameters", release)

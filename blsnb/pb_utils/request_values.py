@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from blsnb.pb_utils.compiled.compiled_type import Compiled
+from blsnb.pb_utils.compiled.compiled_type import Compiled, no_constructor
 from blsnb.pb_utils.compiled.enums import MemoryType
 from blsnb.pb_utils.compiled.signature import INT64, compiled, expect, integer
 from blsnb.tensors.memory import HOST, device_name
@@ -22,11 +22,7 @@ class InferenceTrace(Compiled):
 
     __slots__ = ("_mark",)
     _mark: Any
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        raise TypeError(
-            "c_python_backend_utils.InferenceTrace: No constructor defined!"
-        )
+    __init__ = no_constructor("InferenceTrace")
 
     @compiled("get_context(self: c_python_backend_utils.InferenceTrace) -> object")
     def get_context(self) -> str | None:

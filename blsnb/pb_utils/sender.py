@@ -1,18 +1,16 @@
-"""InferenceResponseSender: answers a request from anywhere, also later."""
+"""InferenceResponseSender: sends responses of a request, also after ``execute``."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from blsnb.pb_utils import response as responses
 from blsnb.pb_utils.backend import Reply
-from blsnb.pb_utils.compiled.compiled_type import Compiled
+from blsnb.pb_utils.compiled.compiled_type import Compiled, no_constructor
 from blsnb.pb_utils.compiled.errors import TritonModelException
 from blsnb.pb_utils.compiled.signature import UINT32, compiled, expect, integer
 from blsnb.pb_utils.response import InferenceResponse
 
 FINAL = 1
-"""The flag of a response, or of none, after which there are no more."""
+"""The flag that marks the last response, or follows it."""
 
 
 def _refused(reason: str) -> TritonModelException:
@@ -20,7 +18,7 @@ def _refused(reason: str) -> TritonModelException:
 
 
 def _check_single(given: bool, count: int) -> None:
-    """Refuse a second response, and a final flag before the first."""
+    """Refuse a second response, and a final flag before the first response."""
     if given and count:
         raise _refused("Non-decoupled model cannot send more than one response.")
     if not given and not count:
@@ -30,10 +28,10 @@ def _check_single(given: bool, count: int) -> None:
 
 
 class InferenceResponseSender(Compiled):
-    """Sends the response of one received request.
+    """Sends the responses of one received request, which returns it.
 
-    Obtained from a request only. A model that is not decoupled may send one
-    response, and must send the final flag with it or after it.
+    A model that is not decoupled may send one response, and must send the final
+    flag with it or after it.
 
     References
     ----------
@@ -44,11 +42,7 @@ class InferenceResponseSender(Compiled):
     _reply: Reply | None
     _request: object
     _requested: tuple[str, ...]
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        raise TypeError(
-            "c_python_backend_utils.InferenceResponseSender: No constructor defined!"
-        )
+    __init__ = no_constructor("InferenceResponseSender")
 
     @compiled(
         "send(self: c_python_backend_utils.InferenceResponseSender, "
@@ -61,7 +55,7 @@ class InferenceResponseSender(Compiled):
         Raises
         ------
         TritonModelException
-            The flag is none, nothing is sent, or the request was answered before.
+            The flag is invalid, there is nothing to send, or the final flag was sent.
         """
         if response is not None:
             expect(response, InferenceResponse)
@@ -73,7 +67,7 @@ class InferenceResponseSender(Compiled):
         reply.send(message, final=flags == FINAL)
 
     def _check(self, response: InferenceResponse | None, flags: int) -> Reply:
-        """Refuse what Triton refuses, in its order."""
+        """Raise Triton's errors, in its order."""
         if flags not in (0, FINAL):
             raise _refused("Unsupported flag provided.")
         if flags == 0 and response is None:
@@ -96,14 +90,14 @@ class InferenceResponseSender(Compiled):
         "is_cancelled(self: c_python_backend_utils.InferenceResponseSender) -> bool"
     )
     def is_cancelled(self) -> bool:
-        """Whether the caller no longer wants the answer."""
+        """Whether the client has cancelled the request."""
         return self._reply is not None and self._reply.is_cancelled()
 
 
 def sender_of(
     request: object, reply: Reply | None, requested: tuple[str, ...]
 ) -> InferenceResponseSender:
-    """Return the sender of a request; it keeps the request alive."""
+    """Return the sender of a request, which it keeps alive."""
     sender: InferenceResponseSender = object.__new__(InferenceResponseSender)
     sender._request = request
     sender._reply = reply

@@ -1,4 +1,4 @@
-"""Tensor: an array with a name, and the value that was or will be sent."""
+"""Tensor: a named array, and its value once it was sent or received."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _BF16_NUMPY = (
     "from_dlpack() instead."
 )
 _ON_GPU = "Tensor is stored in GPU and cannot be converted to NumPy."
-_REMEDIES = (
-    "as_numpy() needs a tensor in the host's memory. One of three helps: work on the "
-    "device, with cupy.from_dlpack(tensor) or torch.from_dlpack(tensor), where "
-    "is_cpu() is False; for inputs, let Triton move them, by leaving the parameter "
-    'FORCE_CPU_ONLY_INPUT_TENSORS out of the configuration, or with the value "yes"; '
-    "for outputs of a BLS call, ask for them on the host, with preferred_memory="
+_FIXES = (
+    "as_numpy() needs a tensor in host memory. Three fixes: work on the device, with "
+    "cupy.from_dlpack(tensor) or torch.from_dlpack(tensor) where is_cpu() is False; "
+    "for inputs, let Triton move them, by removing the parameter "
+    'FORCE_CPU_ONLY_INPUT_TENSORS from the configuration or setting it to "yes"; '
+    "for outputs of a BLS call, request them on the host, with preferred_memory="
     "pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY_CPU)."
 )
 
@@ -42,23 +42,22 @@ _REMEDIES = (
 class Tensor(Compiled):
     """A named tensor.
 
-    Its value is frozen when it is first sent: until then the array's present
-    contents count, afterwards what was sent. BYTES are frozen at construction.
+    Its value is frozen when it is first sent; later changes of the array have no
+    effect. BYTES are frozen at construction.
 
     Parameters
     ----------
     name
         The tensor's name, not empty.
     array
-        Elements of a type that Triton has. Kept as it is if C-contiguous and
-        numeric, else copied.
+        Elements of a type that Triton has. Not copied if C-contiguous and numeric.
 
     Raises
     ------
     TritonModelException
-        The name is empty, or NumPy's type is none of Triton's.
+        The name is empty, or Triton does not have NumPy's type.
     TypeError
-        An argument is of another type: lists and scalars are not converted.
+        An argument has another type; lists and scalars are not converted.
 
     References
     ----------
@@ -71,11 +70,11 @@ class Tensor(Compiled):
     _dtype: DType
     _shape: Shape
     _array: np.ndarray[Any, Any] | None
-    """What ``as_numpy`` gives."""
+    """The result of ``as_numpy``."""
     _source: np.ndarray[Any, Any] | Memory | None
-    """What the first transmission copies: an array, or a device's memory."""
+    """An array or a device's memory, copied at the first transmission."""
     _ref: TensorRef | None
-    """What was sent or received."""
+    """The value that was sent or received."""
 
     @compiled("c_python_backend_utils.Tensor(arg0: str, arg1: numpy.ndarray)")
     def __init__(self, name: str, array: np.ndarray[Any, Any], /) -> None:
@@ -93,7 +92,7 @@ class Tensor(Compiled):
         self._dtype = dtype
         self._ref = freeze(name, array, dtype) if dtype is BYTES else None
         if not plain and isinstance(array, np.ma.MaskedArray):
-            # Its flags are a copy's, which the compiled class cannot read.
+            # The compiled class cannot read its flags.
             raise AttributeError(
                 "'numpy.ndarray' object has no attribute 'c_contiguous'"
             )
@@ -116,13 +115,13 @@ class Tensor(Compiled):
     def as_numpy(self) -> np.ndarray[Any, Any]:
         """Return the elements; the same array at every call.
 
-        Of a constructed tensor this is the array it was made of; of a received
-        one a private writable copy: writing to it changes nothing that is sent.
+        For a constructed tensor it is the constructor's array, for a received tensor
+        a writable copy that is never sent.
 
         Raises
         ------
         TritonModelException
-            They are on a device, or BF16, which NumPy does not have.
+            The elements are on a device, or BF16, which NumPy does not have.
         """
         if self._array is None:
             self._array = self._private_copy()
@@ -135,7 +134,7 @@ class Tensor(Compiled):
             self._refuse_device()
         if dtype is BF16:
             raise TritonModelException(_BF16_NUMPY)
-        # What is neither constructed here nor of these, was received.
+        # The tensor was received.
         if dtype is BYTES:
             array: np.ndarray[Any, Any] = ref.view()
             array.flags.writeable = True
@@ -145,13 +144,13 @@ class Tensor(Compiled):
         return private(ref.data, ref.shape, np.dtype(dtype.dtype))
 
     def _refuse_device(self) -> None:
-        if self._place != HOST:
+        if self._device != HOST:
             error = TritonModelException(_ON_GPU)
-            error.add_note(_REMEDIES)
+            error.add_note(_FIXES)
             raise error
 
     def triton_dtype(self) -> Any:
-        """Fail as Triton does, where the type of the result is not registered."""
+        """Raise Triton's error: the type of its result is not registered."""
         raise TypeError(
             "Unable to convert function return value to a Python type! The signature "
             "was\n\t(self: c_python_backend_utils.Tensor) -> TRITONSERVER_datatype_enum"
@@ -160,24 +159,24 @@ class Tensor(Compiled):
     @compiled("is_cpu(self: c_python_backend_utils.Tensor) -> bool")
     def is_cpu(self) -> bool:
         """Whether the elements are in host memory."""
-        return self._place == HOST
+        return self._device == HOST
 
     @property
-    def _place(self) -> str:
+    def _device(self) -> str:
         if self._ref is not None:
             return self._ref.device
         source = self._source
         return HOST if isinstance(source, np.ndarray) else source.device  # type: ignore[union-attr]
 
-    # No static method, as on Triton: through an instance it does not fit.
+    # Not a static method, as on Triton: a call on an instance is refused.
     @compiled("from_dlpack(self: str, arg0: object) -> c_python_backend_utils.Tensor")
     def from_dlpack(name: str, tensor: Any, /) -> Tensor:  # type: ignore[misc]
-        """Make a tensor of another library's memory, without a copy.
+        """Return a tensor of another library's memory, without a copy.
 
         Raises
         ------
         TritonModelException
-            The name is empty, or the memory is of a kind Triton does not take.
+            The name is empty, or Triton does not support the kind of memory.
         """
         return _from_dlpack(name, tensor)
 
@@ -194,19 +193,19 @@ class Tensor(Compiled):
             raise TritonModelException(
                 "DLPack does not have support for string tensors."
             )
-        if self._place != HOST:
+        if self._device != HOST:
             return dlpack.labelled(self._device_memory().capsule(), self._dtype)
         return dlpack.export_capsule(self._memory(), self._dtype)
 
     def _device_memory(self) -> Memory:
-        """Elements on a device that a consumer may even write."""
+        """Return elements on a device that a consumer may write."""
         if self._source is not None:
             return self._source  # type: ignore[return-value]
         assert isinstance(self._ref, DeviceRef)
         return self._ref.memory.copied()
 
     def _memory(self) -> np.ndarray[Any, Any]:
-        """Elements that a consumer may even write: never the frozen buffer."""
+        """Return elements that a consumer may write: not the frozen buffer."""
         source = self._source
         if isinstance(source, np.ndarray) and source.flags.writeable:
             return source
@@ -226,10 +225,10 @@ class Tensor(Compiled):
         "__dlpack_device__(self: c_python_backend_utils.Tensor) -> Tuple[int, int]"
     )
     def __dlpack_device__(self) -> tuple[int, int]:
-        place = self._place
-        if place == HOST:
+        device = self._device
+        if device == HOST:
             return (dlpack.CPU, 0)
-        return (dlpack.CUDA, device_number(place))
+        return (dlpack.CUDA, device_number(device))
 
 
 def _from_dlpack(name: str, producer: Any) -> Tensor:
@@ -238,7 +237,7 @@ def _from_dlpack(name: str, producer: Any) -> Tensor:
         raise TritonModelException(_EMPTY_NAME)
     try:
         if _is_on_device(producer):
-            # Which runtime it is, the instance's backend knows.
+            # The instance's backend has the runtime.
             return _of_memory(name, CurrentBackend().runtime.from_dlpack(producer))
         imported = dlpack.import_capsule(_capsule_of(producer))
     except (dlpack.DLPackError, DeviceError) as error:
@@ -253,24 +252,24 @@ def _from_dlpack(name: str, producer: Any) -> Tensor:
     return tensor
 
 
-def _of_memory(name: str, taken: ImportedMemory) -> Tensor:
-    """Return the tensor of a device's memory, which is its producer's."""
+def _of_memory(name: str, imported: ImportedMemory) -> Tensor:
+    """Return the tensor of a device's memory, shared with its producer."""
     tensor: Tensor = object.__new__(Tensor)
     tensor._name = name
-    tensor._dtype = taken.dtype
+    tensor._dtype = imported.dtype
     tensor._ref = tensor._array = None
-    tensor._shape = taken.memory.shape
-    tensor._source = taken.memory
+    tensor._shape = imported.memory.shape
+    tensor._source = imported.memory
     return tensor
 
 
 def _private(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Copy into memory that the array does not own, as the backend's copies are."""
+    """Return a copy in memory that it does not own, as on Triton."""
     return np.ndarray(array.shape, array.dtype, bytearray(array.tobytes()))
 
 
 def _is_on_device(producer: Any) -> bool:
-    """Whether the memory is on a CUDA device; a bare capsule says it itself."""
+    """Whether the memory is on a CUDA device."""
     if dlpack.is_capsule(producer):
         return dlpack.device_of(producer)[0] == dlpack.CUDA
     if not hasattr(producer, "__dlpack__") or not hasattr(
@@ -292,7 +291,7 @@ def _capsule_of(producer: Any) -> Any:
 
 
 def transmit(tensor: Tensor) -> TensorRef:
-    """Return the frozen value of a tensor, freezing it at the first call."""
+    """Return the frozen value of a tensor, which the first call freezes."""
     ref = tensor._ref
     if ref is None:
         source: Any = tensor._source
@@ -310,12 +309,12 @@ def transmit(tensor: Tensor) -> TensorRef:
 
 
 def _transmit_memory(tensor: Tensor, memory: Memory) -> TensorRef:
-    """Freeze what is on a device, there."""
+    """Freeze a value on its device."""
     try:
-        frozen_there = memory.copied()
+        copy = memory.copied()
     except DeviceError as error:
         raise TritonModelException(str(error)) from error
-    tensor._ref = DeviceRef(tensor._name, tensor._dtype, tensor._shape, frozen_there)
+    tensor._ref = DeviceRef(tensor._name, tensor._dtype, tensor._shape, copy)
     tensor._source = None
     return tensor._ref
 
@@ -323,7 +322,7 @@ def _transmit_memory(tensor: Tensor, memory: Memory) -> TensorRef:
 def transmit_some(
     tensors: list[Tensor], names: tuple[str, ...]
 ) -> tuple[list[Tensor], tuple[TensorRef, ...]]:
-    """Return the tensors of these names, in their order, and their frozen values."""
+    """Return the tensors with these names, in their order, and their frozen values."""
     kept: list[Tensor] = []
     refs: tuple[TensorRef, ...] = ()
     for tensor in tensors:
@@ -334,7 +333,7 @@ def transmit_some(
 
 
 def receive(ref: TensorRef) -> Tensor:
-    """Return the tensor that a receiver of a frozen value holds."""
+    """Return a receiver's tensor of a frozen value."""
     tensor: Tensor = _new(Tensor)
     tensor._name = ref.name
     tensor._dtype = ref.dtype
@@ -345,7 +344,7 @@ def receive(ref: TensorRef) -> Tensor:
 
 
 def receive_view(ref: TensorRef) -> Tensor:
-    """Return a tensor whose ``as_numpy`` is a read-only view of the frozen value."""
+    """Return a receiver's tensor whose ``as_numpy`` is a read-only view."""
     tensor = receive(ref)
     if ref.dtype is not BYTES and ref.dtype is not BF16 and ref.device == HOST:
         tensor._array = ref.view()

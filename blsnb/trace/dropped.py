@@ -19,7 +19,8 @@ _REASONS = {
 
 def because(limit: str, setting: int) -> str:
     """Return why something is no longer kept, and how to keep it next time."""
-    return f"{limit}={setting} {_REASONS[limit]}. {PIN}"
+    reason = _REASONS.get(limit, "limits what is kept")
+    return f"{limit}={setting} {reason}. {PIN}"
 
 
 def drop_of(trace: Trace, what: Literal["calls", "values"]) -> Drop | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from blsnb.runtimes.runtime import DeviceUse
 
+ParameterPairs: TypeAlias = tuple[tuple[str, bool | int | float | str], ...]
+"""Names and values of parameters."""
 _MOST = 16
 """Maximum number of batching facts kept for one call: the first and the last ones."""
 
@@ -121,6 +123,23 @@ class Profile(NamedTuple):
     """Id of the call that it is about; None for the whole run."""
     data: dict[str, Any]
     """What its chunk says in JSON; not checked."""
+    body: bytes
+
+
+class Recording(NamedTuple):
+    """What the head of a recording says of it, as JSON; not checked."""
+
+    process: Any
+    settings: Any
+
+
+class UnreadChunk(NamedTuple):
+    """An optional chunk of a run file, of an unknown type: it is saved again."""
+
+    type: str
+    flags: int
+    json: bytes
+    """As stored in the file."""
     body: bytes
 
 

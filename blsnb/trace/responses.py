@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Generic, NamedTuple, TypeVar
 
 from blsnb.tensors.ref import TensorRef
+from blsnb.trace.facts import ParameterPairs
 
 T = TypeVar("T")
 
@@ -103,6 +104,8 @@ class ResponseEvent(NamedTuple):
     error: str
     number: int
     """How many were sent before it."""
+    parameters: ParameterPairs = ()
+    """Of a file that another program wrote; blsnb does not record them."""
 
 
 class ResponseLog:

@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from blsnb.runtimes.runtime import DeviceUse
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import Activity, CallFlag, LogLine, ModelInfo, RequestFields
-from blsnb.trace.facts import Batching, ClockReading, Copy, Drop, Pause, Profile
+from blsnb.trace.facts import (
+    Batching,
+    ClockReading,
+    Copy,
+    Drop,
+    ParameterPairs,
+    Pause,
+    Profile,
+    Recording,
+    UnreadChunk,
+)
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gap, Name, Numbered, name_of, numbered
 from blsnb.trace.responses import ResponseEvent
@@ -64,6 +75,10 @@ class Span:
     """Tensors copied for it between the host and a device."""
     device_use: DeviceUse | None = None
     """What its ``execute`` did on a device; None if it ran on the host."""
+    response_parameters: ParameterPairs = ()
+    """Of a file that another program wrote; blsnb does not record them."""
+    origin: Any = None
+    """What a recording knows of where the call came from, as JSON; not checked."""
 
     def __repr__(self) -> str:
         place = f"on {self.instance}" if self.instance else f"of model {self.model}"
@@ -136,6 +151,10 @@ class Trace:
     """When a debugger held the process, as far as a file says."""
     profiles: tuple[Profile, ...] = ()
     """Profiles of a file, as they were written."""
+    recording: Recording | None = None
+    """Of a file that is part of a recording; else None."""
+    unread: tuple[UnreadChunk, ...] = ()
+    """Optional chunks of a file that blsnb does not know."""
 
     def __repr__(self) -> str:
         counts = f"{len(self.spans)} calls, {len(self.models)} models"

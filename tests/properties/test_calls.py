@@ -15,6 +15,7 @@ from strategies import Node, call_trees
 from waiting import until
 
 from blsnb import InferenceError, Run, Server
+from blsnb.parts.server_parts import parts_of
 from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Span, Trace
 from blsnb.views.callgraph import call_graph
@@ -55,7 +56,7 @@ class Trees:
         for level in range(LEVELS):
             server.define(f"level{level}", SOURCE, config=CONFIG)
             server.define(f"stream{level}", SOURCE, config=f"{DECOUPLED}\n{CONFIG}")
-        self.oracle = Oracle(server.repository.private_root)
+        self.oracle = Oracle(parts_of(server).repository.private_root)
 
     def run(self, node: Node) -> tuple[Run, InferenceError | None]:
         """Run a tree; a failure comes with the run to look at."""

@@ -56,8 +56,8 @@ class Known:
     page: Page
     pinned: dict[int, bool] = field(default_factory=dict)
     """Of each call kept when the run was pinned, whether it had its values."""
-    names: dict[int, int] | None = None
-    """Of a file, the id that each call had in the run; None for the same."""
+    loaded: bool = False
+    """Whether the run was read from a file."""
 
 
 class Identity(RuleBasedStateMachine):
@@ -98,7 +98,7 @@ class Identity(RuleBasedStateMachine):
 
     @rule(known=runs)
     def keep(self, known):
-        if known.names is None and not known.pinned:
+        if not known.loaded and not known.pinned:
             known.run.keep()
             kept = known.run.trace.spans
             known.pinned = {span.id: not lost(span) for span in kept}
@@ -112,11 +112,9 @@ class Identity(RuleBasedStateMachine):
             known.run.save(path, budget_bytes=budget)
         loaded = load_run(path)
         after = [span.id for span in loaded.trace.spans]
-        # A file of version 1 numbers calls by their positions.
-        assert after in (before, list(range(len(before))))
-        origin = known.names or {call: call for call in range(len(known.values))}
-        names = {now: origin[was] for now, was in zip(after, before, strict=True)}
-        return Known(loaded, known.values, Page(lambda: loaded.trace), names=names)
+        assert after == before
+        assert loaded.trace.drops == known.run.trace.drops
+        return Known(loaded, known.values, Page(lambda: loaded.trace), loaded=True)
 
     @rule(known=runs, call=CALLS)
     def look_at_the_trace(self, known, call):
@@ -158,8 +156,8 @@ class Identity(RuleBasedStateMachine):
                 if not entry["evicted"]:
                     assert expected == list(map(float, entry["preview"]["values"]))
         dropped = header["run"].get("dropped", {})
-        if known.names is None:
-            assert (len(ids) < len(known.values)) == ("calls" in dropped)
+        assert (len(ids) < len(known.values)) == ("calls" in dropped)
+        if not known.loaded:
             assert any(map(lost, trace.spans)) == ("values" in dropped)
 
     @rule(known=runs, call=CALLS)
@@ -219,7 +217,7 @@ def lost(span: Span) -> bool:
 
 
 def values_of(known: Known, call: int) -> tuple[list[float], list[float]]:
-    return known.values[call if known.names is None else known.names[call]]
+    return known.values[call]
 
 
 def check_span(known: Known, span: Span) -> None:
@@ -240,8 +238,8 @@ def check_error(known: Known, call: int, text: str, dropped: bool) -> None:
     """What is missing is reported as what it is, and a pinned run misses nothing."""
     had_values = known.pinned.get(call)
     assert not had_values, text
-    if known.names is not None:
-        assert "run.blsrun" in text or "no call" in text
+    if known.loaded and "run.blsrun does not hold" in text:
+        assert "run.keep() pins a run" in text
     elif 0 <= call < len(known.values):
         limit = "trace_budget_bytes=" if "value of" in text else "keep_calls="
         assert dropped, text

@@ -16,6 +16,7 @@ from blsnb.trace.files.v2.chunks import (
     packed,
     parsed,
 )
+from blsnb.trace.files.v2.tensor_columns import SummarisedTensor
 
 HEAD = {"format": 2, "written_by": "blsnb 9.1", "run": "0001", "title": "m"}
 DONE = {"taken_ns": 9, "left_out": [0, 0]}
@@ -25,7 +26,9 @@ def facts(value: Any) -> Any:
     """A value with tensors as what can be compared of them."""
     if isinstance(value, TensorRef):
         data = None if value.data is None else bytes(value.data)
-        where = value.device, value.byte_size
+        where: Any = value.device, value.byte_size
+        if isinstance(value, SummarisedTensor):
+            where = *where, value.statistics, value.redacted
         return value.name, value.dtype.datatype, value.shape, data, where
     if dataclasses.is_dataclass(value):
         fields = [field.name for field in dataclasses.fields(value)]

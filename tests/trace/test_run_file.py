@@ -24,10 +24,19 @@ from blsnb.trace.events import (
     Origin,
     RequestFields,
 )
-from blsnb.trace.facts import Batching, ClockReading, Copy, Pause, Profile
+from blsnb.trace.facts import (
+    Batching,
+    ClockReading,
+    Copy,
+    Drop,
+    Pause,
+    Profile,
+    Recording,
+)
 from blsnb.trace.files.run_file import read_run, write_run
 from blsnb.trace.files.saved_run import SavedResponse, SavedRun
 from blsnb.trace.files.v2.call_columns import FACTS
+from blsnb.trace.files.v2.tensor_columns import SummarisedTensor
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gap
 from blsnb.trace.responses import ResponseEvent
@@ -52,6 +61,11 @@ PARAMETER = (
 )
 
 
+JSON = st.none() | st.dictionaries(
+    TEXT, st.lists(st.none() | st.booleans() | st.integers() | TEXT), max_size=2
+)
+
+
 @st.composite
 def refs(draw: st.DrawFn) -> TensorRef:
     """A tensor with its value, or with its description only."""
@@ -60,6 +74,8 @@ def refs(draw: st.DrawFn) -> TensorRef:
     ref = freeze(draw(TEXT), array, dtype)
     if draw(st.booleans()):
         return ref
+    if draw(st.booleans()):
+        return SummarisedTensor(ref.without_data(), {"max": draw(JSON)}, True)
     unknown = DType("", "FP4", 0, None, 0)
     return draw(
         st.sampled_from(
@@ -86,7 +102,7 @@ def fields_of(given: list[TensorRef], count: int) -> dict[str, Any]:
     texts = st.lists(TEXT, max_size=2).map(tuple)
     joined = st.builds(Batching, U4, st.booleans(), TEXT, TEXT, texts, U4)
     parameters = st.lists(st.tuples(TEXT, PARAMETER), max_size=2).map(tuple)
-    response = st.builds(ResponseEvent, NS, chosen, TEXT, U4)
+    response = st.builds(ResponseEvent, NS, chosen, TEXT, U4, parameters)
     number = st.integers(0, 1 << 63)
     made = {
         "model": st.integers(0, count - 1),
@@ -115,6 +131,7 @@ def fields_of(given: list[TensorRef], count: int) -> dict[str, Any]:
     copy = st.builds(Copy, NS, NS, TEXT, NS, TEXT, TEXT, st.booleans())
     made |= {"copies": st.lists(copy, max_size=2).map(tuple)}
     made |= {"device_use": st.none() | st.builds(DeviceUse, TEXT, NS, NS, NS)}
+    made |= {"response_parameters": parameters, "origin": JSON}
     texts_too = ("instance", "request_id", "error", "error_code")
     return made | dict.fromkeys(texts_too, TEXT)
 
@@ -130,6 +147,13 @@ def profiles() -> st.SearchStrategy[Profile]:
     data = st.dictionaries(st.sampled_from("abc"), st.lists(st.integers()), max_size=2)
     call = st.none() | st.integers(0, 9)
     return st.builds(Profile, TEXT, call, data, st.binary(max_size=9))
+
+
+def drops() -> st.SearchStrategy[Drop]:
+    """What limits have dropped, of blsnb and of other programs."""
+    limits = st.sampled_from(["keep_calls", "trace_budget_bytes", "of another program"])
+    last = st.integers(-1, (1 << 31) - 1)
+    return st.builds(Drop, st.sampled_from(["calls", "values"]), limits, NS, NS, last)
 
 
 @st.composite
@@ -172,6 +196,8 @@ def runs(draw: st.DrawFn) -> SavedRun:
         draw(TEXT),
         tuple(draw(st.lists(TEXT, max_size=2))),
         tuple(draw(st.lists(gaps_of(len(spans), len(known)), max_size=2))),
+        drops=tuple(draw(st.lists(drops(), max_size=2))),
+        recording=draw(st.none() | st.builds(Recording, JSON, JSON)),
         clock=draw(st.none() | st.builds(ClockReading, NS, NS)),
         pauses=tuple(draw(st.lists(st.builds(Pause, NS, NS), max_size=2))),
         profiles=tuple(draw(st.lists(profiles(), max_size=2))),

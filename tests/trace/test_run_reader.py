@@ -19,10 +19,11 @@ from hypothesis import strategies as st
 from run_files import DONE, HEAD, boundaries, chunks_of, facts, file_of, said
 from views.samples import invoice_run
 
-from blsnb.errors import TraceFileError
+from blsnb.errors import TraceError, TraceFileError
 from blsnb.loaded_run import load_run
+from blsnb.trace.dropped import find_call, notices
 from blsnb.trace.events import CallFlag, RequestFields
-from blsnb.trace.facts import ClockReading, Pause, Profile
+from blsnb.trace.facts import ClockReading, Drop, Pause, Profile, Recording
 from blsnb.trace.files.run_file import read_run, write_run
 from blsnb.trace.files.saved_run import SavedResponse, SavedRun
 from blsnb.trace.files.v2.call_values import read_parameter
@@ -214,14 +215,45 @@ def test_counted_calls_name_their_models_and_callers(path):
     assert [(1, 1, 0, 7), (-1, 0, 1, 2)] == list(trace.gaps)
 
 
-def test_profiles_and_unknown_chunks_in_lower_case_are_no_obstacle(path):
-    """A profile is kept as it is, also by a file that is saved again."""
+def test_profiles_and_optional_chunks_of_unknown_types_are_saved_again(path):
+    """As they are: what another program has written is not lost."""
     profile = ("prof", {"kind": "samples", "call": 5, "stacks": [1]}, b"bytes")
-    trace = read(path, *MINIMAL, profile, ("xtra", {"a": 1}, b"b"), ("DONE", DONE))
+    others = [("xtra", {"a": 1}, b"b"), ("long", {"a": [1] * 200}, b"")]
+    trace = read(path, *MINIMAL, profile, *others, ("DONE", DONE))
     again = load_run(load_run(path).save(path)).trace
 
     assert (Profile("samples", 5, {"stacks": [1]}, b"bytes"),) == trace.profiles
-    assert trace.profiles == again.profiles
+    assert ["xtra", "long"] == [chunk.type for chunk in again.unread]
+    assert (trace.profiles, trace.unread) == (again.profiles, again.unread)
+
+
+def test_dropped_calls_are_known_to_the_file(path):
+    """With the limit, which may be another program's."""
+    drops = {
+        "what": ["calls", "values", "hopes"],
+        "limit": ["keep_calls", "quota", "luck"],
+        "setting": [2, 7, 0],
+        "calls": [4, 1, 1],
+        "last": [5, -1, -1],
+    }
+    folded = {"folded": {"model": []}, "gaps": {"model": []}, "drops": drops}
+    read(path, *MINIMAL, ("FOLD", folded), ("DONE", DONE))
+    trace = load_run(load_run(path).save(path)).trace
+
+    calls, values = Drop("calls", "keep_calls", 2, 4, 5), Drop("values", "quota", 7, 1)
+    assert (calls, values) == trace.drops
+    with pytest.raises(TraceError, match="call 3 is no longer kept: keep_calls=2 limi"):
+        find_call(trace, 3)
+    assert "values of 1 call dropped: quota=7 limits what is kept" in notices(trace)[1]
+
+
+def test_values_that_another_program_left_out_are_mentioned(path):
+    """A file that blsnb wrote says it in a remark of its own."""
+    trace = read(path, *MINIMAL, ("DONE", {**DONE, "left_out": [2, 1500]}))
+    again = load_run(load_run(path).save(path)).trace
+
+    told = "The file does not contain the values of 2 tensors (1,500 bytes)."
+    assert (told,) == trace.remarks == again.remarks
 
 
 def test_a_recording_is_read(path):
@@ -234,6 +266,38 @@ def test_a_recording_is_read(path):
 
     assert ("outer", 2) == (run.model_name, len(run.trace.roots))
     assert every(span.running for span in run.trace.spans)
+    again = load_run(run.save(path)).trace
+    assert Recording({"pid": 7}, {}) == run.trace.recording == again.recording
+    assert [None, {"file": "b", "call": 3}] == [span.origin for span in again.spans]
+
+
+def test_all_that_another_program_records_is_saved_again(path):
+    """Parameters of responses, statistics of values, and which were redacted."""
+    tensors = {
+        "name": ["X", "SECRET", "BIG"],
+        "datatype": ["UINT8"] * 3,
+        "shape": [[1]] * 3,
+        "byte_size": [None, 1, 1],
+        "size": [1, None, None],
+        "redacted": [False, True, False],
+        "statistics": [None, None, {"max": 3.5, "nan": 0}],
+    }
+    calls = {**TWO_CALLS, "inputs": [[0, 1, 2], []],
+             "response_parameters": [[["b", True], ["i", 1]], []]}  # fmt: skip
+    sent = {"call": [5], "ns": [250], "parameters": [[["token", 7]]]}
+    file = [*MINIMAL[:2], ("TENS", tensors, b"a"), ("CALL", calls), ("RESP", sent)]
+    trace = read(path, *file, ("DONE", DONE))
+    again = load_run(load_run(path).save(path)).trace
+
+    assert facts(trace) == facts(again)
+    assert (("b", True), ("i", 1)) == again.spans[0].response_parameters
+    assert (("token", 7),) == again.spans[1].responses[0].parameters
+    _, secret, big = again.spans[0].inputs
+    assert (True, True, {"max": 3.5, "nan": 0}) == (
+        secret.evicted,
+        secret.redacted,
+        big.statistics,
+    )
 
 
 def test_all_fields_of_a_request_and_gaps_of_ids_survive(path):

@@ -9,6 +9,7 @@ from IPython.core.error import UsageError
 
 from blsnb.magics import default_server as default
 from blsnb.options import options
+from blsnb.parts.server_parts import parts_of
 from blsnb.runtimes.choosing import NAMES
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def _use(name: str) -> None:
 
 
 def _why(server: Server) -> str:
-    seed = server.hostile_placement
+    devices = parts_of(server).devices
+    seed = devices.hostile_seed
     hostile = "" if seed is None else f"; hostile placement, seed {seed}"
-    return f"{server.runtime_reason}{hostile}"
+    return f"{devices.reason}{hostile}"

@@ -14,10 +14,11 @@ from blsnb.magics import default_server as default
 from blsnb.magics.commands import trace_files
 from blsnb.magics.flags import Flags
 from blsnb.magics.frontend import bundle, collapsed
+from blsnb.parts.server_parts import parts_of
 from blsnb.trace.dropped import because
 
 if TYPE_CHECKING:
-    from blsnb.trace.recorder import RunRecord
+    from blsnb.run import Run
     from blsnb.trace.spans import Trace
 
 USAGE = "[RUN | FILE] [--run N] [--html | --svg | --perfetto | --output FILE]"
@@ -74,32 +75,25 @@ def _list(given: argparse.Namespace) -> None:
         if getattr(given, option) is not None:
             raise UsageError(f"%triton trace: which run? Name one before --{option}")
     server = default.started()
-    records = [] if server is None else server.runs
-    rows = [_row(record) for record in records if record.calls]
+    runs = [] if server is None else server.runs
+    rows = [_row(run) for run in runs if run.trace.spans]
     if rows:
         display(card.grid(_HEAD, rows), raw=True)
     else:
         print("No run has been recorded.")
 
 
-def _row(record: RunRecord) -> tuple[str, ...]:
-    root = record.calls[0]
-    trace = _trace_of(record)
+def _row(run: Run) -> tuple[str, ...]:
+    trace = run.trace
     wall_ns = trace.end_ns - trace.start_ns
     return (
-        record.id,
-        root.model.name,
-        root.request_id,
+        run.id,
+        run.model_name,
+        trace.request_id,
         f"{trace.call_count:,}",
         f"{trace.error_count:,}",
         f"{wall_ns / 1e6:,.3f}",
     )
-
-
-def _trace_of(record: RunRecord) -> Trace:
-    from blsnb.run import take_trace
-
-    return take_trace(record)
 
 
 def _chosen(given: argparse.Namespace, namespace: Mapping[str, Any]) -> list[Any]:
@@ -119,16 +113,17 @@ def _found(what: str, namespace: Mapping[str, Any]) -> list[Any]:
     if runs and all(isinstance(run, Run) for run in runs):
         return list(runs)
     server = default.started()
-    for record in [] if server is None else server.runs:
-        if record.id == what:
-            return [_trace_of(record)]
+    for run in [] if server is None else server.runs:
+        if run.id == what:
+            return [run.trace]
     try:
         return list(trace_files.read(what))
     except OSError as error:
-        if server is not None and server.recorder.has_forgotten(what):
+        recorder = None if server is None else parts_of(server).recorder
+        if recorder is not None and recorder.has_forgotten(what):
             raise UsageError(
                 f"run {what} is no longer kept: "
-                f"{because('keep_runs', server.recorder.keep_runs)}"
+                f"{because('keep_runs', recorder.keep_runs)}"
             ) from error
         raise UsageError(
             f"{what!r} is no variable that holds a run, no run of the list that "

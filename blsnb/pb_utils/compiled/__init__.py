@@ -1,1 +1,1 @@
-"""What the compiled part of Triton's module does: classes, signatures, texts."""
+"""Behaviour of Triton's compiled classes: types, signatures, error texts."""

@@ -1,7 +1,8 @@
-"""CompiledType: lets a Python class pass for one that pybind11 compiled."""
+"""CompiledType: makes a Python class look like one compiled by pybind11."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 MODULE = "c_python_backend_utils"
@@ -9,15 +10,15 @@ _NAME: Any = type.__dict__["__name__"]
 
 
 def rename_type(cls: type, name: str) -> None:
-    """Set the name by which Python's own messages call a class."""
+    """Set the name of a class in Python's own messages."""
     _NAME.__set__(cls, name)
 
 
 class CompiledType(type):
-    """The class of Triton's compiled classes.
+    """The metaclass of Triton's compiled classes.
 
-    Python's own messages call such a class by its module and name, while its
-    ``__name__`` is the bare one.
+    Python's own messages contain such a class's module and name; its ``__name__``
+    is without the module.
 
     References
     ----------
@@ -29,7 +30,7 @@ class CompiledType(type):
         return cls.__qualname__.rpartition(".")[2]
 
     def __dir__(cls) -> list[str]:
-        """List the names, without those that a release does not have."""
+        """List the names that the release has."""
         absent = getattr(cls, "_absent", ())
         return [name for name in super().__dir__() if name not in absent]
 
@@ -39,9 +40,9 @@ class CompiledType(type):
         if home.startswith("blsnb.") or home == MODULE:
             cls.__module__ = MODULE
             rename_type(cls, f"{MODULE}.{name}")
-            cls._is_ours = True
+            cls._is_compiled = True
         else:
-            # A model's own subclass: its constructor must call ours.
+            # A model's own subclass: its constructor must call this one.
             cls.__class__ = _SubclassType
 
 
@@ -51,24 +52,24 @@ rename_type(CompiledType, "pybind11_type")
 
 
 class _SubclassType(CompiledType):
-    """The class of a model's subclasses of compiled classes."""
+    """The metaclass of a model's own subclasses of compiled classes."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        made = super().__call__(*args, **kwargs)
-        base = next(c for c in cls.__mro__ if "_is_ours" in c.__dict__)
-        if isinstance(made, base) and not base._is_constructed(made):  # type: ignore[attr-defined]
+        instance = super().__call__(*args, **kwargs)
+        base = next(c for c in cls.__mro__ if "_is_compiled" in c.__dict__)
+        if isinstance(instance, base) and not base._is_constructed(instance):  # type: ignore[attr-defined]
             raise TypeError(
                 f"{MODULE}.{base.__name__}.__init__() must be called when overriding "
                 "__init__"
             )
-        return made
+        return instance
 
 
 rename_type(_SubclassType, "pybind11_type")
 
 
 class Compiled(metaclass=CompiledType):
-    """What compiled objects have in common: no copies, no pickles."""
+    """The base of compiled classes; their objects cannot be copied or pickled."""
 
     __slots__ = ("__weakref__",)
 
@@ -77,7 +78,7 @@ class Compiled(metaclass=CompiledType):
         raise TypeError(f"cannot pickle '{kind.__module__}.{kind.__name__}' object")
 
     def _is_constructed(self) -> bool:
-        """Whether the constructor has run: its first field is there."""
+        """Whether the constructor has run and set a field."""
         slots = [
             slot for c in type(self).__mro__ for slot in getattr(c, "__slots__", ())
         ]
@@ -85,9 +86,18 @@ class Compiled(metaclass=CompiledType):
 
 
 def pass_for_base(cls: CompiledType) -> None:
-    """Let a class pass for the one that all compiled classes derive from."""
+    """Name a class like the base of all classes compiled by pybind11."""
     cls.__module__, cls.__qualname__ = "pybind11_builtins", "pybind11_object"
     rename_type(cls, "pybind11_builtins.pybind11_object")
+
+
+def no_constructor(name: str) -> Callable[..., None]:
+    """Return the ``__init__`` of a class that only the backend instantiates."""
+
+    def __init__(self: Any, *_: Any, **__: Any) -> None:
+        raise TypeError(f"{MODULE}.{name}: No constructor defined!")
+
+    return __init__
 
 
 pass_for_base(Compiled)

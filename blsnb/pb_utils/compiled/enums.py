@@ -1,4 +1,4 @@
-"""Enumerations of the compiled module: equal to their numbers, never made of them."""
+"""Enumerations of the compiled module: members equal numbers, but are not numbers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class CompiledEnum(metaclass=CompiledType):
         return hash(self._value)
 
     def __eq__(self, other: Any) -> bool:
-        # Members of two enumerations are equal, too, if their numbers are.
+        # As on Triton, members of two enumerations are equal if their numbers are.
         return bool(self._value == other)
 
     def __str__(self) -> str:
@@ -63,7 +63,7 @@ def _member(number: int, value: int) -> CompiledEnum:
 
 
 def _enumeration(owner: str, name: str, names: tuple[str, ...]) -> Any:
-    """Make an enumeration; its members are attributes, too."""
+    """Return an enumeration whose members are also attributes."""
     path = f"{owner}.{name}" if owner else name
 
     @compiled(f"{MODULE}.{path}(value: int)")
@@ -104,6 +104,6 @@ LogLevel = _enumeration("Logger", "LogLevel", ("INFO", "WARNING", "ERROR", "VERB
 MemoryType = _enumeration(
     "", "MemoryType", ("TRITONSERVER_MEMORY_GPU", "TRITONSERVER_MEMORY_CPU")
 )
-"""Not the numbering of Triton's C interface."""
+"""Numbered differently from Triton's C interface."""
 MetricKind = _enumeration("", "MetricKind", ("COUNTER", "GAUGE", "HISTOGRAM"))
 _ENUMS = (ErrorCode, LogLevel, MemoryType, MetricKind)

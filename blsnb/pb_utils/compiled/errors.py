@@ -1,4 +1,4 @@
-"""Errors as a model makes and meets them: TritonError and TritonModelException."""
+"""TritonError and TritonModelException: the errors that a model raises and receives."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CODE_NAMES: tuple[str, ...] = ErrorCode._names
 
 
 class TritonModelException(Exception):
-    """What the backend raises for its own errors, and what a model may raise."""
+    """Raised by the backend for its own errors; a model may raise it, too."""
 
 
 TritonModelException.__module__ = "c_python_backend_utils"
@@ -21,15 +21,15 @@ TritonModelException.__module__ = "c_python_backend_utils"
 
 def _code_property(value: int) -> property:
     def code(cls: Any) -> ErrorCode:
-        # The compiled class makes a new object at each access, so that `is`
-        # between two codes is False there; it must be False here too.
+        # A new object at each access, as in the compiled class: there `is` between
+        # two codes is always False.
         return ErrorCode(value)
 
     return property(code)
 
 
 class _Codes(CompiledType):
-    """Gives the class TritonError its codes as read-only attributes."""
+    """The metaclass of TritonError, with the codes as read-only attributes."""
 
     def __dir__(cls) -> list[str]:
         return [*super().__dir__(), *CODE_NAMES]
@@ -49,14 +49,14 @@ class TritonError(Compiled, metaclass=_Codes):
     Parameters
     ----------
     message
-        What the client reads, verbatim.
+        The text that the client receives, verbatim.
     code
-        One of the codes, such as ``TritonError.NOT_FOUND``; INTERNAL if not given.
+        One of the codes, such as ``TritonError.NOT_FOUND``; INTERNAL by default.
 
     Raises
     ------
     TypeError
-        An argument is of another type; a plain number is no code.
+        An argument has another type; a plain number is not a code.
 
     References
     ----------

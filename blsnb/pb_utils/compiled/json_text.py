@@ -1,4 +1,4 @@
-"""Values as JSON texts, written as Triton's writer does."""
+"""JSON text of values, in the form of Triton's writer."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from typing import Any
 
 _EXPONENT = re.compile(r"(\d)(?:\.(\d+))?e([+-]\d+)")
 _NAMES = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
-_PLAIN_DIGITS = 21
-"""A number of so many digits before the point is written without an exponent."""
-_PLAIN_ZEROS = -6
+_MAX_DIGITS = 21
+"""Maximum digits before the point of a number without an exponent."""
+_MIN_POINT = -6
+"""Minimum position of the point of such a number, relative to its first digit."""
 _dumped = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _ESCAPES = re.compile(r"\\(?:u00[0-9a-f]{2}|.)")
 
 
 def bytes_of(value: Any) -> bytes:
-    """Return the text of a value with the bytes that its texts had."""
+    """Return a value's text as UTF-8, with undecodable bytes restored."""
     return text_of(value).encode("utf-8", "surrogateescape")
 
 
 def text_of(value: Any) -> str:
-    """Return the text of a value, without blanks.
+    """Return a value's text, without spaces.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ def _list(values: list[Any]) -> str:
 
 
 def _strings(text: str) -> str:
-    """Write control characters as Triton does: with large letters."""
+    """Return JSON text with the hexadecimal digits of escapes in upper case."""
     if "\\u00" not in text:
         return text
     return _ESCAPES.sub(_escape, text)
@@ -68,7 +69,7 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def _floats(values: list[float]) -> str:
-    """Write numbers as Triton does, with commas between them."""
+    """Return numbers in Triton's form, separated by commas."""
     texts = list(map(float.__repr__, values))
     text = ",".join(texts)
     if "e" not in text and "n" not in text:
@@ -81,8 +82,8 @@ def _floats(values: list[float]) -> str:
 def _number(found: re.Match[str]) -> str:
     first, others, exponent = found[1], found[2] or "", int(found[3])
     digits, point = first + others, exponent + 1
-    if len(digits) <= point <= _PLAIN_DIGITS:
+    if len(digits) <= point <= _MAX_DIGITS:
         return f"{digits}{'0' * (point - len(digits))}.0"
-    if _PLAIN_ZEROS < point <= 0:
+    if _MIN_POINT < point <= 0:
         return f"0.{'0' * -point}{digits}"
     return f"{first}{'.' * bool(others)}{others}e{exponent}"

@@ -1,4 +1,4 @@
-"""Parameters of requests and responses: a dict of str to bool, int or str."""
+"""Check the parameters of requests and responses, a dict of str to bool, int or str."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _INT64 = 2**63
 
 
 def checked(value: Any) -> Parameters:
-    """Return a copy of what a constructor was given as parameters.
+    """Return a copy of a constructor's parameters.
 
     Raises
     ------
     TritonModelException
-        It is no dict, or a key or a value is of another type.
+        The value is not a dict, or a key or a value has another type.
 
     References
     ----------
@@ -43,7 +43,7 @@ def checked(value: Any) -> Parameters:
 
 
 def are_int64(parameters: Parameters) -> bool:
-    """Whether all integers are such as the server can take."""
+    """Whether every integer fits the server's 64 bits."""
     return all(
         -_INT64 <= value < _INT64
         for value in parameters.values()
@@ -52,7 +52,7 @@ def are_int64(parameters: Parameters) -> bool:
 
 
 def as_text(parameters: Parameters, received: bool) -> str:
-    """Return the JSON text: as Triton's writer has it where the server wrote it."""
+    """Return the JSON text, in the form of Triton's writer if the server wrote it."""
     if received:
         return text_of(parameters)
     return json.dumps(parameters)

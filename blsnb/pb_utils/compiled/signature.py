@@ -1,4 +1,4 @@
-"""How Triton's compiled functions take arguments, and refuse them."""
+"""Accept and refuse arguments like functions compiled by pybind11."""
 
 from __future__ import annotations
 
@@ -13,21 +13,17 @@ INT32 = (-(2**31), 2**31 - 1)
 INT64 = (-(2**63), 2**63 - 1)
 UINT32 = (0, 2**32 - 1)
 UINT64 = (0, 2**64 - 1)
-
-
 _SEQUENCES = (list, tuple)
 _COMPILED = "pybind11_builtins"
-
-
 NO_CAST = (
     "Unable to cast Python instance to C++ type (#define "
     "PYBIND11_DETAILED_ERROR_MESSAGES or compile in debug mode for details)"
 )
-"""What an element says that is of the wrong type."""
+"""Error text for an element of the wrong type."""
 
 
 class Missing:
-    """Marks a parameter that was not given, where None would be a value."""
+    """The value of an omitted parameter, where None is a valid value."""
 
     def __repr__(self) -> str:
         return "<not given>"
@@ -37,19 +33,19 @@ MISSING: Any = Missing()
 
 
 class Mismatch(Exception):
-    """An argument is of a type that the compiled function does not take."""
+    """An argument has a type that the compiled function does not accept."""
 
 
 def compiled(signature: str, *, often_bare: bool = False) -> Callable[[F], F]:
-    """Let a function refuse arguments in the words of a compiled one.
+    """Make a function raise a compiled function's errors for its arguments.
 
     Parameters
     ----------
     signature
-        As the compiled function documents it, ``"f(arg0: str) -> None"``; one
-        without ``->`` is a constructor's.
+        The compiled function's, ``"f(arg0: str) -> None"``; without ``->`` it is a
+        constructor's.
     often_bare
-        Whether a method that takes arguments is mostly called without any.
+        Whether a method with optional arguments is mostly called without any.
 
     References
     ----------
@@ -76,7 +72,7 @@ def compiled(signature: str, *, often_bare: bool = False) -> Callable[[F], F]:
 
 
 def _bare(function: F, signature: str) -> F:
-    """Do the same, faster where a method is called with its object alone."""
+    """Do the same, faster for a method called without arguments."""
 
     @functools.wraps(function)
     def call(this: Any = MISSING, /, *args: Any, **kwargs: Any) -> Any:
@@ -91,7 +87,7 @@ def _bare(function: F, signature: str) -> F:
                 raise
         raise incompatible(signature, given, kwargs)
 
-    # Code of its own: the interpreter learns for each method what it calls.
+    # A code object of its own: the interpreter specialises each method separately.
     method: Any = call
     method.__code__ = method.__code__.replace()
     return method  # type: ignore[no-any-return]
@@ -103,7 +99,7 @@ def _refuses(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> bool:
-    """Whether an exception says that arguments do not fit, not that all went wrong."""
+    """Whether an exception is about the arguments, not about the call itself."""
     if isinstance(error, TypeError):
         return not _binds(function, args, kwargs)
     if isinstance(error, AttributeError):
@@ -124,7 +120,7 @@ def _binds(
 def incompatible(
     signature: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> TypeError:
-    """Return the error of a call whose arguments fit no signature."""
+    """Return the error of a call whose arguments do not match the signature."""
     if "->" in signature:
         name, parameters = signature.split("(", 1)
         kind, shown = "function", f"({parameters}"
@@ -141,13 +137,7 @@ def incompatible(
 
 
 def integer(value: Any, limits: tuple[int, int]) -> int:
-    """Return the value as a compiled integer parameter takes it.
-
-    Raises
-    ------
-    Mismatch
-        It is no integer, or out of range.
-    """
+    """Convert the argument of an integer parameter; raise `Mismatch` out of range."""
     if type(value) is not int:
         if isinstance(value, float) or not hasattr(value, "__index__"):
             raise Mismatch
@@ -159,13 +149,7 @@ def integer(value: Any, limits: tuple[int, int]) -> int:
 
 
 def real(value: Any) -> float:
-    """Return the value as a compiled floating-point parameter takes it.
-
-    Raises
-    ------
-    Mismatch
-        It is no number, or too large for one.
-    """
+    """Convert the argument of a floating-point parameter, or raise `Mismatch`."""
     if not (hasattr(value, "__float__") or hasattr(value, "__index__")):
         raise Mismatch
     try:
@@ -175,28 +159,14 @@ def real(value: Any) -> float:
 
 
 def truth(value: Any) -> bool:
-    """Return the value as a compiled bool parameter takes it.
-
-    Raises
-    ------
-    Mismatch
-        It is None, or of a type that says nothing of its truth.
-    """
+    """Convert the argument of a bool parameter; its type must define a truth value."""
     if isinstance(value, str) or not hasattr(type(value), "__bool__") or value is None:
         raise Mismatch
     return bool(value)
 
 
 def string(value: Any) -> str:
-    """Return the value as a compiled string parameter takes it: bytes are UTF-8.
-
-    Raises
-    ------
-    Mismatch
-        It is neither a string nor bytes.
-    UnicodeDecodeError
-        The bytes are no UTF-8.
-    """
+    """Convert the argument of a string parameter; bytes are decoded as UTF-8."""
     if type(value) is str:
         return value
     if isinstance(value, str):
@@ -208,25 +178,13 @@ def string(value: Any) -> str:
 
 
 def expect(value: Any, kind: type) -> None:
-    """Refuse a value that is not of a compiled class.
-
-    Raises
-    ------
-    Mismatch
-        It is of another type.
-    """
+    """Raise `Mismatch` unless the value is of a class."""
     if not isinstance(value, kind):
         raise Mismatch
 
 
 def list_of(value: Any, kind: type | tuple[type, ...]) -> list[Any]:
-    """Return the value as a compiled list parameter takes it.
-
-    Raises
-    ------
-    Mismatch
-        It is neither list nor tuple, or an element is of another type.
-    """
+    """Convert a list or tuple whose elements are of a class to a list."""
     if not isinstance(value, _SEQUENCES):
         raise Mismatch
     for item in value:

@@ -1,1 +1,1 @@
-"""The module that a model imports as ``triton_python_backend_utils``."""
+"""The modules ``triton_python_backend_utils`` and ``c_python_backend_utils``."""

@@ -1,4 +1,4 @@
-"""Finder: lets a notebook import the module that otherwise only a server has."""
+"""PbUtilsFinder: makes Triton's two modules importable outside of a model."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _NAMES = frozenset({"triton_python_backend_utils", "c_python_backend_utils"})
 
 
 class PbUtilsFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds the two modules where nobody else does; their BLS calls are refused.
+    """Provide the two modules where no other finder does; they refuse BLS calls.
 
-    It stands last in ``sys.meta_path``: inside a Triton container the real
-    modules win.
+    It is last in ``sys.meta_path``: inside a Triton container the real modules are
+    found first.
     """
 
     def find_spec(
@@ -24,24 +24,24 @@ class PbUtilsFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         path: Sequence[str] | None,
         target: types.ModuleType | None = None,
     ) -> importlib.machinery.ModuleSpec | None:
-        """Return how to load one of the two modules, None for any other name."""
+        """Return the spec of one of the two modules, None for another name."""
         if fullname not in _NAMES:
             return None
         return importlib.machinery.ModuleSpec(fullname, self, origin="blsnb")
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        """Return the module for code that is no model's."""
-        # Here, since the module brings the whole room along.
+        """Return the module."""
+        # Imported here, since it imports all of pb_utils.
         from blsnb.pb_utils.module import module
 
-        outside, compiled = module.unbound_modules()
-        return compiled if spec.name == module.COMPILED_NAME else outside
+        pure, compiled = module.unbound_modules()
+        return compiled if spec.name == module.COMPILED_NAME else pure
 
     def exec_module(self, module: types.ModuleType) -> None:
         """Do nothing: the module is complete."""
 
 
 def install() -> None:
-    """Append the finder to ``sys.meta_path``; once is enough."""
+    """Append the finder to ``sys.meta_path``, unless it is there."""
     if not any(type(finder) is PbUtilsFinder for finder in sys.meta_path):
         sys.meta_path.append(PbUtilsFinder())

@@ -1,4 +1,4 @@
-"""The modules that a model imports: two for each instance, bound to its backend."""
+"""Create the two modules that a model imports, bound to its instance's backend."""
 
 from __future__ import annotations
 
@@ -77,11 +77,10 @@ _COMPILED_NAMES = frozenset(
 def importing_module() -> types.ModuleType:
     """Return the module as it is while ``model.py`` is imported: Python names only.
 
-    A compiled name raises the AttributeError that Triton gives there, and says
-    what to do about it.
+    A compiled name raises Triton's AttributeError, with a note that names the fix.
     """
     module = types.ModuleType(NAME)
-    # On Triton it is a file, too; its path is part of an error text.
+    # On Triton it is a file whose path is part of an error text.
     module.__file__, module.__package__ = functions.__file__, ""
     module.__dict__.update(_PURE)
     module.__dict__["__getattr__"] = functools.partial(_refuse, module)
@@ -92,12 +91,12 @@ def _refuse(module: types.ModuleType, name: str) -> Any:
     text = f"module {NAME!r} has no attribute {name!r}"
     error = AttributeError(text, name=name, obj=module)
     if name in _COMPILED_NAMES:
-        # A note: Triton's error texts show the message alone, and so do ours.
-        error.add_note(_remedy(name))
+        # A note, since error texts contain the message alone, as on Triton.
+        error.add_note(_import_hint(name))
     raise error
 
 
-def _remedy(name: str) -> str:
+def _import_hint(name: str) -> str:
     return (
         f"Triton adds pb_utils.{name} after model.py has been imported. Use it "
         "inside a method; in annotations write `from __future__ import "
@@ -106,30 +105,27 @@ def _remedy(name: str) -> str:
 
 
 def check_import(module: types.ModuleType, names: Iterable[str]) -> None:
-    """Refuse ``from … import NAME`` as Python does, and say what to do about it.
+    """Raise the ImportError of ``from … import NAME`` for compiled names, with a note.
 
-    Raises
-    ------
-    ImportError
-        A compiled name is not there yet.
+    Parameters
+    ----------
+    module
+        The module as it is while ``model.py`` is imported.
     """
     for name in names:
         if name in _COMPILED_NAMES and name not in module.__dict__:
-            # Python itself would make it of the AttributeError, and drop its note.
+            # Python would convert the AttributeError and drop its note.
             error = ImportError(
                 f"cannot import name {name!r} from {NAME!r} ({module.__file__})",
                 name=NAME,
                 path=module.__file__,
             )
-            error.add_note(_remedy(name))
+            error.add_note(_import_hint(name))
             raise error
 
 
 def compiled_module(backend: Backend, release: Release = NEWEST) -> types.ModuleType:
-    """Return the embedded module of a release, bound to an instance's backend.
-
-    A model may import it at any time.
-    """
+    """Return the embedded module of a release, which a model may import at any time."""
     classes = classes_of(release)
     module = types.ModuleType(COMPILED_NAME)
     module.__dict__.update(
@@ -158,7 +154,7 @@ def compiled_module(backend: Backend, release: Release = NEWEST) -> types.Module
 def complete(
     module: types.ModuleType, compiled: types.ModuleType, backend: Backend
 ) -> None:
-    """Add the compiled names, as Triton does once ``model.py`` has been imported."""
+    """Add the compiled names, as Triton does after importing ``model.py``."""
     module.__dict__.pop("__getattr__", None)
     module.__dict__["get_model_dir"] = bound_model_dir(backend)
     for name in _COMPILED_NAMES - {"get_model_dir"}:
@@ -166,7 +162,7 @@ def complete(
 
 
 def bound_request(backend: Backend, classes: Classes) -> type[InferenceRequest]:
-    """Return the request class whose ``exec`` goes to an instance's backend."""
+    """Return the request class of an instance, whose ``exec`` calls its backend."""
     body = {
         "__slots__": (),
         "__module__": COMPILED_NAME,
@@ -178,9 +174,9 @@ def bound_request(backend: Backend, classes: Classes) -> type[InferenceRequest]:
 
 
 def unbound_modules() -> tuple[types.ModuleType, types.ModuleType]:
-    """Return both for code that is no model's.
+    """Return both modules for code outside of models, such as installed packages.
 
-    Their BLS calls are refused, unless a model has called that code.
+    BLS calls are refused, unless a model is running the code.
     """
     backend = cast("Backend", CurrentBackend())
     module, compiled = importing_module(), compiled_module(backend)

@@ -32,6 +32,11 @@ def text(value: Any) -> str:
     return value
 
 
+def optional_text(value: Any) -> str | None:
+    """Return a string, or None."""
+    return None if value is None else text(value)
+
+
 def flag(value: Any) -> bool:
     """Return true or false."""
     if not isinstance(value, bool):

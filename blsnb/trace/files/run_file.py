@@ -66,7 +66,9 @@ def write_run(
         The file cannot be written; the file that was there before stays.
     """
     trace = run.trace
-    head = RunHead(trace.run_id, trace.title, trace.request_id, trace.clock)
+    head = RunHead(
+        trace.run_id, trace.title, trace.request_id, trace.clock, trace.recording
+    )
     with (
         whole_file(Path(path)) as partial,
         RunWriter(partial.open("wb"), head, budget_bytes) as writer,
@@ -76,7 +78,7 @@ def write_run(
         rows = range(len(trace.spans))
         writer.calls(trace, rows)
         writer.responses([(s.id, event) for s in trace.spans for event in s.responses])
-        if trace.folded or trace.gaps:
+        if trace.folded or trace.gaps or trace.drops:
             writer.folded(trace)
         if run.responses is not None:
             writer.answer(run.responses, run.error)
@@ -84,6 +86,8 @@ def write_run(
             writer.pauses(trace.pauses)
         for profile in trace.profiles:
             writer.profile(profile)
+        for chunk in trace.unread:
+            writer.unread(chunk)
         left_out = _left_out(*writer.left_out, budget_bytes)
         remarks = [*trace.remarks, *filter(None, [left_out])]
         if remarks:

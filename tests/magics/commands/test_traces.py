@@ -11,6 +11,7 @@ import blsnb
 from blsnb import TraceFileError
 from blsnb.magics import default_server as default
 from blsnb.magics.commands import trace_files
+from blsnb.parts.server_parts import parts_of
 from blsnb.trace.files.export import FORMATS
 
 from ..models import DOUBLE
@@ -156,7 +157,7 @@ def test_what_is_wrong_is_said(asked, line, said):
 def test_a_run_that_is_no_longer_kept_is_reported_with_its_limit(asked):
     """It is no unknown name."""
     server = default.server()
-    server.recorder.keep_runs = 1
+    parts_of(server).recorder.keep_runs = 1
     first = server.runs[0].id
     for _ in range(2):
         asked.run("blsnb.infer('double', {'X': [2.0]})")

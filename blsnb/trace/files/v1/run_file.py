@@ -109,7 +109,7 @@ def _read(known: dict[str, Any], data: bytes, name: str) -> SavedRun:
     trace = replace(trace, gaps=gaps)
     outputs_of = numbers(tensors)
     responses = checked.listed(get("responses"), lambda row: _response(row, outputs_of))
-    return SavedRun(trace, responses, _optional(get("error")))
+    return SavedRun(trace, responses, checked.optional_text(get("error")))
 
 
 def _size(value: Any) -> int:
@@ -132,10 +132,6 @@ def _tensor(row: Any, values: Sequence[bytes]) -> TensorRef:
     place = checked.integer(place, -1, len(values) - 1)
     data = None if place < 0 else values[place]
     return new_tensor(name, datatype, shape, data, device, _size(byte_size))
-
-
-def _optional(value: Any) -> str | None:
-    return None if value is None else checked.text(value)
 
 
 def _model(value: Any) -> ModelInfo:
@@ -175,5 +171,5 @@ def _response(value: Any, outputs_of: Any) -> SavedResponse:
     outputs, error, final, parameters = checked.row(value, 4)
     given = {n: read_parameter(v) for n, v in checked.table(parameters).items()}
     return SavedResponse(
-        outputs_of(outputs), _optional(error), checked.flag(final), given
+        outputs_of(outputs), checked.optional_text(error), checked.flag(final), given
     )

@@ -36,7 +36,7 @@ _LATER = (
     "compute_end_ns",
     "request_end_ns",
 )
-"""Times that are written as nanoseconds after the start of the request."""
+"""Times that are written in nanoseconds since the start of the request."""
 
 
 def _call_flags(values: Values) -> list[CallFlag]:
@@ -76,6 +76,8 @@ _OWN: dict[str, Column] = {
     "notes": lists(checked.text),
     "copies": lists(call_values.copy),
     "device_use": each(call_values.device_use),
+    "response_parameters": lists(call_values.parameter),
+    "origin": each(lambda value: value),
 }
 _TENSORS = ("inputs", "outputs")
 _IDS = integers(0, MOST_ID)
@@ -89,9 +91,9 @@ def write_calls(
     Parameters
     ----------
     parents
-        The id of each one's caller; -1 for a client request.
+        Ids of their callers; -1 for a client request.
     models
-        The number of each one's model in the file.
+        Numbers of their models in the file.
     """
     columns: dict[str, Values] = {
         "parent": list(parents),
@@ -120,11 +122,12 @@ _CONVERTED: dict[str, Callable[[Any], Any]] = {
     "logs": _rows,
     "copies": _rows,
     "device_use": lambda use: use and list(use),
+    "response_parameters": call_values.write_parameters,
 }
 _PLAIN = [
     name for name in _OWN if name not in ("parent", "model", *_LATER, *_CONVERTED)
 ]
-"""Fields of a span that are written as they are."""
+"""Fields of a span that are written without conversion."""
 
 
 def _later(name: str, spans: Sequence[Span]) -> Values:
@@ -156,24 +159,14 @@ def _known(tensors: Sequence[TensorRef]) -> dict[str, Column]:
 def read_calls(
     value: dict[str, Any], models: int, tensors: Sequence[TensorRef]
 ) -> tuple[list[int], list[tuple[Any, ...]]]:
-    """Return the ids of the calls of a chunk, and the facts of each.
+    """Return the ids of the calls of a chunk, and their facts in order of `FACTS`.
 
     Parameters
     ----------
     models
-        Number of models that the file has named so far.
+        Number of models in the chunks before.
     tensors
-        Those that the file has described so far.
-
-    Returns
-    -------
-    tuple of list of int and list of tuple
-        The facts are in the order of `FACTS`.
-
-    Raises
-    ------
-    Malformed
-        The chunk is not valid.
+        Tensors of the chunks before.
     """
     ids = checked.part(value, "ids")
     if not isinstance(ids, list):
@@ -197,7 +190,7 @@ def read_calls(
 
 FACTS = ("parent", "model", *(name for name in _OWN if name not in ("parent", "model")))
 FACTS += ("request_fields", *_TENSORS)
-"""The fields of a span that a chunk of calls has, in the order of their values."""
+"""Fields of a span that are columns of a ``CALL`` chunk."""
 
 
 def _times(starts: Values, later: Any) -> Values:

@@ -30,7 +30,7 @@ def log_line(value: Any) -> LogLine:
 
 
 def batching(value: Any) -> Batching:
-    """Return why a call was executed in a batch, or was not."""
+    """Return why a call was part of a batch, or was not."""
     execution, joined, cause, words, runs, times = checked.row(value, 6)
     return Batching(
         checked.integer(execution, 0, U4),
@@ -65,7 +65,7 @@ def device_use(value: Any) -> DeviceUse | None:
 
 
 def latency(value: Any) -> tuple[int, int]:
-    """Return a class of latency and its number of calls."""
+    """Return a latency class and its number of calls."""
     number, calls = checked.row(value, 2)
     return checked.integer(number, 0, _LATENCY_CLASSES), ns(calls)
 
@@ -92,13 +92,7 @@ def parameter(value: Any) -> tuple[str, Parameter]:
 
 
 def read_parameter(value: Any) -> Parameter:
-    """Return the value of a parameter.
-
-    Raises
-    ------
-    Malformed
-        It is not a string, a number, or true or false.
-    """
+    """Return the value of a parameter: a string, a number, true or false."""
     if isinstance(value, list):
         (digits,) = checked.row(value, 1)
         number = float.fromhex(checked.text(digits))

@@ -88,6 +88,13 @@ def packed(
         smaller = zlib.compress(text, _LEVEL)
         if len(smaller) < len(text):
             text, flags = smaller, COMPRESSED
+    return framed(type, number, flags, text, body)
+
+
+def framed(
+    type: str, number: int, flags: int, text: bytes, body: Sequence[Bytes] = ()
+) -> list[Bytes]:
+    """Return the parts of a chunk whose JSON is given as it is stored."""
     size = sum(len(part) for part in body)
     facts = (type.encode("ascii"), flags, number % _NUMBERS, len(text), size)
     checksum = zlib.crc32(_HEADER.pack(*facts, 0)[:_CHECKED])

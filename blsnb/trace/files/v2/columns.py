@@ -1,4 +1,4 @@
-"""Columns of JSON in a run file: one list for each field, written only if needed."""
+"""Columns of JSON in a run file: a list for each field, omitted if all default."""
 
 from __future__ import annotations
 
@@ -11,32 +11,26 @@ from blsnb.trace.files.checked import NS, Malformed
 
 Values = list[Any]
 _RUNS = "runs"
-"""Key of a column that is written as counts and values."""
+"""Key of a run-length encoded column."""
 _RUN_FROM = 4
-"""Mean length of runs from which they are written as such."""
-_MIXED = ("parameters",)
-"""Columns with values of several types: in Python, a parameter 1 equals True."""
+"""Minimum mean length of runs for run-length encoding."""
+_MIXED = ("parameters", "response_parameters", "origin", "statistics")
+"""Columns with values of several types: in Python, 1 equals True."""
 
 
 class Column(NamedTuple):
-    """How a column is read.
-
-    Parameters
-    ----------
-    default
-        The JSON value of all rows of a column that is left out.
-    read
-        Called with a list of JSON values; returns what they mean, one by one.
-    """
+    """How a column is read."""
 
     default: Any
+    """JSON value of all rows of an omitted column."""
     read: Callable[[Values], Sequence[Any]]
+    """Converts a list of JSON values."""
 
 
 def written(
     columns: Mapping[str, Values], known: Mapping[str, Column]
 ) -> dict[str, Any]:
-    """Return columns as a file has them: without defaults, and with runs as such."""
+    """Return columns as a file has them: no default ones, runs encoded."""
     return {
         name: values if name in _MIXED else _shortened(values)
         for name, values in columns.items()
@@ -45,7 +39,7 @@ def written(
 
 
 def _shortened(values: Values) -> Any:
-    """Return the runs of equal values if they are few, else the values."""
+    """Return values run-length encoded if that is shorter."""
     most = len(values) // _RUN_FROM
     runs = []
     for value, equal in groupby(values):
@@ -58,20 +52,7 @@ def _shortened(values: Values) -> Any:
 def read_columns(
     value: Any, known: Mapping[str, Column], size: int
 ) -> dict[str, Iterable[Any]]:
-    """Return the values of columns that anybody may have written.
-
-    Parameters
-    ----------
-    value
-        A JSON object; keys that are not known are ignored.
-    size
-        Number of rows.
-
-    Raises
-    ------
-    Malformed
-        A column has another length, or a value is not valid.
-    """
+    """Return the values of untrusted columns of ``size`` rows; ignore unknown keys."""
     columns = checked.table(value)
     return {
         name: _read(columns.get(name), column, size) for name, column in known.items()
@@ -104,7 +85,7 @@ def _listed(value: Any, size: int) -> Values:
 def rows_of(
     value: Any, known: Mapping[str, Column], first: str
 ) -> list[tuple[Any, ...]]:
-    """Return columns row by row; one of them is always there and gives their number."""
+    """Return columns row by row; the length of the ``first`` column is their number."""
     columns = checked.table(value)
     column = checked.part(columns, first)
     if not isinstance(column, list):
@@ -114,7 +95,7 @@ def rows_of(
 
 
 def integers(low: int, high: int, default: Any = 0) -> Column:
-    """Return a column of whole numbers that lie between two others, which count."""
+    """Return a column of integers from ``low`` to ``high``."""
 
     def read(values: Values) -> Values:
         if not _are_integers(values, low, high):
@@ -131,7 +112,7 @@ def _are_integers(values: Values, low: int, high: int) -> bool:
 
 
 def optional_integers(low: int, high: int) -> Column:
-    """Return a column of whole numbers and nulls."""
+    """Return a column of integers and nulls."""
     numbers = integers(low, high)
 
     def read(values: Values) -> Values:
@@ -144,7 +125,7 @@ def optional_integers(low: int, high: int) -> Column:
 
 
 def texts(default: str = "") -> Column:
-    """Return a column of strings; equal ones become one object."""
+    """Return a column of strings; equal ones share one object."""
 
     def read(values: Values) -> Values:
         if not set(map(type, values)) <= {str}:
@@ -157,12 +138,12 @@ def texts(default: str = "") -> Column:
 
 
 def each(one: Callable[[Any], Any], default: Any = None) -> Column:
-    """Return a column whose values are read one by one."""
+    """Return a column whose values are converted one by one."""
     return Column(default, lambda values: [one(value) for value in values])
 
 
 def lists(one: Callable[[Any], Any]) -> Column:
-    """Return a column of lists, most of them empty, whose elements are read alone."""
+    """Return a column of lists whose elements are converted one by one."""
 
     def read(values: Values) -> list[tuple[Any, ...]]:
         return [() if v == [] else checked.listed(v, one) for v in values]

@@ -1,4 +1,4 @@
-"""What the chunks of a run file say together, and the trace that it makes."""
+"""The chunks of a run file, version 2, and the trace that they make."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ from typing import Any, NamedTuple
 
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import CallFlag, ModelInfo
-from blsnb.trace.facts import ClockReading, Pause, Profile
+from blsnb.trace.facts import (
+    ClockReading,
+    Drop,
+    Pause,
+    Profile,
+    Recording,
+    UnreadChunk,
+)
 from blsnb.trace.files import checked
 from blsnb.trace.files.checked import Malformed
 from blsnb.trace.files.saved_run import SavedResponse
@@ -16,16 +23,12 @@ from blsnb.trace.files.v2 import call_values
 from blsnb.trace.files.v2.call_columns import FACTS, MOST_ID, read_calls
 from blsnb.trace.files.v2.model_rows import (
     MOST_MODELS,
-    FileGap,
+    read_drops,
     read_folded,
     read_gaps,
     read_model,
 )
-from blsnb.trace.files.v2.response_columns import (
-    optional_text,
-    read_answer,
-    read_responses,
-)
+from blsnb.trace.files.v2.response_columns import read_answer, read_responses
 from blsnb.trace.files.v2.tensor_columns import read_tensors
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gap
@@ -41,9 +44,9 @@ class Answer(NamedTuple):
 
 
 class RunContents:
-    """Filled in chunk by chunk.
+    """Contents of a run file, filled in chunk by chunk.
 
-    Each method takes the JSON of a chunk of one type, and its body.
+    Each ``take`` method receives the JSON and the body of a chunk of one type.
 
     Raises
     ------
@@ -54,27 +57,33 @@ class RunContents:
     def __init__(self) -> None:
         self.run = self.request_id = ""
         self.title: str | None = None
-        """None if the file leaves it to the first call."""
+        """None: the name of the first call's model."""
         self.clock: ClockReading | None = None
+        self.recording: Recording | None = None
         self.models: list[ModelInfo] = []
         self.tensors: list[TensorRef] = []
         self.calls: dict[int, tuple[Any, ...]] = {}
         """By id; the facts are in the order of `FACTS`."""
         self.responses: dict[int, list[ResponseEvent]] = defaultdict(list)
         self.folded: tuple[FoldedCalls, ...] = ()
-        self.gaps: Sequence[FileGap] = ()
+        self.gaps: Sequence[Gap] = ()
+        """The callers are ids, not rows."""
+        self.drops: tuple[Drop, ...] = ()
         self.answer: Answer | None = None
         self.pauses: tuple[Pause, ...] = ()
         self.profiles: list[Profile] = []
+        self.unread: list[UnreadChunk] = []
         self.remarks: list[str] = []
         self.taken_ns: int | None = None
-        """When the trace was taken; None until the last chunk says so."""
+        """When the trace was taken; None until the last chunk is read."""
 
     def take_head(self, value: dict[str, Any], body: bytes) -> None:
-        """Take what the file says first; its format is known already."""
+        """Take the first chunk; its format was checked before."""
         self.run = checked.text(value.get("run", ""))
-        self.title = optional_text(value.get("title"))
+        self.title = checked.optional_text(value.get("title"))
         self.request_id = checked.text(value.get("request_id", ""))
+        if value.get("kind") == "recording":
+            self.recording = Recording(value.get("process"), value.get("settings"))
         clock = value.get("clock")
         if clock is not None:
             self.clock = ClockReading(
@@ -93,7 +102,7 @@ class RunContents:
         self.tensors += read_tensors(value, body, self.tensors)
 
     def take_calls(self, value: dict[str, Any], body: bytes) -> None:
-        """Take calls; one that is known is replaced."""
+        """Take calls; a known one is replaced."""
         ids, rows = read_calls(value, len(self.models), self.tensors)
         self.calls.update(zip(ids, rows, strict=True))
 
@@ -103,14 +112,15 @@ class RunContents:
             self.responses[call].append(event)
 
     def take_folded(self, value: dict[str, Any], body: bytes) -> None:
-        """Take counted calls; those known before are replaced."""
+        """Take counted and dropped calls; replaces what was known of them."""
         self.folded = read_folded(checked.part(value, "folded"), self.models)
         self.gaps = read_gaps(checked.part(value, "gaps"), len(self.models))
+        self.drops = read_drops(value.get("drops", {"what": []}))
 
     def take_answer(self, value: dict[str, Any], body: bytes) -> None:
         """Take what the client received."""
         responses = read_answer(checked.part(value, "responses"), self.tensors)
-        self.answer = Answer(responses, optional_text(value.get("error")))
+        self.answer = Answer(responses, checked.optional_text(value.get("error")))
 
     def take_pauses(self, value: dict[str, Any], body: bytes) -> None:
         """Take the pauses of a debugger."""
@@ -131,16 +141,67 @@ class RunContents:
     def take_end(self, value: dict[str, Any], body: bytes) -> None:
         """Take the last chunk."""
         self.taken_ns = call_values.ns(checked.part(value, "taken_ns"))
+        left_out = checked.row(value.get("left_out", [0, 0]), 2)
+        count, size = map(call_values.ns, left_out)
+        # A file of blsnb has its own remark about them.
+        if count and not any(f"({size:,} bytes)" in remark for remark in self.remarks):
+            self.remarks.append(
+                f"The file does not contain the values of {count:,} tensors "
+                f"({size:,} bytes)."
+            )
 
     def trace(self, file: str) -> Trace:
-        """Return the calls of the file as a trace; may be called once.
+        """Return the calls of the named file as a trace; may be called once."""
+        remarks = (*self.remarks, *self._missing())
+        rows = {id: row for row, id in enumerate(sorted(self.calls))}
+        spans = tuple(self._span(id, rows) for id in rows)
+        title = self.title
+        if title is None:
+            title = self.models[spans[0].model].name if spans else ""
+        return Trace(
+            self.run,
+            title,
+            self.request_id,
+            tuple(self.models),
+            spans,
+            _last_ns(spans) if self.taken_ns is None else self.taken_ns,
+            self.folded,
+            file,
+            remarks,
+            _gaps(self.gaps, rows),
+            self.drops,
+            self.clock,
+            self.pauses,
+            tuple(self.profiles),
+            self.recording,
+            tuple(self.unread),
+        )
 
-        Parameters
-        ----------
-        file
-            Its name.
-        """
-        return _trace(self, file)
+    def _span(self, id: int, rows: Mapping[int, int]) -> Span:
+        # Taken out: the facts of a call are not needed beside its span.
+        facts = dict(zip(FACTS, self.calls.pop(id), strict=True))
+        responses = tuple(self.responses.get(id, ()))
+        facts["parent"] = rows.get(facts["parent"], -1)
+        facts["response_count"] = max(facts["response_count"], len(responses))
+        if self.taken_ns is None and not facts["request_end_ns"]:
+            facts["flags"] |= CallFlag.RUNNING
+        return Span(index=rows[id], id=id, responses=responses, **facts)
+
+    def _missing(self) -> list[str]:
+        """Return remarks about references to calls that the file lacks."""
+        calls = self.calls
+        parents = [facts[0] for facts in calls.values() if facts[0] >= 0]
+        orphans = sum(parent not in calls for parent in parents)
+        sent = sum(len(e) for id, e in self.responses.items() if id not in calls)
+        found = []
+        if orphans:
+            found.append(
+                f"The file does not contain the callers of {orphans:,} of its calls: "
+                "they are shown as client requests."
+            )
+        if sent:
+            found.append(f"The file does not contain the calls of {sent:,} responses.")
+        return found
 
 
 def _pause(value: Any) -> Pause:
@@ -148,71 +209,13 @@ def _pause(value: Any) -> Pause:
     return Pause(call_values.ns(start_ns), call_values.ns(duration_ns))
 
 
-def _trace(contents: RunContents, file: str) -> Trace:
-    rows = {id: row for row, id in enumerate(sorted(contents.calls))}
-    lost = _lost(contents)
-    spans = tuple(_span(contents, id, rows) for id in rows)
-    taken_ns = contents.taken_ns
-    return Trace(
-        contents.run,
-        _title(contents, spans),
-        contents.request_id,
-        tuple(contents.models),
-        spans,
-        _last_ns(spans) if taken_ns is None else taken_ns,
-        contents.folded,
-        file,
-        (*contents.remarks, *lost),
-        _gaps(contents.gaps, rows),
-        clock=contents.clock,
-        pauses=contents.pauses,
-        profiles=tuple(contents.profiles),
-    )
-
-
-def _span(contents: RunContents, id: int, rows: Mapping[int, int]) -> Span:
-    # Taken out: the facts of a call are not needed beside its span.
-    facts = dict(zip(FACTS, contents.calls.pop(id), strict=True))
-    responses = tuple(contents.responses.get(id, ()))
-    facts["parent"] = rows.get(facts["parent"], -1)
-    facts["response_count"] = max(facts["response_count"], len(responses))
-    if contents.taken_ns is None and not facts["request_end_ns"]:
-        facts["flags"] |= CallFlag.RUNNING
-    return Span(index=rows[id], id=id, responses=responses, **facts)
-
-
-def _title(contents: RunContents, spans: Sequence[Span]) -> str:
-    if contents.title is not None:
-        return contents.title
-    return contents.models[spans[0].model].name if spans else ""
-
-
 def _last_ns(spans: Sequence[Span]) -> int:
-    """Return the last time of calls that were not written to their end."""
+    """Return the last known time of a file that was not completed."""
     times = (ns for span in spans for _, ns in span.events)
     sent = (event.ns for span in spans for event in span.responses)
     return max(max(times, default=0), max(sent, default=0))
 
 
-def _gaps(gaps: Sequence[FileGap], rows: Mapping[int, int]) -> tuple[Gap, ...]:
+def _gaps(gaps: Sequence[Gap], rows: Mapping[int, int]) -> tuple[Gap, ...]:
     known = [gap for gap in gaps if gap.caller < 0 or gap.caller in rows]
-    return tuple(
-        Gap(rows.get(gap.caller, -1), gap.model, gap.after, gap.calls) for gap in known
-    )
-
-
-def _lost(contents: RunContents) -> list[str]:
-    """Say what refers to calls that the file does not contain."""
-    calls = contents.calls
-    parents = [facts[0] for facts in calls.values() if facts[0] >= 0]
-    orphans = sum(parent not in calls for parent in parents)
-    sent = sum(len(e) for id, e in contents.responses.items() if id not in calls)
-    found = []
-    if orphans:
-        found.append(
-            f"The file does not contain the callers of {orphans:,} of its calls: they "
-            "are shown as client requests."
-        )
-    if sent:
-        found.append(f"The file does not contain the calls of {sent:,} responses.")
-    return found
+    return tuple(gap._replace(caller=rows.get(gap.caller, -1)) for gap in known)

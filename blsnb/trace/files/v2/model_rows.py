@@ -1,11 +1,12 @@
-"""Models of a run file, version 2, and the calls of them that are only counted."""
+"""Models of a run file, version 2, and what is known of calls that it lacks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from blsnb.trace.events import ModelInfo, Origin
+from blsnb.trace.facts import Drop
 from blsnb.trace.files import checked
 from blsnb.trace.files.checked import NS, Malformed
 from blsnb.trace.files.v2 import call_values
@@ -17,9 +18,11 @@ from blsnb.trace.files.v2.columns import (
     integers,
     lists,
     rows_of,
+    texts,
     written,
 )
 from blsnb.trace.folding import FoldedCalls
+from blsnb.trace.gaps import Gap
 from blsnb.trace.spans import Trace
 
 MOST_MODELS = 60_000
@@ -35,7 +38,7 @@ _DEFAULTS: dict[str, Any] = {
 
 
 def model_row(model: ModelInfo) -> dict[str, Any]:
-    """Return a model as a file has it: without what is as usual."""
+    """Return a model as a file has it: without default values."""
     facts = model._asdict()
     facts["origin"] = model.origin and list(model.origin)
     usual = {name for name, value in _DEFAULTS.items() if facts[name] == value}
@@ -43,13 +46,7 @@ def model_row(model: ModelInfo) -> dict[str, Any]:
 
 
 def read_model(value: Any) -> ModelInfo:
-    """Return a model.
-
-    Raises
-    ------
-    Malformed
-        The row is not valid.
-    """
+    """Return a model."""
     given = _DEFAULTS | checked.table(value)
     return ModelInfo(
         checked.text(checked.part(given, "name")),
@@ -87,21 +84,19 @@ _GAPS: dict[str, Column] = {
     "after": TIME,
     "calls": integers(1, NS, 1),
 }
-
-
-class FileGap(NamedTuple):
-    """A gap whose caller is named by its call id, and whose model by its number."""
-
-    caller: int
-    model: int
-    after: int
-    calls: int
+_DROPS: dict[str, Column] = {
+    "what": texts(),
+    "limit": texts(),
+    "setting": TIME,
+    "calls": TIME,
+    "last": integers(-1, MOST_ID, -1),
+}
 
 
 def write_folded(
     folded: Sequence[FoldedCalls], models: Mapping[ModelInfo, int]
 ) -> dict[str, Values]:
-    """Return counted calls as columns."""
+    """Return counted calls as columns; ``models`` are the file's model numbers."""
     rows = [
         [
             -1 if each.caller is None else models[each.caller],
@@ -115,7 +110,7 @@ def write_folded(
 
 
 def write_gaps(trace: Trace, models: Mapping[ModelInfo, int]) -> dict[str, Values]:
-    """Return where counted calls were as columns."""
+    """Return where counted calls were as columns; callers by id, not by row."""
     rows = [
         [
             -1 if gap.caller < 0 else trace.spans[gap.caller].id,
@@ -128,6 +123,11 @@ def write_gaps(trace: Trace, models: Mapping[ModelInfo, int]) -> dict[str, Value
     return _columns(rows, _GAPS, "model")
 
 
+def write_drops(drops: Sequence[Drop]) -> dict[str, Values]:
+    """Return what limits have dropped as columns."""
+    return _columns(drops, _DROPS, "what")
+
+
 def _columns(
     rows: Sequence[Sequence[Any]], known: Mapping[str, Column], first: str
 ) -> dict[str, Values]:
@@ -138,13 +138,7 @@ def _columns(
 
 
 def read_folded(value: Any, models: Sequence[ModelInfo]) -> tuple[FoldedCalls, ...]:
-    """Return counted calls.
-
-    Raises
-    ------
-    Malformed
-        The columns are not valid.
-    """
+    """Return counted calls."""
     found = []
     for caller, model, *counts in rows_of(value, _FOLDED, "model"):
         if max(caller, model) >= len(models):
@@ -154,16 +148,16 @@ def read_folded(value: Any, models: Sequence[ModelInfo]) -> tuple[FoldedCalls, .
     return tuple(found)
 
 
-def read_gaps(value: Any, models: int) -> list[FileGap]:
-    """Return where counted calls were.
-
-    Raises
-    ------
-    Malformed
-        The columns are not valid.
-    """
-    gaps = [FileGap(*row) for row in rows_of(value, _GAPS, "model")]
+def read_gaps(value: Any, models: int) -> list[Gap]:
+    """Return where counted calls were; the callers are ids, not rows."""
+    gaps = [Gap(*row) for row in rows_of(value, _GAPS, "model")]
     for gap in gaps:
         if gap.model >= models:
             raise Malformed(f"a gap of model {gap.model}")
     return gaps
+
+
+def read_drops(value: Any) -> tuple[Drop, ...]:
+    """Return what limits have dropped; unknown kinds are left out."""
+    drops = (Drop(*row) for row in rows_of(value, _DROPS, "what"))
+    return tuple(drop for drop in drops if drop.what in ("calls", "values"))

@@ -1,4 +1,4 @@
-"""Reader of run files, version 2: every whole chunk, until the first that is not."""
+"""Reader of run files, version 2: all chunks before the first damaged one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from blsnb.files.read_budget import ReadBudget
+from blsnb.trace.facts import UnreadChunk
 from blsnb.trace.files import checked
 from blsnb.trace.files.checked import Malformed
 from blsnb.trace.files.refusal import newer, unfinished, unknown_chunk
@@ -43,23 +44,16 @@ _ROWS: dict[str, tuple[tuple[str, ...], ...]] = {
     "FOLD": (("folded", "model"), ("gaps", "model")),
     "ANSW": (("responses", "final"),),
 }
-"""Where the columns are that give the number of rows of a chunk."""
+"""Paths of the columns whose lengths are the number of rows of a chunk."""
 _ROW_BYTES = {"CALL": 400}
-"""Bytes of the objects that a row becomes beside its values."""
+"""Bytes of the Python objects of a row, without its values."""
 _FEW_BYTES = 250
-"""The same, of rows of the other types."""
+"""The same for chunks of other types."""
 _CUT_OFF = "it ends before the first chunk does"
 
 
 def read_chunks(file: BinaryIO, size: int, path: Path, budget: ReadBudget) -> SavedRun:
-    """Read a run of version 2, as far as it goes.
-
-    Parameters
-    ----------
-    file
-        Positioned at its beginning.
-    size
-        Its bytes.
+    """Read a run of version 2, up to its last whole chunk.
 
     Raises
     ------
@@ -68,9 +62,9 @@ def read_chunks(file: BinaryIO, size: int, path: Path, budget: ReadBudget) -> Sa
     ReadLimitError
         It takes more memory than the budget allows.
     DamagedChunk
-        Not even its first chunk is whole.
+        Its first chunk is damaged.
     ValueError
-        A whole chunk is not valid; `Malformed` is one.
+        A whole chunk is not valid.
     """
     file.seek(len(MAGIC))
     reader = ChunkReader(file, size)
@@ -137,6 +131,8 @@ def _take(
         raise Malformed("it has two chunks of the type 'HEAD'")
     elif chunk.type[0].isupper():
         raise unknown_chunk(path, written_by, chunk.type)
+    else:
+        contents.unread.append(UnreadChunk(*chunk))
 
 
 def _value(chunk: Chunk, budget: ReadBudget) -> dict[str, Any]:
@@ -156,7 +152,7 @@ def _length(value: Any, path: Sequence[str]) -> int:
 
 
 def _inflated(chunk: Chunk, budget: ReadBudget) -> bytes:
-    """Return the JSON of a chunk, whose bytes are spent."""
+    """Return the JSON of a chunk; its bytes stay spent."""
     pieces = []
     for piece in json_pieces(chunk):
         # Once for the piece, once for the whole.

@@ -33,24 +33,20 @@ def _response_columns(tensors: Sequence[TensorRef]) -> dict[str, Column]:
         "outputs": references(tensors),
         "error": texts(),
         "number": integers(0, U4),
+        "parameters": lists(call_values.parameter),
     }
 
 
 def write_responses(
     events: Sequence[tuple[int, ResponseEvent]], take: Take
 ) -> dict[str, Any]:
-    """Return responses of decoupled calls as the JSON of a ``RESP`` chunk.
-
-    Parameters
-    ----------
-    events
-        Each with the id of its call.
-    """
+    """Return responses, each with the id of its call, as JSON of a ``RESP`` chunk."""
     columns: dict[str, Values] = {
         "ns": [event.ns for _, event in events],
         "outputs": [take(event.outputs) for _, event in events],
         "error": [event.error for _, event in events],
         "number": [event.number for _, event in events],
+        "parameters": [call_values.write_parameters(e.parameters) for _, e in events],
     }
     calls = [call for call, _ in events]
     return {"call": calls, **written(columns, _response_columns(()))}
@@ -59,13 +55,7 @@ def write_responses(
 def read_responses(
     value: dict[str, Any], tensors: Sequence[TensorRef]
 ) -> list[tuple[int, ResponseEvent]]:
-    """Return the responses of a chunk, each with the id of its call.
-
-    Raises
-    ------
-    Malformed
-        The chunk is not valid.
-    """
+    """Return the responses of a chunk, each with the id of its call."""
     rows = rows_of(value, _response_columns(tensors), "call")
     return [(call, ResponseEvent(*facts)) for call, *facts in rows]
 
@@ -74,7 +64,7 @@ def _answer_columns(tensors: Sequence[TensorRef]) -> dict[str, Column]:
     return {
         "final": each(checked.flag, False),
         "outputs": references(tensors),
-        "error": each(optional_text),
+        "error": each(checked.optional_text),
         "parameters": lists(call_values.parameter),
     }
 
@@ -93,20 +83,9 @@ def write_answer(responses: Sequence[SavedResponse], take: Take) -> dict[str, An
 
 
 def read_answer(value: Any, tensors: Sequence[TensorRef]) -> tuple[SavedResponse, ...]:
-    """Return what the client received.
-
-    Raises
-    ------
-    Malformed
-        The columns are not valid.
-    """
+    """Return what the client received."""
     rows = rows_of(value, _answer_columns(tensors), "final")
     return tuple(
         SavedResponse(outputs, error, final, dict(parameters))
         for final, outputs, error, parameters in rows
     )
-
-
-def optional_text(value: Any) -> str | None:
-    """Return a string or nothing."""
-    return None if value is None else checked.text(value)

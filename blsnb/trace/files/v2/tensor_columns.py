@@ -16,6 +16,7 @@ from blsnb.trace.files.checked import NS, Malformed
 from blsnb.trace.files.v2.columns import (
     Column,
     Values,
+    each,
     lists,
     optional_integers,
     rows_of,
@@ -28,6 +29,22 @@ Take = Callable[[Sequence[TensorRef]], list[int]]
 """Returns the numbers of tensors in the file."""
 MOST_DIMS = 64 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 32
 """Maximum number of dimensions: NumPy's."""
+
+
+class SummarisedTensor(TensorRef):
+    """A tensor whose value another program redacted, or reduced to statistics.
+
+    The statistics are any JSON; they are not checked.
+    """
+
+    __slots__ = ("redacted", "statistics")
+
+    def __init__(self, ref: TensorRef, statistics: Any, redacted: bool) -> None:
+        super().__init__(
+            ref.name, ref.dtype, ref.shape, ref.data, ref.device, ref.byte_size
+        )
+        self.statistics = statistics
+        self.redacted = redacted
 
 
 class _Described(NamedTuple):
@@ -43,6 +60,8 @@ class _Described(NamedTuple):
     """Bytes of the value in the body; None if it is not there."""
     same_as: int | None
     """Number of an earlier tensor that has the same value."""
+    statistics: Any = None
+    redacted: bool = False
 
 
 def _dimension(value: Any) -> int:
@@ -57,19 +76,16 @@ _COLUMNS: dict[str, Column] = {
     "byte_size": optional_integers(0, NS),
     "size": optional_integers(0, NS),
     "same_as": optional_integers(0, NS),
+    "statistics": each(lambda value: value),
+    "redacted": each(checked.flag, False),
 }
 
 
 class TensorWriter:
-    """Numbers tensors, and takes their values as long as they fit.
+    """Numbers tensors, and takes their values until ``budget_bytes`` are used.
 
-    A tensor that is handed on is one value: it is written once. So that it is known
-    again, each tensor is referenced until the writer is gone.
-
-    Parameters
-    ----------
-    budget_bytes
-        Maximum number of bytes of values.
+    Tensors that share a value share it in the file. The writer references every
+    tensor, so that their identities stay valid.
     """
 
     def __init__(self, budget_bytes: int) -> None:
@@ -81,14 +97,14 @@ class TensorWriter:
         self._rows: list[_Described] = []
         self._values: list[Bytes] = []
         self.pending_bytes = 0
-        """Bytes of values that no chunk has yet."""
+        """Bytes of values that are not in a chunk yet."""
 
     def __len__(self) -> int:
-        """Return the number of tensors that no chunk has yet."""
+        """Return the number of tensors that are not in a chunk yet."""
         return len(self._rows)
 
     def take(self, refs: Iterable[TensorRef]) -> list[int]:
-        """Return the numbers of tensors; values are taken first come, first served."""
+        """Return the numbers of tensors; earlier ones get the budget first."""
         return [self._number(ref) for ref in refs]
 
     def _number(self, ref: TensorRef) -> int:
@@ -108,10 +124,11 @@ class TensorWriter:
                 size = self._keep(ref, number)
         stored = size if same_as is None else None
         byte_size = None if ref.byte_size == stored else ref.byte_size
-        name, datatype = ref.name, ref.dtype.datatype
-        return _Described(
-            name, datatype, ref.shape, ref.device, byte_size, size, same_as
-        )
+        kind = ref.name, ref.dtype.datatype, ref.shape, ref.device
+        row = _Described(*kind, byte_size, size, same_as)
+        if isinstance(ref, SummarisedTensor):
+            row = row._replace(statistics=ref.statistics, redacted=ref.redacted)
+        return row
 
     def _keep(self, ref: TensorRef, number: int) -> int | None:
         data = ref.data
@@ -133,7 +150,7 @@ class TensorWriter:
         return len(self._left_out), sum(self._left_out.values())
 
     def chunk(self) -> tuple[dict[str, Any], list[Bytes]]:
-        """Return the JSON and the body of the next ``TENS`` chunk: what is pending."""
+        """Return JSON and body of the next ``TENS`` chunk, with all pending tensors."""
         columns: dict[str, Values] = dict(
             zip(_COLUMNS, map(list, zip(*self._rows, strict=True)), strict=True)
         )
@@ -147,18 +164,7 @@ class TensorWriter:
 def read_tensors(
     value: Any, body: bytes, known: Sequence[TensorRef]
 ) -> list[TensorRef]:
-    """Return the tensors of a chunk.
-
-    Parameters
-    ----------
-    known
-        The tensors of the chunks before it.
-
-    Raises
-    ------
-    Malformed
-        Description and values do not belong together.
-    """
+    """Return the tensors of a chunk; ``known`` are those of earlier chunks."""
     found: list[TensorRef] = []
     start = 0
     for row in rows_of(value, _COLUMNS, "name"):
@@ -169,7 +175,10 @@ def read_tensors(
             start += described.size
         elif described.same_as is not None:
             data = _same(described.same_as, known, found)
-        found.append(new_tensor(*described[:3], data, *described[3:5]))
+        ref = new_tensor(*described[:3], data, *described[3:5])
+        if described.statistics is not None or described.redacted:
+            ref = SummarisedTensor(ref, described.statistics, described.redacted)
+        found.append(ref)
     if start != len(body):
         raise Malformed(f"{start:,} bytes of values, not {len(body):,}")
     return found
@@ -190,13 +199,7 @@ def new_tensor(
     device: str,
     byte_size: int | None,
 ) -> TensorRef:
-    """Return a tensor that a file describes.
-
-    Raises
-    ------
-    Malformed
-        The value does not fit its data type and shape.
-    """
+    """Return a tensor of a file, whose value must fit its data type and shape."""
     dtype = BY_DATATYPE.get(datatype) or DType("", datatype, 0, None, 0)
     if len(shape) > MOST_DIMS:
         raise Malformed(f"a tensor of {len(shape)} dimensions")

@@ -11,11 +11,16 @@ from typing import Any, BinaryIO, NamedTuple, Self
 
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import ModelInfo
-from blsnb.trace.facts import ClockReading, Pause, Profile
+from blsnb.trace.facts import ClockReading, Pause, Profile, Recording, UnreadChunk
 from blsnb.trace.files.saved_run import SavedResponse
 from blsnb.trace.files.v2.call_columns import write_calls
-from blsnb.trace.files.v2.chunks import FORMAT, MAGIC, LargeChunk, packed
-from blsnb.trace.files.v2.model_rows import model_row, write_folded, write_gaps
+from blsnb.trace.files.v2.chunks import FORMAT, MAGIC, LargeChunk, framed, packed
+from blsnb.trace.files.v2.model_rows import (
+    model_row,
+    write_drops,
+    write_folded,
+    write_gaps,
+)
 from blsnb.trace.files.v2.response_columns import write_answer, write_responses
 from blsnb.trace.files.v2.tensor_columns import Bytes, TensorWriter
 from blsnb.trace.responses import ResponseEvent
@@ -30,14 +35,14 @@ _BODY = 1 << 20
 
 
 class RunHead(NamedTuple):
-    """What a run file says first."""
+    """The first chunk of a run file."""
 
     run: str
     title: str | None = None
-    """None for that of the first call's model."""
+    """None: the name of the first call's model."""
     request_id: str = ""
     clock: ClockReading | None = None
-    kind: str = "run"
+    recording: Recording | None = None
 
 
 @functools.cache
@@ -45,18 +50,30 @@ def _release() -> str:
     return f"blsnb {metadata.version('blsnb')}"
 
 
-class RunWriter:
-    """Appends what is known of a run to a file.
+def _head_value(head: RunHead) -> dict[str, Any]:
+    recording = head.recording
+    return {
+        "format": FORMAT,
+        "written_by": _release(),
+        "kind": "run" if recording is None else "recording",
+        "run": head.run,
+        "title": head.title,
+        "request_id": head.request_id,
+        "clock": None if head.clock is None else head.clock._asdict(),
+        **({} if recording is None else recording._asdict()),
+    }
 
-    A chunk is with the operating system when the method that wrote it returns: a
-    process that is killed later leaves it behind. Not thread-safe.
+
+class RunWriter:
+    """Appends the parts of a run to a file.
+
+    Each chunk is handed to the operating system before its method returns, so that
+    it survives if the process is killed. Not thread-safe.
 
     Parameters
     ----------
     file
         A binary file at its beginning; the writer closes it.
-    head
-        The run.
     budget_bytes
         Maximum number of bytes of tensor values.
     """
@@ -68,11 +85,8 @@ class RunWriter:
         self._chunks = 0
         self._models: dict[ModelInfo, int] = {}
         self._tensors = TensorWriter(budget_bytes)
-        value = {"format": FORMAT, "written_by": _release(), **head._asdict()}
-        if head.clock is not None:
-            value["clock"] = head.clock._asdict()
         try:
-            self._write([MAGIC, *self._packed("HEAD", value)])
+            self._write([MAGIC, *self._packed("HEAD", _head_value(head))])
         except BaseException:
             self.close()
             raise
@@ -81,13 +95,7 @@ class RunWriter:
     def create(
         cls, path: Path, head: RunHead, budget_bytes: int = BUDGET_BYTES
     ) -> Self:
-        """Begin a new file.
-
-        Raises
-        ------
-        OSError
-            It exists, or cannot be written.
-        """
+        """Create a file; raise OSError if it exists or cannot be written."""
         return cls(path.open("xb"), head, budget_bytes)
 
     def __enter__(self) -> Self:
@@ -102,7 +110,7 @@ class RunWriter:
         self.close()
 
     def close(self) -> None:
-        """Close the file; without `finish` it says that it was not completed."""
+        """Close the file; without `finish` it is incomplete."""
         self._file.close()
 
     @property
@@ -119,14 +127,14 @@ class RunWriter:
             self._append("MODL", {"models": list(map(model_row, new))})
 
     def tensors(self, refs: Iterable[TensorRef]) -> None:
-        """Append tensors ahead of their calls: the first ones have room for values."""
+        """Append tensors before their calls; earlier ones get the budget first."""
         for ref in refs:
             self._take((ref,))
 
     def calls(self, trace: Trace, rows: Sequence[int]) -> None:
-        """Append calls of a trace; a call that is there already is replaced.
+        """Append calls of a trace; a call replaces its earlier version.
 
-        Their responses are not among them: see `responses`.
+        Their responses are appended by `responses`.
         """
         spans, models = trace.spans, trace.models
         self.models(dict.fromkeys(models[spans[row].model] for row in rows))
@@ -151,12 +159,13 @@ class RunWriter:
         self._append_parts("RESP", events, chunk)
 
     def folded(self, trace: Trace) -> None:
-        """Append what is known of counted calls; replaces what was known before."""
+        """Append all counted and dropped calls; they replace those before."""
         ends = (model for each in trace.folded for model in (each.caller, each.model))
         self.models(filter(None, ends))
         value = {
             "folded": write_folded(trace.folded, self._models),
             "gaps": write_gaps(trace, self._models),
+            "drops": write_drops(trace.drops),
         }
         self._append("FOLD", value)
 
@@ -175,18 +184,18 @@ class RunWriter:
         facts = {"kind": profile.kind, "call": profile.call}
         self._append("prof", {**profile.data, **facts}, [profile.body])
 
+    def unread(self, chunk: UnreadChunk) -> None:
+        """Append an optional chunk of another file as it is."""
+        type, flags, text, body = chunk
+        self._write(framed(type, self._chunks, flags, text, [body]))
+        self._chunks += 1
+
     def remarks(self, remarks: Sequence[str]) -> None:
         """Append sentences about the file."""
         self._append("rmrk", {"remarks": list(remarks)})
 
     def finish(self, taken_ns: int) -> None:
-        """Append the last chunk.
-
-        Parameters
-        ----------
-        taken_ns
-            When the trace was taken: the end of what still runs.
-        """
+        """Append the last chunk, with the time at which the trace was taken."""
         self._append("DONE", {"taken_ns": taken_ns, "left_out": self.left_out})
 
     def _take(self, refs: Sequence[TensorRef]) -> list[int]:
