@@ -65,8 +65,8 @@ def test_it_is_a_run_with_its_id(server: Server) -> None:
         WireRequest("double", id="seven", inputs=(floats(1),))
     )
 
-    (run,) = server.runs
-    assert "seven" == run.trace.request_id
+    (run,) = parts_of(server).recorder.runs
+    assert "seven" == run.calls[0].request_id
     assert run.ended
 
 
