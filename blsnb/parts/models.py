@@ -151,7 +151,7 @@ class Models:
             self._engine.catalog.states(name),
             self._engine.catalog.config(name),
             self._control.seconds.get(name, 0.0),
-            self._control.standins.how(name),
+            self._control.standins.description(name),
             tuple(self._control.ensembles.notes_on(name)),
             self._engine.placements.gpu_count,
         )

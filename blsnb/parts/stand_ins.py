@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from blsnb.backends.standin import StandIn
-from blsnb.backends.standin_registry import choose_standin
+from blsnb.backends.standin_registry import make_standin
 from blsnb.engine.engine import Engine
 from blsnb.engine.loading.control import ModelControl
 from blsnb.errors import ModelLoadError
@@ -48,7 +48,7 @@ class ModelStandIns:
         """Load a stand-in for a model; see `Server.standin`."""
         self._lifetime.check_open()
         runs = [replay] if isinstance(replay, Run) else replay
-        chosen = choose_standin(
+        chosen = make_standin(
             name,
             zeros=zeros,
             random=random,
