@@ -67,7 +67,7 @@ def test_it_is_a_run_with_its_id(server: Server) -> None:
 
     (run,) = server.runs
     assert "seven" == run.trace.request_id
-    assert run.ended
+    assert not run.trace.running
 
 
 def test_bytes_that_the_shape_does_not_say_are_refused(server: Server) -> None:
