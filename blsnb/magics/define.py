@@ -203,9 +203,9 @@ class DefineMagics(Magics):
     def _configuration(
         self, given: argparse.Namespace, namespace: Mapping[str, Any]
     ) -> CellConfig:
-        from blsnb.model.spec import Options
+        from blsnb.model.spec import ModelOptions
 
-        options = Options(
+        options = ModelOptions(
             inputs=tuple(given.input),
             outputs=tuple(given.output),
             max_batch_size=given.max_batch_size,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import os
 import socket
+import sys
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 from typing import Protocol
 
@@ -14,7 +17,6 @@ from blsnb.files.owned import Creator
 from blsnb.parts.server_parts import HasParts, ServerParts, parts_of
 from blsnb.serving.core.ports import is_loopback
 from blsnb.serving.core.shared_state import SharedState
-from blsnb.serving.grpc.fork_notices import without_fork_notices
 
 HTTP, GRPC, METRICS = "HTTP", "gRPC", "metrics"
 LOOPBACK = "127.0.0.1"
@@ -22,6 +24,7 @@ HTTP_PORT, GRPC_PORT, METRICS_PORT = 8000, 8001, 8002
 """Those of Triton."""
 _CLOSE_S = 5.0
 _LAST_PORT = 65535
+_FORK_SUPPORT = "GRPC_ENABLE_FORK_SUPPORT"
 
 
 class Endpoint(Protocol):
@@ -152,6 +155,23 @@ class Endpoints:
         if name == HTTP:
             return HttpEndpoint(self._server, self._shared, self.host, port)
         return MetricsEndpoint(self._server, self.host, port)
+
+
+@contextlib.contextmanager
+def without_fork_notices() -> Iterator[None]:
+    """Import gRPC so that it prints no notice whenever a notebook runs ``!ls``.
+
+    While it serves, gRPC cannot support forked processes anyway. Nothing changes if
+    it was imported before, or the environment variable is set.
+    """
+    if "grpc" in sys.modules or _FORK_SUPPORT in os.environ:
+        yield
+        return
+    os.environ[_FORK_SUPPORT] = "0"
+    try:
+        yield
+    finally:
+        os.environ.pop(_FORK_SUPPORT, None)
 
 
 def check_port(name: str, host: str, port: int) -> None:

@@ -38,7 +38,7 @@ class TestInstances:
             "instance group m_0 of model m has kind KIND_GPU but no GPUs are available"
         )
         assert text in failed.value.message
-        assert "there is none here: with KIND_AUTO" in str(failed.value)
+        assert "this machine has none: with KIND_AUTO" in str(failed.value)
 
     def test_without_a_kind_a_gpu_is_used_where_there_is_one(self, device):
         """As on Triton, by default and with KIND_AUTO."""

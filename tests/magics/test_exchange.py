@@ -110,7 +110,7 @@ def test_a_configuration_is_written_from_a_run(double):
     double.run("two = %triton infer double X=[1.0,2.0]")
 
     newest = double.run("%triton config double --from-run").stdout
-    assert newest.startswith("# Of one call")
+    assert newest.startswith("# Inferred from one call")
     assert "dims: 2" in newest
     assert "dims: -1" in double.run("%triton config double --from-run one two").stdout
     ran = double.run("%triton config double --from-run nothing")
@@ -127,7 +127,7 @@ def test_what_is_odd_in_a_configuration_is_on_the_card(double):
     [card] = double.run(cell + tensors).texts
 
     assert "READY" in card
-    assert "⚠ dynamic_batching does nothing while max_batch_size is 0" in card
+    assert "⚠ dynamic_batching has no effect while max_batch_size is 0" in card
 
 
 def test_what_is_odd_comes_with_an_error_too(double):
@@ -135,4 +135,4 @@ def test_what_is_odd_comes_with_an_error_too(double):
     ran = double.run("%%triton_config double\ninstance_group { kind: KIND_GPU }")
 
     assert "has kind KIND_GPU but no GPUs are available" in str(ran.error)
-    assert "KIND_GPU needs a GPU, and there is none here" in str(ran.error)
+    assert "KIND_GPU needs a GPU, and this machine has none" in str(ran.error)

@@ -22,7 +22,7 @@ from tritonclient.grpc import service_pb2_grpc
 from blsnb.inference_server import Server
 from blsnb.parts.server_parts import parts_of
 from blsnb.serving.core.shared_state import SharedState
-from blsnb.serving.grpc.threads import MOST_STREAMS
+from blsnb.serving.grpc.calls import MAX_STREAMS
 from blsnb.serving.http import server as module
 from blsnb.serving.http.endpoint import HttpEndpoint
 
@@ -193,7 +193,7 @@ def test_calls_and_streams_of_grpc_leave_room_for_others(server: Server) -> None
         yield
 
     with connected(server) as wire:
-        streams = [wire.stub.ModelStreamInfer(nothing()) for _ in range(MOST_STREAMS)]
+        streams = [wire.stub.ModelStreamInfer(nothing()) for _ in range(MAX_STREAMS)]
         calls = [wire.stub.ModelInfer.future(asking("hog", n)) for n in range(200)]
         with grpc.insecure_channel(wire.address, OWN_CONNECTION) as channel:
             stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
@@ -211,7 +211,7 @@ def test_calls_and_streams_of_grpc_leave_room_for_others(server: Server) -> None
             assert 300 - 44 == sum(
                 each.code() is grpc.StatusCode.OK for each in calls + more
             )
-        assert [[]] * MOST_STREAMS == [list(each) for each in streams]
+        assert [[]] * MAX_STREAMS == [list(each) for each in streams]
 
     assert {grpc.StatusCode.RESOURCE_EXHAUSTED} == codes
     assert {
@@ -228,7 +228,7 @@ def test_a_stream_of_one_model_leaves_room_for_streams_of_others(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A client sends more on one stream than there are threads for it."""
-    monkeypatch.setattr("blsnb.serving.grpc.endpoint._MOST_REQUESTS", 16)
+    monkeypatch.setattr("blsnb.serving.grpc.endpoint._MAX_REQUESTS", 16)
     server.define("hog", LATER, config=DECOUPLED)
     server.define("double", DOUBLE, config=CONFIG)
     with connected(server) as wire:

@@ -1,4 +1,4 @@
-"""SharedState: what the end points of one server keep together."""
+"""State that all end points of a server share."""
 
 from __future__ import annotations
 
@@ -9,13 +9,7 @@ from blsnb.serving.core.trace_settings import TraceSettings
 
 
 class SharedState:
-    """What a client tells one end point, and the other knows.
-
-    Parameters
-    ----------
-    server
-        Of which it is.
-    """
+    """Settings and memory that a client of either protocol changes for both."""
 
     def __init__(self, server: ServerParts) -> None:
         self.memory = SharedMemory()
@@ -23,5 +17,5 @@ class SharedState:
         self.log_settings = LogSettings(server.log)
 
     def close(self) -> None:
-        """Give the shared memory back."""
+        """Release the shared memory."""
         self.memory.close()

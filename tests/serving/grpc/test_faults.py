@@ -20,7 +20,7 @@ from waiting import until
 from blsnb.inference_server import Server
 from blsnb.parts.server_parts import parts_of
 from blsnb.serving.core import ports
-from blsnb.serving.grpc.threads import MOST_STREAMS
+from blsnb.serving.grpc.calls import MAX_STREAMS
 
 from .over_grpc import CALL_S, Connection, asking, connected, values
 
@@ -89,14 +89,14 @@ def test_idle_streams_leave_room_for_calls(wire: Connection) -> None:
         return
         yield
 
-    streams = [wire.stub.ModelStreamInfer(nothing()) for _ in range(MOST_STREAMS + 3)]
-    refused = [_refusal(each) for each in streams[MOST_STREAMS:]]
+    streams = [wire.stub.ModelStreamInfer(nothing()) for _ in range(MAX_STREAMS + 3)]
+    refused = [_refusal(each) for each in streams[MAX_STREAMS:]]
 
     assert live(wire)
     over.set()
-    ended = [list(each) for each in streams[:MOST_STREAMS]]
+    ended = [list(each) for each in streams[:MAX_STREAMS]]
     assert {"128 streams are open already, and no more are taken"} == set(refused)
-    assert [[]] * MOST_STREAMS == ended
+    assert [[]] * MAX_STREAMS == ended
 
 
 def _refusal(stream: Any) -> str:

@@ -255,7 +255,7 @@ def test_a_fault_ends_the_stream_and_is_logged(
     def fault(*_: object) -> None:
         raise LookupError("a fault")
 
-    monkeypatch.setattr(GrpcStream, "_take", fault)
+    monkeypatch.setattr(GrpcStream, "_start", fault)
     sending = Sending()
     replies = wire.stub.ModelStreamInfer(sending, timeout=CALL_S)
     sending.send(asking("double", 1))
