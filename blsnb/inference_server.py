@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from blsnb.benchmark.bench import Bench
     from blsnb.benchmark.measure import Progress
     from blsnb.dashboard.monitor import Monitor
-    from blsnb.engine.loading.control import ConfigOverride
+    from blsnb.engine.loading.model_sources import ConfigOverride
     from blsnb.engine.metrics.batching import ModelBatching
     from blsnb.engine.model_log import ModelLog
     from blsnb.engine.scheduling.resource_admission import Counts

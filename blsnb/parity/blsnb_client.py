@@ -55,13 +55,7 @@ class BlsnbClient:
         return {each.name: each.standin for each in models if each.standin}
 
     def message(self, request: ClientRequest) -> RequestMessage:
-        """Return a request as both servers receive it.
-
-        Raises
-        ------
-        InputError
-            An input has a type that Triton does not know.
-        """
+        """Return a request as both servers receive it."""
         request.check()
         version = -1 if request.version is None else request.version
         return request.message(self._catalog.config(request.model_name, version))
@@ -76,13 +70,7 @@ class BlsnbClient:
             return False
 
     def send(self, request: ClientRequest) -> ClientOutcome:
-        """Run a request with all values recorded, outside of the server's history.
-
-        Raises
-        ------
-        InputError
-            An input has a type that Triton does not know.
-        """
+        """Run a request with all values recorded, outside of the server's history."""
         run = self._stream if self.is_decoupled(request) else self._infer
         return run(request)
 

@@ -94,23 +94,7 @@ def compare(
 
 
 class Verification:
-    """One comparison of a model on blsnb and on a real server.
-
-    Parameters
-    ----------
-    model_name
-        The compared model.
-    requests
-        The requests, in order.
-    tolerance
-        Maximum difference of values that agree.
-    timeout_s
-        Maximum time until a real server is ready, and of each request, in seconds.
-    may_install
-        Whether a real server, and packages that models import, may be installed.
-    progress
-        Receives each step.
-    """
+    """One comparison of a model on blsnb and on a real server."""
 
     def __init__(
         self,
@@ -133,19 +117,7 @@ class Verification:
         self._steps_done = 0
 
     def run(self, address: str) -> Parity:
-        """Send all requests to both servers; a real server started here is stopped.
-
-        Raises
-        ------
-        ValueError
-            The address is invalid.
-        InputError
-            An input has a type that Triton does not know.
-        RepositoryError
-            A stand-in serves the model, or a model that it calls.
-        TritonServerError
-            There is no real server, or it does not serve the model.
-        """
+        """Send all requests to both servers; a real server started here is stopped."""
         temporary = Path(tempfile.gettempdir()).resolve()
         sweep(temporary, _FOLDER)
         owned = OwnedFolder(temporary, _FOLDER)

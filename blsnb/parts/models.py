@@ -15,7 +15,8 @@ from blsnb.arguments import (
 )
 from blsnb.engine.engine import Engine
 from blsnb.engine.loading.changed_files import ChangedFiles
-from blsnb.engine.loading.control import ConfigOverride, ModelControl
+from blsnb.engine.loading.control import ModelControl
+from blsnb.engine.loading.model_sources import ConfigOverride
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
 from blsnb.errors import InferenceError
@@ -170,8 +171,8 @@ class Models:
             self._engine.catalog.states(name),
             self._engine.catalog.config(name),
             self._control.seconds.get(name, 0.0),
-            self._control.standins.how(name),
-            tuple(self._control.ensembles.told(name)),
+            self._control.standins.description(name),
+            tuple(self._control.ensembles.notes_on(name)),
             self._engine.placements.gpu_count,
         )
 

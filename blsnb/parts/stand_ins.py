@@ -8,7 +8,7 @@ from typing import Any
 
 from blsnb.arguments import check_callable, check_flags, check_text, check_type
 from blsnb.backends.standin import StandIn
-from blsnb.backends.standin_registry import choose_standin
+from blsnb.backends.standin_registry import make_standin
 from blsnb.engine.engine import Engine
 from blsnb.engine.loading.control import ModelControl
 from blsnb.errors import ModelLoadError
@@ -60,7 +60,7 @@ class ModelStandIns:
         runs = [replay] if isinstance(replay, Run) else replay
         for run in () if runs is None else runs:
             check_type("replay", run, Run, expected)
-        chosen = choose_standin(
+        chosen = make_standin(
             name,
             zeros=zeros,
             random=random,

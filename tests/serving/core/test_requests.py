@@ -65,9 +65,9 @@ def test_it_is_a_run_with_its_id(server: Server) -> None:
         WireRequest("double", id="seven", inputs=(floats(1),))
     )
 
-    (run,) = server.runs
-    assert "seven" == run.trace.request_id
-    assert not run.trace.running
+    (run,) = parts_of(server).recorder.runs
+    assert "seven" == run.calls[0].request_id
+    assert run.ended
 
 
 def test_bytes_that_the_shape_does_not_say_are_refused(server: Server) -> None:
