@@ -35,7 +35,6 @@ def bench(
 ) -> Bench:
     """Measure a model of a server under load; see `Server.bench`."""
     parts.lifetime.check_open()
-    request.check()
     check_type("concurrency", concurrency, Iterable, "a list of numbers")
     check_type("duration_s", duration_s, Real, "a number of seconds")
     check_type("requests", requests, Real, "a number")
