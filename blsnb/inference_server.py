@@ -1,42 +1,44 @@
-"""Server: joins repository, engine and trace; what a notebook does, without one."""
+"""Server: an in-process Triton server, as a user of Python meets it."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+import warnings
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from blsnb.engine.engine import Engine
-from blsnb.engine.loading.changed_files import ChangedFiles
-from blsnb.engine.loading.control import ModelControl
-from blsnb.engine.loading.control_mode import ControlMode, parse_control_mode
-from blsnb.engine.loading.override_folders import OverrideFolders
-from blsnb.engine.loading.startup import load_startup_models
-from blsnb.engine.metrics.config import parse_metrics_config
-from blsnb.engine.model_log import ModelLog
 from blsnb.engine.request.client_request import ClientRequest
-from blsnb.engine.request.lifetime import RootRequest
-from blsnb.engine.request.reader import Reader
-from blsnb.engine.scheduling.resource_admission import Counts, parse_rate_limit
-from blsnb.engine.settings import Settings, check_numbers
-from blsnb.files.owned import Creator
-from blsnb.parity.compare import Comparing
-from blsnb.parts.devices import Placing
-from blsnb.parts.measurements import Measuring
-from blsnb.parts.requests import Answer, ClientRequests
-from blsnb.parts.stand_ins import StandingIn
-from blsnb.pb_utils.message import RequestMessage
-from blsnb.release import parse_release
-from blsnb.repository.repository import ModelRepository, Roots
-from blsnb.response import Response
+from blsnb.parts.server_parts import open_parts
+from blsnb.parts.settings import ServerSettings
 from blsnb.response_stream import Stream
 from blsnb.run import Run
-from blsnb.runtimes.runtime import Runtime
-from blsnb.trace.recorder import KEEP_CALLS, Recorder, RunRecord, parse_level
+from blsnb.trace.recorder import KEEP_CALLS
+
+if TYPE_CHECKING:
+    from blsnb.benchmark.bench import Bench
+    from blsnb.benchmark.measure import Progress
+    from blsnb.dashboard.monitor import Monitor
+    from blsnb.engine.loading.model_sources import ConfigOverride
+    from blsnb.engine.metrics.batching import ModelBatching
+    from blsnb.engine.model_log import ModelLog
+    from blsnb.engine.scheduling.resource_admission import Counts
+    from blsnb.errors import ModelLoadError
+    from blsnb.model.config import ModelConfig
+    from blsnb.model.implied import Implied
+    from blsnb.parity.cases import Cases
+    from blsnb.parity.parity import Parity
+    from blsnb.repository.change import FileContent
+    from blsnb.repository.export import Exported
+    from blsnb.repository.repository import Roots
+    from blsnb.repository.status import ModelStatus
+    from blsnb.response import Response
+    from blsnb.runtimes.runtime import Runtime
+    from blsnb.serving.endpoints import Endpoints
 
 
-class Server(Comparing, Measuring, StandingIn, Placing):
+class Server:
     """A Triton server in this process: models, requests, traces.
 
     Parameters
@@ -138,60 +140,50 @@ class Server(Comparing, Measuring, StandingIn, Placing):
         metrics_config: Mapping[str, bool | str] | None = None,
         exit_timeout_s: float = 30.0,
     ) -> None:
-        check_numbers(trace_budget_bytes=trace_budget_bytes)
-        check_numbers(keep_calls=keep_calls, keep_runs=keep_runs)
-        check_numbers(hang_notice_s=hang_notice_s, exit_timeout_s=exit_timeout_s)
-        check_numbers(cache_bytes=cache_bytes)
-        named = _listed(startup_models)
-        mode = parse_control_mode(model_control_mode, named)
-        release = parse_release(triton_release)
-        level = parse_level(trace_level)
-        rate_limits = parse_rate_limit(rate_limit, rate_limit_resources or {})
-        metrics = parse_metrics_config(metrics_config or {})
-        placements = self._place(runtime, hostile_placement)
-        self.recorder = Recorder(level, trace_budget_bytes, keep_runs, keep_calls)
-        self.repository = ModelRepository(model_repository, model_config_name)
-        self.log = ModelLog(log_verbose)
-        overrides = OverrideFolders()
-        self._engine = Engine(
-            self.recorder,
-            Settings(
-                release,
-                hang_notice_s,
-                strict_model_config,
-                cache_bytes,
-                rate_limits,
-                placements,
-                metrics,
-            ),
-            lambda: (*self.repository.folders, *overrides.folders),
-        )
-        self._control = control = ModelControl(
-            self._engine, self.repository, overrides, self.log.write
-        )
-        control.mode = mode
-        self._requests = ClientRequests(self._engine)
-        self._closed = False
-        self._creator = Creator()
-        self._closers: dict[Callable[[], None], None] = {}
-        self.exit_timeout_s = exit_timeout_s
-        self._monitor_lock = threading.Lock()
-        self._changed_files = ChangedFiles(control, self.repository, self.log.write)
-        try:
-            load_startup_models(
-                control,
-                self.repository,
-                named,
+        self._parts = open_parts(
+            ServerSettings(
+                model_repository=model_repository,
+                startup_models=startup_models,
+                model_control_mode=model_control_mode,
+                repository_poll_s=repository_poll_s,
+                model_config_name=model_config_name,
                 exit_on_error=exit_on_error,
-                log=self.log.write,
+                strict_model_config=strict_model_config,
+                triton_release=triton_release,
+                trace_level=trace_level,
+                trace_budget_bytes=trace_budget_bytes,
+                keep_calls=keep_calls,
+                keep_runs=keep_runs,
+                hang_notice_s=hang_notice_s,
+                log_verbose=log_verbose,
+                cache_bytes=cache_bytes,
+                rate_limit=rate_limit,
+                rate_limit_resources=rate_limit_resources,
+                runtime=runtime,
+                hostile_placement=hostile_placement,
+                metrics_config=metrics_config,
+                exit_timeout_s=exit_timeout_s,
             )
-            if mode is ControlMode.POLL:
-                self._changed_files.poll(repository_poll_s)
-        except BaseException:
-            self.close()
-            raise
+        )
 
-    def __enter__(self) -> Server:
+    def __del__(self) -> None:
+        parts = getattr(self, "_parts", None)
+        if parts is None or parts.lifetime.closed:
+            return
+        if parts.lifetime.is_of_this_process:
+            warnings.warn(f"unclosed {self!r}", ResourceWarning, 1, self)
+
+    def __repr__(self) -> str:
+        parts = self._parts
+        return f"<Server: {'closed' if parts.lifetime.closed else parts.models}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a server is neither pickled nor copied: it has threads, models in memory "
+            "and a folder; make one with blsnb.Server() in each process"
+        )
+
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -202,10 +194,34 @@ class Server(Comparing, Measuring, StandingIn, Placing):
     ) -> None:
         self.close()
 
+    def close(self) -> None:
+        """Finalize every model, stop every thread, remove the private folder.
+
+        Requests in flight have ``exit_timeout_s`` to end. In a forked child this
+        only closes the child's copy: models, ports and folders are the parent's.
+        """
+        self._parts.lifetime.close()
+
     @property
-    def runs(self) -> list[RunRecord]:
-        """The records of the runs that are kept, oldest first."""
-        return self.recorder.runs
+    def closed(self) -> bool:
+        """Whether the server was closed."""
+        return self._parts.lifetime.closed
+
+    @property
+    def release(self) -> tuple[int, int]:
+        """Triton's release that the server agrees with, such as ``(24, 10)``."""
+        return self._parts.engine.release
+
+    @property
+    def log(self) -> ModelLog:
+        """The latest lines that models logged."""
+        return self._parts.log
+
+    @property
+    def runs(self) -> list[Run]:
+        """The runs that are kept, oldest first."""
+        parts = self._parts
+        return [Run.of(record, parts.requests) for record in parts.recorder.runs]
 
     def infer(
         self,
@@ -262,62 +278,7 @@ class Server(Comparing, Measuring, StandingIn, Placing):
             timeout_us=timeout_us,
             client_timeout_s=client_timeout_s,
         )
-        self._check_asked()
-        return self._requests.run(request)
-
-    def ask_again(
-        self, request: RequestMessage, client_timeout_s: float | None = None
-    ) -> Run:
-        """Make a recorded request again; what `Run.replay` does with a server.
-
-        A failure is a run, too, and not raised.
-
-        Raises
-        ------
-        TraceError
-            Its inputs were not recorded.
-        """
-        self._check_asked()
-        return self._requests.ask_again(request, client_timeout_s)
-
-    def answer(
-        self,
-        message: RequestMessage,
-        begun: Callable[[RootRequest], None] | None = None,
-    ) -> Answer:
-        """Run a request whose bytes are in Triton's form, on this thread.
-
-        A refusal is an answer, too. What network clients send takes this way.
-
-        Parameters
-        ----------
-        begun
-            Told of the request's life, so that another thread can cancel it.
-
-        Raises
-        ------
-        WouldHang
-            Triton would never answer.
-        """
-        self._check_asked()
-        return self._requests.answer(message, begun)
-
-    def read(
-        self,
-        message: RequestMessage,
-        begun: Callable[[RootRequest], None] | None = None,
-    ) -> Reader:
-        """Start such a request on any model; what it answers is read one by one.
-
-        One of a model that is not decoupled runs on this thread.
-
-        Raises
-        ------
-        InferenceError
-            The request was refused.
-        """
-        self._check_asked()
-        return self._requests.read(message, begun)
+        return self._parts.requests.run(request)
 
     async def async_infer(
         self, model_name: str, inputs: Mapping[str, Any], **options: Any
@@ -329,10 +290,8 @@ class Server(Comparing, Measuring, StandingIn, Placing):
         InferenceError
             The request failed.
         """
-        self._check_asked()
-        return await self._requests.async_run(
-            ClientRequest(model_name, inputs, **options)
-        )
+        request = ClientRequest(model_name, inputs, **options)
+        return await self._parts.requests.async_run(request)
 
     def stream(
         self, model_name: str, inputs: Mapping[str, Any], **options: Any
@@ -347,8 +306,8 @@ class Server(Comparing, Measuring, StandingIn, Placing):
             The request was refused.
         """
         __tracebackhide__ = True
-        self._check_asked()
-        return self._requests.stream(ClientRequest(model_name, inputs, **options))
+        request = ClientRequest(model_name, inputs, **options)
+        return self._parts.requests.stream(request)
 
     def async_stream(
         self, model_name: str, inputs: Mapping[str, Any], **options: Any
@@ -362,51 +321,519 @@ class Server(Comparing, Measuring, StandingIn, Placing):
         InferenceError
             The request was refused.
         """
-        self._check_asked()
         request = ClientRequest(model_name, inputs, **options)
-        return self._requests.async_stream(request)
+        return self._parts.requests.async_stream(request)
 
-    def at_close(self, close: Callable[[], None]) -> Callable[[], None]:
-        """Call a function when the server is closed, before anything of it ends.
+    def define(
+        self,
+        name: str,
+        source: str | None,
+        *,
+        config: str | ModelConfig | None = None,
+        version: int = 1,
+        files: Mapping[str, FileContent] | None = None,
+    ) -> ModelStatus:
+        """Write a model into the private repository and load it.
+
+        Parameters
+        ----------
+        source
+            The text of ``model.py``, to the letter; None for an ensemble.
+        config
+            The text of ``config.pbtxt``, or a configuration; None leaves the one
+            that is there, or lets ``auto_complete_config`` give it.
+        files
+            Path relative to the version's folder, and text, bytes or a file.
+
+        Raises
+        ------
+        ModelLoadError
+            The model does not load; its folder is as it was before, and what
+            served before still does.
+        RepositoryError
+            A name or a path is none.
+        """
+        return self._parts.models.define(
+            name, source, config=config, version=version, files=files
+        )
+
+    def load(
+        self,
+        name: str,
+        *,
+        config: ConfigOverride | None = None,
+        files: Mapping[str, FileContent] | None = None,
+    ) -> ModelStatus:
+        """Load a model from its folder, or load it anew if a file of it is newer.
+
+        An override is not written into the folder. It lasts until the model is
+        unloaded, defined, or loaded again after a file of its folder was changed.
+
+        Parameters
+        ----------
+        config
+            Replaces ``config.pbtxt``: JSON text, a dict of the same, or a
+            configuration.
+        files
+            Replace the folder, and need a ``config``: text, bytes or a file, by
+            ``"file:1/model.py"`` and the like.
+
+        Raises
+        ------
+        ModelLoadError
+            With the text of Triton's load call.
+        """
+        return self._parts.models.load(name, config=config, files=files)
+
+    def unload(self, name: str, *, unload_dependents: bool = False) -> None:
+        """Stop serving a model; one that is not loaded is no error, as on Triton.
+
+        Parameters
+        ----------
+        unload_dependents
+            Whether models go, too, that were loaded only as parts of an ensemble.
+        """
+        self._parts.models.unload(name, unload_dependents=unload_dependents)
+
+    def models(self) -> list[ModelStatus]:
+        """Return the status of every model of the repository, sorted by name."""
+        return self._parts.models.statuses()
+
+    def model(self, name: str) -> ModelStatus:
+        """Return the status of a model."""
+        return self._parts.models.status(name)
+
+    def index(self) -> list[dict[str, str]]:
+        """Return Triton's repository index: a row for each version of each model."""
+        return self._parts.models.index()
+
+    def config(self, name: str, *, version: int = -1) -> dict[str, Any]:
+        """Return the configuration of a model in service, in Triton's JSON form.
+
+        Raises
+        ------
+        InferenceError
+            It does not serve; the text is Triton's.
+        """
+        return self._parts.models.config(name, version=version)
+
+    def config_text(self, name: str, *, version: int = -1) -> str:
+        """Return the completed configuration as the text of a ``config.pbtxt``.
+
+        Raises
+        ------
+        InferenceError
+            The model does not serve.
+        """
+        return self._parts.models.config_text(name, version=version)
+
+    def watch(self, name: str) -> None:
+        """Load a model anew whenever a file of its folder is saved.
+
+        It ends with `unwatch`, `unload` and `close`. A load that fails leaves what
+        serves, and is logged; the next save tries again.
+
+        Raises
+        ------
+        InferenceError
+            The model does not serve; the text is Triton's.
+        """
+        self._parts.folders.watch(name)
+
+    def unwatch(self, name: str) -> None:
+        """Watch a model no more; one that was not watched is no error."""
+        self._parts.folders.unwatch(name)
+
+    @property
+    def watched(self) -> list[str]:
+        """Names of the models that are watched, sorted."""
+        return self._parts.folders.watched
+
+    def import_repository(
+        self, path: str | Path, names: Sequence[str] | None = None
+    ) -> list[ModelStatus]:
+        """Load the models of a repository on disk, where they are.
+
+        The folder is read from now on, and never written. A model that does not load
+        is no error: its status says why, and the others are loaded all the same.
+
+        Parameters
+        ----------
+        names
+            Which models to load; all of the folder if None.
+
+        Raises
+        ------
+        RepositoryError
+            The folder is none, or has no model of such a name.
+        """
+        return self._parts.folders.import_(path, names)
+
+    def export_repository(
+        self,
+        path: str | Path,
+        names: Sequence[str] | None = None,
+        *,
+        force: bool = False,
+    ) -> Exported:
+        """Write models as a repository that Triton loads, byte for byte.
+
+        Beside them are a ``requirements.txt`` of what they import, and a
+        ``README.md`` with the commands that serve them. Each model is written whole
+        or stays as it was; one from an earlier export is replaced.
+
+        Parameters
+        ----------
+        names
+            Which models; all of them if None.
+        force
+            Whether files may be overwritten that no export wrote, or that were
+            changed since.
 
         Returns
         -------
-        Callable
-            Forgets it.
+        Exported
+            The models, and notes on what is different there.
+
+        Raises
+        ------
+        RepositoryError
+            A model is unknown or not complete, such a file is in the way, or a file
+            cannot be read or written.
         """
-        self._check_open()
-        self._closers[close] = None
-        return lambda: self._closers.pop(close, None)
+        return self._parts.folders.export(path, names, force=force)
+
+    def implied_config(self, name: str, *runs: Run) -> Implied:
+        """Return a configuration that fits the tensors of a model in recorded runs.
+
+        An axis whose size differed between calls is -1; with a ``max_batch_size``
+        the first axis is the batch. What was not seen stays as it is configured.
+
+        Parameters
+        ----------
+        runs
+            Which; the newest one with a call of the model if there is none.
+
+        Raises
+        ------
+        ModelConfigError
+            No configuration fits, or no tensor was seen.
+        RepositoryError
+            There is no such model.
+        """
+        return self._parts.folders.implied_config(name, runs)
+
+    def standin(
+        self,
+        name: str,
+        *,
+        zeros: bool = False,
+        random: int | None = None,
+        replay: Run | Sequence[Run] | None = None,
+        call: Callable[[dict[str, Any]], Any] | None = None,
+        remote: str | None = None,
+    ) -> ModelStatus:
+        """Let a stand-in answer for a model whose backend is not here.
+
+        The model's configuration counts as it does for the model: requests are
+        checked, queued and batched. Cards and graphs mark it, and an export leaves it
+        out. It answers until the model is unloaded or defined.
+
+        Parameters
+        ----------
+        zeros
+            With zeros, false and empty texts. What varies in a shape is as in an input
+            of the same rank.
+        random
+            With numbers by chance, from this seed; equal requests get equal answers.
+        replay
+            As the model did in a recorded run, or in several, where a request had the
+            same inputs to the byte.
+        call
+            With what a function returns: it gets a dict of arrays by input, and gives
+            one by output.
+        remote
+            As the model of this name on a Triton server, such as
+            ``"grpc://localhost:8001"``.
+
+        Raises
+        ------
+        ModelLoadError
+            The configuration is wrong, or does not say enough; what served before
+            still does.
+        ValueError
+            Not one way to answer was given, but none or several.
+        """
+        return self._parts.stand_ins.load(
+            name, zeros=zeros, random=random, replay=replay, call=call, remote=remote
+        )
+
+    def standing_in(self, name: str, **how: Any) -> AbstractContextManager[ModelStatus]:
+        """Let a stand-in answer while a block runs; takes what `standin` takes.
+
+        After it the model of the folder serves as before, or what stood in for it;
+        nothing does, if nothing did.
+
+        Raises
+        ------
+        ModelLoadError
+            The stand-in cannot answer; or the model does not load afterwards.
+        ValueError
+            Not one way to answer was given, but none or several.
+        """
+        return self._parts.stand_ins.loaded(name, **how)
 
     @property
-    def closed(self) -> bool:
-        """Whether the server was closed."""
-        return self._closed
+    def runtime(self) -> Runtime:
+        """What tensors are made of: NumPy's arrays, or a device's."""
+        return self._parts.devices.runtime
 
-    def _check_asked(self) -> None:
-        """Refuse a request to a server that is no more; one that stops answers."""
-        if not self._engine.open_requests.is_stopping:
-            self._check_open()
+    def use_runtime(self, runtime: str | Runtime) -> dict[str, ModelLoadError | None]:
+        """Take another runtime, and load every model that serves anew on it.
 
-    def close(self) -> None:
-        """Finalize every model, stop every thread, remove the private folder.
+        A model that was loaded with a configuration of its own stays as it is.
 
-        Requests on their way have ``exit_timeout_s`` to end. In a forked child this
-        only closes the child's copy: models, ports and folders are the parent's.
+        Returns
+        -------
+        dict
+            The models, each with the error if it did not load; then what served
+            before still does, on the runtime that it had.
+
+        Raises
+        ------
+        ValueError
+            There is no such runtime, or no device answers; nothing has changed.
         """
-        if self._closed:
-            return
-        self._closed = True
-        if not self._creator.is_current_process:
-            return
-        while self._closers:
-            self._closers.popitem()[0]()
-        self._close_monitor()
-        self._changed_files.close(self.exit_timeout_s)
-        self._control.close(self.exit_timeout_s)
-        self._requests.close()
-        self.repository.close()
+        return self._parts.devices.use(runtime)
 
+    def statistics(
+        self, name: str | None = None, *, version: int = -1
+    ) -> dict[str, Any]:
+        """Return Triton's statistics of one model, or of all that serve.
 
-def _listed(names: Sequence[str] | str) -> Sequence[str]:
-    return (names,) if isinstance(names, str) else tuple(names)
+        Raises
+        ------
+        InferenceError
+            The model does not serve; the text is Triton's.
+        """
+        return self._parts.measurements.statistics(name, version)
+
+    def batching(self, name: str, *, version: int = -1) -> ModelBatching:
+        """Return how a model's requests were batched, and why not together.
+
+        The counts restart with every load, as those of `statistics` do.
+
+        Parameters
+        ----------
+        version
+            The newest that serves if -1.
+
+        Raises
+        ------
+        InferenceError
+            The model does not serve; the text is Triton's.
+        """
+        return self._parts.measurements.batching(name, version)
+
+    def metrics(self) -> str:
+        """Return Triton's metrics page: Prometheus' text format.
+
+        It has ``nv_inference_*`` of every model that serves, and what models count
+        themselves with ``pb_utils.MetricFamily``.
+        """
+        return self._parts.measurements.metrics()
+
+    def monitor(self) -> Monitor:
+        """Return what shows this server live, the same until it is closed.
+
+        As the value of a cell it is a widget, as ``str()`` a table. Rates are those
+        of the last five seconds; p50 to p99 are those of the latest requests of
+        each model that succeeded, 512 at most and none from before the last minute.
+        """
+        return self._parts.measurements.monitor()
+
+    def bench(
+        self,
+        model_name: str,
+        inputs: Mapping[str, Any],
+        *,
+        concurrency: Iterable[int] = (1, 2, 4, 8),
+        duration_s: float = 5.0,
+        requests: int = 100_000,
+        warm_up_requests: int = 1,
+        trace_level: str | None = None,
+        progress: Progress | None = None,
+        **options: Any,
+    ) -> Bench:
+        """Measure a model under load, in a closed loop.
+
+        At each level so many clients ask, each anew as soon as it was answered: a
+        decoupled model by stream. Ctrl-C ends it with what was measured so far.
+
+        Parameters
+        ----------
+        inputs
+            Of every request, as for `infer`.
+        concurrency
+            The levels: numbers of clients.
+        duration_s
+            Seconds that clients ask at each level.
+        requests
+            How many requests there are at each level at most.
+        warm_up_requests
+            How many are made before the first level, and not measured.
+        trace_level
+            How much is recorded of each request, as it costs time; the server's own
+            if None. The runs are not kept.
+        progress
+            Told the share that is done, and the level.
+        options
+            What `infer` takes besides.
+
+        Returns
+        -------
+        Bench
+            A row for each level; requests that failed are counted in it, by text.
+
+        Raises
+        ------
+        InferenceError
+            The model does not serve; the text is Triton's.
+        InputError
+            An input is of a type that Triton has not.
+        ValueError
+            A number is out of range, or there is no such trace level.
+        """
+        from blsnb.benchmark.measure import bench
+
+        return bench(
+            self._parts,
+            ClientRequest(model_name, inputs, **options),
+            concurrency=concurrency,
+            duration_s=duration_s,
+            requests=requests,
+            warm_up_requests=warm_up_requests,
+            trace_level=trace_level,
+            progress=progress,
+        )
+
+    def compare(
+        self,
+        model_name: str,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        target: str = "local",
+        cases: Cases | None = None,
+        atol: float = 0.0,
+        rtol: float = 0.0,
+        timeout_s: float = 60.0,
+        install: bool = False,
+        progress: Progress | None = None,
+        **options: Any,
+    ) -> Parity:
+        """Make the same requests here and on a real Triton server, and compare.
+
+        A model's values, datatypes, shapes, error codes and texts, the order of its
+        responses and their parameters count; how long it takes is told. The models
+        here keep their state between requests; those of a server of its own are new.
+
+        Parameters
+        ----------
+        inputs
+            Of the first request, as for `infer`; None if there are only cases.
+        target
+            ``"local"``: a real server is started with an export of the models and
+            stopped afterwards. It is a ``tritonserver`` on PATH, or that of an
+            installed nvidia-pytriton. ``"grpc://host:port"``: one that runs, and
+            has the models.
+        cases
+            Further requests: a JSON file with a list of objects, or the objects. Each
+            has ``inputs``, and may have a ``name`` and what `infer` takes besides. In
+            a file a value is what JSON has, or ``{"npy": "path"}`` of a NumPy file
+            beside it.
+        atol, rtol
+            Numbers agree if they are at most ``atol + rtol * |real value|`` apart.
+        timeout_s
+            Seconds that a real server has to become ready, and to answer each
+            request.
+        install
+            Whether a real server, and packages that the models import, may be
+            installed from the package index, in an environment of its own.
+        progress
+            Told the share that is done, and what is being done.
+        options
+            What `infer` takes besides, for all requests.
+
+        Returns
+        -------
+        Parity
+            ``agree``, the ``differences``, and both runs of each case.
+
+        Raises
+        ------
+        InputError
+            A request has another form, or an input a type that Triton has not.
+        RepositoryError
+            There is no such model, or a stand-in answers in its run.
+        TritonServerError
+            There is no real server, it cannot be reached or does not become ready,
+            or the model does not load there; the text says why.
+        ValueError
+            The target is none.
+        OSError
+            A file of cases cannot be read.
+        """
+        from blsnb.parity.verification import compare
+
+        return compare(
+            self._parts,
+            model_name,
+            inputs,
+            target=target,
+            cases=cases,
+            atol=atol,
+            rtol=rtol,
+            timeout_s=timeout_s,
+            install=install,
+            progress=progress,
+            options=options,
+        )
+
+    def serve(
+        self,
+        *,
+        http: int | None = 8000,
+        grpc: int | None = 8001,
+        metrics: int | None = 8002,
+        host: str = "127.0.0.1",
+    ) -> Endpoints:
+        """Put the server behind Triton's HTTP and gRPC interfaces.
+
+        Clients of Triton reach its models as they reach those of a real server.
+
+        Parameters
+        ----------
+        http, grpc, metrics
+            The ports; 0 for a free one, None for no such interface.
+        host
+            The address to listen on. Any other than this machine's own lets everybody
+            who reaches it run the models' code, and load other models: a warning says
+            so.
+
+        Returns
+        -------
+        Endpoints
+            Closed with the server, or before it with `Endpoints.close`.
+
+        Raises
+        ------
+        OSError
+            A port is in use or not allowed; the text names it.
+        ServerClosedError
+            The server was closed.
+        ValueError
+            No port has such a number.
+        """
+        from blsnb.serving.endpoints import serve
+
+        return serve(self, http=http, grpc=grpc, metrics=metrics, host=host)

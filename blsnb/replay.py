@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import operator
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from blsnb.errors import TraceError
 from blsnb.pb_utils.message import RequestMessage
@@ -15,14 +15,39 @@ _MOST_CALLS = 8
 """Maximum number of calls listed in an error."""
 
 
-@runtime_checkable
-class Asked(Protocol):
-    """What makes requests: a server."""
+class Replayer(Protocol):
+    """Makes recorded requests again."""
 
-    def ask_again(
+    def replay(
         self, request: RequestMessage, client_timeout_s: float | None = None
     ) -> Any:
         """Make a recorded request on its model as it is now; return the run."""
+
+
+class _Parts(Protocol):
+    @property
+    def requests(self) -> Replayer:
+        """The part of a server that makes requests."""
+
+
+class ReplayingServer(Protocol):
+    """A server that can execute recorded calls again: a `blsnb.Server`."""
+
+    @property
+    def _parts(self) -> _Parts: ...
+
+
+def replayer_of(server: ReplayingServer) -> Replayer:
+    """Return the part of a server that makes recorded requests again.
+
+    Raises
+    ------
+    TypeError
+        It is not a server.
+    """
+    if not hasattr(server, "_parts"):
+        raise TypeError(f"server={server!r} is not valid; expected a blsnb.Server")
+    return server._parts.requests
 
 
 def span_of(trace: Trace, call: int | str | Span) -> Span:

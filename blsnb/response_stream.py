@@ -9,7 +9,7 @@ from blsnb.engine.request.reader import Reader
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import InferenceError
 from blsnb.pb_utils.message import ResponseMessage
-from blsnb.replay import Asked
+from blsnb.replay import Replayer
 from blsnb.response import Response
 from blsnb.run import Run
 from blsnb.trace.responses import Ends
@@ -31,15 +31,15 @@ class Stream(Iterator[Response]):
         The model that was asked.
     reader
         Gives what the model sends.
-    server
-        What can execute its calls again.
+    replayer
+        Executes recorded calls again.
     """
 
     def __init__(
-        self, model_name: str, reader: Reader, server: Asked | None = None
+        self, model_name: str, reader: Reader, replayer: Replayer | None = None
     ) -> None:
         self._model_name = model_name
-        self._server = server
+        self._replayer = replayer
         self._reader = reader
         self._read: Ends[Response] = Ends(_KEEP, _KEEP_BYTES)
         self._error: str | None = None
@@ -60,7 +60,7 @@ class Stream(Iterator[Response]):
         """
         record = self._reader.root.record
         read = self._read.items
-        return Run(self._model_name, record, read, self._error, self._server)
+        return Run(self._model_name, record, read, self._error, self._replayer)
 
     def __next__(self) -> Response:
         """Return the next response, waiting for it.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from blsnb.arguments import check_path, check_text, check_type, refuse
 from blsnb.errors import TraceError
 from blsnb.options import options
 from blsnb.response import Response
@@ -24,7 +25,7 @@ from blsnb.trace.spans import Span, Trace
 
 if TYPE_CHECKING:
     from blsnb.comparison import Comparison
-    from blsnb.replay import Asked
+    from blsnb.replay import Replayer, ReplayingServer
 
 
 _EARLY = "It was saved while it was still running."
@@ -63,27 +64,58 @@ class Run:
     record
         What was recorded of it.
     responses
-        In the order they came.
+        The responses of the client request, in order; None to take them, and the
+        error, from what was recorded.
     error
         The failure's text; None if it succeeded.
-    server
-        What executed it, and can execute its calls again.
+    replayer
+        Executes recorded calls again; None if a server has to be named for it.
     """
 
     def __init__(
         self,
         model_name: str,
         record: RunRecord,
-        responses: list[Response],
+        responses: list[Response] | None = None,
         error: str | None = None,
-        server: Asked | None = None,
+        replayer: Replayer | None = None,
     ) -> None:
-        self._server = server
+        self._replayer = replayer
         self.model_name = model_name
-        self.responses = responses
-        self.error = error
+        self._responses = responses
+        self._error = error
         self._record = record
         self._with_notes = options.notes
+
+    @classmethod
+    def of(cls, record: RunRecord, replayer: Replayer) -> Run:
+        """Return the run of a record that a server keeps."""
+        calls = record.calls[:1]
+        return cls(calls[0].model.name if calls else "", record, replayer=replayer)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Run) and self._record is other._record
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    @property
+    def responses(self) -> list[Response]:
+        """The responses of the client request, in order."""
+        return self._answer()[0]
+
+    @property
+    def error(self) -> str | None:
+        """The failure's text; None if the client request succeeded."""
+        return self._answer()[1]
+
+    def _answer(self) -> tuple[list[Response], str | None]:
+        if self._responses is not None:
+            return self._responses, self._error
+        answer = _recorded_answer(self.trace)
+        if self._record.ended:
+            self._responses, self._error = answer
+        return answer
 
     @property
     def id(self) -> str:
@@ -111,8 +143,14 @@ class Run:
             There is no such output.
         """
         if not self.responses:
-            raise KeyError(f"no output {name!r}: {self.error or 'no response came'}")
+            raise KeyError(f"no output {name!r}: {self.error or self._why_none()}")
         return self.responses[0][name]
+
+    def _why_none(self) -> str:
+        spans = self.trace.spans[:1]
+        if spans and not spans[0].has_tensors and not spans[0].running:
+            return "it was not recorded; at trace_level='tensors' it is"
+        return "no response came"
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of the outputs of the first response."""
@@ -123,7 +161,7 @@ class Run:
         return list(self)
 
     def __reduce__(self) -> Any:
-        if self._server is None:
+        if self._replayer is None:
             return super().__reduce__()
         raise TypeError(
             "a run is neither pickled nor copied: it belongs to its server. "
@@ -189,6 +227,8 @@ class Run:
         OSError
             The file cannot be written; what stood there before still does.
         """
+        check_path(path=path)
+        check_type("budget_bytes", budget_bytes, int | None, "a number, or None")
         path = Path(path).expanduser()
         match path.suffix.lower():
             case ".html":
@@ -249,6 +289,8 @@ class Run:
         """
         from blsnb.trace.files import export
 
+        check_path(path=path)
+        check_text(format=format)
         return export.write_traces([self.trace], path, format)
 
     def plot(self) -> Any:
@@ -271,14 +313,14 @@ class Run:
         from blsnb.comparison import Comparison
 
         if not isinstance(other, Run):
-            raise TypeError(f"a run is compared with a run, not with {other!r}")
+            refuse("other", other, "a blsnb.Run")
         return Comparison(self, other)
 
     def replay(
         self,
         call: int | str | Span | None = None,
         *,
-        server: Asked | None = None,
+        server: ReplayingServer | None = None,
         client_timeout_s: float | None = None,
     ) -> Comparison:
         """Execute a recorded call again, on its model as it is now.
@@ -313,29 +355,21 @@ class Run:
             ``call`` names no call, or ``server`` is none.
         """
         from blsnb.comparison import Comparison
-        from blsnb.replay import request_of, span_of
+        from blsnb.replay import replayer_of, request_of, span_of
         from blsnb.trace.excerpt import part_of
 
         trace = self.trace
         span = span_of(trace, _first(trace) if call is None else call)
         request = request_of(trace, span)
-        asked = self._asked(server)
-        run = asked.ask_again(request, client_timeout_s)
-        recorded = ImportedRun(part_of(trace, span.index), server=asked)
-        return Comparison(run, recorded)
-
-    def _asked(self, server: Asked | None) -> Asked:
-        from blsnb.replay import Asked
-
-        asked = self._server if server is None else server
-        if asked is None:
+        replayer = self._replayer if server is None else replayer_of(server)
+        if replayer is None:
             raise TraceError(
                 "this run has no server of its own: name the one that executes the "
                 "call, such as run.replay(0, server=blsnb.server())"
             )
-        if not isinstance(asked, Asked):
-            raise TypeError(f"a blsnb.Server executes calls again, not {asked!r}")
-        return asked
+        run = replayer.replay(request, client_timeout_s)
+        recorded = ImportedRun(part_of(trace, span.index), replayer=replayer)
+        return Comparison(run, recorded)
 
 
 class ImportedRun(Run):
@@ -349,8 +383,8 @@ class ImportedRun(Run):
         What its client was answered; if None, what the first request was answered.
     error
         The failure's text; None if it succeeded.
-    server
-        What can execute its calls again; None if one has to be named.
+    replayer
+        Executes recorded calls again; None if a server has to be named for it.
     """
 
     def __init__(
@@ -358,14 +392,11 @@ class ImportedRun(Run):
         trace: Trace,
         responses: list[Response] | None = None,
         error: str | None = None,
-        server: Asked | None = None,
+        replayer: Replayer | None = None,
     ) -> None:
         record = RunRecord(trace.run_id)
         record.ended = True
-        if responses is None and trace.roots:
-            root = trace.spans[trace.roots[0]]
-            responses, error = _answers(trace, root), _failure(root)
-        super().__init__(trace.title, record, responses or [], error, server)
+        super().__init__(trace.title, record, responses, error, replayer)
         self._trace = trace
 
     @property
@@ -379,17 +410,18 @@ def _first(trace: Trace) -> int:
     return trace.spans[0].id if trace.spans else 0
 
 
-def _answers(trace: Trace, root: Span) -> list[Response]:
+def _recorded_answer(trace: Trace) -> tuple[list[Response], str | None]:
+    """Return the responses of the first client request, and why it failed."""
+    if not trace.roots:
+        return [], None
+    root = trace.spans[trace.roots[0]]
     missing = partial(missing_values, trace)
     answers = [(sent.outputs, sent.error or None) for sent in root.responses]
     answers = answers or ([(root.outputs, None)] if root.outputs else [])
-    return [
+    responses = [
         Response(outputs, error, number == len(answers), {}, missing)
         for number, (outputs, error) in enumerate(answers, 1)
     ]
-
-
-def _failure(root: Span) -> str | None:
-    """Return why a request failed; the errors that a stream sent are its answers."""
-    sent = any(response.error for response in root.responses)
-    return None if sent else root.error or None
+    # An error that a stream sent is one of its responses.
+    failed = not any(response.error for response in root.responses)
+    return responses, (root.error or None) if failed else None

@@ -6,6 +6,7 @@ import os
 import textwrap
 
 from blsnb import Server
+from blsnb.parts.server_parts import parts_of
 
 HEAD = """\
 import asyncio
@@ -50,7 +51,7 @@ output { name: "Y" data_type: TYPE_FP32 dims: [ -1 ] }
 
 def touch(server: Server, name: str) -> None:
     """Make the files of a model's versions newer than they were when it was loaded."""
-    folder = server.repository.directory(name)
+    folder = parts_of(server).repository.directory(name)
     later_ns = folder.modified_ns() + 1_000_000_000
     for number in folder.versions:
         os.utime(folder.version_dir(number), ns=(later_ns, later_ns))

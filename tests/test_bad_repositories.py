@@ -17,6 +17,7 @@ from cells import CONFIG, DOUBLE, touch
 
 from blsnb import ModelLoadError, Server
 from blsnb.errors import RepositoryError
+from blsnb.parts.server_parts import parts_of
 from blsnb.repository import directory
 
 X = {"X": np.array([1, 2], np.float32)}
@@ -177,7 +178,7 @@ def test_a_folder_that_may_not_be_entered(public):
     folder.chmod(0)
     with Server(model_repository=public, startup_models="other") as server:
         with nobody():
-            assert ["m", "other"] == server.repository.names()
+            assert ["m", "other"] == parts_of(server).repository.names()
             with pytest.raises(ModelLoadError, match="'m'"):
                 server.load("m")
         assert [2, 4] == server.infer("other", X)["Y"].tolist()
@@ -221,7 +222,7 @@ def _refuses(server, given, name):
         server.load(name)
     for write in (
         lambda: server.define(name, DOUBLE),
-        lambda: server.change(name, {"config.pbtxt": ""}),
+        lambda: parts_of(server).models.change(name, {"config.pbtxt": ""}),
     ):
         with pytest.raises(RepositoryError, match="cannot name a model"):
             write()
@@ -248,7 +249,9 @@ def test_a_link_out_of_the_repository_is_read_and_never_written(server, tmp_path
     (status,) = server.import_repository(tmp_path / "models")
     assert "READY" == status.state
 
-    server.change("m", {"config.pbtxt": f"{CONFIG}\n# mine", "1/more.py": ""})
+    parts_of(server).models.change(
+        "m", {"config.pbtxt": f"{CONFIG}\n# mine", "1/more.py": ""}
+    )
     assert [2, 4] == server.infer("m", X)["Y"].tolist()
     assert DOUBLE == model.read_text()
     assert ["model.py"] == [path.name for path in model.parent.iterdir()]

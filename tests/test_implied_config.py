@@ -90,7 +90,7 @@ def test_the_text_makes_the_model_strict(server):
 def test_without_a_run_there_is_nothing_to_tell(server):
     """Nor without the model."""
     server.define("m", DOUBLE, config=LOOSE)
-    with pytest.raises(ModelConfigError, match="no tensor was seen"):
+    with pytest.raises(ModelConfigError, match="this model have no tensors"):
         server.implied_config("m")
     with pytest.raises(RepositoryError, match="model not found in any"):
         server.implied_config("nowhere")

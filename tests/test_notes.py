@@ -8,6 +8,7 @@ import pytest
 from cells import CONFIG, DOUBLE, cell
 
 from blsnb import InferenceError, options
+from blsnb.parts.server_parts import parts_of
 from blsnb.views.documents import wire
 
 X = {"X": [1.0]}
@@ -67,7 +68,9 @@ def test_a_failed_call_that_somebody_looked_at(server, noted, look):
     with contextlib.suppress(InferenceError):
         noted(lines, callee=FAILING)
 
-    assert [None, None] == [call.notes for call in server.runs[-1].calls]
+    assert [None, None] == [
+        call.notes for call in parts_of(server).recorder.runs[-1].calls
+    ]
 
 
 def test_a_call_without_a_trace_is_noted_once_in_a_run(noted):

@@ -10,6 +10,7 @@ from cells import CONFIG, DOUBLE, TRIPLE, calling, cell
 from blsnb import InferenceError, Run, Server, load_run
 from blsnb.errors import InputError, ServerClosedError, TraceError
 from blsnb.loaded_run import load_trace
+from blsnb.parts.server_parts import parts_of
 from blsnb.tensors.difference import Change
 
 X = {"X": np.array([1, 2], np.float32)}
@@ -212,11 +213,11 @@ def test_errors_of_a_stream_stand_where_they_were_sent(server):
 def test_a_call_that_a_stand_in_answered_is_replayed_on_the_model(server):
     """Where the real one has come meanwhile."""
     config = f'backend: "tensorrt"\n{CONFIG}'
-    server.change("leaf", {"config.pbtxt": config, "1/model": "x"})
+    parts_of(server).models.change("leaf", {"config.pbtxt": config, "1/model": "x"})
     server.standin("leaf", zeros=True)
     server.define("outer", calling("leaf"), config=CONFIG)
     run = server.infer("outer", X)
-    server.change("leaf", {"1/model": None})
+    parts_of(server).models.change("leaf", {"1/model": None})
     server.define("leaf", DOUBLE, config=CONFIG)
     replayed = run.replay("leaf")
 
@@ -316,9 +317,10 @@ def test_a_run_that_recorded_nothing_says_how_one_does():
                 run.replay(call)
 
 
-def test_what_is_no_server_is_told(run):
+def test_a_server_of_another_type_is_refused(run):
     """Before anything is executed."""
-    with pytest.raises(TypeError, match=r"a blsnb\.Server executes .* not 'here'"):
+    expected = r"server='here' is not valid; expected a blsnb\.Server"
+    with pytest.raises(TypeError, match=expected):
         run.replay(0, server="here")
 
 

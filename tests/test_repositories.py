@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from blsnb import ModelLoadError, Server
 from blsnb.errors import RepositoryError, ServerClosedError
+from blsnb.parts.server_parts import parts_of
 
 X = {"X": np.array([1, 2], np.float32)}
 POLL = "failed to load 'm', failed to poll from model repository"
@@ -52,7 +53,7 @@ def test_a_repository_is_imported_as_it_is(server, tmp_path):
         (status.name, status.state) for status in statuses
     ]
     assert [[2, 4], [3, 6]] == [answer(server, "double"), answer(server, "triple")]
-    assert tmp_path / "double" == server.repository.directory("double").path
+    assert tmp_path / "double" == parts_of(server).repository.directory("double").path
     assert before == tree(tmp_path)
 
 
@@ -241,13 +242,21 @@ def test_export_and_import_change_nothing(models, tmp_path_factory):
     with Server() as server:
         for name, files in models.items():
             written = {f"files/{path}": content for path, content in files.items()}
-            with server.repository.changing(name, {"1/model.py": ""} | written):
+            with parts_of(server).repository.changing(
+                name, {"1/model.py": ""} | written
+            ):
                 pass
-        before = {name: tree(server.repository.directory(name).path) for name in models}
+        before = {
+            name: tree(parts_of(server).repository.directory(name).path)
+            for name in models
+        }
         server.export_repository(folder / "out")
     with Server(model_repository=folder / "out") as other:
-        assert sorted(models) == other.repository.names()
-        after = {name: tree(other.repository.directory(name).path) for name in models}
+        assert sorted(models) == parts_of(other).repository.names()
+        after = {
+            name: tree(parts_of(other).repository.directory(name).path)
+            for name in models
+        }
         other.export_repository(folder / "again")
 
     assert before == after

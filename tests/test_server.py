@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import http.client
 import tempfile
 import threading
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from cells import CONFIG, DOUBLE, OWN_THREAD, cell
 
 from blsnb import InferenceError, ModelLoadError, Server
 from blsnb.errors import RepositoryError, ServerClosedError
+from blsnb.parts.server_parts import parts_of
 
 X = {"X": np.array([1, 2], np.float32)}
 
@@ -52,7 +55,7 @@ def test_a_defined_model_is_ready(server):
 
 def test_the_index_is_tritons(double):
     """A row for each version of each model, loaded or not."""
-    double.change("later", {"notes.txt": "no model yet"})
+    parts_of(double).models.change("later", {"notes.txt": "no model yet"})
 
     assert [
         {"name": "double", "version": "1", "state": "READY"},
@@ -63,7 +66,7 @@ def test_the_index_is_tritons(double):
 def test_a_server_says_how_many_models_are_ready(double):
     """And of how many folders in the index that cannot be said."""
     assert "<Server: 1 model ready>" == repr(double)
-    double.change("tests", {"test_x.py": "no model"})
+    parts_of(double).models.change("tests", {"test_x.py": "no model"})
     assert "<Server: 1 model ready, 1 not>" == repr(double)
     double.define("another", DOUBLE, config=CONFIG)
     assert "<Server: 2 models ready, 1 not>" == repr(double)
@@ -164,8 +167,7 @@ def test_loading_what_is_not_there(server):
         {"trace_level": "everything"},
         {"keep_runs": -1},
         {"keep_calls": -7},
-        {"exit_timeout_s": "soon"},
-        {"cache_bytes": None},
+        {"exit_timeout_s": -0.5},
         {"hang_notice_s": float("nan")},
     ],
 )
@@ -183,7 +185,7 @@ def test_close_ends_models_threads_and_folder():
     server = Server()
     methods = 'def finalize(self):\n    stage.seen.append("finalized")\n'
     server.define("model", cell("pass", methods=methods), config=OWN_THREAD)
-    folder = server.repository.private_root
+    folder = parts_of(server).repository.private_root
 
     server.close()
     server.close()
@@ -231,7 +233,7 @@ def test_a_server_that_is_used_leaves_no_file(private):
         source = f"import helper\n{DOUBLE}"
         server.define("double", source, config=CONFIG, files=files)
         server.infer("double", X)
-        names = {p.name for p in server.repository.private_root.rglob("*")}
+        names = {p.name for p in parts_of(server).repository.private_root.rglob("*")}
 
         assert {"double", "1", "model.py", "helper.py", "config.pbtxt"} == names
     assert [] == list(private.iterdir())
@@ -248,7 +250,7 @@ def test_two_servers_are_strangers(double):
 
 def test_files_beside_a_model_may_come_first(server):
     """A helper written before its model is no failure."""
-    server.change("model", {"1/helper.py": "FACTOR = 2"})
+    parts_of(server).models.change("model", {"1/helper.py": "FACTOR = 2"})
     source = "import helper\n" + cell("return [reply(x_of(request) * helper.FACTOR)]")
     server.define("model", source, config=CONFIG)
 
@@ -261,7 +263,7 @@ def test_a_server_is_closed_while_a_model_loads_for_ever(server):
     loading = threading.Thread(target=load_quietly, args=(server, source))
     loading.start()
     assert stage.events["asleep"].wait(60)
-    server.exit_timeout_s = 0.01
+    parts_of(server).lifetime.exit_timeout_s = 0.01
 
     server.close()
 
@@ -275,3 +277,75 @@ def load_quietly(server: Server, source: str) -> None:
     """Define a model; what becomes of it does not matter."""
     with contextlib.suppress(BaseException):
         server.define("slow", source, config=CONFIG)
+
+
+def test_a_server_is_one_class():
+    """Its parts are values, not ancestors; its public names are those of users."""
+    assert (Server, object) == Server.__mro__
+    assert 34 >= len([name for name in dir(Server) if not name.startswith("_")])
+
+
+def test_an_unclosed_server_warns():
+    """As an unclosed file does; a closed one is silent."""
+    server = Server()
+    parts = parts_of(server)
+    with pytest.warns(ResourceWarning, match="unclosed <Server: 0 models ready>"):
+        del server
+    parts.lifetime.close()
+
+    with warnings.catch_warnings(action="error"):
+        closed = Server()
+        closed.close()
+        del closed
+
+
+def test_a_run_outlives_the_reference_to_its_server():
+    """Only `close` ends a server: its runs can be replayed without it."""
+    server = Server()
+    parts = parts_of(server)
+    server.define("double", DOUBLE, config=CONFIG)
+    run = server.infer("double", {"X": [1]})
+    with pytest.warns(ResourceWarning, match="unclosed"):
+        del server
+
+    assert [2] == run.replay().this["Y"].tolist()
+    parts.lifetime.close()
+
+
+def test_the_runs_of_a_server_are_runs(double):
+    """Equal to those that its methods returned, with the same values."""
+    run = double.infer("double", {"X": [1, 2]}, request_id="a")
+    with pytest.raises(InferenceError) as failed:
+        double.infer("double", {"Z": [1]})
+
+    first, second = double.runs
+    assert [run, failed.value.run] == [first, second]
+    assert {run} == {first}
+    assert [2, 4] == first["Y"].tolist()
+    assert (first.error, second.error) == (None, failed.value.message)
+    assert ("double", []) == (second.model_name, second.responses)
+    assert [2, 4] == first.replay().this["Y"].tolist()
+
+
+def test_a_run_without_values_names_the_level_that_keeps_them():
+    """As a run of a server at trace level timestamps is one."""
+    with Server(trace_level="timestamps") as server:
+        server.define("double", DOUBLE, config=CONFIG)
+        answered = server.infer("double", {"X": [1]})
+        (recorded,) = server.runs
+
+        assert [2] == answered["Y"].tolist()
+        with pytest.raises(KeyError, match="trace_level='tensors'"):
+            _ = recorded["Y"]
+
+
+def test_a_server_serves_its_models_itself(double):
+    """What `blsnb.serving.serve` does, as a method."""
+    with double.serve(http=0, grpc=None, metrics=None) as endpoints:
+        assert ["HTTP"] == list(endpoints.ports)
+        with contextlib.closing(
+            http.client.HTTPConnection(endpoints.addresses["HTTP"], timeout=60)
+        ) as client:
+            client.request("GET", "/v2/health/ready")
+            assert 200 == client.getresponse().status
+    assert endpoints.closed

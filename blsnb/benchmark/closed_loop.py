@@ -7,14 +7,13 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
-from typing import Protocol
 
 from blsnb.benchmark.samples import Sample
 from blsnb.engine.request.client_request import ClientRequest
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import InferenceError
-from blsnb.response_stream import Stream
+from blsnb.parts.requests import ClientRequests
 from blsnb.trace.recorder import RunRecord
 
 Tick = Callable[[float], None]
@@ -26,21 +25,6 @@ GRACE_S = 0.3
 LEAST_DRAIN_S = 2.0
 _MOST_S = 86_400
 _MOST_REQUESTS = 1_000_000
-
-
-class ClientRequests(Protocol):
-    """Part of a server that runs client requests."""
-
-    def run(
-        self,
-        request: ClientRequest,
-        begun: Callable[[RootRequest], None] | None = None,
-        record: RunRecord | None = None,
-    ) -> object:
-        """Run a request on this thread."""
-
-    def stream(self, request: ClientRequest, record: RunRecord | None = None) -> Stream:
-        """Start a request and return its responses."""
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,70 @@
-"""One level of load after the other: from what clients saw to rows."""
+"""Measures a model under load, one level after the other."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from numbers import Real
 
-from blsnb.benchmark.closed_loop import MOST_CLIENTS, ClosedLoop
-from blsnb.benchmark.samples import Counts, Row, row_of
+from blsnb.arguments import check_callable, check_type, check_whole
+from blsnb.benchmark.bench import Bench
+from blsnb.benchmark.closed_loop import MOST_CLIENTS, ClosedLoop, Load
+from blsnb.benchmark.samples import NOTHING, Counts, Row, row_of
+from blsnb.engine.catalog import Catalog
+from blsnb.engine.request.client_request import ClientRequest
+from blsnb.engine.request.validation import RequestError
+from blsnb.parts.models import inference_error
+from blsnb.parts.server_parts import ServerParts
+from blsnb.trace.recorder import parse_level
 from blsnb.views.format import counted
 
 Progress = Callable[[float, str], None]
-"""Told the share that is done, and what is being done."""
+"""Receives the share that is done, from 0 to 1, and what is being done."""
+
+
+def bench(
+    parts: ServerParts,
+    request: ClientRequest,
+    *,
+    concurrency: Iterable[int],
+    duration_s: float,
+    requests: int,
+    warm_up_requests: int,
+    trace_level: str | None,
+    progress: Progress | None,
+) -> Bench:
+    """Measure a model of a server under load; see `Server.bench`."""
+    parts.lifetime.check_open()
+    request.check()
+    check_type("concurrency", concurrency, Iterable, "a list of numbers")
+    check_type("duration_s", duration_s, Real, "a number of seconds")
+    check_type("requests", requests, Real, "a number")
+    check_whole(warm_up_requests=warm_up_requests)
+    check_type("trace_level", trace_level, str | None, f"a string, such as {'off'!r}")
+    check_callable(progress=progress)
+    levels = levels_of(concurrency)
+    load = Load(request, duration_s, requests)
+    recorder, catalog = parts.recorder, parts.engine.catalog
+    level = recorder.level if trace_level is None else parse_level(trace_level)
+    record = partial(recorder.unkept, level)
+    name, version = request.model_name, request.version or -1
+    counts = partial(_counts, catalog, name, version)
+    try:
+        decoupled = catalog.find(name, version).decoupled
+        with ClosedLoop(parts.requests, load, record, decoupled) as loop:
+            measured = measure(loop, levels, counts, warm_up_requests, progress)
+    except RequestError as error:
+        raise inference_error(error) from None
+    return Bench(name, level.name.lower(), decoupled, *measured)
+
+
+def _counts(catalog: Catalog, name: str, version: int) -> Counts:
+    """Return the counters of a model; zeros where it does not serve."""
+    try:
+        row = catalog.statistics(name, version)[-1]
+        return Counts.of(row, catalog.batching(name, version).sizes)
+    except RequestError:
+        return NOTHING
 
 
 def levels_of(concurrency: Iterable[int]) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blsnb.command.words import Mistake, Parser
+from blsnb.parts.server_parts import parts_of
 
 if TYPE_CHECKING:
     from blsnb.inference_server import Server
@@ -81,7 +82,7 @@ def _server(given: argparse.Namespace) -> Server:
 
 def _check_serves(server: Server, name: str) -> None:
     """Say why a model does not load, if it does not: the others need not matter."""
-    directory = server.repository.directory(name)
+    directory = parts_of(server).repository.directory(name)
     if directory is not None and server.model(name).state != "READY":
         server.load(name)
 

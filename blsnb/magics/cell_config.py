@@ -10,7 +10,7 @@ from IPython.core.error import UsageError
 
 if TYPE_CHECKING:
     from blsnb.model.config import ModelConfig
-    from blsnb.model.spec import Options
+    from blsnb.model.spec import ModelOptions
 
 
 class CellConfig(NamedTuple):
@@ -19,17 +19,17 @@ class CellConfig(NamedTuple):
     text: str
     base: str | None
     """The user's own text, without the options."""
-    options: Options
+    options: ModelOptions
 
 
-def no_options() -> Options:
+def no_options() -> ModelOptions:
     """Return the options of a cell without options."""
-    from blsnb.model.spec import Options
+    from blsnb.model.spec import ModelOptions
 
-    return Options()
+    return ModelOptions()
 
 
-def compose(base: str | None, options: Options) -> CellConfig:
+def compose(base: str | None, options: ModelOptions) -> CellConfig:
     """Merge options into a text; a text that already agrees stays verbatim."""
     from blsnb.model.config import ModelConfig, parse_pbtxt
     from blsnb.model.spec import merge_options

@@ -15,6 +15,7 @@ from blsnb.magics import flags
 from blsnb.magics.commands import bench, serve, stats, trace_files, traces, verify
 from blsnb.magics.commands import standin as standins
 from blsnb.magics.commands.subcommands import SUBCOMMANDS
+from blsnb.parts.server_parts import parts_of
 from blsnb.repository.repository import models_in
 from blsnb.runtimes import choosing
 
@@ -158,12 +159,12 @@ def _type(fragment: str) -> tuple[str, Iterable[str]]:
 
 def _names() -> list[str]:
     server = default.started()
-    return [] if server is None else server.repository.names()
+    return [] if server is None else parts_of(server).repository.names()
 
 
 def _inputs(name: str) -> list[str]:
     server = default.started()
-    if server is None or name not in server.repository.names():
+    if server is None or name not in parts_of(server).repository.names():
         return []
     return [f"{spec.partition(':')[0]}=" for spec in _specs(server, name)]
 

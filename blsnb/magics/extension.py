@@ -21,6 +21,7 @@ from blsnb.magics.commands.subcommands import TritonMagics
 from blsnb.magics.define import DefineMagics
 from blsnb.magics.errors import report
 from blsnb.options import options
+from blsnb.parts.server_parts import parts_of
 
 _loaded: weakref.WeakKeyDictionary[Any, contextlib.ExitStack]
 _loaded = weakref.WeakKeyDictionary()
@@ -91,7 +92,7 @@ def load_changed(*_: Any) -> None:
     server = default.started()
     if server is None or server.closed:
         return
-    for name, error in server.load_changed().items():
+    for name, error in parts_of(server).folders.load_changed().items():
         reason = error.reason.strip() if error is not None else ""
         failure = f"its changed files do not load: {reason}" if error else ""
         if options.show or failure:

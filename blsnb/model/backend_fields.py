@@ -1,4 +1,4 @@
-"""What tells the backend of a model, where its configuration does not."""
+"""Deduce a model's backend from its files, its platform or its name."""
 
 from __future__ import annotations
 
@@ -9,26 +9,21 @@ from blsnb.errors import ModelConfigError
 
 MODEL_FILENAME = "model.py"
 Entries = Mapping[str, bool]
-"""What is in a folder: name, and whether it is a folder."""
+"""Contents of a folder: by name, whether the entry is a folder."""
 ONLY_PYTHON: Entries = {MODEL_FILENAME: False}
 
 
 class _Kind(NamedTuple):
-    """One backend that a file or a platform tells.
-
-    Parameters
-    ----------
-    plain
-        Whether the file must be one; else a folder of that name does as well.
-    """
+    """A backend that a platform or a file name identifies."""
 
     backend: str
     platform: str
     filename: str
-    plain: bool
+    must_be_file: bool
+    """Whether a folder with that name does not count."""
 
 
-# In the order in which Triton looks for them.
+# In the order of Triton's search.
 _KINDS = (
     _Kind("tensorrt", "tensorrt_plan", "model.plan", True),
     _Kind("onnxruntime", "onnxruntime_onnx", "model.onnx", False),
@@ -37,31 +32,31 @@ _KINDS = (
     _Kind("python", "", MODEL_FILENAME, False),
 )
 _TENSORFLOW = "tensorflow"
-# A saved model is a folder, a graph is none; of both, the later one counts.
+# A saved model is a folder, a graph a file; if both exist, the later row counts.
 _TENSORFLOW_FILES = {
     "model.savedmodel": ("tensorflow_savedmodel", True),
     "model.graphdef": ("tensorflow_graphdef", False),
 }
 
 
-def tells_backend(entries: Entries) -> bool:
-    """Whether a version's folder holds a file that tells the backend."""
-    kinds = any(_is_there(kind, entries) for kind in _KINDS)
+def identifies_backend(entries: Entries) -> bool:
+    """Whether a version's folder contains a file that identifies the backend."""
+    kinds = any(_exists(kind, entries) for kind in _KINDS)
     return kinds or bool(_tensorflow_platform(entries))
 
 
 def fill_backend(message: Any, model_name: str, entries: Entries) -> None:
-    """Write backend, platform and entry file into a configuration.
+    """Write backend, platform and model file into a configuration.
 
     Parameters
     ----------
     entries
-        What is in the first version's folder; empty where there is none.
+        Contents of the first version's folder; empty if there is none.
 
     Raises
     ------
     ModelConfigError
-        At stage ``poll``: nothing tells the backend.
+        At stage ``poll``: nothing identifies the backend.
 
     References
     ----------
@@ -70,7 +65,7 @@ def fill_backend(message: Any, model_name: str, entries: Entries) -> None:
     if _fill_tensorflow(message, entries):
         return
     for kind in _KINDS:
-        if not message.backend and _tells(kind, message, entries):
+        if not message.backend and _matches(kind, message, entries):
             message.backend = kind.backend
         if message.backend == kind.backend:
             message.platform = message.platform or kind.platform
@@ -78,31 +73,31 @@ def fill_backend(message: Any, model_name: str, entries: Entries) -> None:
                 message.default_model_filename or kind.filename
             )
             return
-    if _says_nothing(message) and not message.backend:
+    if _is_unspecified(message) and not message.backend:
         _fill_from_name(message, model_name)
 
 
-def _says_nothing(message: Any) -> bool:
+def _is_unspecified(message: Any) -> bool:
     return not message.platform and not message.default_model_filename
 
 
-def _tells(kind: _Kind, message: Any, entries: Entries) -> bool:
+def _matches(kind: _Kind, message: Any, entries: Entries) -> bool:
     if kind.platform and message.platform == kind.platform:
         return True
     if message.default_model_filename == kind.filename:
         return True
-    return _says_nothing(message) and _is_there(kind, entries)
+    return _is_unspecified(message) and _exists(kind, entries)
 
 
-def _is_there(kind: _Kind, entries: Entries) -> bool:
+def _exists(kind: _Kind, entries: Entries) -> bool:
     is_folder = entries.get(kind.filename)
-    return is_folder is not None and not (kind.plain and is_folder)
+    return is_folder is not None and not (kind.must_be_file and is_folder)
 
 
 def _fill_tensorflow(message: Any, entries: Entries) -> bool:
-    """Write what TensorFlow's platforms mean; return whether it is one of them.
+    """Fill in TensorFlow's fields; return whether the platform is one of its own.
 
-    Only here a platform counts though another backend is configured.
+    Only for TensorFlow does a platform count beside a configured backend.
     """
     if not message.platform and message.backend in ("", _TENSORFLOW):
         known = _TENSORFLOW_FILES.get(message.default_model_filename)

@@ -1,4 +1,4 @@
-"""What ``auto_complete_config`` may change in a configuration."""
+"""Changes that ``auto_complete_config`` makes to a configuration."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _EFFECTIVE = (
 def complete(
     config: ModelConfig, completed: pb_utils_config.ModelConfig | Mapping[str, Any]
 ) -> ModelConfig:
-    """Return a normalised configuration with what the model filled in.
+    """Return a normalised configuration with the changes of the model.
 
     Parameters
     ----------
     completed
-        What ``auto_complete_config`` returned; of its keys only
-        ``max_batch_size``, ``input``, ``output``, ``dynamic_batching`` and
-        ``model_transaction_policy`` count.
+        The value that ``auto_complete_config`` returned. Only ``max_batch_size``,
+        ``input``, ``output``, ``dynamic_batching`` and ``model_transaction_policy``
+        have an effect.
 
     Raises
     ------
     ModelConfigError
-        At stage ``create``: a value that no configuration has.
+        At stage ``create``: a value is not valid in a configuration.
 
     References
     ----------
@@ -62,13 +62,7 @@ def complete(
 
 
 def check_returned(model_name: str, returned: Any) -> pb_utils_config.ModelConfig:
-    """Return what ``auto_complete_config`` returned, if it is its configuration.
-
-    Raises
-    ------
-    ModelConfigError
-        At stage ``create``: it is None, a dict or anything else.
-    """
+    """Return the result of ``auto_complete_config``."""
     if not isinstance(returned, pb_utils_config.ModelConfig):
         raise ModelConfigError(
             f"auto_complete_config function in model '{model_name}' must return a "
@@ -90,14 +84,13 @@ def _read(model_name: str, completed: Mapping[str, Any]) -> Any:
             f"TypeError: {error}",
             stage="create",
             code="INTERNAL",
-            advice="auto_complete_config may set plain Python values only.",
+            advice="auto_complete_config may only set values that JSON has.",
         ) from error
     except json_form.JsonFormError as error:
         raise ModelConfigError(
             f"model configuration is not provided for model '{model_name}'",
             stage="create",
             code="NOT_FOUND",
-            advice="auto_complete_config set a value that no configuration has: "
-            f"{error}",
+            advice=f"auto_complete_config set an invalid value: {error}",
         ) from error
     return message

@@ -1,4 +1,4 @@
-"""The configuration of a model: NVIDIA's message behind a frozen view."""
+"""Model configurations: NVIDIA's protobuf message behind a frozen view."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class TensorSpec:
     Parameters
     ----------
     data_type
-        As the configuration spells it: ``"TYPE_FP32"``.
+        Type in a configuration, such as ``"TYPE_FP32"``.
     datatype
-        As the wire spells it: ``"FP32"``; ``""`` where Triton has no such type.
+        Type in a request, such as ``"FP32"``; empty for an unknown type.
     dims
-        Without the batch dimension; -1 where it varies.
+        Shape without the batch dimension; -1 is any size.
     reshape
-        The shape that the model sees, where it differs.
+        Shape that the model receives; None if it equals `dims`.
     """
 
     name: str
@@ -44,12 +44,14 @@ class TensorSpec:
 
 @dataclass(frozen=True, slots=True)
 class InstanceSpec:
-    """One instance to run: its name, ``CPU``, ``GPU`` or ``MODEL``, its device.
+    """One instance to run.
 
     Parameters
     ----------
+    kind
+        ``"CPU"``, ``"GPU"`` or ``"MODEL"``.
     group
-        What else its instance group says of it.
+        Its instance group without name and count, serialised.
     """
 
     name: str
@@ -60,24 +62,24 @@ class InstanceSpec:
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """A model configuration that nobody can change.
+    """An immutable model configuration.
 
     Parameters
     ----------
     wire
-        The message ``inference.ModelConfig``, serialised.
+        A serialised ``inference.ModelConfig``.
     """
 
     wire: bytes = field(default=b"", repr=False)
 
     @classmethod
     def of(cls, message: Any) -> ModelConfig:
-        """Freeze a protobuf message."""
+        """Return the configuration in a protobuf message."""
         return cls(message.SerializeToString(deterministic=True))
 
     @property
     def message(self) -> Any:
-        """A protobuf message of one's own to read or edit."""
+        """A new protobuf message, which the caller may edit."""
         return schema().ModelConfig.FromString(self.wire)
 
     def __repr__(self) -> str:
@@ -90,22 +92,22 @@ class ModelConfig:
 
     @property
     def name(self) -> str:
-        """The model's name; ``""`` where the text leaves it out."""
+        """The model's name; empty if the text omits it."""
         return str(self._message.name)
 
     @property
     def backend(self) -> str:
-        """The backend, ``"python"`` once it is deduced."""
+        """The backend; normalisation fills it in."""
         return str(self._message.backend)
 
     @property
     def default_model_filename(self) -> str:
-        """The entry file of a version."""
+        """The model file in a version's folder."""
         return str(self._message.default_model_filename)
 
     @cached_property
     def max_batch_size(self) -> int:
-        """The largest batch; 0 for a model that does not batch."""
+        """Maximum batch size; 0 for a model without a batch dimension."""
         return int(self._message.max_batch_size)
 
     @cached_property
@@ -131,17 +133,17 @@ class ModelConfig:
 
     @property
     def scheduling(self) -> str:
-        """The configured scheduler, or ``""`` for the default one."""
+        """The configured scheduler; empty for the default one."""
         return self._message.WhichOneof("scheduling_choice") or ""
 
     @property
     def is_ensemble(self) -> bool:
-        """Whether its requests are answered by other models."""
+        """Whether it is an ensemble of other models."""
         return self.scheduling == "ensemble_scheduling"
 
     @property
     def iterative(self) -> bool:
-        """Whether a request may come back to the model until it is answered."""
+        """Whether requests of a sequence may be rescheduled."""
         return bool(self._message.sequence_batching.iterative_sequence)
 
     @cached_property
@@ -151,45 +153,34 @@ class ModelConfig:
 
     @property
     def version_policy(self) -> Any:
-        """The ``version_policy`` message; empty where none is configured."""
+        """The ``version_policy`` message; empty if it is not configured."""
         return self.message.version_policy
 
     def instance_names(self) -> list[InstanceSpec]:
-        """Return the instances that a normalised configuration asks for.
+        """Return the instances of a normalised configuration.
 
-        A GPU group has one instance per device and count; Triton gives those of
-        one count the same name.
-
-        Raises
-        ------
-        ModelConfigError
-            They are too many.
+        A GPU group has ``count`` instances for each device; as on Triton, instances
+        with the same number share a name.
         """
         check_count(self._message)
         return [
-            InstanceSpec(f"{group.name}_{number}", _kind(group), device, said)
+            InstanceSpec(f"{group.name}_{number}", _kind(group), device, settings)
             for group in self.instance_groups
-            for said in [_unnamed(group)]
+            for settings in [_settings(group)]
             for number in range(group.count)
             for device in _devices(group)
         ]
 
     def to_pbtxt(self) -> str:
-        """Return the text of a ``config.pbtxt`` that says the same."""
+        """Return the text of an equal ``config.pbtxt``."""
         return text.print_message(self._message)
 
     def to_json(self, release: Release = NEWEST) -> str:
         """Return the JSON text that ``initialize(args)`` receives."""
-        return json_form.written(self.to_dict(release))
+        return json_form.to_text(self.to_dict(release))
 
     def to_dict(self, release: Release = NEWEST) -> dict[str, Any]:
-        """Return the JSON form as a dict of the caller's own.
-
-        Parameters
-        ----------
-        release
-            Whose fields are there.
-        """
+        """Return the JSON form as a new dict, with the fields of a release."""
         tree = json_form.to_dict(self._message)
         feature = "max_inflight_requests"
         if not has(feature, release):
@@ -203,19 +194,19 @@ def parse_pbtxt(source: str, *, path: str = "config.pbtxt") -> ModelConfig:
     Parameters
     ----------
     path
-        The file's name, as the message shows it.
+        The file's path in the error text.
 
     Raises
     ------
     ModelConfigError
-        At stage ``poll``; the advice has the line, the column and the reason.
+        At stage ``poll``; the advice contains line, column and reason.
     """
     message = new_message()
     try:
         text.parse(source, message)
     except text.TextFormatError as error:
-        place = f"Error parsing text-format inference.ModelConfig: {error}"
-        advice = (place, error.excerpt, hint(error.message))
+        reason = f"Error parsing text-format inference.ModelConfig: {error}"
+        advice = (reason, error.excerpt, hint(error.message))
         raise ModelConfigError(
             f"failed to read text proto from {path}",
             stage="poll",
@@ -226,12 +217,12 @@ def parse_pbtxt(source: str, *, path: str = "config.pbtxt") -> ModelConfig:
 
 
 def parse_json(document: str | Mapping[str, Any]) -> ModelConfig:
-    """Read the JSON form, as the ``config`` parameter of a load call has it.
+    """Parse the JSON form, as in the ``config`` parameter of a load request.
 
     Raises
     ------
     ModelConfigError
-        At stage ``poll``: the document is no configuration.
+        At stage ``poll``: the document is not a configuration.
     """
     message = new_message()
     try:
@@ -239,8 +230,8 @@ def parse_json(document: str | Mapping[str, Any]) -> ModelConfig:
     except json_form.JsonFormError as error:
         raise ModelConfigError(
             f"Invalid config override: {error}",
-            advice="Write it as %triton config prints one: the names and types of "
-            "config.pbtxt, as JSON.",
+            advice="Write the fields of config.pbtxt as JSON, in the form that %triton "
+            "config prints.",
         ) from error
     return ModelConfig.of(message)
 
@@ -259,13 +250,13 @@ def _tensor_spec(tensor: Any) -> TensorSpec:
     )
 
 
-def _unnamed(group: Any) -> bytes:
-    """Return what a group says besides its name and how many instances it has."""
-    said = schema().ModelInstanceGroup()
-    said.CopyFrom(group)
-    said.ClearField("name")
-    said.ClearField("count")
-    return bytes(said.SerializeToString(deterministic=True))
+def _settings(group: Any) -> bytes:
+    """Return an instance group without name and count, serialised."""
+    settings = schema().ModelInstanceGroup()
+    settings.CopyFrom(group)
+    settings.ClearField("name")
+    settings.ClearField("count")
+    return bytes(settings.SerializeToString(deterministic=True))
 
 
 def _kind(group: Any) -> str:

@@ -1,4 +1,4 @@
-"""The configuration that the tensors of calls imply."""
+"""Infer a configuration from the tensors of recorded calls."""
 
 from __future__ import annotations
 
@@ -14,55 +14,54 @@ VARIES = -1
 
 
 class SeenTensor(NamedTuple):
-    """A tensor as it was sent: its name, type (``"FP32"``) and whole shape."""
+    """A recorded tensor, with its whole shape."""
 
     name: str
     data_type: str
-    """As a configuration spells it: ``"TYPE_FP32"``."""
+    """Type in a configuration, such as ``"TYPE_FP32"``."""
     shape: Shape
 
 
 class SeenCall(NamedTuple):
-    """The tensors of one call; of an answer in parts, those of all of them."""
+    """The tensors of one call and of all of its responses."""
 
     inputs: Sequence[SeenTensor]
     outputs: Sequence[SeenTensor]
 
 
 class Implied(NamedTuple):
-    """A configuration, and what its reader must know of it."""
+    """A configuration inferred from calls, and remarks on its limits."""
 
     config: ModelConfig
     remarks: tuple[str, ...]
 
     def text(self) -> str:
-        """Return a ``config.pbtxt`` that begins with the remarks."""
+        """Return a ``config.pbtxt`` with the remarks as comments."""
         head = "".join(f"# {remark}\n" for remark in self.remarks)
         return head + self.config.to_pbtxt()
 
 
 def implied_config(config: ModelConfig, calls: Sequence[SeenCall]) -> Implied:
-    """Return a configuration that fits what was seen.
+    """Return a configuration that fits all calls.
 
-    An axis whose size differed is -1, an input that was left out is optional. With a
-    ``max_batch_size`` the first axis is the batch. What was not seen, and all that is
-    no tensor, is kept as it is.
+    An axis with different sizes becomes -1, and an input that a call omitted becomes
+    optional. With a ``max_batch_size`` the first axis is the batch. Tensors without a
+    call, and all other fields, keep their configuration.
 
     Parameters
     ----------
     config
-        What is configured so far.
+        The present configuration.
 
     Raises
     ------
     ModelConfigError
-        No configuration fits: a tensor had several types or numbers of axes, or no
-        tensor was seen.
+        The calls have no tensors, or a tensor has several types or ranks.
     """
     message = config.message
     batching = message.max_batch_size > 0
     if not any(call.inputs or call.outputs for call in calls):
-        _refuse("no tensor was seen in the calls of this model")
+        _refuse("the calls of this model have no tensors")
     for field, sides in (
         (message.input, [call.inputs for call in calls]),
         (message.output, [call.outputs for call in calls if call.outputs]),
@@ -95,21 +94,21 @@ def _declared(field: Any, name: str) -> Any:
 def _type_of(seen: Sequence[SeenTensor]) -> str:
     types = list(dict.fromkeys(each.data_type for each in seen))
     if len(types) > 1:
-        _refuse(f"tensor {seen[0].name!r} was of several types: {', '.join(types)}")
+        _refuse(f"tensor {seen[0].name!r} had several types: {', '.join(types)}")
     return types[0]
 
 
 def _dims_of(seen: Sequence[SeenTensor], batching: bool) -> list[int]:
-    """Return the dims of a tensor, without the batch."""
+    """Return the dims of a tensor, without the batch axis."""
     name, shapes = seen[0].name, [tuple(each.shape) for each in seen]
     ranks = sorted({len(shape) for shape in shapes})
     if len(ranks) > 1:
         counts = " and ".join(map(str, ranks))
-        _refuse(f"tensor {name!r} had {counts} axes; dims have one number of them")
+        _refuse(f"tensor {name!r} had {counts} axes; dims have a fixed number")
     if batching and not ranks[0]:
-        _refuse(f"tensor {name!r} has no axis, and max_batch_size wants a batch")
+        _refuse(f"tensor {name!r} has no axis, but max_batch_size needs a batch axis")
     axes = list(zip(*shapes, strict=True))[1 if batching else 0 :]
-    # A tensor without axes is sent with one of size 1; one of size 0 is no dimension.
+    # A tensor without axes is sent with one axis of size 1.
     return [_dim(sizes) for sizes in axes] or [1]
 
 
@@ -122,16 +121,16 @@ def _dim(sizes: Iterable[int]) -> int:
 def _remarks(calls: Sequence[SeenCall], batching: bool) -> Iterable[str]:
     count = len(calls)
     if count == 1:
-        yield "Of one call: an axis that may have any size must be made -1 by hand."
+        yield "Inferred from one call: write -1 for each axis that may have any size."
     else:
-        yield f"Of {count} calls: an axis is -1 where its size differed."
+        yield f"Inferred from {count} calls: an axis is -1 if its size differed."
     if not batching and _shares_first_axis(calls):
         yield (
-            "The first axis of all tensors was the same in each call, and differed "
-            "between calls: if it is the batch, set max_batch_size and leave it out."
+            "All tensors of a call had the same first axis, which differed between "
+            "calls: if it is the batch, set max_batch_size and omit it from dims."
         )
-    if batching and any(_batches(call) for call in calls):
-        yield "The first axes of a call's inputs differed: that is no batch."
+    if batching and any(_has_several_batch_sizes(call) for call in calls):
+        yield "Inputs of one call had different first axes, which cannot be a batch."
 
 
 def _shares_first_axis(calls: Sequence[SeenCall]) -> bool:
@@ -144,13 +143,12 @@ def _shares_first_axis(calls: Sequence[SeenCall]) -> bool:
     return all(len(each) == 1 for each in firsts) and len(set().union(*firsts)) > 1
 
 
-def _batches(call: SeenCall) -> bool:
-    """Whether the inputs of a call were of several batch sizes."""
+def _has_several_batch_sizes(call: SeenCall) -> bool:
     return len({each.shape[:1] for each in call.inputs}) > 1
 
 
 def _refuse(reason: str) -> NoReturn:
     raise ModelConfigError(
-        f"no configuration is implied: {reason}",
-        advice="Look at the run, and write the configuration by hand.",
+        f"no configuration can be inferred: {reason}",
+        advice="Write the configuration by hand; the run shows each tensor.",
     )

@@ -1,4 +1,4 @@
-"""Which instances stay where only the instance groups of a model have changed."""
+"""Instances to keep and to add when only instance groups have changed."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import NamedTuple
 
 from blsnb.model.config import InstanceSpec, ModelConfig
 
-_FIELDS = ("instance_group", "version_policy")
-"""What may change while the model serves on."""
+_CHANGEABLE = ("instance_group", "version_policy")
+"""Fields that may change without a reload."""
 
 
 class InstanceChanges(NamedTuple):
-    """What becomes of the instances of a model.
+    """How a model's instances change.
 
     Parameters
     ----------
     kept
-        The numbers of those that stay, in their new order.
+        Indices of the instances to keep, in their new order.
     added
-        Those to be made, which come behind them.
+        Instances to create, which follow them.
     """
 
     kept: tuple[int, ...]
@@ -29,21 +29,21 @@ class InstanceChanges(NamedTuple):
     def between(
         cls, present: Sequence[InstanceSpec], wanted: Sequence[InstanceSpec]
     ) -> InstanceChanges:
-        """Return how to get from the instances that there are to those wanted.
+        """Return the changes from the present to the wanted instances.
 
-        One stays wherever one of its device and of an equal group is wanted, and it
-        keeps its name; of several the last stays first.
+        An instance is kept, with its name, for a wanted one with the same device and
+        an equal group; of several equal instances the last is kept first.
 
         References
         ----------
         core: src/backend_model.cc, TritonModel::PrepareInstances
         """
-        left: dict[tuple[bytes, int], list[int]] = {}
+        available: dict[tuple[bytes, int], list[int]] = {}
         for number, spec in enumerate(present):
-            left.setdefault((spec.group, spec.device_id), []).append(number)
+            available.setdefault((spec.group, spec.device_id), []).append(number)
         kept, added = [], []
         for spec in wanted:
-            same = left.get((spec.group, spec.device_id))
+            same = available.get((spec.group, spec.device_id))
             if same:
                 kept.append(same.pop())
             else:
@@ -52,13 +52,13 @@ class InstanceChanges(NamedTuple):
 
 
 def differ_in_instances_only(one: ModelConfig, other: ModelConfig) -> bool:
-    """Whether a model need not be loaded anew to follow a change of configuration.
+    """Whether a change of configuration needs no reload of the model.
 
     References
     ----------
     core: src/model_config_utils.cc, ConfigChangeRequiresReload
     """
-    return bool(_without(one) == _without(other))
+    return bool(_unchangeable(one) == _unchangeable(other))
 
 
 def with_instances_of(config: ModelConfig, other: ModelConfig) -> ModelConfig:
@@ -69,8 +69,8 @@ def with_instances_of(config: ModelConfig, other: ModelConfig) -> ModelConfig:
     return ModelConfig.of(message)
 
 
-def _without(config: ModelConfig) -> object:
+def _unchangeable(config: ModelConfig) -> object:
     message = config.message
-    for field in _FIELDS:
+    for field in _CHANGEABLE:
         message.ClearField(field)
     return message

@@ -1,4 +1,4 @@
-"""What Triton writes into a configuration before it is used."""
+"""Default values that Triton writes into a configuration before using it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from blsnb.model.text.schema import schema
 
 SEQUENCE_IDLE_US = 1_000_000
 _CPU_INSTANCES = {"onnxruntime": 2, "tensorflow": 2}
-"""How many instances on the CPU there are by default, where it is not one."""
+"""Default number of CPU instances of backends for which it is not 1."""
 
 
 def normalise(
@@ -27,11 +27,11 @@ def normalise(
     Parameters
     ----------
     model_name
-        The name of the model's folder.
+        Name of the model's folder.
     entries
-        What is in the first version's folder, which tells the backend.
+        Contents of the first version's folder, which identify the backend.
     gpu_count
-        How many GPUs can be used.
+        Number of usable GPUs.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def normalise(
 
 
 def fill_scheduling(message: Any) -> None:
-    """Write the defaults of versions, batching and pinned memory."""
+    """Write the defaults of version policy, batching and pinned memory."""
     if not message.HasField("version_policy"):
         message.version_policy.latest.num_versions = 1
     if message.HasField("dynamic_batching"):

@@ -1,4 +1,4 @@
-"""Options of ``%%triton_model`` as a configuration."""
+"""Options of ``%%triton_model``, merged into a configuration."""
 
 from __future__ import annotations
 
@@ -9,31 +9,23 @@ from typing import Any, NoReturn
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig, TensorSpec
 from blsnb.model.tensor_spec import format_tensor_spec, parse_tensor_spec
-from blsnb.model.text.schema import new_message, schema
-
-__all__ = [
-    "Options",
-    "config_from_options",
-    "format_tensor_spec",
-    "merge_options",
-    "parse_tensor_spec",
-]
+from blsnb.model.text.schema import schema
 
 _KINDS = ("cpu", "gpu", "model", "auto")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """What a user may say about a model without writing a configuration.
+class ModelOptions:
+    """Fields of a configuration that options can set.
 
     Parameters
     ----------
     inputs, outputs
-        Tensor specifications, as text or read already.
+        Tensor specifications, parsed or as text.
     kind
         ``"cpu"``, ``"gpu"``, ``"model"`` or ``"auto"``.
     dynamic_batching
-        True, or the queue delay in microseconds; None and False for neither.
+        True, or the queue delay in microseconds; None or False to leave it unset.
     """
 
     inputs: Sequence[str | TensorSpec] = ()
@@ -46,50 +38,17 @@ class Options:
 
     @property
     def given(self) -> bool:
-        """Whether any option is given."""
-        return self != Options()
+        """Whether any option is set."""
+        return self != ModelOptions()
 
 
-def config_from_options(
-    name: str,
-    *,
-    inputs: Sequence[str | TensorSpec] = (),
-    outputs: Sequence[str | TensorSpec] = (),
-    max_batch_size: int | None = None,
-    instances: int | None = None,
-    kind: str | None = None,
-    dynamic_batching: bool | int | None = None,
-    decoupled: bool = False,
-) -> ModelConfig:
-    """Return the configuration that the options say; see `Options`.
-
-    Raises
-    ------
-    ModelConfigError
-        A specification or a value is malformed.
-    """
-    message = new_message()
-    message.name = name
-    options = Options(
-        inputs=inputs,
-        outputs=outputs,
-        max_batch_size=max_batch_size,
-        instances=instances,
-        kind=kind,
-        dynamic_batching=dynamic_batching,
-        decoupled=decoupled,
-    )
-    return merge_options(ModelConfig.of(message), options)
-
-
-def merge_options(config: ModelConfig, options: Options) -> ModelConfig:
+def merge_options(config: ModelConfig, options: ModelOptions) -> ModelConfig:
     """Return a configuration with the options filled in.
 
     Raises
     ------
     ModelConfigError
-        An option is malformed, or says something else than the configuration;
-        the message shows both.
+        An option is invalid, or contradicts the configuration; the text shows both.
     """
     message = config.message
     _merge_tensors("input", config.inputs, options.inputs, message.input)
@@ -117,14 +76,14 @@ def _merge_tensors(
         if not declared:
             _declare(tensor, target)
         elif tensor.name not in known:
-            _disagree(f"--{direction} {text}", f"only {', '.join(known)}")
+            _contradict(f"--{direction} {text}", f"only {', '.join(known)}")
         elif format_tensor_spec(known[tensor.name]) != text:
-            _disagree(f"--{direction} {text}", format_tensor_spec(known[tensor.name]))
+            _contradict(f"--{direction} {text}", format_tensor_spec(known[tensor.name]))
 
 
 def _declare(tensor: TensorSpec, target: Any) -> None:
     if any(row.name == tensor.name for row in target):
-        _refuse(f"tensor {tensor.name!r} is given twice")
+        _refuse(f"tensor {tensor.name!r} is specified twice")
     row = target.add(name=tensor.name, dims=tensor.dims)
     row.data_type = schema().DataType.Value(tensor.data_type)
     if tensor.optional:
@@ -135,22 +94,24 @@ def _merge_max_batch_size(message: Any, size: int | None) -> None:
     if size is None:
         return
     if size < 0:
-        _refuse(f"--max-batch-size {size}: the size is at least 0 (no batching)")
+        _refuse(
+            f"--max-batch-size {size} is not valid; expected at least 0 (no batching)"
+        )
     if message.max_batch_size not in (0, size):
-        _disagree(
+        _contradict(
             f"--max-batch-size {size}", f"max_batch_size: {message.max_batch_size}"
         )
     message.max_batch_size = size
 
 
-def _merge_instances(message: Any, options: Options) -> None:
+def _merge_instances(message: Any, options: ModelOptions) -> None:
     count, kind = options.instances, options.kind
     if count is None and kind is None:
         return
     if count is not None and count < 1:
-        _refuse(f"--instances {count}: a model has at least one instance")
+        _refuse(f"--instances {count} is not valid; expected at least 1")
     if kind is not None and kind.lower() not in _KINDS:
-        _refuse(f"--kind {kind}: kinds are {', '.join(_KINDS)}")
+        _refuse(f"--kind {kind} is not valid; expected one of {', '.join(_KINDS)}")
     wanted = schema().ModelInstanceGroup(count=count or 1)
     wanted.kind = f"KIND_{(kind or 'auto').upper()}"
     if not message.instance_group:
@@ -162,7 +123,7 @@ def _merge_instances(message: Any, options: Options) -> None:
         (f"--kind {kind}", 1, None if kind is None else wanted.kind),
     ):
         if value is not None and [value] != [row[index] for row in configured]:
-            _disagree(option, _groups_text(message.instance_group))
+            _contradict(option, _groups_text(message.instance_group))
 
 
 def _groups_text(groups: Any) -> str:
@@ -179,12 +140,12 @@ def _merge_dynamic_batching(
     delay_us = 0 if wanted is True else wanted
     option = f"--dynamic-batching {'' if wanted is True else delay_us}".rstrip()
     if delay_us < 0:
-        _refuse(f"{option}: a delay is at least 0 microseconds")
+        _refuse(f"{option} is not valid; expected a delay of at least 0 microseconds")
     if scheduling not in ("", "dynamic_batching"):
-        _disagree(option, f"{scheduling} {{ … }}")
+        _contradict(option, f"{scheduling} {{ … }}")
     configured = message.dynamic_batching.max_queue_delay_microseconds
     if scheduling and wanted is not True and configured != delay_us:
-        _disagree(option, f"max_queue_delay_microseconds: {configured}")
+        _contradict(option, f"max_queue_delay_microseconds: {configured}")
     message.dynamic_batching.SetInParent()
     if wanted is not True:
         message.dynamic_batching.max_queue_delay_microseconds = delay_us
@@ -193,15 +154,14 @@ def _merge_dynamic_batching(
 def _merge_decoupled(message: Any) -> None:
     policy = message.model_transaction_policy
     if message.HasField("model_transaction_policy") and not policy.decoupled:
-        _disagree("--decoupled", "model_transaction_policy { decoupled: false }")
+        _contradict("--decoupled", "model_transaction_policy { decoupled: false }")
     policy.decoupled = True
 
 
-def _disagree(option: str, configured: str) -> NoReturn:
+def _contradict(option: str, configured: str) -> NoReturn:
     raise ModelConfigError(
-        f"the option and the configuration disagree: {option}, "
-        f"but the configuration has {configured}",
-        advice="Change one of them, or leave the option out.",
+        f"the option {option} contradicts the configuration, which has {configured}",
+        advice="Change one of them, or omit the option.",
     )
 
 

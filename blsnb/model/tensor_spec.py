@@ -9,7 +9,7 @@ from blsnb.errors import ModelConfigError
 from blsnb.model.config import TensorSpec
 from blsnb.tensors.dtypes import BY_DATATYPE, DType
 
-# What is read in turn, and what is missed where it does not match.
+# Consecutive parts of a specification, and how an error calls a missing one.
 _PARTS = (
     (re.compile(r"\s*(?P<name>[^\s:?\[\]]+)\s*"), "a tensor name"),
     (re.compile(r"(?P<optional>\??)\s*:\s*"), "':' between name and type"),
@@ -20,13 +20,13 @@ _PARTS = (
 )
 _DIMENSION = re.compile(r"[+-]?\d+")
 _EXAMPLE = (
-    "Write for example NAME:FP32[3,-1], or NAME?:BYTES[1] for an input that may be "
-    "left out; -1 stands for any size, and the batch dimension is not written."
+    "Write for example NAME:FP32[3,-1], or NAME?:BYTES[1] for an optional input; -1 "
+    "is any size, and the batch dimension is omitted."
 )
 
 
 def parse_tensor_spec(spec: str) -> TensorSpec:
-    """Read ``NAME:FP32[3,-1]``.
+    """Parse a specification such as ``NAME:FP32[3,-1]``.
 
     Parameters
     ----------
@@ -38,8 +38,7 @@ def parse_tensor_spec(spec: str) -> TensorSpec:
     Raises
     ------
     ModelConfigError
-        The message says what is wrong; the advice marks the place and shows how
-        to write it.
+        The specification is invalid; the advice marks the position.
     """
     found: dict[str, re.Match[str]] = {}
     offset = 0
@@ -60,7 +59,7 @@ def parse_tensor_spec(spec: str) -> TensorSpec:
 
 
 def format_tensor_spec(tensor: TensorSpec) -> str:
-    """Return the specification that `parse_tensor_spec` reads as this tensor."""
+    """Return a tensor's specification, which `parse_tensor_spec` parses."""
     mark = "?" if tensor.optional else ""
     dims = ",".join(map(str, tensor.dims))
     return f"{tensor.name}{mark}:{tensor.datatype or tensor.data_type}[{dims}]"
@@ -74,8 +73,8 @@ def _data_type(spec: str, match: re.Match[str]) -> DType:
         _refuse(
             spec,
             match.start("type"),
-            f"{match['type']!r} is no type of Triton",
-            f"Types are {known}.",
+            f"{match['type']!r} is not a type of Triton",
+            f"Expected one of {known}.",
         )
     return row
 
@@ -87,7 +86,7 @@ def _dims(spec: str, match: re.Match[str]) -> tuple[int, ...]:
             _refuse(
                 spec,
                 match.start("dims") + dimension.start(),
-                f"{size} is no dimension, which is at least 1, or -1 for any size",
+                f"dimension {size} is not valid; expected at least 1, or -1",
             )
     return tuple(map(int, _DIMENSION.findall(match["dims"])))
 

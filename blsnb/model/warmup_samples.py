@@ -1,4 +1,4 @@
-"""WarmupSample: the requests by which a model is warmed up before it serves."""
+"""Warm-up requests, which a model executes before it becomes ready."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from blsnb.tensors.dtypes import BY_DATA_TYPE, BYTES, DType
 from blsnb.tensors.ref import TensorRef
 
 FOLDER = "warmup"
-"""Where a model's folder keeps the files that ``input_data_file`` names."""
+"""Folder of the files that ``input_data_file`` names, in the model's folder."""
 INVALID = DType("TYPE_INVALID", "<invalid>", 0, None, 0)
-"""The type of an input that names none."""
+"""Type of an input without a ``data_type``."""
 _LENGTH_BYTES = 4
 _UNKNOWN_REQUEST = "[request id: <id_unknown>] "
 
 
 @dataclass(frozen=True, slots=True)
 class WarmupSample:
-    """One ``model_warmup`` of a configuration, made up for one instance.
+    """One ``model_warmup`` of a configuration, with its data for one instance.
 
     Parameters
     ----------
     rounds
-        How often it is executed.
+        Number of executions.
     batch_size
-        How many requests are executed together in a round.
+        Number of requests in each execution.
     message
-        Each of these requests.
+        The request.
     extra
-        Inputs that the configuration does not declare: the model gets them
-        unchecked, as it gets a sequence's controls.
+        Inputs that the configuration does not declare. Like controls of a sequence,
+        they reach the model without a check.
     """
 
     name: str
@@ -45,8 +45,8 @@ class WarmupSample:
     message: RequestMessage
     extra: tuple[TensorRef, ...]
 
-    def refused(self, instance_name: str, max_batch_size: int) -> list[str]:
-        """Return the errors of a round that Triton's backend does not execute.
+    def errors(self, instance_name: str, max_batch_size: int) -> list[str]:
+        """Return the errors of an execution that Triton's backend refuses.
 
         References
         ----------
@@ -60,7 +60,7 @@ class WarmupSample:
             return [text] * self.batch_size
         if any(ref.dtype is INVALID for ref in self.extra):
             return [f"Stub process '{instance_name}' is not healthy."] * self.batch_size
-        problems = map(strings_problem, (*self.message.inputs, *self.extra))
+        problems = map(strings_error, (*self.message.inputs, *self.extra))
         first = next(filter(None, problems), "")
         return [first] * self.batch_size if first else []
 
@@ -70,20 +70,19 @@ def warmup_samples(
     read: Callable[[str], bytes],
     random: Callable[[int], bytes],
 ) -> Iterator[WarmupSample]:
-    """Yield the samples of a configuration; one without a batch size is left out.
+    """Yield the samples of a configuration that have a batch size.
 
     Parameters
     ----------
     read
-        Returns the bytes of a file in `FOLDER` of the model's folder, or raises
-        OSError.
+        Returns the contents of a file in `FOLDER`, or raises OSError.
     random
-        Returns so many random bytes.
+        Returns a number of random bytes.
 
     Raises
     ------
     ModelConfigError
-        At stage ``create``: a dimension varies, or there are no data.
+        At stage ``create``: a dimension is variable, or data are missing.
 
     References
     ----------
@@ -95,7 +94,7 @@ def warmup_samples(
 
 
 class _Setting:
-    """One ``model_warmup`` being made a sample."""
+    """Builds the sample of one ``model_warmup``."""
 
     def __init__(
         self,
@@ -115,13 +114,13 @@ class _Setting:
         """Return the sample."""
         declared = [spec.name for spec in self._config.inputs]
         for name, given in self._inputs:
-            # Of a declared input a dimension like -2 is found later; of others
-            # Triton's server ends.
+            # A dimension such as -2 of a declared input is refused later; that of
+            # another input ends Triton's server.
             least = min(given.dims, default=0)
             if -1 in given.dims or (least < 0 and name not in declared):
                 raise _variable(name)
         sizes = [_byte_size(given) for _, given in self._inputs]
-        # The inputs of all requests of all rounds begin with the same bytes.
+        # As on Triton, all random inputs begin with the same bytes.
         buffer = self._random(max(sizes, default=0))
         refs = {name: self._ref(name, given, buffer) for name, given in self._inputs}
         inputs = tuple(refs[name] for name in dict.fromkeys(declared) if name in refs)
@@ -167,18 +166,17 @@ class _Setting:
                 f"failed to open text file for read {error.filename}: {error.strerror}",
                 stage="create",
                 code="INTERNAL",
-                advice=f"input_data_file names a file in the model's folder {FOLDER}.",
+                advice=f"Put the file into the folder {FOLDER} of the model's folder.",
             ) from error
         if _dtype(given) is BYTES:
             return found
         if len(found) < size:
-            # Triton's text has no space after the file's name.
+            # Triton's text has no space after the file name.
             raise ModelConfigError(
                 f"{_UNKNOWN_REQUEST}warmup setting expects {size} bytes, but the data "
                 f"provided from {filename}only has {len(found)} bytes",
                 stage="create",
-                advice=f"The file in {FOLDER} holds the elements' bytes, one by one, "
-                "of a batch of 1.",
+                advice=f"The file in {FOLDER} must contain a batch of 1.",
             )
         return found[:size]
 
@@ -188,8 +186,7 @@ def _variable(name: str) -> ModelConfigError:
         "warmup setting expects all variable-size dimensions are specified for "
         f"input '{name}'",
         stage="create",
-        advice="Give the sample's input dims without -1: those of one request, "
-        "without the batch.",
+        advice="Write the dims of one request, without the batch and without -1.",
     )
 
 
@@ -198,14 +195,14 @@ def _dtype(given: Any) -> DType:
 
 
 def _byte_size(given: Any) -> int:
-    """Return the bytes of one request's elements; of an empty text four."""
+    """Return the number of bytes in one request; a string counts as its length."""
     element = _dtype(given).byte_size or _LENGTH_BYTES
     count = int(math.prod(given.dims))
     return max(0, count) * element
 
 
-def strings_problem(ref: TensorRef) -> str:
-    """Return why Triton's backend cannot read a BYTES input; nothing if it can.
+def strings_error(ref: TensorRef) -> str:
+    """Return Triton's error for the buffer of a BYTES input; empty if it is valid.
 
     References
     ----------
@@ -213,29 +210,31 @@ def strings_problem(ref: TensorRef) -> str:
     """
     if ref.dtype is not BYTES:
         return ""
-    data, wanted = bytes(ref.data or b""), math.prod(ref.shape)
+    data, expected = bytes(ref.data or b""), math.prod(ref.shape)
     whose = f"for inference input '{ref.name}'"
     count = offset = 0
     while offset < len(data):
-        left = len(data) - offset - _LENGTH_BYTES
-        if count >= wanted:
+        available = len(data) - offset - _LENGTH_BYTES
+        if count >= expected:
             return (
                 f"unexpected number of string elements {count + 1} {whose}, expecting "
-                f"{wanted}"
+                f"{expected}"
             )
-        if left < 0:
+        if available < 0:
             return (
                 f"incomplete string length indicator {whose}, expecting "
-                f"{_LENGTH_BYTES} bytes but only {left + _LENGTH_BYTES} bytes "
+                f"{_LENGTH_BYTES} bytes but only {available + _LENGTH_BYTES} bytes "
                 "available. Please make sure the string length indicator is in one "
                 "buffer."
             )
         length = int.from_bytes(data[offset : offset + _LENGTH_BYTES], "little")
-        if length > left:
+        if length > available:
             return (
                 f"incomplete string data {whose}, expecting string of length {length} "
-                f"but only {left} bytes available"
+                f"but only {available} bytes available"
             )
         offset += _LENGTH_BYTES + length
         count += 1
-    return "" if count == wanted else f"expected {wanted} strings {whose}, got {count}"
+    if count == expected:
+        return ""
+    return f"expected {expected} strings {whose}, got {count}"

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-from blsnb.engine.catalog import Catalog
 from blsnb.engine.request.client_request import ClientRequest
 from blsnb.engine.request.validation import RequestError
-from blsnb.engine.settings import Settings
 from blsnb.errors import InferenceError, WouldHang
 from blsnb.parity.triton.outcome import (
     WOULD_HANG,
@@ -17,10 +15,8 @@ from blsnb.parity.triton.outcome import (
     ClientOutcome,
     ClientResponse,
 )
-from blsnb.parts.folders import Exchange
-from blsnb.parts.requests import ClientRequests
+from blsnb.parts.server_parts import ServerParts
 from blsnb.pb_utils.message import RequestMessage
-from blsnb.repository.export import Exported
 from blsnb.response import Response
 from blsnb.run import Run
 from blsnb.trace.recorder import TraceLevel
@@ -33,37 +29,20 @@ class BlsnbClient:
 
     Parameters
     ----------
-    server
-        Its repository, recorder and models.
-    requests
-        Runs requests.
-    catalog
-        The ready models.
-    settings
-        Settings that the real server repeats.
-    export
-        Writes all models that can be exported, as they are loaded, as a repository
-        for Triton.
+    parts
+        Of the server.
     """
 
-    def __init__(
-        self,
-        server: Exchange,
-        requests: ClientRequests,
-        catalog: Catalog,
-        settings: Settings,
-        export: Callable[[Path], Exported],
-    ) -> None:
-        self._server = server
-        self._requests = requests
-        self._catalog = catalog
-        self.settings = settings
-        self.export = export
+    def __init__(self, parts: ServerParts) -> None:
+        self._parts = parts
+        self._catalog = parts.engine.catalog
+        self.settings = parts.engine.settings
+        self.export = parts.folders.export_as_served
 
     @property
     def folders(self) -> tuple[Path, ...]:
         """The folders of the repository; error texts contain their paths."""
-        repository = self._server.repository
+        repository = self._parts.repository
         return (repository.private_root, *repository.roots)
 
     def ready(self) -> frozenset[str]:
@@ -72,18 +51,11 @@ class BlsnbClient:
 
     def standins(self) -> Mapping[str, str]:
         """Return, by model name, the kinds of the stand-ins in use."""
-        return {
-            each.name: each.standin for each in self._server.models() if each.standin
-        }
+        models = self._parts.models.statuses()
+        return {each.name: each.standin for each in models if each.standin}
 
     def message(self, request: ClientRequest) -> RequestMessage:
-        """Return a request as both servers receive it.
-
-        Raises
-        ------
-        InputError
-            An input has a type that Triton does not know.
-        """
+        """Return a request as both servers receive it."""
         request.check()
         version = -1 if request.version is None else request.version
         return request.message(self._catalog.config(request.model_name, version))
@@ -98,21 +70,15 @@ class BlsnbClient:
             return False
 
     def send(self, request: ClientRequest) -> ClientOutcome:
-        """Run a request with all values recorded, outside of the server's history.
-
-        Raises
-        ------
-        InputError
-            An input has a type that Triton does not know.
-        """
+        """Run a request with all values recorded, outside of the server's history."""
         run = self._stream if self.is_decoupled(request) else self._infer
         return run(request)
 
     def _infer(self, request: ClientRequest) -> ClientOutcome:
-        record = self._server.recorder.unkept(TraceLevel.TENSORS)
+        record = self._parts.recorder.unkept(TraceLevel.TENSORS)
         start_ns = _now()
         try:
-            run = self._requests.run(request, None, record)
+            run = self._parts.requests.run(request, None, record)
         except InferenceError as error:
             duration_ns = _now() - start_ns
             response = ClientResponse(failure=_failure(error), at_ns=duration_ns)
@@ -124,12 +90,12 @@ class BlsnbClient:
         )
 
     def _stream(self, request: ClientRequest) -> ClientOutcome:
-        record = self._server.recorder.unkept(TraceLevel.TENSORS)
+        record = self._parts.recorder.unkept(TraceLevel.TENSORS)
         responses: list[ClientResponse] = []
         run: Run | None = None
         start_ns = _now()
         try:
-            stream = self._requests.stream(request, record)
+            stream = self._parts.requests.stream(request, record)
             for response in stream:
                 responses.append(_response(response, _now() - start_ns))
             run = stream.run

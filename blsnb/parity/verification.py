@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from blsnb.errors import RepositoryError
+from blsnb.arguments import (
+    check_callable,
+    check_flags,
+    check_mapping,
+    check_numbers,
+    check_text,
+    check_type,
+)
+from blsnb.errors import RepositoryError, TritonServerError
 from blsnb.files.owned import OwnedFolder, sweep
 from blsnb.parity.agreement import Case
 from blsnb.parity.blsnb_client import BlsnbClient
-from blsnb.parity.cases import NamedRequest
+from blsnb.parity.cases import Cases, NamedRequest, requests_of
 from blsnb.parity.checks import EXACT, check
 from blsnb.parity.parity import Parity
 from blsnb.parity.real_run import real_run
@@ -24,6 +33,7 @@ from blsnb.parity.triton.outcome import (
     ClientResponse,
     without_paths,
 )
+from blsnb.parts.server_parts import ServerParts
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.tensors.tolerance import Tolerance
 from blsnb.trace.events import ModelInfo
@@ -41,24 +51,50 @@ Progress = Callable[[float, str], None]
 """Receives the completed share, from 0 to 1, and a description of the next step."""
 
 
-class Verification:
-    """One comparison of a model on blsnb and on a real server.
+def compare(
+    parts: ServerParts,
+    model_name: str,
+    inputs: Mapping[str, Any] | None,
+    *,
+    target: str,
+    cases: Cases | None,
+    atol: float,
+    rtol: float,
+    timeout_s: float,
+    install: bool,
+    progress: Progress | None,
+    options: Mapping[str, Any],
+) -> Parity:
+    """Make requests here and on a real Triton server; see `Server.compare`."""
+    parts.lifetime.check_open()
+    check_text(model_name=model_name, target=target)
+    check_mapping(inputs=inputs)
+    kinds = "a file, or a list of requests"
+    check_type("cases", cases, str | Path | Iterable | None, kinds)
+    check_numbers(atol=atol, rtol=rtol, timeout_s=timeout_s)
+    check_flags(install=install)
+    check_callable(progress=progress)
+    if not parts.models.exists(model_name):
+        known = ", ".join(parts.repository.names()) or "none"
+        raise RepositoryError(f"there is no model {model_name!r}; there are: {known}")
+    verification = Verification(
+        BlsnbClient(parts),
+        model_name,
+        requests_of(model_name, inputs, cases, options),
+        tolerance=Tolerance(atol, rtol),
+        timeout_s=timeout_s,
+        may_install=install,
+        progress=progress,
+    )
+    try:
+        return verification.run(target)
+    except (TritonServerError, KeyboardInterrupt) as error:
+        # The text explains the error; the frames of blsnb would hide it.
+        raise error.with_traceback(None) from None
 
-    Parameters
-    ----------
-    model_name
-        The compared model.
-    requests
-        The requests, in order.
-    tolerance
-        Maximum difference of values that agree.
-    timeout_s
-        Maximum time until a real server is ready, and of each request, in seconds.
-    may_install
-        Whether a real server, and packages that models import, may be installed.
-    progress
-        Receives each step.
-    """
+
+class Verification:
+    """One comparison of a model on blsnb and on a real server."""
 
     def __init__(
         self,
@@ -81,19 +117,7 @@ class Verification:
         self._steps_done = 0
 
     def run(self, address: str) -> Parity:
-        """Send all requests to both servers; a real server started here is stopped.
-
-        Raises
-        ------
-        ValueError
-            The address is invalid.
-        InputError
-            An input has a type that Triton does not know.
-        RepositoryError
-            A stand-in serves the model, or a model that it calls.
-        TritonServerError
-            There is no real server, or it does not serve the model.
-        """
+        """Send all requests to both servers; a real server started here is stopped."""
         temporary = Path(tempfile.gettempdir()).resolve()
         sweep(temporary, _FOLDER)
         owned = OwnedFolder(temporary, _FOLDER)

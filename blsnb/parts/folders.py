@@ -1,93 +1,98 @@
-"""Exchange: what a server does with folders: import, export, follow their changes."""
+"""The folders of a server's models on disk: import, export and watch them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import shutil
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from blsnb.arguments import check_flags, check_names, check_path, check_text, check_type
+from blsnb.engine.engine import Engine
+from blsnb.engine.loading.changed_files import ChangedFiles
+from blsnb.engine.loading.control import ModelControl
 from blsnb.errors import ModelLoadError, RepositoryError
+from blsnb.parts.lifetime import ServerLifetime
 from blsnb.parts.models import Models
-from blsnb.parts.seen_calls import seen_calls
-from blsnb.repository.repository import models_in
+from blsnb.repository.directory import CONFIG_FILE, ModelDirectory
+from blsnb.repository.repository import ModelRepository, models_in
 from blsnb.repository.status import ModelStatus
 from blsnb.run import Run, take_trace
+from blsnb.tensors.ref import TensorRef
+from blsnb.trace.recorder import Recorder, RunRecord
+from blsnb.trace.spans import Span, Trace
 
 if TYPE_CHECKING:
     from blsnb.model.config import ModelConfig
-    from blsnb.model.implied import Implied
+    from blsnb.model.implied import Implied, SeenCall, SeenTensor
     from blsnb.repository.export import Exported
-    from blsnb.trace.recorder import RunRecord
 
 _HIDDEN = "a model of this name was defined here and hides the one that was imported"
 
 
-class Exchange(Models):
-    """The part of a server that meets folders on disk."""
+class Folders:
+    """Imports, exports and watches folders of models."""
+
+    def __init__(
+        self,
+        models: Models,
+        engine: Engine,
+        control: ModelControl,
+        repository: ModelRepository,
+        changed_files: ChangedFiles,
+        recorder: Recorder,
+        lifetime: ServerLifetime,
+    ) -> None:
+        self._models = models
+        self._engine = engine
+        self._control = control
+        self._repository = repository
+        self._changed_files = changed_files
+        self._recorder = recorder
+        self._lifetime = lifetime
 
     def watch(self, name: str) -> None:
-        """Load a model anew whenever a file of its folder is saved.
-
-        It ends with `unwatch`, `unload` and `close`. A load that fails leaves what
-        serves, and is logged; the next save tries again.
-
-        Raises
-        ------
-        InferenceError
-            The model does not serve; the text is Triton's.
-        """
-        self._check_open()
-        # Refused unless it serves.
-        self.config_text(name)
+        """Reload a model whenever a file of its folder is saved."""
+        self._lifetime.check_open()
+        # Raises unless the model serves.
+        self._models.config_text(name)
         self._changed_files.watch(name)
 
     def unwatch(self, name: str) -> None:
-        """Watch a model no more; one that was not watched is no error."""
+        """Stop watching a model, if it is watched."""
+        check_text(name=name)
         self._changed_files.unwatch(name)
 
     @property
     def watched(self) -> list[str]:
-        """Names of the models that are watched, sorted."""
+        """Sorted names of the models that are watched."""
         return self._changed_files.watched()
 
     def load_changed(self) -> dict[str, ModelLoadError | None]:
-        """Load the models of the private folder whose sources were changed since.
+        """Reload the models of the private folder whose sources changed.
 
-        That is done before each cell of a notebook. Sources are Python files and
-        configurations; the same change is tried once.
+        Sources are Python files and configurations; one change is tried once.
 
         Returns
         -------
         dict
-            The models, each with the error if it did not load; then what served
-            before still does.
+            The models, each with the error if it did not load; the version that
+            served before then still does.
         """
-        self._check_open()
-        ours = sorted(models_in(self.repository.private_root))
+        self._lifetime.check_open()
+        ours = sorted(models_in(self._repository.private_root))
         with self._control.alone():
             return self._changed_files.load_changed(ours)
 
-    def import_repository(
+    def import_(
         self, path: str | Path, names: Sequence[str] | None = None
     ) -> list[ModelStatus]:
-        """Load the models of a repository on disk, where they are.
-
-        The folder is read from now on, and never written. A model that does not load
-        is no error: its status says why, and the others are loaded all the same.
-
-        Parameters
-        ----------
-        names
-            Which models to load; all of the folder if None.
-
-        Raises
-        ------
-        RepositoryError
-            The folder is none, or has no model of such a name.
-        """
-        self._check_open()
-        folder = self.repository.add(path)
+        """Load the models of a repository on disk, where they are."""
+        check_path(path=path)
+        check_names(names=names)
+        self._lifetime.check_open()
+        folder = self._repository.add(path)
         there = sorted(models_in(folder))
         if unknown := sorted({*(names or ())} - {*there}):
             raise RepositoryError(
@@ -99,50 +104,29 @@ class Exchange(Models):
 
     def _imported(self, name: str, folder: Path) -> ModelStatus:
         """Load a model of a folder and return its status, with what went wrong."""
-        directory = self.repository.directory(name)
+        directory = self._repository.directory(name)
         if directory is not None and directory.path.parent != folder:
-            return replace(self.model(name), reason=_HIDDEN)
+            return replace(self._models.status(name), reason=_HIDDEN)
         try:
-            return self.load(name)
+            return self._models.load(name)
         except ModelLoadError as error:
             return replace(
-                self.model(name),
+                self._models.status(name),
                 reason=error.reason or error.message,
                 advice=error.advice,
             )
 
-    def export_repository(
+    def export(
         self,
         path: str | Path,
         names: Sequence[str] | None = None,
         *,
         force: bool = False,
     ) -> Exported:
-        """Write models as a repository that Triton loads, byte for byte.
-
-        Beside them are a ``requirements.txt`` of what they import, and a
-        ``README.md`` with the commands that serve them. Each model is written whole
-        or stays as it was; one from an earlier export is replaced.
-
-        Parameters
-        ----------
-        names
-            Which models; all of them if None.
-        force
-            Whether files may be overwritten that no export wrote, or that were
-            changed since.
-
-        Returns
-        -------
-        Exported
-            The models, and notes on what is different there.
-
-        Raises
-        ------
-        RepositoryError
-            A model is unknown or not complete, such a file is in the way, or a file
-            cannot be read or written.
-        """
+        """Write models as a repository that Triton loads, byte for byte."""
+        check_path(path=path)
+        check_names(names=names)
+        check_flags(force=force)
         exported = self._exported(Path(path).expanduser(), names, force)
         others = filter(self._control.is_overridden, exported.models)
         notes = (*exported.notes, *map(_override_note, others))
@@ -151,54 +135,64 @@ class Exchange(Models):
     def _exported(
         self, path: Path, names: Sequence[str] | None = None, force: bool = False
     ) -> Exported:
-        """Write what the models' folders hold; as `export_repository` else."""
         from blsnb.repository.export import Export, exportable
 
         standins = self._control.standins.all()
-        chosen, left_out = exportable(self.repository, names, standins)
+        chosen, left_out = exportable(self._repository, names, standins)
         export = Export(path, self._engine.release, force=force)
         # No definition changes a folder while it is copied.
         with self._control.alone():
             return export.write(chosen, left_out)
 
-    def implied_config(self, name: str, *runs: Run) -> Implied:
-        """Return a configuration that fits the tensors of a model in recorded runs.
+    def export_as_served(self, folder: Path) -> Exported:
+        """Export all models, each with the files and configuration that serve.
 
-        An axis whose size differed between calls is -1; with a ``max_batch_size``
-        the first axis is the batch. What was not seen stays as it is configured.
+        Raises
+        ------
+        RepositoryError
+            A file cannot be read or written.
+        """
+        exported = self._exported(folder)
+        names = set(exported.models)
+        for name in filter(self._control.is_overridden, self._control.serving()):
+            served = self._control.served_from(name)
+            if served is not None:
+                _replace_by_served(served, folder / name)
+                names.add(name)
+        return replace(exported, models=tuple(sorted(names)))
+
+    def implied_config(self, name: str, runs: Sequence[Run]) -> Implied:
+        """Return a configuration that fits a model's tensors in recorded runs.
 
         Parameters
         ----------
         runs
-            Which; the newest one with a call of the model if there is none.
-
-        Raises
-        ------
-        ModelConfigError
-            No configuration fits, or no tensor was seen.
-        RepositoryError
-            There is no such model.
+            The runs; if there are none, the newest recorded one with a call of the
+            model.
         """
         from blsnb.model.implied import implied_config
 
+        check_text(name=name)
+        for run in runs:
+            check_type("run", run, Run, "a blsnb.Run")
         traces = [run.trace for run in runs]
         if not traces:
-            newest = next(filter(_calls(name), reversed(self.recorder.runs)), None)
-            traces = [] if newest is None else [take_trace(newest)]
-        calls = [call for trace in traces for call in seen_calls(trace, name)]
+            runs_recorded = reversed(self._recorder.runs)
+            records = (each for each in runs_recorded if _calls(each, name))
+            traces = [take_trace(each) for each in records][:1]
+        calls = [call for trace in traces for call in _seen_calls(trace, name)]
         return implied_config(self._written_config(name), calls)
 
     def _written_config(self, name: str) -> ModelConfig:
         """Return a model's configuration as its author wrote it.
 
-        Of what ``auto_complete_config`` filled in, the batch counts: without it no
-        shape can be read.
+        Only ``max_batch_size`` is the completed one: shapes depend on it.
         """
         from blsnb.model.config import ModelConfig
 
-        directory = self.repository.directory(name)
+        directory = self._repository.directory(name)
         if directory is None:
-            raise RepositoryError(self.repository.why_none(name)[0])
+            raise RepositoryError(self._repository.why_none(name)[0])
         message = directory.config().message
         served = self._engine.catalog.config(name)
         if served is not None:
@@ -213,6 +207,38 @@ def _override_note(name: str) -> str:
     )
 
 
-def _calls(name: str) -> Callable[[RunRecord], bool]:
-    """Return the question whether a run has a call of a model."""
-    return lambda record: any(call.model.name == name for call in record.calls)
+def _calls(record: RunRecord, name: str) -> bool:
+    return any(call.model.name == name for call in record.calls)
+
+
+def _seen_calls(trace: Trace, name: str) -> Iterator[SeenCall]:
+    """Yield the tensors of each call of a model."""
+    from blsnb.model.implied import SeenCall
+
+    for span in trace.spans:
+        if trace.models[span.model].name == name:
+            inputs = tuple(map(_seen, span.inputs))
+            yield SeenCall(inputs, tuple(map(_seen, _outputs(span))))
+
+
+def _outputs(span: Span) -> Iterator[TensorRef]:
+    """Yield the outputs of all responses of a call."""
+    yield from span.outputs
+    for response in span.responses:
+        yield from response.outputs
+
+
+def _seen(ref: TensorRef) -> SeenTensor:
+    from blsnb.model.implied import SeenTensor
+
+    return SeenTensor(ref.name, ref.dtype.data_type, tuple(ref.shape))
+
+
+def _replace_by_served(served: ModelDirectory, folder: Path) -> None:
+    """Replace an exported model by the files and configuration that serve."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(
+        served.path, folder, ignore=shutil.ignore_patterns("__pycache__", "configs")
+    )
+    config = served.config().to_pbtxt()
+    (folder / CONFIG_FILE).write_text(config, encoding="utf-8")

@@ -25,6 +25,7 @@ from blsnb.engine.request.streaming import Readable, Single
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import InferenceError, ServerClosedError
+from blsnb.parts.lifetime import ServerLifetime
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.response import Response
 from blsnb.response_stream import Stream, async_responses
@@ -50,10 +51,13 @@ class ClientRequests:
     ----------
     engine
         Has the models.
+    lifetime
+        Of the server.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, lifetime: ServerLifetime) -> None:
         self._engine = engine
+        self._lifetime = lifetime
         self._router = engine.router
         self._open_requests = engine.open_requests
         self._callers: Workers | None = None
@@ -117,6 +121,7 @@ class ClientRequests:
         WouldHang
             Triton would never answer.
         """
+        self._check_open()
         root = self._open_requests.open(deadline_ns, None, begun)
         root.record.of_client = True
         return self._answer(message, root)
@@ -198,6 +203,7 @@ class ClientRequests:
         WouldHang
             Triton would never answer.
         """
+        self._check_open()
         root = self._open_requests.open(deadline_ns, None, begun)
         root.record.of_client = True
         return self._reader(message, root)
@@ -221,8 +227,14 @@ class ClientRequests:
             self._open_requests.close(root)
         return Reader(self._open_requests, root, responses)
 
+    def _check_open(self) -> None:
+        """Refuse a request to a closed server; one that is stopping answers it."""
+        if not self._open_requests.is_stopping:
+            self._lifetime.check_open()
+
     def _message(self, request: ClientRequest) -> RequestMessage:
         __tracebackhide__ = True
+        self._check_open()
         request.check()
         version = -1 if request.version is None else request.version
         config = self._engine.catalog.config(request.model_name, version)
@@ -237,7 +249,7 @@ class ClientRequests:
     def _failed_run(self, request: ClientRequest, record: RunRecord, error: str) -> Run:
         return Run(request.model_name, record, [], error, self)
 
-    def ask_again(
+    def replay(
         self, request: RequestMessage, client_timeout_s: float | None = None
     ) -> Run:
         """Make a recorded request on its model as it is now; a failure is a run, too.

@@ -1,23 +1,42 @@
-"""StandingIn: what a server does with models whose backend is not here."""
+"""The stand-ins of a server: substitutes for models whose backend is not here."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from blsnb.arguments import check_callable, check_flags, check_text, check_type
 from blsnb.backends.standin import StandIn
-from blsnb.backends.standin_registry import choose_standin
+from blsnb.backends.standin_registry import make_standin
+from blsnb.engine.engine import Engine
+from blsnb.engine.loading.control import ModelControl
 from blsnb.errors import ModelLoadError
+from blsnb.parts.lifetime import ServerLifetime
 from blsnb.parts.models import Models
+from blsnb.repository.repository import ModelRepository
 from blsnb.repository.status import ModelStatus
 from blsnb.run import Run
 
 
-class StandingIn(Models):
-    """The part of a server that lets others answer for a model."""
+class ModelStandIns:
+    """Loads stand-ins in the place of models, and the models again afterwards."""
 
-    def standin(
+    def __init__(
+        self,
+        models: Models,
+        engine: Engine,
+        control: ModelControl,
+        repository: ModelRepository,
+        lifetime: ServerLifetime,
+    ) -> None:
+        self._models = models
+        self._engine = engine
+        self._control = control
+        self._repository = repository
+        self._lifetime = lifetime
+
+    def load(
         self,
         name: str,
         *,
@@ -27,40 +46,21 @@ class StandingIn(Models):
         call: Callable[[dict[str, Any]], Any] | None = None,
         remote: str | None = None,
     ) -> ModelStatus:
-        """Let a stand-in answer for a model whose backend is not here.
-
-        The model's configuration counts as it does for the model: requests are
-        checked, queued and batched. Cards and graphs mark it, and an export leaves it
-        out. It answers until the model is unloaded or defined.
-
-        Parameters
-        ----------
-        zeros
-            With zeros, false and empty texts. What varies in a shape is as in an input
-            of the same rank.
-        random
-            With numbers by chance, from this seed; equal requests get equal answers.
-        replay
-            As the model did in a recorded run, or in several, where a request had the
-            same inputs to the byte.
-        call
-            With what a function returns: it gets a dict of arrays by input, and gives
-            one by output.
-        remote
-            As the model of this name on a Triton server, such as
-            ``"grpc://localhost:8001"``.
-
-        Raises
-        ------
-        ModelLoadError
-            The configuration is wrong, or does not say enough; what served before
-            still does.
-        ValueError
-            Not one way to answer was given, but none or several.
-        """
-        self._check_open()
+        """Load a stand-in for a model; see `Server.standin`."""
+        self._lifetime.check_open()
+        check_text(name=name)
+        check_flags(zeros=zeros)
+        check_type("random", random, int | None, "a seed, such as 7")
+        check_type(
+            "remote", remote, str | None, 'an address such as "grpc://host:8001"'
+        )
+        check_callable(call=call)
+        expected = "a blsnb.Run, or a list of them"
+        check_type("replay", replay, Run | Iterable | None, expected)
         runs = [replay] if isinstance(replay, Run) else replay
-        chosen = choose_standin(
+        for run in () if runs is None else runs:
+            check_type("replay", run, Run, expected)
+        chosen = make_standin(
             name,
             zeros=zeros,
             random=random,
@@ -70,51 +70,40 @@ class StandingIn(Models):
         )
         self._refuse_ensemble(name)
         try:
-            with self._standins.changing(name, chosen):
+            with self._control.standins.changing(name, chosen):
                 self._control.bring_up(name, always=True)
         except ModelLoadError as error:
-            if self.repository.directory(name) is None and not error.advice:
+            if self._repository.directory(name) is None and not error.advice:
                 error.advice = (
                     f"A stand-in takes inputs and outputs from the configuration of "
                     f"{name!r}: write it (%%triton_config {name}), or import it."
                 )
             raise
-        return self.model(name)
+        return self._models.status(name)
 
     @contextlib.contextmanager
-    def standing_in(self, name: str, **how: Any) -> Iterator[ModelStatus]:
-        """Let a stand-in answer while a block runs; takes what `standin` takes.
-
-        After it the model of the folder serves as before, or what stood in for it;
-        nothing does, if nothing did.
-
-        Raises
-        ------
-        ModelLoadError
-            The stand-in cannot answer; or the model does not load afterwards.
-        ValueError
-            Not one way to answer was given, but none or several.
-        """
-        before = self._standins.get(name)
+    def loaded(self, name: str, **how: Any) -> Iterator[ModelStatus]:
+        """Load a stand-in while a block runs; see `Server.standing_in`."""
+        before = self._control.standins.get(name)
         served = self._engine.catalog.config(name) is not None
-        status = self.standin(name, **how)
+        status = self.load(name, **how)
         try:
             yield status
         finally:
-            self._put_back(name, before, served)
+            self._restore(name, before, served)
 
-    def _put_back(self, name: str, before: StandIn | None, served: bool) -> None:
-        # Whoever defined or unloaded the model meanwhile wants it to stay so.
-        if self._closed or self._standins.get(name) is None:
+    def _restore(self, name: str, before: StandIn | None, served: bool) -> None:
+        # Defined or unloaded within the block, the model stays as it is.
+        if self._lifetime.closed or self._control.standins.get(name) is None:
             return
-        with self._standins.changing(name, before):
+        with self._control.standins.changing(name, before):
             if served:
                 self._control.bring_up(name, always=True)
             else:
                 self._control.unload(name)
 
     def _refuse_ensemble(self, name: str) -> None:
-        directory = self.repository.directory(name)
+        directory = self._repository.directory(name)
         if directory is not None and directory.is_ensemble():
             raise ModelLoadError(
                 f"an ensemble has no backend: '{name}' is made of models, and a "

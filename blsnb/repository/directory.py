@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from blsnb.errors import ModelConfigError
-from blsnb.model.backend_fields import Entries, tells_backend
+from blsnb.model.backend_fields import Entries, identifies_backend
 from blsnb.model.config import ModelConfig, parse_pbtxt
 
 CONFIG_FILE = "config.pbtxt"
@@ -156,7 +156,7 @@ class ModelDirectory:
     def has_model_file(self) -> bool:
         """Whether a version holds a file that tells the backend, as model.py does."""
         return any(
-            tells_backend(_entries(self.version_dir(number)))
+            identifies_backend(_entries(self.version_dir(number)))
             for number in self.versions
         )
 

@@ -9,20 +9,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from blsnb.run import Run
-    from blsnb.testing.tested_server import TestedServer
 
 SECTION = "blsnb runs"
 _MOST = 5
 _NO_NAME = re.compile(r"[^\w.-]+")
 _MOST_NAME = 120
-
-
-def runs_of(server: TestedServer) -> list[Run]:
-    """Return the runs of the test that goes on, oldest first."""
-    from blsnb.run import ImportedRun, take_trace
-
-    records = [record for record in server.runs_of_test if record.calls]
-    return [ImportedRun(take_trace(record)) for record in records]
 
 
 def told(runs: Sequence[Run]) -> str:

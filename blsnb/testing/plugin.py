@@ -132,7 +132,7 @@ def _sections(
     from blsnb.testing import failures
 
     try:
-        runs = failures.runs_of(server)
+        runs = server.runs_of_test
         text = failures.told(runs)
         if runs:
             text += _kept(item, runs, call.excinfo and call.excinfo.value)

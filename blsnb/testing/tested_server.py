@@ -13,7 +13,6 @@ from blsnb.tensors.tolerance import Tolerance
 if TYPE_CHECKING:
     from blsnb.comparison import Comparison
     from blsnb.repository.status import ModelStatus
-    from blsnb.trace.recorder import RunRecord
 
 
 class TestedServer(Server):
@@ -34,16 +33,17 @@ class TestedServer(Server):
     def begin_test(self, folder: Path) -> None:
         """Let a test begin: its files are in a folder."""
         self._folder = folder
-        self._earlier = {record.id for record in self.runs}
+        self._earlier = {run.id for run in self.runs}
 
     def end_test(self) -> None:
         """Put back the models for which something stood in."""
         self._of_test.close()
 
     @property
-    def runs_of_test(self) -> list[RunRecord]:
-        """The records of the test's runs that are kept, oldest first."""
-        return [record for record in self.runs if record.id not in self._earlier]
+    def runs_of_test(self) -> list[Run]:
+        """The test's runs that are kept and have calls, oldest first."""
+        new = (run for run in self.runs if run.id not in self._earlier)
+        return [run for run in new if run.trace.spans]
 
     def stand_in(self, name: str, **how: Any) -> ModelStatus:
         """Let something else answer for a model until the test ends.

@@ -14,6 +14,7 @@ from cells import CONFIG, DOUBLE, FINAL, calling, cell
 from blsnb import InferenceError
 from blsnb.benchmark import closed_loop
 from blsnb.errors import InputError
+from blsnb.parts.server_parts import parts_of
 
 X = {"X": np.ones(2, np.float32)}
 HOUR_S = 3600
@@ -143,7 +144,7 @@ def test_runs_are_not_kept(server, level):
     server.define("double", DOUBLE, config=CONFIG)
     server.define("model", calling("double"), config=CONFIG)
     told: list[object] = []
-    stop = server.recorder.observe(lambda *seen: told.append(seen))
+    stop = parts_of(server).recorder.observe(lambda *seen: told.append(seen))
     measured = bench(server, trace_level=level, concurrency=[2])
     stop()
 

@@ -20,6 +20,7 @@ from blsnb.engine.request.streaming import FinalFlag
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import InferenceError, ModelLoadError, WouldHang
 from blsnb.inference_server import Server
+from blsnb.parts.server_parts import parts_of
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.serving.core import requests
 from blsnb.serving.core.shared_memory import SharedMemory
@@ -86,7 +87,7 @@ class BlsnbTarget:
             with warnings.catch_warnings():
                 # The real models run in processes that know nothing of pytest.
                 warnings.simplefilter("default")
-                answer = self.server._requests.answer(
+                answer = parts_of(self.server).requests.answer(
                     message, deadline_ns=deadline_ns(request)
                 )
         except RequestError as error:
@@ -119,7 +120,7 @@ class BlsnbTarget:
         answers: list[Answer] = []
         try:
             message, told = message_of(request)
-            reader = self.server._requests.read(
+            reader = parts_of(self.server).requests.read(
                 message, deadline_ns=deadline_ns(request)
             )
             while (response := reader.read()) is not None:

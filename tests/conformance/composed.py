@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 from model.ensembles import IO, model
 
+from blsnb.parts.server_parts import parts_of
+
 from .asking import tensor
 from .blsnb_target import deadline_ns, message_of
 from .over_grpc import message
@@ -212,7 +214,7 @@ class Cast:
     def parameters(self, request: Request) -> dict[str, Any]:
         """Return the parameters of the response to a request."""
         if self.target.name == "blsnb":
-            requests = self.target.server._requests  # type: ignore[attr-defined]
+            requests = parts_of(self.target.server).requests  # type: ignore[attr-defined]
             given = requests.answer(
                 message_of(request)[0], deadline_ns=deadline_ns(request)
             )

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from blsnb.inference_server import Server
 from blsnb.parity.triton.environment import installed
 from blsnb.parity.triton.server_process import TritonServer
+from blsnb.parts.server_parts import parts_of
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http.endpoint import HttpEndpoint, MetricsEndpoint
 
@@ -145,8 +146,8 @@ def _ours(repository: Path) -> End:
     server = Server(
         model_repository=repository, triton_release="24.10", strict_model_config=True
     )
-    http_end = HttpEndpoint(server, SharedState(server), HOST, 0)
-    metrics = MetricsEndpoint(server, HOST, 0)
+    http_end = HttpEndpoint(parts_of(server), SharedState(parts_of(server)), HOST, 0)
+    metrics = MetricsEndpoint(parts_of(server), HOST, 0)
 
     def close() -> None:
         http_end.close(1)

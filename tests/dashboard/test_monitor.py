@@ -10,6 +10,7 @@ from blsnb import InferenceError
 from blsnb.dashboard.monitor import UNWATCHED_NS, Monitor
 from blsnb.engine.readings import Reading, VersionReading
 from blsnb.errors import ServerClosedError
+from blsnb.parts.server_parts import parts_of
 
 X = {"X": [1.0, 2.0]}
 HELD = cell(
@@ -120,7 +121,7 @@ def test_models_that_do_not_serve_are_shown_with_their_reason(server):
 def test_single_requests_are_remembered_only_while_somebody_looks(server):
     """It costs each request time."""
     server.define("double", DOUBLE, config=CONFIG)
-    statistics = server._engine.catalog.find("double").statistics
+    statistics = parts_of(server).engine.catalog.find("double").statistics
     server.infer("double", X)
     assert statistics._latest is None
     monitor = server.monitor()

@@ -6,6 +6,7 @@ from cells import CONFIG, DOUBLE, FINAL, cell
 
 from blsnb import Server
 from blsnb.engine.readings import read
+from blsnb.parts.server_parts import parts_of
 
 X = {"X": [1.0, 2.0]}
 CACHED = f"{CONFIG}\nresponse_cache {{ enable: true }}\n"
@@ -42,9 +43,8 @@ def server():
 
 def readings(server):
     """Counters by name."""
-    reading = read(
-        server._engine.catalog, len(server._engine.open_requests.in_flight()), 7
-    )
+    engine = parts_of(server).engine
+    reading = read(engine.catalog, len(engine.open_requests.in_flight()), 7)
     return {each.name: each for each in reading.versions}
 
 

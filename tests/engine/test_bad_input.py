@@ -11,6 +11,7 @@ from cells import CONFIG, DOUBLE, TRIPLE, cell
 
 from blsnb.errors import InferenceError, ModelLoadError
 from blsnb.inference_server import Server
+from blsnb.parts.server_parts import parts_of
 
 X = {"X": np.array([1, 2], np.float32)}
 
@@ -29,7 +30,7 @@ def state(server: Server) -> tuple[object, ...]:
     return (
         server.index(),
         server.config("good"),
-        hashes(server.repository.private_root),
+        hashes(parts_of(server).repository.private_root),
         server.infer("good", X)["Y"].tolist(),
         server.statistics("good")["model_stats"][0]["version"],
     )

@@ -8,6 +8,7 @@ from devices import library
 
 from blsnb.errors import ModelLoadError
 from blsnb.inference_server import Server
+from blsnb.parts.server_parts import parts_of
 from blsnb.runtimes.simulated_runtime import SimulatedRuntime
 
 from .device_cells import (
@@ -37,7 +38,7 @@ class TestInstances:
             "instance group m_0 of model m has kind KIND_GPU but no GPUs are available"
         )
         assert text in failed.value.message
-        assert "there is none here: with KIND_AUTO" in str(failed.value)
+        assert "this machine has none: with KIND_AUTO" in str(failed.value)
 
     def test_without_a_kind_a_gpu_is_used_where_there_is_one(self, device):
         """As on Triton, by default and with KIND_AUTO."""
@@ -141,4 +142,4 @@ class TestRuntimes:
             server.use_runtime("torch")
 
         assert "numpy" == server.runtime.name
-        assert server.runtime_reason
+        assert parts_of(server).devices.reason

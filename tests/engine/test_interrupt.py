@@ -12,6 +12,7 @@ from asserting import every
 from cells import CONFIG, DOUBLE, OWN_THREAD, calling, cell
 
 from blsnb.errors import InferenceError, WouldHang
+from blsnb.parts.server_parts import parts_of
 
 from .loops import LOOPS, SLEEPER, STOP, X, answers, interrupted_by
 
@@ -37,7 +38,7 @@ def test_the_traceback_of_ctrl_c_ends_where_it_hit(server, ctrl_c):
     with pytest.raises(KeyboardInterrupt) as raised:
         server.infer("busy", X)
 
-    folder = server.repository.private("busy").version_dir(1)
+    folder = parts_of(server).repository.private("busy").version_dir(1)
     assert str(folder / "model.py") == str(raised.traceback[-1].path)
 
 
@@ -96,7 +97,7 @@ def test_the_interrupted_run_is_kept(server, ctrl_c):
 
     ctrl_c.expect(lambda: server.infer("outer", STOP))
 
-    calls = server.runs[-1].calls
+    calls = parts_of(server).recorder.runs[-1].calls
     assert ["outer", "sleeper"] == [call.model.name for call in calls]
     assert every(call.request_end_ns for call in calls)
 

@@ -16,6 +16,7 @@ from shortage import no_thread_starts, one_thread_fails
 
 from blsnb import Server
 from blsnb.errors import InferenceError, ModelLoadError
+from blsnb.parts.server_parts import parts_of
 
 X = {"X": np.array([1, 2], np.float32)}
 TEXT = "no thread can be started (can't start new thread)"
@@ -76,7 +77,7 @@ MODELS = {
 
 def define(server: Server, name: str) -> list[Any]:
     """Define a model, unless it serves."""
-    if name not in server.catalog.names():
+    if name not in parts_of(server).engine.catalog.names():
         source, config = MODELS[name]
         server.define(name, source, config=config)
     return []
@@ -123,7 +124,7 @@ def together(server: Server) -> list[Any]:
 
 def ready(server: Server) -> list[Any]:
     """Ask a model whether it is ready."""
-    if reason := server.catalog.find("ready", -1).unready():
+    if reason := parts_of(server).engine.catalog.find("ready", -1).unready():
         raise InferenceError(reason)
     return [True]
 
@@ -215,7 +216,7 @@ def test_a_refused_request_has_a_code_and_a_record(
     with no_thread_starts(), pytest.raises(InferenceError) as failed:
         ask(server)
 
-    (record,) = server.runs
+    (record,) = parts_of(server).recorder.runs
     assert "RESOURCE_EXHAUSTED" == failed.value.code
     assert failed.value.message.startswith(TEXT)
     assert [TEXT] == [call.error[: len(TEXT)] for call in record.calls]

@@ -163,7 +163,8 @@ server = {server}
 server.define("m", source, config=CONFIG)
 files = {{"file:1/model.py": source}}
 server.load("given", config={{"backend": "python"}}, files=files)
-folders = [server.repository.private_root, *server._control._folders.folders]
+parts = server._parts
+folders = [parts.repository.private_root, *parts.control._folders.folders]
 """
 ENDS = {
     "blsnb.server()": "sys.exit(0)",

@@ -15,6 +15,7 @@ from blsnb.errors import ServerClosedError
 from blsnb.inference_server import Server
 from blsnb.magics import default_server as default
 from blsnb.options import Options, options
+from blsnb.parts.server_parts import parts_of
 
 from .models import DOUBLE
 
@@ -89,7 +90,7 @@ def test_the_options_are_its_settings():
     server = default.server()
     default.close_default()
 
-    kept = server.recorder.keep_runs, server.recorder.keep_calls
+    kept = parts_of(server).recorder.keep_runs, parts_of(server).recorder.keep_calls
     assert (1, 3, 70) == (server.log.verbose, *kept)
 
 
@@ -114,13 +115,13 @@ def test_a_setting_that_comes_too_late_is_told_once(server):
         default.server()
     assert server is default.server()
     server.close()
-    assert 3 == default.server().recorder.keep_runs
+    assert 3 == parts_of(default.server()).recorder.keep_runs
 
 
 def test_closing_makes_room_for_a_new_one():
     """The old one is closed, its folder is gone, the new one is empty."""
     old = default.server()
-    root = old.repository.private_root
+    root = parts_of(old).repository.private_root
     default.close_default()
     default.close_default()
 
@@ -152,7 +153,7 @@ def test_an_observer_follows_the_server():
 @pytest.mark.slow
 def test_the_folder_is_removed_when_the_process_ends():
     """Nobody has to close the default server."""
-    code = "import blsnb; print(blsnb.server().repository.private_root)"
+    code = "import blsnb; print(blsnb.server()._parts.repository.private_root)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )

@@ -7,6 +7,7 @@ import pytest
 
 from blsnb.errors import ModelConfigError, ModelLoadError, RepositoryError
 from blsnb.magics import default_server as default
+from blsnb.parts.server_parts import parts_of
 
 from .models import DOUBLE, FLOW, OUTER, infer
 
@@ -18,7 +19,7 @@ output { name: "Y" data_type: TYPE_FP32 dims: [ -1 ] }
 
 
 def folder(name="double"):
-    return default.server().repository.private(name).path
+    return parts_of(default.server()).repository.private(name).path
 
 
 def state(name="double"):
@@ -60,7 +61,7 @@ def test_quiet_shows_no_card(notebook):
     ran = notebook.run(DOUBLE.replace(FLOW, f"{FLOW} --quiet"))
 
     assert [] == ran.outputs
-    assert ["double"] == default.server().repository.names()
+    assert ["double"] == parts_of(default.server()).repository.names()
 
 
 def test_options_are_the_configuration(notebook):
@@ -186,7 +187,7 @@ def test_a_missing_file_is_named(notebook):
     ran = notebook.run(DOUBLE.replace(FLOW, "--file nowhere.bin"))
 
     assert "--file nowhere.bin: there is no file nowhere.bin" in ran.stderr
-    assert [] == default.server().repository.names()
+    assert [] == parts_of(default.server()).repository.names()
 
 
 def test_a_sibling_file_is_what_the_model_imports(notebook):
@@ -209,7 +210,7 @@ def test_a_sibling_file_is_what_the_model_imports(notebook):
     ("line", "expected"),
     [
         ("", "usage: %%triton_file NAME/VERSION/helper.py"),
-        ("double/helper.py", "is no file of a model"),
+        ("double/helper.py", "is not a file of a model"),
         ("double/config.pbtxt", "use %%triton_config double"),
     ],
 )
@@ -269,7 +270,7 @@ def test_a_model_that_never_loaded_leaves_nothing(notebook):
     ran = notebook.run(BROKEN["syntax"])
 
     assert [] == ran.outputs
-    assert [] == default.server().repository.names()
+    assert [] == parts_of(default.server()).repository.names()
 
 
 def test_a_model_may_call_another(notebook):
@@ -298,7 +299,7 @@ def test_a_cell_that_fails_becomes_no_model(notebook):
 
     assert isinstance(ran.error, ZeroDivisionError)
     assert "> 13 1 / 0" in ran.stdout
-    assert [] == default.server().repository.names()
+    assert [] == parts_of(default.server()).repository.names()
 
 
 def test_the_line_magic_belongs_on_the_first_line(notebook):

@@ -6,6 +6,7 @@ import pytest
 
 from blsnb.errors import RepositoryError
 from blsnb.magics import default_server as default
+from blsnb.parts.server_parts import parts_of
 
 from .models import DOUBLE
 
@@ -55,7 +56,7 @@ def test_foreign_files_are_overwritten_only_if_asked(double, tmp_path):
 def test_what_an_export_must_say_is_on_the_card(double, tmp_path):
     """A parameter of ours, for one."""
     row = 'parameters { key: "BLSNB_THREAD" value { string_value: "instance" } }'
-    default.server().change("double", {"config.pbtxt": row})
+    parts_of(default.server()).models.change("double", {"config.pbtxt": row})
     [shown] = double.run(f"%triton export {tmp_path}").texts
 
     assert "⚠ double: the parameter BLSNB_THREAD means nothing to Triton" in shown
@@ -109,7 +110,7 @@ def test_a_configuration_is_written_from_a_run(double):
     double.run("two = %triton infer double X=[1.0,2.0]")
 
     newest = double.run("%triton config double --from-run").stdout
-    assert newest.startswith("# Of one call")
+    assert newest.startswith("# Inferred from one call")
     assert "dims: 2" in newest
     assert "dims: -1" in double.run("%triton config double --from-run one two").stdout
     ran = double.run("%triton config double --from-run nothing")
@@ -126,7 +127,7 @@ def test_what_is_odd_in_a_configuration_is_on_the_card(double):
     [card] = double.run(cell + tensors).texts
 
     assert "READY" in card
-    assert "⚠ dynamic_batching does nothing while max_batch_size is 0" in card
+    assert "⚠ dynamic_batching has no effect while max_batch_size is 0" in card
 
 
 def test_what_is_odd_comes_with_an_error_too(double):
@@ -134,4 +135,4 @@ def test_what_is_odd_comes_with_an_error_too(double):
     ran = double.run("%%triton_config double\ninstance_group { kind: KIND_GPU }")
 
     assert "has kind KIND_GPU but no GPUs are available" in str(ran.error)
-    assert "KIND_GPU needs a GPU, and there is none here" in str(ran.error)
+    assert "KIND_GPU needs a GPU, and this machine has none" in str(ran.error)

@@ -7,6 +7,7 @@ import os
 import pytest
 
 from blsnb.magics import default_server as default
+from blsnb.parts.server_parts import parts_of
 
 from .models import DOUBLE
 
@@ -15,7 +16,7 @@ from .models import DOUBLE
 def model(notebook):
     """The file of a model that doubles, and the notebook."""
     notebook.run(DOUBLE)
-    root = default.server().repository.private_root
+    root = parts_of(default.server()).repository.private_root
     return root / "double" / "1" / "model.py", notebook
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from blsnb.errors import ModelConfigError
-from blsnb.model.backend_fields import Entries, tells_backend
+from blsnb.model.backend_fields import Entries, identifies_backend
 from blsnb.model.config import ModelConfig, parse_pbtxt
 from blsnb.model.normalization import normalise
 
@@ -114,7 +114,7 @@ def test_a_dotted_name_tells_the_backend() -> None:
 )
 def test_no_backend_is_an_error_of_the_poll_stage(entries: Entries) -> None:
     """Nothing recognisable has Triton's text; a folder is not always a model."""
-    assert not tells_backend(entries)
+    assert not identifies_backend(entries)
     with pytest.raises(ModelConfigError) as caught:
         normal("", entries)
 

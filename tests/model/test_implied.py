@@ -1,4 +1,4 @@
-"""The configuration that the tensors of calls imply."""
+"""Configurations inferred from the tensors of recorded calls."""
 
 from __future__ import annotations
 
@@ -16,48 +16,50 @@ BATCHING = parse_pbtxt("max_batch_size: 8")
 
 
 def call(x=None, y=None, x_type="TYPE_FP32"):
-    """A call with these shapes of its input and its output."""
+    """Return a call with these shapes of its input and its output."""
     inputs = [] if x is None else [SeenTensor("X", x_type, x)]
     outputs = [] if y is None else [SeenTensor("Y", "TYPE_INT8", y)]
     return SeenCall(inputs, outputs)
 
 
 def dims(calls, config=NOTHING):
-    """The dims of all tensors that are implied."""
+    """Return names and dims of all inferred tensors."""
     implied = implied_config(config, calls).config
     return [(each.name, each.dims) for each in (*implied.inputs, *implied.outputs)]
 
 
 def remarks(calls, config=NOTHING):
-    """What is said of it."""
+    """Return the remarks on the inferred configuration."""
     return implied_config(config, calls).remarks
 
 
-def test_one_call_implies_its_own_shapes():
-    """And that they are of one call is said."""
+def test_the_dims_of_one_call_are_its_shapes():
+    """A remark says that they come from a single call."""
     assert [("X", (2, 3)), ("Y", (2,))] == dims([call((2, 3), (2,))])
-    (said,) = remarks([call((2, 3), (2,))])
-    assert said.startswith("Of one call:")
+    (remark,) = remarks([call((2, 3), (2,))])
+    assert remark.startswith("Inferred from one call:")
 
 
-def test_an_axis_whose_size_differed_may_have_any():
-    """The others stay."""
+def test_an_axis_with_several_sizes_is_variable():
+    """The other axes keep their size."""
     calls = [call((2, 3), (4,)), call((2, 5), (4,))]
     assert [("X", (2, -1)), ("Y", (4,))] == dims(calls)
-    assert ("Of 2 calls: an axis is -1 where its size differed.",) == remarks(calls)
+    assert ("Inferred from 2 calls: an axis is -1 if its size differed.",) == (
+        remarks(calls)
+    )
 
 
-def test_the_batch_is_no_dimension():
-    """If the model batches, the first axis is not written."""
+def test_dims_exclude_the_batch():
+    """The first axis is omitted if the model batches."""
     calls = [call((2, 3), (2, 7)), call((4, 3), (4, 7))]
     assert [("X", (3,)), ("Y", (7,))] == dims(calls, BATCHING)
     assert 1 == len(remarks(calls, BATCHING))
 
 
-def test_what_looks_like_a_batch_is_said():
-    """Where all first axes differ between calls, and never within one."""
-    alike = [call((2, 3), (2,)), call((4, 3), (4,))]
-    assert any("set max_batch_size" in remark for remark in remarks(alike))
+def test_a_probable_batch_is_remarked():
+    """First axes are equal within each call and differ between calls."""
+    batches = [call((2, 3), (2,)), call((4, 3), (4,))]
+    assert any("set max_batch_size" in remark for remark in remarks(batches))
     for others in (
         [call((2, 3), (2,)), call((2, 3), (2,))],
         [call((2, 3), (1,)), call((4, 3), (1,))],
@@ -68,27 +70,27 @@ def test_what_looks_like_a_batch_is_said():
         )
 
 
-def test_inputs_of_several_batch_sizes_are_no_batch():
-    """What is configured is not what was seen."""
+def test_different_first_axes_within_a_call_are_remarked():
+    """They contradict the configured batching."""
     odd = SeenCall(
         [SeenTensor("A", "TYPE_INT8", (2, 1)), SeenTensor("B", "TYPE_INT8", (3, 1))], []
     )
-    assert "that is no batch" in remarks([odd], BATCHING)[-1]
+    assert "cannot be a batch" in remarks([odd], BATCHING)[-1]
 
 
-def test_a_tensor_that_may_be_empty_has_an_axis_of_any_size():
-    """0 is no dimension."""
+def test_an_empty_axis_is_variable():
+    """A configured dimension is at least 1."""
     assert [("X", (-1, 3))] == dims([call((0, 3))])
 
 
-def test_a_tensor_without_axes_has_one():
+def test_a_tensor_without_axes_has_dims_of_one():
     """Triton has no scalars."""
     assert [("X", (1,))] == dims([call(())])
     assert [("X", (1,))] == dims([call((5,))], BATCHING)
 
 
-def test_an_input_that_was_left_out_is_optional():
-    """An output that an error or a part of an answer has not is none."""
+def test_an_omitted_input_is_optional():
+    """An output may be missing in an error or in one of several responses."""
     calls = [call((1,), (1,)), call(None, (1,)), call((1,), None)]
     implied = implied_config(NOTHING, calls).config
 
@@ -96,8 +98,8 @@ def test_an_input_that_was_left_out_is_optional():
     assert [("Y", (1,))] == [(each.name, each.dims) for each in implied.outputs]
 
 
-def test_what_is_configured_otherwise_stays():
-    """Tensors that were not seen, batching, instances, parameters."""
+def test_other_fields_are_kept():
+    """Tensors without a call, batching, instances and parameters do not change."""
     text = """
     max_batch_size: 8
     input { name: "Z" data_type: TYPE_STRING dims: [ 7 ] }
@@ -113,8 +115,8 @@ def test_what_is_configured_otherwise_stays():
     assert "dynamic_batching" == config.scheduling
 
 
-def test_a_reshape_stays_only_if_the_dims_do():
-    """It would fit no more."""
+def test_a_reshape_is_kept_only_with_its_dims():
+    """It would not fit other dims."""
     text = """input { name: "X" data_type: TYPE_FP32 dims: [ 4 ]
                       reshape { shape: [ 2, 2 ] } }"""
     for size, reshape in ((4, (2, 2)), (6, None)):
@@ -125,20 +127,20 @@ def test_a_reshape_stays_only_if_the_dims_do():
 @pytest.mark.parametrize(
     ("calls", "reason"),
     [
-        ([], "no tensor was seen"),
-        ([call()], "no tensor was seen"),
+        ([], "the calls of this model have no tensors"),
+        ([call()], "the calls of this model have no tensors"),
         ([call((1,)), call((1, 1))], "'X' had 1 and 2 axes"),
-        ([call((1,)), call((1,), None, "TYPE_INT8")], "'X' was of several types"),
+        ([call((1,)), call((1,), None, "TYPE_INT8")], "'X' had several types"),
     ],
 )
-def test_what_no_configuration_fits_is_said(calls, reason):
-    """It takes a person to decide."""
+def test_calls_without_a_common_configuration_are_refused(calls, reason):
+    """The error names the tensor."""
     with pytest.raises(ModelConfigError, match=reason):
         implied_config(NOTHING, calls)
 
 
-def test_a_batch_needs_an_axis():
-    """A tensor without one cannot be of a batching model."""
+def test_a_batching_model_needs_tensors_with_axes():
+    """The first axis is the batch."""
     with pytest.raises(ModelConfigError, match="'X' has no axis"):
         implied_config(BATCHING, [call(())])
 
@@ -153,8 +155,8 @@ SHAPES = st.integers(1, 3).flatmap(
 
 
 @given(SHAPES, st.booleans())
-def test_every_call_fits_what_it_implies(shapes, batching):
-    """Each axis is fixed or free, and the text can be read again."""
+def test_every_call_fits_the_inferred_configuration(shapes, batching):
+    """Each axis is equal or variable, and the text can be parsed."""
     config = BATCHING if batching else NOTHING
     implied = implied_config(config, [call(shape) for shape in shapes])
     (x,) = implied.config.inputs

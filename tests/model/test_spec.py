@@ -1,10 +1,10 @@
-"""Options become a configuration, and never contradict one silently."""
+"""ModelOptions become a configuration, and never contradict one silently."""
 
 import pytest
 
 from blsnb.errors import ModelConfigError
-from blsnb.model.config import parse_pbtxt
-from blsnb.model.spec import Options, config_from_options, merge_options
+from blsnb.model.config import ModelConfig, parse_pbtxt
+from blsnb.model.spec import ModelOptions, merge_options
 
 TENSORS = (
     "name: 'm' input { name: 'X' data_type: TYPE_FP32 dims: [3, -1] } "
@@ -13,9 +13,8 @@ TENSORS = (
 
 
 def test_all_options_make_one_configuration() -> None:
-    """Each option is the field that a config.pbtxt would have."""
-    config = config_from_options(
-        "m",
+    """Each option sets a field of config.pbtxt."""
+    options = ModelOptions(
         inputs=["X:FP32[3,-1]", "Z?:INT8[1]"],
         outputs=["Y:BYTES[1]"],
         max_batch_size=8,
@@ -24,6 +23,7 @@ def test_all_options_make_one_configuration() -> None:
         dynamic_batching=100,
         decoupled=True,
     )
+    config = merge_options(parse_pbtxt("name: 'm'"), options)
 
     assert (
         parse_pbtxt(
@@ -39,40 +39,40 @@ def test_all_options_make_one_configuration() -> None:
     )
 
 
-def test_no_options_make_a_name_only() -> None:
-    """What is not said is left to auto_complete_config and to Triton's defaults."""
-    assert parse_pbtxt("name: 'm'") == config_from_options("m")
-    assert not Options().given
-    assert Options(decoupled=True).given
+def test_unset_options_change_nothing() -> None:
+    """Other fields are left to auto_complete_config and to Triton's defaults."""
+    assert ModelConfig() == merge_options(ModelConfig(), ModelOptions())
+    assert not ModelOptions().given
+    assert ModelOptions(decoupled=True).given
 
 
 def test_dynamic_batching_without_delay() -> None:
-    """The option alone switches the batcher on."""
-    config = config_from_options("m", dynamic_batching=True)
+    """The option without a value enables the batcher."""
+    config = merge_options(ModelConfig(), ModelOptions(dynamic_batching=True))
 
-    assert parse_pbtxt("name: 'm' dynamic_batching {}") == config
+    assert parse_pbtxt("dynamic_batching {}") == config
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        Options(),
-        Options(inputs=["X:TYPE_FP32[3,-1]"], outputs=["Y:STRING[1]"]),
-        Options(max_batch_size=0),
+        ModelOptions(),
+        ModelOptions(inputs=["X:TYPE_FP32[3,-1]"], outputs=["Y:STRING[1]"]),
+        ModelOptions(max_batch_size=0),
     ],
 )
-def test_options_that_agree_change_nothing(options: Options) -> None:
-    """Saying the same twice is no error."""
+def test_options_that_agree_change_nothing(options: ModelOptions) -> None:
+    """An option may repeat the configuration."""
     config = parse_pbtxt(TENSORS)
 
     assert config == merge_options(config, options)
 
 
-def test_options_fill_what_the_configuration_leaves_out() -> None:
-    """Fields absent from the configuration come from the options."""
+def test_options_set_missing_fields() -> None:
+    """Fields that the configuration omits come from the options."""
     config = merge_options(
         parse_pbtxt("instance_group { count: 2 }"),
-        Options(inputs=["X:FP32[1]"], instances=2, dynamic_batching=5),
+        ModelOptions(inputs=["X:FP32[1]"], instances=2, dynamic_batching=5),
     )
 
     assert (
@@ -88,51 +88,53 @@ def test_options_fill_what_the_configuration_leaves_out() -> None:
 @pytest.mark.parametrize(
     ("text", "options", "both"),
     [
-        (TENSORS, Options(inputs=["X:FP32[4]"]), ("X:FP32[4]", "X:FP32[3,-1]")),
-        (TENSORS, Options(inputs=["Q:FP32[4]"]), ("--input Q:FP32[4]", "only X")),
-        (TENSORS, Options(outputs=["Y:FP32[1]"]), ("Y:FP32[1]", "Y:BYTES[1]")),
+        (TENSORS, ModelOptions(inputs=["X:FP32[4]"]), ("X:FP32[4]", "X:FP32[3,-1]")),
+        (TENSORS, ModelOptions(inputs=["Q:FP32[4]"]), ("--input Q:FP32[4]", "only X")),
+        (TENSORS, ModelOptions(outputs=["Y:FP32[1]"]), ("Y:FP32[1]", "Y:BYTES[1]")),
         (
             "max_batch_size: 4",
-            Options(max_batch_size=8),
+            ModelOptions(max_batch_size=8),
             ("--max-batch-size 8", "max_batch_size: 4"),
         ),
         (
             "instance_group { count: 2 kind: KIND_CPU }",
-            Options(instances=3),
+            ModelOptions(instances=3),
             ("--instances 3", "instance_group [{count: 2 kind: KIND_CPU}]"),
         ),
         (
             "instance_group { count: 2 kind: KIND_CPU }",
-            Options(kind="gpu"),
+            ModelOptions(kind="gpu"),
             ("--kind gpu", "KIND_CPU"),
         ),
         (
             "instance_group [{}, {}]",
-            Options(instances=1),
+            ModelOptions(instances=1),
             ("--instances 1", "kind: KIND_AUTO}, {"),
         ),
         (
             "dynamic_batching { max_queue_delay_microseconds: 5 }",
-            Options(dynamic_batching=6),
+            ModelOptions(dynamic_batching=6),
             ("--dynamic-batching 6", "max_queue_delay_microseconds: 5"),
         ),
         (
             "sequence_batching {}",
-            Options(dynamic_batching=True),
-            ("--dynamic-batching,", "sequence_batching"),
+            ModelOptions(dynamic_batching=True),
+            ("--dynamic-batching contradicts", "sequence_batching"),
         ),
         (
             "model_transaction_policy {}",
-            Options(decoupled=True),
+            ModelOptions(decoupled=True),
             ("--decoupled", "decoupled: false"),
         ),
     ],
 )
-def test_a_disagreement_shows_both(
-    text: str, options: Options, both: tuple[str, str]
+def test_a_contradiction_is_refused(
+    text: str, options: ModelOptions, both: tuple[str, str]
 ) -> None:
-    """The option and what the configuration has stand in one message."""
-    with pytest.raises(ModelConfigError, match="disagree") as caught:
+    """The error contains the option and the configured value."""
+    with pytest.raises(
+        ModelConfigError, match="contradicts the configuration"
+    ) as caught:
         merge_options(parse_pbtxt(text), options)
 
     assert [True, True] == [part in caught.value.message for part in both]
@@ -141,16 +143,31 @@ def test_a_disagreement_shows_both(
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (Options(max_batch_size=-1), "--max-batch-size -1: the size is at least 0"),
-        (Options(instances=0), "--instances 0: a model has at least one instance"),
-        (Options(kind="tpu"), "--kind tpu: kinds are cpu, gpu, model, auto"),
-        (Options(dynamic_batching=-1), "--dynamic-batching -1: a delay is at least 0"),
-        (Options(outputs=["Y?:FP32[1]"]), "--output Y?:FP32[1]: only an input can be"),
-        (Options(inputs=["X:FP32[1]", "X:FP32[1]"]), "tensor 'X' is given twice"),
+        (
+            ModelOptions(max_batch_size=-1),
+            "--max-batch-size -1 is not valid; expected at least 0",
+        ),
+        (ModelOptions(instances=0), "--instances 0 is not valid; expected at least 1"),
+        (
+            ModelOptions(kind="tpu"),
+            "--kind tpu is not valid; expected one of cpu, gpu, model",
+        ),
+        (
+            ModelOptions(dynamic_batching=-1),
+            "--dynamic-batching -1 is not valid; expected a delay",
+        ),
+        (
+            ModelOptions(outputs=["Y?:FP32[1]"]),
+            "--output Y?:FP32[1]: only an input can be",
+        ),
+        (
+            ModelOptions(inputs=["X:FP32[1]", "X:FP32[1]"]),
+            "tensor 'X' is specified twice",
+        ),
     ],
 )
-def test_a_malformed_option_is_refused(options: Options, reason: str) -> None:
-    """The message names the option, its value and what is allowed."""
+def test_an_invalid_option_is_refused(options: ModelOptions, reason: str) -> None:
+    """The error contains the option, its value and the expected values."""
     with pytest.raises(ModelConfigError) as caught:
         merge_options(parse_pbtxt(""), options)
 

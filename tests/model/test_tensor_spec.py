@@ -1,10 +1,10 @@
-"""NAME:FP32[3,-1] is read, and what is malformed is shown with its place."""
+"""Tensor specifications such as NAME:FP32[3,-1] are parsed."""
 
 import pytest
 
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import TensorSpec
-from blsnb.model.spec import format_tensor_spec, parse_tensor_spec
+from blsnb.model.tensor_spec import format_tensor_spec, parse_tensor_spec
 
 
 @pytest.mark.parametrize(
@@ -22,14 +22,14 @@ from blsnb.model.spec import format_tensor_spec, parse_tensor_spec
         ),
     ],
 )
-def test_specifications_are_read(spec: str, tensor: TensorSpec) -> None:
-    """Both spellings of a type, optional inputs and blanks are understood."""
+def test_specifications_are_parsed(spec: str, tensor: TensorSpec) -> None:
+    """Both names of a type, optional inputs and spaces are accepted."""
     assert tensor == parse_tensor_spec(spec)
     assert tensor == parse_tensor_spec(format_tensor_spec(tensor))
 
 
 @pytest.mark.parametrize(
-    ("spec", "place", "reason"),
+    ("spec", "offset", "reason"),
     [
         ("", 0, "expected a tensor name"),
         (":FP32[1]", 0, "expected a tensor name"),
@@ -39,33 +39,33 @@ def test_specifications_are_read(spec: str, tensor: TensorSpec) -> None:
         ("X:FP32[]", 7, "expected a dimension"),
         ("X:FP32[3,]", 8, "expected ']' at the end"),
         ("X:FP32[3] Y", 8, "expected ']' at the end"),
-        ("X:FLOAT[1]", 2, "'FLOAT' is no type of Triton"),
-        ("X:fp32[1]", 2, "'fp32' is no type of Triton"),
+        ("X:FLOAT[1]", 2, "'FLOAT' is not a type of Triton"),
+        ("X:fp32[1]", 2, "'fp32' is not a type of Triton"),
         (
             "X:FP32[3,0]",
             9,
-            "0 is no dimension, which is at least 1, or -1 for any size",
+            "dimension 0 is not valid; expected at least 1, or -1",
         ),
         (
             "X:FP32[-2]",
             7,
-            "-2 is no dimension, which is at least 1, or -1 for any size",
+            "dimension -2 is not valid; expected at least 1, or -1",
         ),
         (
             "X:FP32[+2]",
             7,
-            "+2 is no dimension, which is at least 1, or -1 for any size",
+            "dimension +2 is not valid; expected at least 1, or -1",
         ),
     ],
 )
-def test_malformed_specifications_are_marked(
-    spec: str, place: int, reason: str
+def test_invalid_specifications_are_refused(
+    spec: str, offset: int, reason: str
 ) -> None:
-    """The message quotes it, the advice marks the place and shows a right one."""
+    """The error contains the specification; the advice marks the position."""
     with pytest.raises(ModelConfigError) as caught:
         parse_tensor_spec(spec)
     error = caught.value
 
     assert f"tensor specification {spec!r}: {reason}" == error.message
-    assert [f"    {spec}", "    " + " " * place + "^"] == error.advice.splitlines()[:2]
+    assert [f"    {spec}", "    " + " " * offset + "^"] == error.advice.splitlines()[:2]
     assert "NAME:FP32[3,-1]" in error.advice

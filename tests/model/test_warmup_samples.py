@@ -104,7 +104,7 @@ def test_texts_without_a_file_are_empty(source):
     (sample,) = samples(setting(X=text), data_type="STRING")
 
     assert [b"", b"", b""] == value(sample)
-    assert [] == sample.refused("m_0", 0)
+    assert [] == sample.errors("m_0", 0)
 
 
 def test_a_file_gives_the_first_elements():
@@ -188,7 +188,7 @@ def test_the_backend_executes_no_more_than_the_model_takes(batch, most, count):
     (sample,) = samples(setting(batch=f"batch_size: {batch}", X=ZERO), batch=most)
 
     text = f"batch size {batch} for 'm_0', max allowed is {most}"
-    assert [text] * count == sample.refused("m_0", most)
+    assert [text] * count == sample.errors("m_0", most)
 
 
 STRINGS = {
@@ -210,11 +210,11 @@ def test_the_backend_reads_texts(monkeypatch, name, text):
     given = f'data_type: TYPE_STRING dims: [ 2 ] input_data_file: "{name}"'
     (sample,) = samples(setting(X=ZERO, S=given))
 
-    assert [text] == sample.refused("m_0", 0)
+    assert [text] == sample.errors("m_0", 0)
 
 
 def test_an_input_without_type_ends_an_instance_on_triton():
     """Where the configuration does not declare it; else the core refuses it."""
     (sample,) = samples(setting(X=ZERO, S="dims: [ 2 ] zero_data: true"))
 
-    assert ["Stub process 'm_0' is not healthy."] == sample.refused("m_0", 0)
+    assert ["Stub process 'm_0' is not healthy."] == sample.errors("m_0", 0)

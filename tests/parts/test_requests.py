@@ -12,6 +12,7 @@ from cells import CONFIG, DOUBLE, cell, instances
 
 from blsnb import InferenceError, Run, Server
 from blsnb.errors import InputError
+from blsnb.parts.server_parts import parts_of
 
 X = {"X": np.array([1, 2], np.float32)}
 
@@ -108,7 +109,7 @@ def test_a_failure_carries_text_code_run_and_cause(double):
         double.infer("bad", X)
 
     error = caught.value
-    file = double.repository.private_root / "bad" / "1" / "model.py"
+    file = parts_of(double).repository.private_root / "bad" / "1" / "model.py"
     line = 1 + file.read_text().splitlines().index("        raise ValueError('boom')")
     assert (
         "Failed to process the request(s) for model 'bad_0', message: "

@@ -24,6 +24,7 @@ from cells import CONFIG, DOUBLE, cell
 
 from blsnb import InferenceError, Server
 from blsnb.errors import ModelLoadError
+from blsnb.parts.server_parts import parts_of
 
 PAGE = 4096
 SETTLED_CYCLES = 1000
@@ -95,7 +96,7 @@ def cycles(count: int) -> dict[str, Any]:
 
 def attempt(server: Server, name: str, source: str, number: int) -> None:
     """Do what a cell does that defines a model, and one that asks it."""
-    server.note_origin(source, f"In[{number}]", 1)
+    parts_of(server).models.note_origin(source, f"In[{number}]", 1)
     try:
         server.define(name, source, config=CONFIG)
         server.infer(name, X)

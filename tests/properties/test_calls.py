@@ -15,6 +15,7 @@ from strategies import Node, call_trees
 from waiting import until
 
 from blsnb import InferenceError, Run, Server
+from blsnb.parts.server_parts import parts_of
 from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Span, Trace
 from blsnb.views.callgraph import call_graph
@@ -55,7 +56,7 @@ class Trees:
         for level in range(LEVELS):
             server.define(f"level{level}", SOURCE, config=CONFIG)
             server.define(f"stream{level}", SOURCE, config=f"{DECOUPLED}\n{CONFIG}")
-        self.oracle = Oracle(server.repository.private_root)
+        self.oracle = Oracle(parts_of(server).repository.private_root)
 
     def run(self, node: Node) -> tuple[Run, InferenceError | None]:
         """Run a tree; a failure comes with the run to look at."""
@@ -165,7 +166,7 @@ def test_phases_add_up_and_what_is_shown_is_what_was_recorded(trees):
         starts = [(span.request_start_ns - trace.start_ns) / 1000 for span in spans]
         assert starts == rows["start_us"].tolist()
 
-        graph = call_graph(trace, columns)
+        graph = call_graph(trace)
         made = Counter(trace.models[span.model].name for span in spans)
         assert made == {box.name: box.calls for box in graph.boxes}
         assert len(spans) - 1 == sum(edge.calls for edge in graph.edges)

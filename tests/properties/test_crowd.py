@@ -22,6 +22,7 @@ from cells import touch
 from waiting import until
 
 from blsnb import InferenceError, ModelLoadError, Server
+from blsnb.parts.server_parts import parts_of
 
 from .crowd import Member, crowd
 
@@ -127,7 +128,7 @@ class Crowd:
 
     def resize(self, name: str, count: int) -> None:
         """Let a model have another number of instances from its next load on."""
-        file = self.server.repository.private(name).config_file
+        file = parts_of(self.server).repository.private(name).config_file
         text = re.sub(r"count: \d+", f"count: {count}", file.read_text())
         # Another thread may load it just now.
         new = file.parent.parent / f".{name}.{threading.get_ident()}"
@@ -259,13 +260,13 @@ def given(member: Member, x: list[int]) -> dict[str, np.ndarray]:
 
 def settled(server: Server) -> Iterator[str]:
     """Yield what is not as it should be once nobody asks any more."""
-    for version in server._engine.catalog.all_versions():
+    for version in parts_of(server).engine.catalog.all_versions():
         if version.waiting_count:
             yield f"{version}: {version.waiting_count} wait"
         pool = getattr(version, "pool", None)
         if pool is not None and pool.idle_count != len(pool.instances):
             yield f"{version}: {pool.idle_count} of {len(pool.instances)} are idle"
-    for root in server._engine.open_requests.in_flight():
+    for root in parts_of(server).engine.open_requests.in_flight():
         if not root.done.wait(0):
             yield f"{root}: is not done"
 

@@ -17,6 +17,7 @@ from cells import CONFIG, DOUBLE, cell
 from blsnb import InferenceError
 from blsnb.engine.loading.loader import Origins
 from blsnb.errors import ModelLoadError
+from blsnb.parts.server_parts import parts_of
 from blsnb.trace.events import Origin
 
 HUNT = Path(__file__).with_name("leak_hunt.py")
@@ -40,7 +41,7 @@ def hunt(*what: object) -> dict[str, Any]:
 
 def test_python_forgets_the_folder_of_an_unloaded_model(server):
     """Neither how imports looked into it nor lines that tracebacks showed remain."""
-    folder = str(server.repository.private_root)
+    folder = str(parts_of(server).repository.private_root)
     raising = cell("import math\nraise ValueError('boom')")
     server.define("raising", raising, config=CONFIG, files={"beside.py": ""})
     with pytest.raises(InferenceError) as caught:
@@ -54,7 +55,7 @@ def test_python_forgets_the_folder_of_an_unloaded_model(server):
 
 def test_python_forgets_a_model_that_never_was(server):
     """Its traceback can be shown, and leaves nothing behind."""
-    folder = str(server.repository.private_root)
+    folder = str(parts_of(server).repository.private_root)
     with pytest.raises(ModelLoadError) as caught:
         server.define("broken", f"{DOUBLE}\nno_such_name\n", config=CONFIG)
 

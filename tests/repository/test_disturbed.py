@@ -14,6 +14,7 @@ from cells import CONFIG, cell
 
 from blsnb.errors import RepositoryError
 from blsnb.inference_server import Server
+from blsnb.parts.server_parts import parts_of
 from blsnb.repository import export as export_module
 from blsnb.repository.export import Export, exportable
 from blsnb.repository.repository import ModelRepository
@@ -134,7 +135,7 @@ def circles(tmp_path) -> Path:
 def test_links_in_circles_are_no_reason_not_to_load(circles):
     """What leads to a folder is a model of no version; the rest is none."""
     with Server(model_repository=circles) as server:
-        assert ["all", "m"] == server.repository.names()
+        assert ["all", "m"] == parts_of(server).repository.names()
         server.load("m")
         server.load("m")
         assert [2] == server.infer("m", X)["Y"].tolist()
@@ -159,7 +160,7 @@ def test_a_circle_in_a_model_of_our_own_stays_a_link(tmp_path):
     """A model may have made it; a change of the model does not follow it."""
     with Server() as server:
         server.define("m", times(2), config=CONFIG)
-        link = server.repository.private("m").path / "1" / "up"
+        link = parts_of(server).repository.private("m").path / "1" / "up"
         link.symlink_to("..")
         server.define("m", times(3), config=f"{CONFIG}# changed")
         assert link.is_symlink()
@@ -175,7 +176,7 @@ def test_a_clock_that_jumps(monkeypatch, tmp_path, seconds):
         server.define("m", times(2), config=CONFIG)
         monkeypatch.setattr(time, "time", lambda: clock() + seconds)
         monkeypatch.setattr(time, "time_ns", lambda: clock_ns() + seconds * 10**9)
-        file = server.repository.private("m").path / "1" / "model.py"
+        file = parts_of(server).repository.private("m").path / "1" / "model.py"
         jumped = clock() + seconds
 
         os.utime(file, (jumped, jumped))
@@ -183,7 +184,7 @@ def test_a_clock_that_jumps(monkeypatch, tmp_path, seconds):
         assert [3] == server.infer("m", X, client_timeout_s=60)["Y"].tolist()
         file.write_text(times(4))
         os.utime(file, (jumped, jumped))
-        assert {"m": None} == server.load_changed()
+        assert {"m": None} == parts_of(server).folders.load_changed()
         assert [4] == server.infer("m", X)["Y"].tolist()
         server.export_repository(tmp_path)
         for each in tmp_path.rglob("*"):

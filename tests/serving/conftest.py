@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from blsnb.inference_server import Server
+from blsnb.parts.server_parts import parts_of
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http.endpoint import HttpEndpoint
 
@@ -22,8 +23,8 @@ class HttpServed:
 
     def __init__(self, server: Server) -> None:
         self.server = server
-        self.shared = SharedState(server)
-        self.end = HttpEndpoint(server, self.shared, "127.0.0.1", 0)
+        self.shared = SharedState(parts_of(server))
+        self.end = HttpEndpoint(parts_of(server), self.shared, "127.0.0.1", 0)
 
     def connect(self) -> socket.socket:
         """Return a connection."""

@@ -23,6 +23,7 @@ from tritonclient.utils import InferenceServerException
 
 from blsnb.errors import ServerClosedError
 from blsnb.inference_server import Server
+from blsnb.parts.server_parts import parts_of
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.endpoints import Endpoints, check_port, is_loopback, serve
 from blsnb.serving.grpc.endpoint import GrpcEndpoint
@@ -131,14 +132,19 @@ def test_a_port_in_use_is_named(
 
 def test_no_two_servers_share_a_port(served: Endpoints, server: Server) -> None:
     """Each would get half of the calls; a cell that is run again says what to do."""
-    with pytest.raises(OSError, match=r"already in use\. .* by the same cell\.$"):
+    with pytest.raises(OSError, match=r"in use\. .* the same cell served before\.$"):
         serve(server, http=None, grpc=served.ports["gRPC"], metrics=None)
 
 
 def test_grpc_itself_shares_no_port(served: Endpoints, server: Server) -> None:
     """Also where both would begin at the same moment."""
     with pytest.raises(OSError, match="gRPC cannot listen"):
-        GrpcEndpoint(server, SharedState(server), "127.0.0.1", served.ports["gRPC"])
+        GrpcEndpoint(
+            parts_of(server),
+            SharedState(parts_of(server)),
+            "127.0.0.1",
+            served.ports["gRPC"],
+        )
 
 
 @pytest.mark.skipif(not socket.has_ipv6, reason="this machine has no IPv6")
@@ -176,7 +182,7 @@ def test_several_servers_are_served_side_by_side(
 
 def test_a_number_that_is_no_port_is_refused(server: Server) -> None:
     """Before anything is opened."""
-    with pytest.raises(ValueError, match="70000 is no port for gRPC"):
+    with pytest.raises(ValueError, match="gRPC port 70000 is out of range"):
         serve(server, http=None, grpc=70000, metrics=None)
 
 
@@ -196,7 +202,7 @@ def test_another_machines_address_is_refused(server: Server) -> None:
 def test_other_addresses_are_warned_of(server: Server) -> None:
     """Whoever reaches them can run code here."""
     with (
-        pytest.warns(UserWarning, match="whoever reaches this machine"),
+        pytest.warns(UserWarning, match="everybody who can reach this address"),
         serve(server, http=None, grpc=0, metrics=None, host="0.0.0.0"),
     ):
         pass

@@ -20,8 +20,9 @@ from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc import service_pb2_grpc
 
 from blsnb.inference_server import Server
+from blsnb.parts.server_parts import parts_of
 from blsnb.serving.core.shared_state import SharedState
-from blsnb.serving.grpc.threads import MOST_STREAMS
+from blsnb.serving.grpc.calls import MAX_STREAMS
 from blsnb.serving.http import server as module
 from blsnb.serving.http.endpoint import HttpEndpoint
 
@@ -127,7 +128,7 @@ def test_requests_of_a_busy_model_leave_room_for_others(http_served: Any) -> Non
     """More than there are threads; all are answered in the end."""
     with flood(http_served, 600, WAITING, CONFIG, "infer", body_of([1])):
         is_answered(http_served.end.port)
-    rows = http_served.server.catalog.statistics
+    rows = parts_of(http_served.server).engine.catalog.statistics
     assert settled(
         lambda: int(rows("hog")[0]["inference_stats"]["success"]["count"]) == 600
     )
@@ -192,7 +193,7 @@ def test_calls_and_streams_of_grpc_leave_room_for_others(server: Server) -> None
         yield
 
     with connected(server) as wire:
-        streams = [wire.stub.ModelStreamInfer(nothing()) for _ in range(MOST_STREAMS)]
+        streams = [wire.stub.ModelStreamInfer(nothing()) for _ in range(MAX_STREAMS)]
         calls = [wire.stub.ModelInfer.future(asking("hog", n)) for n in range(200)]
         with grpc.insecure_channel(wire.address, OWN_CONNECTION) as channel:
             stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
@@ -210,7 +211,7 @@ def test_calls_and_streams_of_grpc_leave_room_for_others(server: Server) -> None
             assert 300 - 44 == sum(
                 each.code() is grpc.StatusCode.OK for each in calls + more
             )
-        assert [[]] * MOST_STREAMS == [list(each) for each in streams]
+        assert [[]] * MAX_STREAMS == [list(each) for each in streams]
 
     assert {grpc.StatusCode.RESOURCE_EXHAUSTED} == codes
     assert {
@@ -227,7 +228,7 @@ def test_a_stream_of_one_model_leaves_room_for_streams_of_others(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A client sends more on one stream than there are threads for it."""
-    monkeypatch.setattr("blsnb.serving.grpc.endpoint._MOST_REQUESTS", 16)
+    monkeypatch.setattr("blsnb.serving.grpc.endpoint._MAX_REQUESTS", 16)
     server.define("hog", LATER, config=DECOUPLED)
     server.define("double", DOUBLE, config=CONFIG)
     with connected(server) as wire:
@@ -248,7 +249,7 @@ def test_the_connection_that_is_idle_for_the_longest_time_makes_room(
     monkeypatch.setattr("blsnb.serving.core.ports._MAX_CONNECTIONS", 3)
     server.define("hog", WAITING, config=CONFIG)
     server.define("double", DOUBLE, config=CONFIG)
-    end = HttpEndpoint(server, SharedState(server), "127.0.0.1", 0)
+    end = HttpEndpoint(parts_of(server), SharedState(parts_of(server)), "127.0.0.1", 0)
     with contextlib.closing(
         sent(end.port, "/v2/models/hog/infer", body_of([1]))
     ) as hog:
@@ -269,7 +270,7 @@ def test_a_request_that_stays_incomplete_makes_room_after_a_while(
 ) -> None:
     """Where no connection is idle; before that the new one is closed."""
     monkeypatch.setattr("blsnb.serving.core.ports._MAX_CONNECTIONS", 3)
-    end = HttpEndpoint(server, SharedState(server), "127.0.0.1", 0)
+    end = HttpEndpoint(parts_of(server), SharedState(parts_of(server)), "127.0.0.1", 0)
     half = b"POST /v2 HTTP/1.1\r\nContent-Length: 10\r\n\r\n"
     with contextlib.ExitStack() as stack:
         stack.callback(end.close, 1)

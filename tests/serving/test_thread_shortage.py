@@ -243,13 +243,13 @@ def test_grpc_that_cannot_start_gives_its_port_back(
 ) -> None:
     """Its own thread is the last that starts."""
     bound: list[int] = []
-    original = GrpcEndpoint._bound
+    original = GrpcEndpoint._bind
 
     def noted(end: GrpcEndpoint, host: str, port: int) -> int:
         bound.append(original(end, host, port))
         return bound[0]
 
-    monkeypatch.setattr(GrpcEndpoint, "_bound", noted)
+    monkeypatch.setattr(GrpcEndpoint, "_bind", noted)
     with one_thread_fails(3), pytest.raises(OutOfResourcesError, match="gRPC cannot"):
         serve(server, http=None, grpc=0, metrics=None)
 

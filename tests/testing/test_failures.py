@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from cells import cell
 
+from blsnb.parts.server_parts import parts_of
 from blsnb.testing import failures
 from blsnb.testing.failures import Artefacts
 from blsnb.testing.tested_server import TestedServer
@@ -237,6 +238,6 @@ def test_a_stream_that_goes_on_is_shown_as_far_as_it_got(run_tests, pytester):
 def test_the_artefacts_of_no_run_are_none(tmp_path):
     """Nor are those of a run without a call."""
     with TestedServer() as server:
-        server.recorder.begin()
-        assert [] == failures.runs_of(server)
+        parts_of(server).recorder.begin()
+        assert [] == server.runs_of_test
     assert [] == Artefacts(tmp_path / "a" / "b").keep("test", [], None)

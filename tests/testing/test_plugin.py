@@ -101,7 +101,8 @@ def test_the_models_of_a_repository_are_served(run_tests):
     def test_it(triton_server, triton_infer):
         assert [2, 4] == triton_infer("outer", X)["Y"].tolist()
         assert [3, 6] == triton_infer("other", X)["Y"].tolist()
-        assert "models" == triton_server.repository.directory("inner").path.parent.name
+        folder = triton_server._parts.repository.directory("inner").path
+        assert "models" == folder.parent.name
     """
     run_tests(body, SERVED).assert_outcomes(passed=1)
 
@@ -134,7 +135,7 @@ def test_a_mark_wins_over_options_and_the_closest_mark_over_others(run_tests, py
     @pytest.mark.triton(repository=["c"])
     def test_closer(triton_server):
         assert ["of_c"] == names(triton_server)
-        assert 3 == triton_server.recorder.keep_runs
+        assert 3 == triton_server._parts.recorder.keep_runs
     """
     run_tests(body, "--triton-repository=a").assert_outcomes(passed=2)
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blsnb import Server, load_run
+from blsnb.parts.server_parts import parts_of
 from blsnb.trace.alignment import COUNTED, align
 from blsnb.trace.capture import trace_of
 from blsnb.trace.events import Call, ModelInfo
@@ -124,7 +125,7 @@ def loop(size: int) -> str:
 def test_two_long_runs_are_compared_though_the_older_one_was_folded(tmp_path):
     """One loop is shorter by three calls: nothing else is new or missing."""
     with Server() as server:
-        server.recorder.keep_calls = 200
+        parts_of(server).recorder.keep_calls = 200
         server.define("inner", DOUBLE, config=CONFIG)
         server.define("outer", loop(150), config=CONFIG)
         before = server.infer("outer", {"X": np.ones(1, np.float32)})

@@ -9,7 +9,7 @@ import numpy as np
 from blsnb.engine.instance.placement_fuzzer import HostilePlacement
 from blsnb.engine.request.inflight import Inflight
 from blsnb.model.config import ModelConfig
-from blsnb.model.rules.placement_rules import forces_cpu
+from blsnb.model.rules.validate import forces_cpu
 from blsnb.pb_utils.message import ResponseMessage
 from blsnb.runtimes.runtime import DeviceError, Runtime
 from blsnb.tensors.device_ref import DeviceRef, on_host

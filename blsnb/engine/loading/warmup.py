@@ -17,7 +17,7 @@ from blsnb.errors import ModelConfigError
 from blsnb.model.warmup_samples import (
     FOLDER,
     WarmupSample,
-    strings_problem,
+    strings_error,
     warmup_samples,
 )
 from blsnb.pb_utils.message import ResponseMessage
@@ -90,7 +90,7 @@ class WarmUp:
         try:
             self._version.validator.check(sample.message)
         except RequestError as error:
-            if error.message not in map(strings_problem, sample.message.inputs):
+            if error.message not in map(strings_error, sample.message.inputs):
                 raise ModelConfigError(
                     error.message, "create", error.code, error.advice
                 ) from None
@@ -100,7 +100,7 @@ class WarmUp:
     ) -> None:
         responses = [
             ResponseMessage(error=text)
-            for text in sample.refused(
+            for text in sample.errors(
                 instance.name, self._version.config.max_batch_size
             )
         ]

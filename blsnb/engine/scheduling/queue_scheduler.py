@@ -170,10 +170,10 @@ class QueueScheduler:
         """
         __tracebackhide__ = True
         seat = Seat(inflight)
-        with self._advancing():
+        with self._advancing() as now_ns:
             if self._retiring:
                 raise Retired
-            self._queue.add(seat, _now())
+            self._queue.add(seat, now_ns)
             if self._turns is not None:
                 inflight.turn = self._turns.next()
         inflight.root.arrive()
@@ -223,11 +223,13 @@ class QueueScheduler:
             self._wake_ns = 0
 
     @contextlib.contextmanager
-    def _advancing(self) -> Iterator[None]:
-        """Let something change, and do what the queue decides then."""
+    def _advancing(self) -> Iterator[int]:
+        """Let something change at one time, and do what the queue then decides."""
         with self._lock:
-            yield
-            self._advance()
+            # Read once: a request must not expire between arrival and decision.
+            now_ns = _now()
+            yield now_ns
+            self._advance(now_ns)
             over = self._retiring and not len(self._queue)
             unstarted, self._unstarted = self._unstarted, []
         for execute in unstarted:
@@ -235,8 +237,8 @@ class QueueScheduler:
         if over:
             self._pool.retire()
 
-    def _advance(self) -> None:
-        moves = self._queue.decide(_now())
+    def _advance(self, now_ns: int) -> None:
+        moves = self._queue.decide(now_ns)
         for seat, error, code in moves.refused:
             seat.executed = ResponseMessage(error=error, code=code)
             seat.waiter.wake()
@@ -292,8 +294,8 @@ class QueueScheduler:
         """Let the requests' threads go on, but those of requests that come back."""
         for seat in start.seats:
             seat.failure = failure
-        with self._advancing():
-            again = self._queue.done(start, _now())
+        with self._advancing() as now_ns:
+            again = self._queue.done(start, now_ns)
             for seat in again:
                 seat.executed = None
         for seat in start.seats:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -70,9 +69,9 @@ class StagedScheduler(QueueScheduler):
         pool.held_up_by = limits.held_up_by
 
     @contextlib.contextmanager
-    def _advancing(self) -> Iterator[None]:
-        with super()._advancing():
-            yield
+    def _advancing(self) -> Iterator[int]:
+        with super()._advancing() as now_ns:
+            yield now_ns
         while self._ready:
             with self._lock:
                 ready, self._ready = self._ready, []
@@ -88,9 +87,9 @@ class StagedScheduler(QueueScheduler):
 
     def _begin(self, staged: Start, ticket: Ticket) -> None:
         """Let an execution begin, now that it may."""
-        with self._advancing():
+        with self._advancing() as now_ns:
             self._staged_count -= len(staged.seats)
-            start = self._fill(staged, time.monotonic_ns())
+            start = self._fill(staged, now_ns)
             if start is not None:
                 self._tickets[start.number] = ticket
                 super()._start(start)

@@ -10,6 +10,7 @@ from IPython.display import display
 
 from blsnb.magics import card
 from blsnb.magics import default_server as default
+from blsnb.parts.server_parts import parts_of
 
 if TYPE_CHECKING:
     from blsnb.repository.status import ModelStatus
@@ -68,8 +69,8 @@ def unload(words: Sequence[str]) -> ModelStatus:
         raise _usage_error("unload")
     [name] = words
     server = default.server()
-    if name not in server.repository.names():
-        known = ", ".join(server.repository.names()) or "none"
+    if name not in parts_of(server).repository.names():
+        known = ", ".join(parts_of(server).repository.names()) or "none"
         raise UsageError(f"there is no model {name!r}; there are: {known}")
     server.unload(name)
     return server.model(name)

@@ -1,4 +1,4 @@
-"""``%triton runtime``: where tensors may be, and how to have another place."""
+"""``%triton runtime``: the runtime of tensors."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from IPython.core.error import UsageError
 
 from blsnb.magics import default_server as default
 from blsnb.options import options
+from blsnb.parts.server_parts import parts_of
 from blsnb.runtimes.choosing import NAMES
 
 if TYPE_CHECKING:
     from blsnb.inference_server import Server
 
 USAGE = f"[{' | '.join(NAMES)}]"
-SUMMARY = "say where tensors may be; with a name, load all models anew on that runtime"
+SUMMARY = "show the runtime of tensors; with a name, reload all models on that runtime"
 
 
 def runtime(words: Sequence[str]) -> None:
-    """Print the default server's runtime, or give it another one.
+    """Print the default server's runtime, after changing it if one is named.
 
     Raises
     ------
     UsageError
-        There is no such runtime, or no device for it; nothing has changed.
+        The runtime is unknown, or has no device; nothing has changed.
     """
     if len(words) > 1:
         raise UsageError(f"usage: %triton runtime {USAGE}")
@@ -52,6 +53,7 @@ def _use(name: str) -> None:
 
 
 def _why(server: Server) -> str:
-    seed = server.hostile_placement
+    devices = parts_of(server).devices
+    seed = devices.hostile_seed
     hostile = "" if seed is None else f"; hostile placement, seed {seed}"
-    return f"{server.runtime_reason}{hostile}"
+    return f"{devices.reason}{hostile}"

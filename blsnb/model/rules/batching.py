@@ -1,4 +1,4 @@
-"""What Triton refuses in the settings of its two batchers."""
+"""Checks of dynamic and sequence batching, with Triton's texts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CORRID_DATA_TYPES = (
 
 
 def check_dynamic_batching(message: Any) -> None:
-    """Refuse sizes, priorities and policies that contradict each other."""
+    """Refuse invalid sizes, priorities and queue policies."""
     batcher, model = message.dynamic_batching, message.name
     _check_sizes(
         batcher.preferred_batch_size,
@@ -35,7 +35,7 @@ def check_dynamic_batching(message: Any) -> None:
 
 
 def check_sequence_batching(message: Any) -> None:
-    """Refuse control tensors, sizes and slots that the batcher cannot use."""
+    """Refuse invalid control tensors, sizes and slot utilization."""
     batcher, model = message.sequence_batching, message.name
     for kind in _FLAGS:
         for control in _controls(batcher, kind, model):
@@ -93,7 +93,7 @@ def _check_ordering(batcher: Any, model: str) -> None:
 
 
 def _controls(batcher: Any, kind: str, model: str) -> list[Any]:
-    """Return the one control of a kind, or none, as a list."""
+    """Return a list of the controls of a kind: at most one."""
     number = schema().ModelSequenceBatching.Control.Kind.Value(kind)
     names: set[str] = set()
     found: list[Any] = []

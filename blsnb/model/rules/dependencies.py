@@ -1,4 +1,4 @@
-"""What Triton refuses in an ensemble once its composing models are known."""
+"""Checks of an ensemble against its composing models, with Triton's texts."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ LATEST = -1
 
 @dataclass(frozen=True, slots=True)
 class Composing:
-    """What became of a model of which an ensemble is made.
+    """The state of a composing model.
 
     Parameters
     ----------
     versions
-        The configurations of the versions that serve, completed.
+        The completed configurations of its ready versions.
     failure
-        What its load answered after ``load failed for model '…': ``, without the
-        line break at the end; None where it did not fail.
+        The error of its load after ``load failed for model '…': ``, without the final
+        line break; None if it did not fail.
     invalid
-        Why the model, an ensemble too, is refused at stage ``dependency``.
+        Why the model, itself an ensemble, was refused at stage ``dependency``.
     """
 
     versions: Mapping[int, ModelConfig] = field(default_factory=dict)
@@ -34,9 +34,9 @@ class Composing:
 
 
 def composing_models(config: ModelConfig) -> dict[str, set[int]]:
-    """Return the models of an ensemble in order of its steps, with their versions.
+    """Return, by model in order of the steps, the versions that an ensemble uses.
 
-    A step that names no version asks for version 0; -1 is the latest.
+    A step without a version uses version 0; -1 is the latest.
     """
     models: dict[str, set[int]] = {}
     for step in config.message.ensemble_scheduling.step:
@@ -47,21 +47,20 @@ def composing_models(config: ModelConfig) -> dict[str, set[int]]:
 def find_faults(
     configs: Mapping[str, ModelConfig], names: Iterable[str]
 ) -> dict[str, str]:
-    """Return why ensembles cannot be loaded, before anything is.
+    """Return, by name, why ensembles cannot be loaded.
 
     Parameters
     ----------
     configs
-        Every model that is loaded or was read from a repository, by name.
+        All models that are loaded or in the repository, by name.
     names
-        Those that were read for this load.
+        The models of this load.
 
     Returns
     -------
     dict
-        A reason by name for each ensemble of which a model is missing, the first in
-        order of its steps, and for those of a circle. A name may be there that was
-        not asked for.
+        Reasons for ensembles with a missing model or a circular dependency, which may
+        contain further names of such a circle.
 
     References
     ----------
@@ -74,7 +73,7 @@ def find_faults(
     for name in names:
         missing = [model for model in needed[name] if model not in configs]
         if missing:
-            # Triton has a list for the names, and never more than one in it.
+            # Triton's text has room for a list, but contains only the first name.
             faults[name] = (
                 f"ensemble {name} contains models that are not available or "
                 f"ambiguous: {missing[0]}"
@@ -92,14 +91,14 @@ def _circle(
     faults: dict[str, str],
     seen: set[str],
 ) -> str:
-    """Return Triton's text if a way leads from a model back to the start."""
+    """Return Triton's text if a model depends on the start; else an empty text."""
     for model in needed.get(current, ()):
         if model == start:
             return (
                 f"circular dependency between ensembles: {start} -> ... -> {current} "
                 f"-> {start}"
             )
-        # Triton sees no circle beside the start: it goes round until it crashes.
+        # Triton follows a circle that does not contain the start until it crashes.
         if model in seen:
             continue
         seen.add(model)
@@ -112,25 +111,25 @@ def _circle(
 def validate_ensemble(
     config: ModelConfig, composing: Mapping[str, Composing]
 ) -> ModelConfig:
-    """Refuse what Triton refuses once the composing models are loaded.
+    """Check an ensemble against its loaded composing models.
 
     Returns
     -------
     ModelConfig
-        With the ``decoupled`` that follows from the composing models; what the
-        configuration says is overwritten.
+        The configuration with the ``decoupled`` that follows from the composing
+        models, whatever it was before.
 
     Raises
     ------
     ModelConfigError
-        At stage ``dependency``: the load call answers its text.
+        At stage ``dependency``; the load request fails with its text.
 
     References
     ----------
     core: src/model_repository_manager/model_repository_manager.cc, CheckNode;
     src/ensemble_scheduler/ensemble_utils.cc, ValidateEnsembleConfig
     """
-    # Triton's order is that of addresses: most often the last comes first.
+    # Triton visits them in order of addresses: most often the last comes first.
     for model, versions in reversed(composing_models(config).items()):
         _check_loaded(config.name, model, versions, composing[model])
     flow = TensorFlow(config)

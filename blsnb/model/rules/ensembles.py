@@ -1,4 +1,4 @@
-"""What Triton refuses in the configuration of an ensemble by itself."""
+"""Checks of an ensemble's own configuration, with Triton's texts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STEP_FIELDS = ("model_name", "input_map", "output_map")
 
 @dataclass(slots=True, eq=False)
 class _Tensor:
-    """A tensor of the ensemble, between the tensors that it is made of and makes."""
+    """A tensor of the ensemble, with the tensors it depends on and those it feeds."""
 
     name: str
     written: bool = False
@@ -29,15 +29,10 @@ _Graph = dict[str, _Tensor]
 
 
 def check_ensemble(message: Any) -> None:
-    """Refuse fields, steps and data flow that an ensemble cannot have.
+    """Refuse invalid fields, steps and data flow.
 
-    Of several faults in one map of a step, Triton finds any; here it is the first
-    by name.
-
-    Raises
-    ------
-    ModelConfigError
-        At stage ``poll``.
+    If one map of a step has several faults, Triton reports any of them; blsnb reports
+    the first by name.
 
     References
     ----------
@@ -61,7 +56,7 @@ def check_ensemble(message: Any) -> None:
 
 
 def _graph(message: Any, ensemble: str) -> _Graph:
-    """Return the tensors by name, in the order in which Triton meets them."""
+    """Return the tensors by name, in the order of Triton's search."""
     graph: _Graph = {}
     for index, step in enumerate(message.ensemble_scheduling.step):
         for name in _STEP_FIELDS:
@@ -80,23 +75,22 @@ def _graph(message: Any, ensemble: str) -> _Graph:
 
 
 def mapped(names: Any) -> list[str]:
-    """Return the ensemble's tensors of a map, by the names that the model has."""
+    """Return the ensemble's tensors in a map, sorted by the model's names."""
     return [names[name] for name in sorted(names)]
 
 
-def _write(graph: _Graph, name: str, place: str) -> _Tensor:
+def _write(graph: _Graph, name: str, step: str) -> _Tensor:
     tensor = graph.setdefault(name, _Tensor(name))
     if tensor.written:
         _refuse(
-            f"ensemble tensor '{name}' can appear in an output map only once for "
-            f"{place}"
+            f"ensemble tensor '{name}' can appear in an output map only once for {step}"
         )
     tensor.written = True
     return tensor
 
 
 def _check_flow(graph: _Graph, message: Any) -> None:
-    # The quote that does not open is Triton's.
+    # The unbalanced quote is Triton's.
     ensemble = f"for ensemble {message.name}' is not used"
     for tensor in message.input:
         if tensor.name not in graph:
@@ -111,19 +105,19 @@ def _check_flow(graph: _Graph, message: Any) -> None:
 
 
 def _follow(given: Iterable[_Tensor]) -> None:
-    """Mark what can be computed from the tensors that are given."""
-    waiting = deque(given)
-    for tensor in waiting:
+    """Mark the tensors that can be computed from given ones as ready."""
+    pending = deque(given)
+    for tensor in pending:
         tensor.ready = True
-    while waiting:
-        for target in waiting.popleft().targets:
+    while pending:
+        for target in pending.popleft().targets:
             if not target.ready and all(source.ready for source in target.sources):
                 target.ready = True
-                waiting.append(target)
+                pending.append(target)
 
 
 def _not_written(output: _Tensor, model: str) -> str:
-    """Return the text that names the tensor where the search for a source ends."""
+    """Return Triton's text, which names the last tensor without a source."""
     last, seen, going = output, set[str](), True
     while going:
         going = False

@@ -1,6 +1,6 @@
-"""The order in which C++ visits the entries of a hash table, where Triton does.
+"""The order of names in a C++ hash table.
 
-Error texts list names in this order, and of two faults it decides which is found.
+Triton lists names in this order in error texts, and reports the first of two faults.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Iterable
 _MASK = 2**64 - 1
 _SEED = 0xC70F6907
 _MULTIPLIER = (0xC6A4A793 << 32) + 0x5BD1E995
-# Bucket counts that the table grows through; it starts with one bucket.
+# Bucket counts of a growing table, which starts with one bucket.
 _BUCKETS = (13, 29, 59, 127, 257, 541, 1109, 2357, 5087, 10273)
 
 
 def hash_order(names: Iterable[str]) -> list[str]:
-    """Return names in the order of a table into which they were put in turn.
+    """Return names in the order of a table after inserting one after the other.
 
     References
     ----------
@@ -35,7 +35,7 @@ def hash_order(names: Iterable[str]) -> list[str]:
 
 
 def _bytes(name: str) -> bytes:
-    """Return the bytes of a name; also of one that was no UTF-8."""
+    """Return the bytes of a name, which need not be valid UTF-8."""
     try:
         return name.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -50,7 +50,7 @@ def _rehashed(chain: list[tuple[str, int]], buckets: int) -> list[tuple[str, int
 
 
 def _insert(chain: list[tuple[str, int]], entry: tuple[str, int], buckets: int) -> None:
-    """Put an entry first in its bucket, or first of all if the bucket is empty."""
+    """Insert an entry at the start of its bucket, or of the chain if that is empty."""
     bucket = entry[1] % buckets
     for position, (_, code) in enumerate(chain):
         if code % buckets == bucket:

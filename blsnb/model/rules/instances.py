@@ -1,4 +1,4 @@
-"""What Triton refuses in the instance groups of a model."""
+"""Checks of instance groups, with Triton's texts."""
 
 from __future__ import annotations
 
@@ -9,16 +9,14 @@ from blsnb.errors import ModelConfigError
 from blsnb.model.text.schema import schema
 
 MIN_COMPUTE_CAPABILITY = "6.000000"
-
-
-MOST_INSTANCES = 1024
-"""Maximum number of instances of one model: all of them live in one process."""
-MOST_SLOTS = 1 << 17
-"""Maximum number of sequences that all instances of a model have at a time."""
+MAX_INSTANCES = 1024
+"""Maximum number of instances of one model, which all run in one process."""
+MAX_SLOTS = 1 << 17
+"""Maximum number of concurrent sequences of all instances of a model."""
 
 
 def check_instance_groups(message: Any, gpus: Sequence[int]) -> None:
-    """Refuse groups whose devices are not there or do not fit their kind.
+    """Refuse groups whose devices do not exist or do not match their kind.
 
     References
     ----------
@@ -34,7 +32,7 @@ def check_instance_groups(message: Any, gpus: Sequence[int]) -> None:
             kind = kinds.Kind.Name(group.kind)
             _refuse(f"{subject} has kind {kind} but specifies one or more GPUs")
         if group.profile:
-            # The missing blank before "specifies" is Triton's.
+            # The missing space before "specifies" is Triton's.
             _refuse(
                 f"{subject} and platform {message.platform}specifies profile field "
                 "which is only supported for TensorRT models"
@@ -42,36 +40,30 @@ def check_instance_groups(message: Any, gpus: Sequence[int]) -> None:
 
 
 def check_count(message: Any) -> None:
-    """Refuse more instances, or slots for sequences, than one process holds.
-
-    Raises
-    ------
-    ModelConfigError
-        At stage ``create``; Triton starts a process for each instance.
-    """
+    """Refuse more instances, or slots for sequences, than one process can hold."""
     count = sum(
         max(group.count, 1) * max(len(group.gpus), 1)
         for group in message.instance_group
     )
     subject = f"model {message.name} asks for"
-    if count > MOST_INSTANCES:
+    if count > MAX_INSTANCES:
         _refuse(
-            f"{subject} {count:,} instances, more than the {MOST_INSTANCES:,} that "
-            "blsnb makes in one process",
+            f"{subject} {count:,} instances, more than the {MAX_INSTANCES:,} that "
+            "blsnb runs in one process",
             "Lower the count of instance_group; Triton starts a process for each one.",
         )
     slots = max(count, 1) * _slots_of(message)
-    if slots > MOST_SLOTS:
+    if slots > MAX_SLOTS:
         _refuse(
             f"{subject} slots for {slots:,} sequences at a time, more than the "
-            f"{MOST_SLOTS:,} that blsnb makes",
+            f"{MAX_SLOTS:,} that blsnb provides",
             "Lower max_candidate_sequences (strategy oldest) or max_batch_size "
             "(strategy direct).",
         )
 
 
 def _slots_of(message: Any) -> int:
-    """Return how many sequences an instance may have at a time."""
+    """Return the maximum number of concurrent sequences of one instance."""
     if not message.HasField("sequence_batching"):
         return 0
     batching = message.sequence_batching

@@ -1,4 +1,4 @@
-"""What Triton accepts in a configuration, and its author probably did not mean."""
+"""Findings: settings that Triton accepts and their author probably did not mean."""
 
 from __future__ import annotations
 
@@ -10,13 +10,7 @@ from blsnb.model.text.schema import schema
 
 
 def findings(config: ModelConfig, *, gpu_count: int = 0) -> list[str]:
-    """Return what a reviewer would ask about a configuration; each is one sentence.
-
-    Parameters
-    ----------
-    gpu_count
-        How many GPUs can be used.
-    """
+    """Return the findings in a configuration, one sentence each."""
     return [
         *_batch_in_dims(config),
         *_batching_alone(config),
@@ -27,10 +21,10 @@ def findings(config: ModelConfig, *, gpu_count: int = 0) -> list[str]:
 
 
 def _batch_in_dims(config: ModelConfig) -> Iterator[str]:
-    """Yield a finding if every tensor looks as if its dims began with the batch.
+    """Yield a finding if the dims of every tensor seem to contain the batch.
 
-    One axis of any size may be a list of tokens, and two the sides of a picture; so
-    only an axis of any size before fixed ones tells, or one as long as a batch.
+    A single -1 may be a number of tokens, and two may be the sides of an image. A
+    first axis counts only if it is -1 before fixed sizes, or equals the batch size.
     """
     size = config.max_batch_size
     tensors = (*config.inputs, *config.outputs)
@@ -42,16 +36,16 @@ def _batch_in_dims(config: ModelConfig) -> Iterator[str]:
         example = tensors[0]
         yield (
             f"max_batch_size is {size} and dims of every tensor begin with "
-            f"{first.pop()}: if that is the batch, leave it out of dims (for "
-            f"{example.name!r} write {_dims(example.dims[1:])}), for Triton puts it "
-            "before them itself"
+            f"{first.pop()}: if that is the batch, omit it from dims (for "
+            f"{example.name!r} write {_dims(example.dims[1:])}), because Triton adds "
+            "it itself"
         )
 
 
 def _batching_alone(config: ModelConfig) -> Iterator[str]:
     if config.scheduling == "dynamic_batching" and config.max_batch_size == 0:
         yield (
-            "dynamic_batching does nothing while max_batch_size is 0: every request "
+            "dynamic_batching has no effect while max_batch_size is 0: every request "
             "is executed alone"
         )
 
@@ -61,8 +55,8 @@ def _without_gpu(config: ModelConfig, gpu_count: int) -> Iterator[str]:
     wanted = [group for group in config.instance_groups if group.kind == kinds.KIND_GPU]
     if wanted and gpu_count == 0:
         yield (
-            "KIND_GPU needs a GPU, and there is none here: with KIND_AUTO, or without "
-            "kind, a GPU is used where there is one, and else the CPU"
+            "KIND_GPU needs a GPU, and this machine has none: with KIND_AUTO, or "
+            "without kind, a GPU is used if there is one, else the CPU"
         )
 
 
@@ -75,7 +69,7 @@ def _named_twice(config: ModelConfig) -> Iterator[str]:
 
 
 def _empty_values(config: ModelConfig) -> Iterator[str]:
-    """Yield parameters without ``string_value``: a model reads an empty text."""
+    """Yield parameters without a ``string_value``."""
     message: Any = config.message
     for name in sorted(message.parameters):
         if not message.parameters[name].string_value:
@@ -83,7 +77,7 @@ def _empty_values(config: ModelConfig) -> Iterator[str]:
 
 
 def advised(config: ModelConfig, *, gpu_count: int = 0) -> str:
-    """Return the findings as advice, one a line."""
+    """Return the findings as advice, one in each line."""
     found = findings(config, gpu_count=gpu_count)
     return "\n".join(f"{each[0].upper()}{each[1:]}." for each in found)
 

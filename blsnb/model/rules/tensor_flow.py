@@ -1,4 +1,4 @@
-"""TensorFlow: the tensors of an ensemble, their types and shapes by who says so."""
+"""The data flow of an ensemble: types, shapes and decoupled steps of its tensors."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from blsnb.tensors.dtypes import Shape
 
 @dataclass(slots=True, eq=False)
 class _Sibling:
-    """What the outputs of one step have in common."""
+    """The label that all outputs of one step share."""
 
     label: int | None = None
 
 
 @dataclass(slots=True, eq=False)
 class _Node:
-    """A tensor, and the model from which its type and shape are known."""
+    """A tensor, and the model that determines its type and shape."""
 
     model: str
     data_type: str = ""
@@ -30,14 +30,14 @@ class _Node:
     decoupled: bool = False
     visited: bool = False
     label: int = 0
-    """Which decoupled step its responses are counted by; 0 for none."""
+    """Number of the decoupled step that determines its responses; 0 without one."""
     sources: list[_Node] = field(default_factory=list)
     targets: list[_Node] = field(default_factory=list)
     sibling: _Sibling = field(default_factory=_Sibling)
 
 
 def dims_agree(left: Shape, right: Shape) -> bool:
-    """Whether shapes are the same where neither varies.
+    """Whether shapes are equal in all dimensions that are fixed in both.
 
     References
     ----------
@@ -50,7 +50,7 @@ def dims_agree(left: Shape, right: Shape) -> bool:
 
 
 class TensorFlow:
-    """The data flow of an ensemble, checked step by step.
+    """Checks the data flow of an ensemble step by step, with Triton's texts.
 
     References
     ----------
@@ -74,13 +74,7 @@ class TensorFlow:
         return self._tensors.setdefault(tensor.name, node)
 
     def connect(self, step: Any, config: ModelConfig) -> None:
-        """Take up a step, by the configuration of its model.
-
-        Raises
-        ------
-        ModelConfigError
-            Batch sizes, names, types or shapes do not fit, in Triton's order.
-        """
+        """Add a step with its model's configuration."""
         model, largest = step.model_name, config.max_batch_size
         if largest != 0 and largest < self._max_batch_size:
             _refuse(
@@ -138,7 +132,7 @@ class TensorFlow:
     def _agree(
         self, name: str, tensor: TensorSpec, step: Any, config: ModelConfig
     ) -> _Node:
-        """Return the tensor, which must be for this model what it is for others."""
+        """Return the tensor; its type and shape must be those of the other models."""
         here = _node(step.model_name, tensor, tensor.dims, config.max_batch_size)
         known = self._tensors.setdefault(name, here)
         subject = f"ensemble tensor {name}: inconsistent"
@@ -159,31 +153,31 @@ class TensorFlow:
         return known
 
     def is_decoupled(self) -> bool:
-        """Whether a decoupled model is on a way from the inputs.
+        """Whether a step with a decoupled model can be reached from the inputs.
 
         Raises
         ------
         ModelConfigError
-            A step, or the answer itself, would wait for tensors whose numbers of
-            responses have nothing to do with each other.
+            A step, or the ensemble's response, depends on tensors of different
+            decoupled models, whose numbers of responses are independent.
         """
         label = 0
-        waiting = deque(self._inputs)
-        for node in waiting:
+        pending = deque(self._inputs)
+        for node in pending:
             node.visited = True
-        while waiting:
-            for target in waiting.popleft().targets:
+        while pending:
+            for target in pending.popleft().targets:
                 if target.visited or not all(node.visited for node in target.sources):
                     continue
                 label = self._visit(target, label)
-                waiting.append(target)
+                pending.append(target)
         return label != 0
 
     def _visit(self, node: _Node, last_label: int) -> int:
-        """Label a tensor; return the last label that is in use."""
+        """Label a tensor; return the last label in use."""
         label = node.sources[0].label
         if any(source.label != label for source in node.sources):
-            # The model is the one that its type is known from: often the ensemble.
+            # The named model is the one that determined the type: often the ensemble.
             self._refuse(
                 f"step of model '{node.model}' receives inputs originated from "
                 "different decoupled models"

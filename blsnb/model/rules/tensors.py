@@ -1,4 +1,4 @@
-"""What Triton refuses in the inputs and outputs of a model."""
+"""Checks of inputs and outputs, with Triton's texts."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _check_reshape(
 
 
 def _fixed_chunks(dims: Sequence[int]) -> list[int]:
-    """Return the element counts between the variable dimensions."""
+    """Return the numbers of elements between the variable dimensions."""
     chunks: list[list[int]] = [[]]
     for dim in dims:
         if dim == VARIABLE:
@@ -97,10 +97,10 @@ def _check_format(tensor: Any, direction: str, model: str) -> None:
 
 
 def check_batch_input_types(message: Any) -> None:
-    """Refuse batch inputs without a type, as Python's backend does.
+    """Refuse batch inputs without a type, as the Python backend does.
 
-    It reads them before the core looks at any tensor, and does not name the model;
-    with a strict configuration the core was there before.
+    Unless the configuration is strict, this precedes all checks of tensors in the
+    core. The backend's text does not name the model.
     """
     if any(row.data_type == schema().TYPE_INVALID for row in message.batch_input):
         raise ModelConfigError(

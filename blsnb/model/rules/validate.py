@@ -1,4 +1,4 @@
-"""What Triton refuses in a configuration, in its order, words and stages."""
+"""Checks of a configuration, in Triton's order, stages and texts."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from blsnb.model.config import ModelConfig
 from blsnb.model.rules.batching import check_dynamic_batching, check_sequence_batching
 from blsnb.model.rules.ensembles import ENSEMBLE, check_ensemble
 from blsnb.model.rules.instances import check_instance_groups
-from blsnb.model.rules.placement_rules import check_force_cpu
 from blsnb.model.rules.tensors import check_batch_input_types, check_tensors
 from blsnb.pb_utils.compiled.releases import NEWEST, Release, has, too_new
 
 _PYTHON = ("python",)
+_FORCE_CPU = "FORCE_CPU_ONLY_INPUT_TENSORS"
 
 
 def validate_poll(config: ModelConfig, *, release: Release = NEWEST) -> None:
-    """Refuse what Triton refuses when it reads the repository.
+    """Check a configuration as Triton does when it reads the repository.
 
     Raises
     ------
     ModelConfigError
-        At stage ``poll``, with the reason that Triton writes to its log.
+        At stage ``poll``; Triton writes this text to its log.
 
     References
     ----------
@@ -53,26 +53,26 @@ def validate_poll(config: ModelConfig, *, release: Release = NEWEST) -> None:
 def validate_instances(
     config: ModelConfig, *, gpu_count: int = 0, backends: Collection[str] = _PYTHON
 ) -> None:
-    """Refuse what Triton refuses before it runs ``auto_complete_config``.
+    """Check a configuration as Triton does before ``auto_complete_config``.
 
     Parameters
     ----------
     gpu_count
-        How many GPUs can be used.
+        Number of usable GPUs.
     backends
-        Names of the backends that are here.
+        Names of the available backends.
 
     Raises
     ------
     ModelConfigError
-        At stage ``create``: the backend is unknown, or an instance group does not
-        fit the machine.
+        At stage ``create``: the backend is unknown, or an instance group is invalid
+        on this machine.
     """
     message = config.message
     if message.backend not in backends:
         raise missing_backend(message.backend)
     check_instance_groups(message, range(gpu_count))
-    check_force_cpu(message)
+    _check_force_cpu(message)
 
 
 def validate_create(
@@ -82,21 +82,21 @@ def validate_create(
     gpu_count: int = 0,
     backends: Collection[str] = _PYTHON,
 ) -> None:
-    """Refuse what Triton refuses when it creates the model.
+    """Check a configuration as Triton does when it creates the model.
 
     Parameters
     ----------
     model_dir
-        The model's folder, where label files lie; None leaves them unchecked.
+        The model's folder, which contains label files; None to skip their check.
     gpu_count
-        How many GPUs can be used.
+        Number of usable GPUs.
     backends
-        Names of the backends that are here.
+        Names of the available backends.
 
     Raises
     ------
     ModelConfigError
-        At stage ``create``, with the reason that the client of the load call sees.
+        At stage ``create``; the client of the load request receives this text.
 
     References
     ----------
@@ -104,7 +104,7 @@ def validate_create(
     """
     message = config.message
     if message.platform == ENSEMBLE:
-        # Whether it is decoupled is known only now.
+        # Whether an ensemble is decoupled is known only now.
         _refuse_cached_decoupled(message, "create")
     else:
         validate_instances(config, gpu_count=gpu_count, backends=backends)
@@ -153,13 +153,38 @@ def _refuse_cached_decoupled(message: Any, stage: str) -> None:
 
 
 def missing_backend(backend: str, advice: str = "") -> ModelConfigError:
-    """Return the error of a model whose backend is not here."""
+    """Return the error of a model whose backend is not available."""
     return ModelConfigError(
         f"unable to find backend library for backend '{backend}', try specifying "
         "runtime on the model configuration.",
         stage="create",
         advice=advice,
     )
+
+
+def _check_force_cpu(message: Any) -> None:
+    """Refuse a value of the parameter that Triton's Python backend does not know.
+
+    References
+    ----------
+    python_backend: src/python_be.cc, ModelState::ModelState
+    """
+    if message.backend != "python" or _FORCE_CPU not in message.parameters:
+        return
+    value = message.parameters[_FORCE_CPU].string_value
+    if value not in ("yes", "no"):
+        raise ModelConfigError(
+            # The single quotation mark is Triton's.
+            f"Incorrect value for {_FORCE_CPU}: {value}'",
+            stage="create",
+            code="UNSUPPORTED",
+            advice='Write "yes", or "no" for inputs that may be on a device.',
+        )
+
+
+def forces_cpu(config: ModelConfig) -> bool:
+    """Whether inputs of a Python model are always on the host, which is the default."""
+    return config.parameters.get(_FORCE_CPU, "yes") != "no"
 
 
 def _check_labels(message: Any, model_dir: Path) -> None:

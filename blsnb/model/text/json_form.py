@@ -1,4 +1,4 @@
-"""The JSON form of a configuration, as Triton prints and reads it."""
+"""The JSON form of configurations, as Triton prints and parses it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 from google.protobuf import json_format
 from google.protobuf.descriptor import FieldDescriptor
 
-# Triton turns every other 64-bit integer back into a JSON number
+# Triton converts every other 64-bit integer back to a JSON number
 # (core: src/model_config_utils.cc, ModelConfigToJson).
-_LEFT_AS_TEXT = frozenset(
+_WRITTEN_AS_TEXT = frozenset(
     {
         "inference.ModelSequenceBatching.InitialState.dims",
         "inference.ModelInstanceGroup.SecondaryDevice.device_id",
@@ -30,14 +30,14 @@ _INTEGER = re.compile(r"-?[0-9]+(?:\.0*)?(?:[eE]\+?[0-9]+)?")
 
 
 class JsonFormError(ValueError):
-    """A JSON document is no configuration; the message is Triton's where known."""
+    """A JSON document is not a valid configuration; the text is Triton's if known."""
 
 
 def to_dict(message: Any) -> dict[str, Any]:
-    """Return a message as Triton's JSON: proto order, defaults written out.
+    """Return a message as Triton's JSON: in the schema's order, with default values.
 
-    Absent sub-messages and unset members of a oneof are left out; keys of maps
-    are sorted, since Triton's order is that of a hash table.
+    Unset sub-messages and unset members of a oneof are omitted. Keys of maps are
+    sorted; Triton's order is that of a hash table.
     """
     return {
         field.name: _field(field, getattr(message, field.name))
@@ -46,20 +46,14 @@ def to_dict(message: Any) -> dict[str, Any]:
     }
 
 
-def written(tree: Mapping[str, Any]) -> str:
-    """Return JSON as compact text, as ``args["model_config"]`` has it."""
+def to_text(tree: Mapping[str, Any]) -> str:
+    """Return JSON as compact text, as in ``args["model_config"]``."""
     return json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
 
 
 def read(document: str | Mapping[str, Any], message: Any) -> None:
-    """Read a JSON document into an empty protobuf message.
-
-    Raises
-    ------
-    JsonFormError
-        The text is no JSON, or a field or value does not exist.
-    """
-    tree = _spelled(message.DESCRIPTOR, _tree(document), "")
+    """Read a JSON document into an empty protobuf message."""
+    tree = _normalised(message.DESCRIPTOR, _tree(document), "")
     try:
         json_format.ParseDict(tree, message)
     except json_format.ParseError as error:
@@ -71,9 +65,9 @@ def _tree(document: str | Mapping[str, Any]) -> dict[str, Any]:
         try:
             document = json.loads(document)
         except ValueError as error:
-            raise JsonFormError(f"the text is no JSON: {error}") from error
+            raise JsonFormError(f"the text is not valid JSON: {error}") from error
     if not isinstance(document, Mapping):
-        raise JsonFormError("a model configuration is a JSON object")
+        raise JsonFormError("a model configuration must be a JSON object")
     return dict(document)
 
 
@@ -96,23 +90,23 @@ def _single(field: Any, value: Any) -> Any:
         return _shortest(float(str(np.float32(value))))
     if field.type == field.TYPE_DOUBLE:
         return _shortest(value)
-    return str(value) if field.full_name in _LEFT_AS_TEXT else value
+    return str(value) if field.full_name in _WRITTEN_AS_TEXT else value
 
 
 def _shortest(value: float) -> float | int | str:
-    """Return a number as ProtoJSON writes it: 1.0 as 1, infinities as text."""
+    """Return a number in the form of ProtoJSON: 1.0 as 1, infinities as text."""
     if value != value or value in (float("inf"), float("-inf")):
         return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
     return int(value) if value.is_integer() and abs(value) < 2**53 else value
 
 
 def _is_scalar_choice(field: Any) -> bool:
-    # C++ writes all other fields first, since these have no default to write.
+    # C++ writes these after all other fields, since they have no default value.
     return field.containing_oneof is not None and field.message_type is None
 
 
 def _is_list(field: Any) -> bool:
-    # `is_repeated` came with protobuf 6; `label`, its forerunner, now warns.
+    # `is_repeated` exists since protobuf 6; the older `label` is deprecated there.
     return bool(field.default_value == [])
 
 
@@ -122,47 +116,47 @@ def _is_map(field: Any) -> bool:
 
 
 def _find(descriptor: Any, name: str) -> Any:
-    """Return the field of that name, spelled ``snake_case`` or ``camelCase``."""
+    """Return the field with a name in ``snake_case`` or ``camelCase``."""
     by_name = descriptor.fields_by_name.get(name)
     return by_name or descriptor.fields_by_camelcase_name.get(name)
 
 
-def _spelled(descriptor: Any, tree: Any, path: str) -> Any:
-    """Return a tree whose enumeration names are spelled as in the schema."""
+def _normalised(descriptor: Any, tree: Any, path: str) -> Any:
+    """Return a tree with the schema's enumerators, and lists for repeated fields."""
     if not isinstance(tree, Mapping):
         return tree
-    spelled = {}
+    normalised = {}
     for name, value in tree.items():
         field = _find(descriptor, name)
         if field is None:
-            place = f"({path}) " if path else ""
-            raise JsonFormError(f"{place}{name}: Cannot find field.")
-        spelled[name] = _spell(field, value, f"{path}.{name}" if path else name)
-    return spelled
+            prefix = f"({path}) " if path else ""
+            raise JsonFormError(f"{prefix}{name}: Cannot find field.")
+        normalised[name] = _value(field, value, f"{path}.{name}" if path else name)
+    return normalised
 
 
-def _spell(field: Any, value: Any, path: str) -> Any:
+def _value(field: Any, value: Any, path: str) -> Any:
     if value is None:
         return None
     if _is_map(field) and isinstance(value, Mapping):
         entry = field.message_type.fields_by_name["value"]
         return {
-            key: _spell_single(entry, element, f"{path}[{index}].value")
+            key: _element(entry, element, f"{path}[{index}].value")
             for index, (key, element) in enumerate(value.items())
         }
     if _is_list(field):
-        # C++ takes a lone value for a list of one.
+        # C++ accepts a single value as a list of one.
         elements = value if isinstance(value, list) else [value]
         return [
-            _spell_single(field, element, f"{path}[{index}]")
+            _element(field, element, f"{path}[{index}]")
             for index, element in enumerate(elements)
         ]
-    return _spell_single(field, value, path)
+    return _element(field, value, path)
 
 
-def _spell_single(field: Any, value: Any, path: str) -> Any:
+def _element(field: Any, value: Any, path: str) -> Any:
     if field.type == field.TYPE_MESSAGE:
-        return _spelled(field.message_type, value, path)
+        return _normalised(field.message_type, value, path)
     if field.type == field.TYPE_ENUM and isinstance(value, str):
         return _enum_name(field.enum_type, value, path)
     integer = _INTEGERS.get(field.type)
@@ -174,10 +168,10 @@ def _spell_single(field: Any, value: Any, path: str) -> Any:
 
 
 def _enum_name(enum: Any, name: str, path: str) -> str:
-    wanted = name.upper().replace("-", "_")
-    if wanted not in enum.values_by_name:
+    enumerator = name.upper().replace("-", "_")
+    if enumerator not in enum.values_by_name:
         raise JsonFormError(
             f'({path}): invalid value "{name}" '
             f"for type type.googleapis.com/{enum.full_name}"
         )
-    return wanted
+    return enumerator

@@ -1,4 +1,4 @@
-"""NVIDIA's own message ``inference.ModelConfig``, found without importing grpc."""
+"""NVIDIA's protobuf message ``inference.ModelConfig``, loaded without grpc."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _NAME = "tritonclient.grpc.model_config_pb2"
 def schema() -> ModuleType:
     """Return ``tritonclient.grpc.model_config_pb2``.
 
-    A plain import would run ``tritonclient/grpc/__init__``, which imports grpc.
-    The file is loaded under its canonical name instead, so that a later import
-    of ``tritonclient.grpc`` finds it, and no message is registered twice.
+    An ordinary import would run ``tritonclient/grpc/__init__``, which imports grpc.
+    The file is loaded under its canonical name, so that a later import of
+    ``tritonclient.grpc`` uses it and no message is registered twice.
     """
     loaded = sys.modules.get(_NAME)
     if loaded is not None:
@@ -42,7 +42,7 @@ def new_message() -> Any:
 
 
 def data_type_name(number: int) -> str:
-    """Return ``"TYPE_FP32"`` for 11; the number as text where it has no name."""
+    """Return ``"TYPE_FP32"`` for 11; an unknown number as text."""
     row = schema().DataType.DESCRIPTOR.values_by_number.get(number)
     return str(number) if row is None else str(row.name)
 

@@ -1,8 +1,8 @@
-"""Parse and print the text format, accepting what Triton accepts.
+"""Parse and print the text format of configurations, as strictly as Triton.
 
-Protobuf's parser reads one token per line, so that the line of its error is the
-number of the token; what it treats otherwise than C++ is mended before, or where
-it stumbles.
+Protobuf's Python parser reads one token per line, so that the line of its error is
+the number of the token. Spellings that it reads differently than the C++ parser of
+Triton are replaced before.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ESCAPE = re.compile(
     rb"\\(?:(?P<octal>[0-7]{1,3})|x(?P<hex>[0-9a-fA-F]{1,2})"
     rb"|U(?P<long>[0-9a-fA-F]{8})|(?P<simple>[^u]))|(?P<utf16>(?:\\u[0-9a-fA-F]{4})+)"
 )
-_PLACE = re.compile(r"\d+:\d+ : ")
+_POSITION = re.compile(r"\d+:\d+ : ")
 _QUOTED_LINE = re.compile(r"'.*': (?=\S)")
 _MINUS_ZERO = re.compile(r"-0[0xX]*")
 _HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]+")
@@ -32,16 +32,16 @@ _OCTAL = re.compile(r"0[0-7]+")
 
 
 class TextFormatError(ValueError):
-    """A text is no configuration.
+    """A text is not a valid configuration.
 
-    Parameters
+    Attributes
     ----------
     message
-        What is wrong, without a place.
+        The reason, without the position.
     line, column
-        Where Triton's parser finds it, from 1.
+        Where Triton's parser reports the error, from 1.
     excerpt
-        The line of the text, and a caret below the place.
+        The line of the text, with a caret below the position.
     """
 
     def __init__(self, message: str, text: str, offset: int) -> None:
@@ -60,30 +60,30 @@ def parse(text: str, message: Any) -> None:
     Raises
     ------
     TextFormatError
-        The text is not accepted by Triton's parser.
+        Triton's parser refuses the text.
     """
     tokens, fault = scan(text)
     words = _words(tokens)
     while (found := _first_error(words, message)) is not None:
         index, reason = found
-        if _mend(words, index, reason):
+        if _replace_hexadecimal_boolean(words, index, reason):
             continue
-        place = tokens[_where_triton_stops(tokens, words, index, reason)]
-        if fault is not None and place.kind == "end":
+        token = tokens[_reported_token(tokens, words, index, reason)]
+        if fault is not None and token.kind == "end":
             break
-        raise TextFormatError(_plain(reason), text, place.offset)
+        raise TextFormatError(_plain(reason), text, token.offset)
     if fault is not None:
         raise TextFormatError(fault.message, text, fault.offset)
     _refuse_unsigned_minus_zero(text, tokens, words)
 
 
 def print_message(message: Any) -> str:
-    """Return a message in text format, as a ``config.pbtxt`` has it."""
+    """Return a message in text format, as in a ``config.pbtxt``."""
     return str(text_format.MessageToString(message, as_utf8=True))
 
 
 def _words(tokens: list[Token]) -> list[str]:
-    """Return each token as protobuf's Python parser can read it alone."""
+    """Return the tokens, spelled for protobuf's Python parser."""
     words = [_readable(token) for token in tokens]
     for index, token in enumerate(tokens[:-1]):
         follower = tokens[index + 1]
@@ -94,7 +94,7 @@ def _words(tokens: list[Token]) -> list[str]:
 
 def _readable(token: Token) -> str:
     if _OCTAL.fullmatch(token.text):
-        # For integers and enumerations the same, and no float in any release.
+        # The same integer or enumerator, and not a float, as in C++.
         return hex(int(token.text, 8))
     if token.kind == "string" and "\\" in token.text:
         return f'"{text_encoding.CEscape(_unescape(token.text[1:-1]), False)}"'
@@ -124,19 +124,19 @@ def _escaped(match: re.Match[bytes]) -> bytes:
 
 
 def _first_error(words: list[str], message: Any) -> tuple[int, str] | None:
-    """Parse; return the number of the token where protobuf stops, and why."""
+    """Parse; return the index of the token at which protobuf fails, and the reason."""
     message.Clear()
     try:
         text_format.Parse("\n".join(words), message)
     except text_format.ParseError as error:
-        return error.GetLine() - 1, _PLACE.sub("", str(error), count=1)
+        return error.GetLine() - 1, _POSITION.sub("", str(error), count=1)
     except ValueError as error:
-        return _culprit(words, message), str(error)
+        return _overflowing(words, message), str(error)
     return None
 
 
-def _culprit(words: list[str], message: Any) -> int:
-    """Return the number that fits no enumeration, which protobuf does not place."""
+def _overflowing(words: list[str], message: Any) -> int:
+    """Return the index of the number that exceeds every enumeration."""
     index = 0
     while not _overflows(words[: index + 1], message):
         index += 1
@@ -154,8 +154,8 @@ def _overflows(words: list[str], message: Any) -> bool:
     return False
 
 
-def _mend(words: list[str], index: int, reason: str) -> bool:
-    """Spell a hexadecimal boolean in decimal, as protobuf's Python parser wants it."""
+def _replace_hexadecimal_boolean(words: list[str], index: int, reason: str) -> bool:
+    """Write a hexadecimal boolean in decimal; return whether the token was one."""
     hexadecimal = _HEXADECIMAL.fullmatch(words[index])
     if hexadecimal is None or 'Expected "true" or "false"' not in reason:
         return False
@@ -164,24 +164,24 @@ def _mend(words: list[str], index: int, reason: str) -> bool:
 
 
 def _plain(reason: str) -> str:
-    """Return the reason without the line that protobuf quotes before it."""
+    """Return the reason without the line of the text that protobuf quotes."""
     return _QUOTED_LINE.sub("", reason, count=1)
 
 
-def _wants_name(reason: str) -> bool:
+def _expects_name(reason: str) -> bool:
     return "Enum type " in reason or 'Expected "true" or "false"' in reason
 
 
-def _where_triton_stops(
+def _reported_token(
     tokens: list[Token], words: list[str], index: int, reason: str
 ) -> int:
-    """Return the number of the token that C++ has before it when it complains."""
+    """Return the index of the token whose position the C++ parser reports."""
     if words[index].startswith("-"):
         return _sign_or_operand(words, index)
     if reason.startswith("'"):
-        consumed = tokens[index].kind == "identifier" and _wants_name(reason)
+        consumed = tokens[index].kind == "identifier" and _expects_name(reason)
         return index + 1 if consumed else index
-    # Unquoted reasons are protobuf's complaints about the token before.
+    # A reason without a quoted line is about the token before the current one.
     if reason.startswith("Expected"):
         return len(tokens) - 1
     if "should not have multiple" in reason:
@@ -192,7 +192,7 @@ def _where_triton_stops(
 
 
 def _sign_or_operand(words: list[str], index: int) -> int:
-    """Return the sign where none may stand, else what follows it."""
+    """Return the index of a sign that is not allowed, else of the token after it."""
     alone = words[index] == "-"
     probe = [*words[:index], "-1", *words[index + 1 :]]
     found = _first_error(probe, new_message())
@@ -203,17 +203,17 @@ def _sign_or_operand(words: list[str], index: int) -> int:
 def _refuse_unsigned_minus_zero(
     text: str, tokens: list[Token], words: list[str]
 ) -> None:
-    """Refuse the one negative number that fits an unsigned field in Python."""
+    """Refuse -0 in an unsigned field, which Python accepts."""
     for index, word in enumerate(words):
         if _MINUS_ZERO.fullmatch(word):
-            place = _sign_or_operand(words, index)
-            if place != index:
+            reported = _sign_or_operand(words, index)
+            if reported != index:
                 reason = f"Expected an unsigned integer, got {word}"
-                raise TextFormatError(reason, text, tokens[place].offset)
+                raise TextFormatError(reason, text, tokens[reported].offset)
 
 
 def _after_name(tokens: list[Token], index: int) -> int:
-    """Return the token after the field's name, given the end of its value."""
+    """Return the index of the token after a field name, from the end of its value."""
     if tokens[index].text in ("{", "<"):
         return index - 1 if tokens[index - 1].text == ":" else index
     while tokens[index].text != ":":

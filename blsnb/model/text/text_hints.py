@@ -1,9 +1,10 @@
-"""What was probably meant where a ``config.pbtxt`` cannot be read."""
+"""Hints for the probable fix of an invalid ``config.pbtxt``."""
 
 from __future__ import annotations
 
 import difflib
 import re
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -15,18 +16,12 @@ from blsnb.tensors.dtypes import BY_DATA_TYPE, DTYPES
 _OTHER_NAMES = {"FLOAT": "TYPE_FP32", "DOUBLE": "TYPE_FP64", "HALF": "TYPE_FP16"} | {
     name: "TYPE_STRING" for name in ("BYTES", "OBJECT", "STR", "TEXT")
 }
-"""Of types, as other libraries have them; besides those of NumPy."""
+"""Type names of other libraries, besides those of NumPy."""
 _ROOT = "inference.ModelConfig"
 
 
 def hint(reason: str) -> str:
-    """Return what may help with a text-format error; empty if nothing is known.
-
-    Parameters
-    ----------
-    reason
-        What protobuf says, without the place.
-    """
+    """Return a hint for an error of protobuf's text format; empty without one."""
     for pattern, answer in _HINTS:
         if found := pattern.search(reason):
             return answer(found)
@@ -44,21 +39,23 @@ def _enumeration(found: re.Match[str]) -> str:
         known = " ".join(values)
     if written != found["value"] and meant == written:
         return f"Write {meant} without quotes."
-    start = f"Is {meant} meant? " if meant else ""
-    return f"{start}There are: {known}."
+    start = f"Did you mean {meant}? " if meant else ""
+    return f"{start}Known values: {known}."
 
 
 def data_type_meant(written: str) -> str:
-    """Return the type that NumPy or another library calls so; empty if none does."""
+    """Return the type for a name of NumPy or another library; empty if unknown."""
     bare = written.upper().removeprefix("TYPE_").removeprefix("NP.")
     if f"TYPE_{bare}" in BY_DATA_TYPE:
         return f"TYPE_{bare}"
     if bare in _OTHER_NAMES:
         return _OTHER_NAMES[bare]
     try:
-        dtype = np.dtype(bare.lower())
-    except (TypeError, ValueError, SyntaxError):
-        # NumPy reads a text with a comma as a list of fields.
+        # Deprecated aliases, such as "a", are not type names that anybody means.
+        with warnings.catch_warnings(action="error"):
+            dtype = np.dtype(bare.lower())
+    except (TypeError, ValueError, SyntaxError, Warning):
+        # NumPy parses a text with a comma as a list of fields.
         return ""
     rows = (row.data_type for row in DTYPES if row.dtype == dtype)
     return next(rows, "")
@@ -70,7 +67,7 @@ def _values(enum: str) -> list[str]:
 
 
 def _nearest(written: str, known: Iterable[str]) -> str:
-    """Return the name that is spelled nearly so, also without its prefix."""
+    """Return the most similar name, also compared without its prefix."""
     by_end = {name.rpartition("_")[2]: name for name in known}
     if written.upper() in by_end:
         return by_end[written.upper()]
@@ -83,22 +80,22 @@ def _field(found: re.Match[str]) -> str:
     if message.endswith("Entry"):
         return 'Write parameters { key: "NAME" value { string_value: "VALUE" } }.'
     if written.isdecimal():
-        return "A list stands in brackets: dims: [ 1, 2 ]."
+        return "Write a list in brackets: dims: [ 1, 2 ]."
     snake = re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", written).lower()
     fields = [field.name for field in _message(message).fields]
     near = difflib.get_close_matches(snake, fields, n=1)
     if near:
-        return f"Is {near[0]} meant?"
-    homes = _homes(written)
-    return f"{written} belongs into {' or '.join(homes)}." if homes else ""
+        return f"Did you mean {near[0]}?"
+    owners = _owners(written)
+    return f"{written} is a field of {' and '.join(owners)}." if owners else ""
 
 
 def _message(name: str) -> Any:
     return schema().DESCRIPTOR.pool.FindMessageTypeByName(name)
 
 
-def _homes(field: str) -> list[str]:
-    """Return the fields of a configuration whose message has a field of this name."""
+def _owners(field: str) -> list[str]:
+    """Return the configuration's messages that have a field of this name."""
     return [
         f"{each.name} {{ }}"
         for each in _message(_ROOT).fields
@@ -121,19 +118,19 @@ _HINTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
         ),
         _field,
     ),
-    (re.compile(r"got /"), _always("A comment begins with #.")),
+    (re.compile(r"got /"), _always("Begin a comment with #.")),
     (
         re.compile(r"^Expected identifier or number, got \{"),
-        _always("This looks like JSON; a config.pbtxt has fields such as name: value."),
+        _always("This looks like JSON; write fields such as name: value instead."),
     ),
     (
         re.compile(r'^Expected "\{"'),
         _always(
-            "Here stands a message: name { … }. A list of them has no comma after "
+            "Expected a message: name { … }. A list of messages has no comma after "
             "the last one."
         ),
     ),
-    (re.compile(r"^Expected string"), _always("Put the text in quotes.")),
+    (re.compile(r"^Expected string"), _always("Write the text in quotes.")),
     (re.compile(r'should not have multiple "'), _always("Write it once.")),
     (re.compile(r'^Expected "true" or "false"'), _always("Write true or false.")),
 )

@@ -1,7 +1,7 @@
-"""Split a text-format configuration into tokens where Triton's parser does.
+"""Split a text-format configuration into tokens, by the rules of C++ protobuf.
 
-Protobuf's Python tokenizer and its C++ one, which Triton uses, differ in signs,
-numbers, escapes and blanks. These are the rules of C++.
+Triton uses the C++ tokenizer; that of Python differs in signs, numbers, escapes and
+blanks.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ TAB_WIDTH = 8
 
 
 class Token(NamedTuple):
-    """One token and the offset where it starts."""
+    """One token and the offset of its first character."""
 
     kind: str
     text: str
@@ -21,14 +21,14 @@ class Token(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """What is no token: Triton's text, and the offset that it names."""
+    """An invalid token, and the offset at which Triton reports it."""
 
     message: str
     offset: int
 
 
 class Scan(NamedTuple):
-    """The tokens, up to a fault if there is one; the last is of kind ``end``."""
+    """The tokens up to the first invalid one; the last has the kind ``end``."""
 
     tokens: list[Token]
     fault: Fault | None
@@ -51,41 +51,22 @@ _TOKEN = re.compile(
     rf"|(?P<number>{_NUMBER})"
     r"|(?P<symbol>[!$-&(-/:-@\[-`{-\x7f])"
 )
-
-
-def _rules(*rows: tuple[str, str]) -> tuple[tuple[re.Pattern[str], str], ...]:
-    return tuple((re.compile(pattern), message) for pattern, message in rows)
-
-
-# Each pattern begins where the token does and ends at the place Triton names.
-_NO_TOKEN = _rules(
-    (rf"{_OPEN_STRING}(?=\n)", "String literals cannot cross line boundaries."),
-    (rf"{_OPEN_STRING}\Z", "Unexpected end of string."),
-    (
-        rf"{_OPEN_STRING}\\(?:x|u[0-9a-fA-F]{{0,3}}|U[0-9a-fA-F]{{0,7}})?",
-        "Invalid escape sequence in string literal.",
-    ),
-    (r"(?=[^\x00-\x7f])", "Interpreting non ascii codepoint."),
-    (r"", "Invalid control characters encountered in text."),
+# Both patterns begin with the token and end where Triton reports it.
+_INVALID_STRING = re.compile(
+    rf"{_OPEN_STRING}(?:\\(?:x|u[0-9a-fA-F]{{0,3}}|U[0-9a-fA-F]{{0,7}})?)?"
 )
-_NO_NUMBER = _rules(
-    (r"0[xX](?![0-9a-fA-F])", '"0x" must be followed by hex digits.'),
-    (r"0[0-7]*(?=[89])", "Numbers starting with leading zero must be in octal."),
-    (rf"{_DECIMAL}[eE](?>[+-]?)(?![0-9])", '"e" must be followed by exponent.'),
-    (rf"{_OCTAL_OR_HEX}(?=\.)", "Hex and octal numbers must be integers."),
-    (
-        rf"{_NUMBER}(?=\.)",
-        "Already saw decimal point or exponent; can't have another one.",
-    ),
-    (
-        rf"(?>{_OCTAL_OR_HEX}|{_NUMBER})(?=[A-Za-z_])",
-        "Need space between number and identifier.",
-    ),
+_INVALID_NUMBER = re.compile(
+    r"0[xX](?![0-9a-fA-F])"
+    r"|0[0-7]*(?=[89])"
+    rf"|{_DECIMAL}[eE](?>[+-]?)(?![0-9])"
+    rf"|{_OCTAL_OR_HEX}(?=\.)"
+    rf"|{_NUMBER}(?=\.)"
+    rf"|(?>{_OCTAL_OR_HEX}|{_NUMBER})(?=[A-Za-z_])"
 )
 
 
 def scan(text: str) -> Scan:
-    """Return the tokens of a text, up to the first that is none."""
+    """Return the tokens of a text, up to the first invalid one."""
     tokens: list[Token] = []
     offset = _after_blank(text, 0)
     while offset < len(text):
@@ -100,7 +81,7 @@ def scan(text: str) -> Scan:
 
 
 def line_and_column(text: str, offset: int) -> tuple[int, int]:
-    """Return a place as Triton's log counts it, both from 1.
+    """Return line and column as in Triton's log, both from 1.
 
     Columns are bytes of UTF-8; a tab reaches the next multiple of eight.
     """
@@ -120,21 +101,15 @@ def _fault(
     text: str, offset: int, match: re.Match[str] | None, tokens: list[Token]
 ) -> Fault | None:
     if match is None:
-        return _first(_NO_TOKEN, text, offset)
+        string = _INVALID_STRING.match(text, offset)
+        if string is None:
+            return Fault(f"Invalid character {text[offset]!r}.", offset)
+        return Fault("Invalid escape sequence, or missing closing quote.", string.end())
     if match.lastgroup not in ("number", "octal_or_hex"):
         return None
-    before = tokens[-1] if tokens else Token("", "", 0)
-    touches = before.offset + len(before.text) == offset
-    if touches and before.kind == "identifier" and text[offset] == ".":
-        return Fault("Need space between identifier and decimal point.", offset)
-    return _first(_NO_NUMBER, text, offset)
-
-
-def _first(
-    rules: tuple[tuple[re.Pattern[str], str], ...], text: str, offset: int
-) -> Fault | None:
-    for pattern, message in rules:
-        match = pattern.match(text, offset)
-        if match is not None:
-            return Fault(message, match.end())
-    return None
+    previous = tokens[-1] if tokens else Token("", "", 0)
+    is_adjacent = previous.offset + len(previous.text) == offset
+    if is_adjacent and previous.kind == "identifier" and text[offset] == ".":
+        return Fault("Invalid number: missing space before it.", offset)
+    number = _INVALID_NUMBER.match(text, offset)
+    return None if number is None else Fault("Invalid number.", number.end())

@@ -1,4 +1,4 @@
-"""ClassLabels: the names that configurations give to the elements of outputs."""
+"""Labels of output elements, from the files that configurations name."""
 
 from __future__ import annotations
 
@@ -9,19 +9,12 @@ from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
 from blsnb.repository.repository import ModelRepository
 
-_DEPTH = 16
-"""So many ensembles may stand around a model whose labels are looked for."""
+_MAX_DEPTH = 16
+"""Maximum number of nested ensembles that are searched for labels."""
 
 
 class ClassLabels:
-    """Reads labels when they are first asked for; those stay until the model goes.
-
-    Parameters
-    ----------
-    catalog
-        Which models serve.
-    repository
-        Where their folders are.
+    """Reads labels at their first use, and keeps them until the model is unloaded.
 
     References
     ----------
@@ -36,10 +29,10 @@ class ClassLabels:
         self._read = weakref.WeakKeyDictionary()
 
     def of(self, served: Served, output: str) -> list[str]:
-        """Return the labels of an output's elements; none if it has none."""
+        """Return the labels of an output's elements, perhaps fewer than elements."""
         known = self._read.setdefault(served, {})
         if output not in known:
-            known[output] = self._find(served, output, _DEPTH)
+            known[output] = self._find(served, output, _MAX_DEPTH)
         return known[output]
 
     def _find(self, served: Served, output: str, depth: int) -> list[str]:
@@ -69,6 +62,6 @@ class ClassLabels:
                     text = path.read_bytes().decode("utf-8", "replace")
                 except OSError:
                     return []
-                # Triton knows one end of a line.
+                # Triton splits at no other line ending.
                 return text.split("\n")
         return []

@@ -1,4 +1,4 @@
-"""LogSettings: what of the server's log is shown, which both end points can change."""
+"""Log settings, which clients of both protocols can change."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ _UNSIGNED = 2**32
 
 @dataclass(slots=True)
 class LogSettings:
-    """The values of Triton's logging extension; used from any thread.
+    """The values of Triton's logging extension. Thread-safe.
 
-    They are kept and told as Triton does. Of them the verbose level counts here: from
-    1 on, VERBOSE lines of models are shown.
+    Only the verbose level has an effect: from 1 on, VERBOSE lines of models are shown.
 
     Parameters
     ----------
@@ -37,7 +36,7 @@ class LogSettings:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def get(self) -> dict[str, str | bool | int]:
-        """Return every setting by the extension's names, and in its order."""
+        """Return every setting by name, in the extension's order."""
         with self._lock:
             return {
                 "log_file": "",
@@ -52,7 +51,7 @@ class LogSettings:
             self._on[name] = on
 
     def set_verbose_level(self, level: int) -> None:
-        """Set ``log_verbose_level``; one that is negative as Triton keeps it is 0."""
+        """Set ``log_verbose_level``; a level that overflows to a negative one is 0."""
         level %= _UNSIGNED
         with self._lock:
             self.log.verbose = level if level <= _INT_MAX else 0
@@ -63,7 +62,7 @@ class LogSettings:
         Raises
         ------
         RequestError
-            There is no such format.
+            The format is unknown.
         """
         if name not in FORMATS:
             raise RequestError(
@@ -73,7 +72,7 @@ class LogSettings:
             self._format = name
 
     def refuse_file(self) -> None:
-        """Refuse another log file, whatever its name.
+        """Refuse another log file.
 
         Raises
         ------

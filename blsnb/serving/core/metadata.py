@@ -1,4 +1,4 @@
-"""Metadata: what both end points tell of the server and of its models."""
+"""Metadata and repository rows of the server, for both protocols."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from blsnb.engine.catalog import Catalog
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
-from blsnb.inference_server import Server
 from blsnb.model.config import TensorSpec
+from blsnb.parts.server_parts import ServerParts
 
 SERVER_NAME = "triton"
 EXTENSIONS = (
@@ -31,18 +31,18 @@ EXTENSIONS = (
 FILE = "file:"
 """Prefix of the names of load parameters that are files."""
 UNLOAD_DEPENDENTS = "unload_dependents"
-_LARGEST_VERSION = 2**63 - 1
-_LONGEST = 100
-"""Digits of a version that are looked at."""
+_MAX_VERSION = 2**63 - 1
+_MAX_DIGITS = 100
+"""Maximum number of characters of a version that are parsed."""
 _VERSION = re.compile(r"\s*[+-]?\d+")
 _FIRST = (24, 10, 51)
-"""Release 24.10 is version 2.51.0; each month has one more."""
+"""Release 24.10 is version 2.51.0; the minor version rises every month."""
 _SKIPPED = (25, 7)
-"""This month's release, 2.59.1, counted none."""
+"""The release of this month, 2.59.1, did not raise the minor version."""
 
 
 def server_version(release: tuple[int, int]) -> str:
-    """Return the version that a release of Triton says it is: ``"2.51.0"``."""
+    """Return the version that a release of Triton reports: ``"2.51.0"``."""
     year, month, minor = _FIRST
     months = (release[0] - year) * 12 + release[1] - month
     minor += months - (release >= _SKIPPED)
@@ -50,7 +50,7 @@ def server_version(release: tuple[int, int]) -> str:
 
 
 def server_metadata(release: tuple[int, int]) -> dict[str, Any]:
-    """Return name, version and extensions of the server, in the protocol's order."""
+    """Return name, version and extensions of the server."""
     return {
         "name": SERVER_NAME,
         "version": server_version(release),
@@ -59,12 +59,12 @@ def server_metadata(release: tuple[int, int]) -> dict[str, Any]:
 
 
 def parse_version(text: str) -> int:
-    """Return the version that a request names; -1 for none, the server's choice.
+    """Return the requested version; -1 without one: the server chooses.
 
     Raises
     ------
     RequestError
-        It is none: Triton's text, whatever the end point.
+        The version is invalid; Triton's text.
 
     References
     ----------
@@ -73,10 +73,10 @@ def parse_version(text: str) -> int:
     if not text:
         return -1
     found = _VERSION.match(text)
-    # Of a text without end Python would read nothing.
-    parsed = found is not None and len(found[0]) < _LONGEST
+    # Python refuses very long numbers.
+    parsed = found is not None and len(found[0]) < _MAX_DIGITS
     number = int(found[0]) if found and parsed else 0
-    parsed = parsed and abs(number) <= _LARGEST_VERSION
+    parsed = parsed and abs(number) <= _MAX_VERSION
     if parsed and number >= 0:
         return number
     details = "" if parsed else " (details: stol)"
@@ -87,10 +87,9 @@ def parse_version(text: str) -> int:
 
 
 def server_is_ready(catalog: Catalog) -> bool:
-    """Whether no version of a model is on its way or has failed.
+    """Whether no version of a model is loading or has failed.
 
-    One that was unloaded does not count, nor one that was refused before its files
-    were looked at.
+    Unloaded versions do not count, nor those refused before their files were read.
 
     References
     ----------
@@ -111,7 +110,7 @@ def model_metadata(catalog: Catalog, name: str, version: int = -1) -> dict[str, 
     Raises
     ------
     RequestError
-        It does not serve; the text is Triton's.
+        No such version is ready; Triton's text.
 
     References
     ----------
@@ -148,7 +147,7 @@ def refuse_repository_name(repository: str) -> None:
         )
 
 
-def index_rows(server: Server, *, ready: bool) -> list[dict[str, Any]]:
+def index_rows(parts: ServerParts, *, ready: bool) -> list[dict[str, Any]]:
     """Return the rows of the index; with `ready`, only those of ready versions."""
-    rows: list[dict[str, Any]] = server.index()
+    rows: list[dict[str, Any]] = parts.models.index()
     return [row for row in rows if not ready or row.get("state") == "READY"]

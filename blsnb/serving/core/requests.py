@@ -10,7 +10,7 @@ from blsnb.engine.request.reader import Reader
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
 from blsnb.errors import InferenceError, WouldHang
-from blsnb.inference_server import Server
+from blsnb.parts.server_parts import ServerParts
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START
 from blsnb.serving.core.class_labels import ClassLabels
@@ -40,9 +40,9 @@ class Requests:
         Where the models are.
     """
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: ServerParts) -> None:
         self._server = server
-        self._labels = ClassLabels(server.catalog, server.repository)
+        self._labels = ClassLabels(server.engine.catalog, server.repository)
 
     def served(self, model_name: str, version: int) -> Served:
         """Return what would answer a request.
@@ -59,7 +59,7 @@ class Requests:
         RequestError
             Nothing serves; the text is Triton's.
         """
-        return self._server.catalog.find(model_name, version)
+        return self._server.engine.catalog.find(model_name, version)
 
     def infer(self, request: WireRequest, begun: Begun | None = None) -> WireResponse:
         """Run a request on this thread, and return its only response.
@@ -80,7 +80,7 @@ class Requests:
             There is no server any more.
         """
         responses = self._responses(request)
-        answer = self._server.answer(message_of(request), begun).response
+        answer = self._server.requests.answer(message_of(request), begun).response
         response = responses.of(answer)
         if response.error is not None:
             raise RequestError(response.error, response.code)
@@ -124,7 +124,7 @@ class Requests:
         """
         responses = self._responses(request)
         with _told():
-            reader = self._server.read(message_of(request), begun)
+            reader = self._server.requests.read(message_of(request), begun)
         return Answers(reader, responses)
 
     def _responses(self, request: WireRequest) -> Responses:

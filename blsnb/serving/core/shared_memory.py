@@ -1,4 +1,4 @@
-"""SharedMemory: the regions that clients registered, which both end points have."""
+"""Regions of system shared memory that clients register, with either protocol."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from blsnb.engine.request.validation import RequestError
 
 _SIZES = 2**64
-"""Where Triton's counts of bytes begin again."""
+"""Triton's sizes wrap around here."""
 CUDA_HANDLE_SIZE = 64
 """Bytes of a ``cudaIpcMemHandle_t``."""
 
@@ -20,12 +20,7 @@ class SharedObject:
     """An open shared memory object, closed with the last reference.
 
     It is read and written by system calls, never mapped: touching a mapped page of an
-    object that its client truncated, at any moment, would end the process.
-
-    Parameters
-    ----------
-    descriptor
-        Of the object; it is closed with this one.
+    object that its client has truncated would end the process.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -36,21 +31,21 @@ class SharedObject:
 
     @property
     def byte_size(self) -> int:
-        """The size that the object has now."""
+        """Current size of the object."""
         return os.fstat(self._descriptor).st_size
 
     def check_mapping(self, offset: int, byte_size: int) -> None:
-        """Fail as Triton's `mmap` of a part does.
+        """Map a part as Triton does, and unmap it.
 
         Raises
         ------
         OSError, OverflowError, ValueError
-            There is no such part.
+            The part is not within the object.
         """
         mmap.mmap(self._descriptor, byte_size, offset=offset).close()
 
     def read(self, offset: int, byte_size: int) -> bytes:
-        """Return a part, which is shorter where the object ends before it."""
+        """Return a part, cut at the end of the object."""
         pieces: list[bytes] = []
         while byte_size and (piece := os.pread(self._descriptor, byte_size, offset)):
             # One call reads 2 GiB at most.
@@ -64,7 +59,7 @@ class SharedObject:
         Raises
         ------
         OSError
-            There is no memory for it.
+            No memory is left.
         """
         left = memoryview(data).cast("B")
         while left:
@@ -82,7 +77,7 @@ class Region(NamedTuple):
     memory: SharedObject
 
     def row(self) -> dict[str, Any]:
-        """Return what the status tells of it."""
+        """Return the region's row of the status."""
         return {
             "name": self.name,
             "key": self.key,
@@ -92,9 +87,9 @@ class Region(NamedTuple):
 
 
 class Window(NamedTuple):
-    """A part of a region, which a request names for an input or an output.
+    """A part of a region, for an input or an output of a request.
 
-    It stays usable when the region is unregistered meanwhile.
+    It stays usable if the region is unregistered meanwhile.
     """
 
     region: Region
@@ -102,7 +97,7 @@ class Window(NamedTuple):
     byte_size: int
 
     def read(self) -> bytes:
-        """Return a copy of what is there now: the client may write at any time.
+        """Return a copy of the current bytes: the client may write at any time.
 
         Raises
         ------
@@ -116,12 +111,12 @@ class Window(NamedTuple):
         return data
 
     def write(self, name: str, data: bytes | memoryview) -> None:
-        """Put an output there.
+        """Write an output.
 
         Raises
         ------
         RequestError
-            It is larger than the window, or the client truncated the object.
+            The output is larger than the window, or the client truncated the object.
         """
         size = len(data)
         if size > self.byte_size:
@@ -133,7 +128,7 @@ class Window(NamedTuple):
             )
         memory, start = self.region.memory, self.region.offset + self.offset
         if start + size > memory.byte_size:
-            # Writing would make it larger again.
+            # Writing would enlarge the object again.
             raise self._truncated(start, memory.byte_size)
         try:
             memory.write(start, data)
@@ -153,7 +148,7 @@ class Window(NamedTuple):
 
 
 class SharedMemory:
-    """Registers, tells of, reads and writes regions; used from any thread.
+    """The registered regions, by name. Thread-safe.
 
     Regions of CUDA memory are refused with the texts of a server without a GPU.
 
@@ -172,13 +167,13 @@ class SharedMemory:
         Raises
         ------
         RequestError
-            The name is taken, or there is no such part; the text is Triton's.
+            The name is taken, or the part not available; Triton's text.
         """
         with self._lock:
             self._check_free(name)
             if any(region.key == key for region in self._regions.values()):
-                # Triton looks at the object through a descriptor that it closed
-                # after the first registration, so that a second one always fails.
+                # Triton inspects the object with a descriptor that it closed after
+                # the first registration, so a second one always fails.
                 raise _invalid_object(key)
             memory = _checked(name, key, offset, byte_size)
             self._regions[name] = Region(name, key, offset, byte_size, memory)
@@ -207,11 +202,11 @@ class SharedMemory:
         Raises
         ------
         RequestError
-            There is no such region.
+            The region is unknown.
         """
         with self._lock:
             if not name:
-                # Triton's regions are in an ordered map.
+                # Triton keeps regions in an ordered map.
                 return [self._regions[each].row() for each in sorted(self._regions)]
             if name in self._regions:
                 return [self._regions[name].row()]
@@ -220,12 +215,12 @@ class SharedMemory:
         )
 
     def cuda_status(self, name: str = "") -> list[dict[str, Any]]:
-        """Return rows of CUDA regions, of which there are none.
+        """Return the rows of CUDA regions: always none.
 
         Raises
         ------
         RequestError
-            One is asked for.
+            A region is named.
         """
         if not name:
             return []
@@ -241,9 +236,9 @@ class SharedMemory:
         raise RequestError(text, "NOT_FOUND")
 
     def unregister(self, name: str = "") -> None:
-        """Forget a region, or all of them; one that is unknown is no error.
+        """Unregister a region, or all; an unknown one is ignored.
 
-        Its memory is given back once no request uses it any more.
+        Its memory is released once no request uses it.
         """
         with self._lock:
             if name:
@@ -257,7 +252,7 @@ class SharedMemory:
         Raises
         ------
         RequestError
-            There is no such region, or the part is not within it.
+            The region is unknown, or the part not within it.
         """
         with self._lock:
             region = self._regions.get(name)
@@ -268,7 +263,7 @@ class SharedMemory:
         if offset >= region.byte_size:
             raise RequestError(f"Invalid offset for shared memory region: '{name}'")
         end = offset + byte_size
-        # Nothing at all of the beginning ends before it, to Triton.
+        # Triton refuses zero bytes at offset 0, too.
         if not end or end > region.byte_size:
             raise RequestError(
                 f"Invalid offset + byte size for shared memory region: '{name}'"
@@ -276,12 +271,12 @@ class SharedMemory:
         return Window(region, offset, byte_size)
 
     def close(self) -> None:
-        """Forget every region."""
+        """Unregister every region."""
         self.unregister()
 
 
 def _checked(name: str, key: str, offset: int, byte_size: int) -> SharedObject:
-    """Open a shared memory object that has a part which Triton could map."""
+    """Open a shared memory object, and check that Triton could map the part."""
     shared = SharedObject(_open(key))
     try:
         if (offset + byte_size) % _SIZES > shared.byte_size:
@@ -302,7 +297,7 @@ def _checked(name: str, key: str, offset: int, byte_size: int) -> SharedObject:
 
 
 def _open(key: str) -> int:
-    # What multiprocessing stands on; its own class would unlink the object.
+    # The class of multiprocessing would unlink the object.
     import _posixshmem  # type: ignore[import-not-found]
 
     try:

@@ -1,27 +1,21 @@
-"""SharedState: what the end points of one server keep together."""
+"""State that all end points of a server share."""
 
 from __future__ import annotations
 
-from blsnb.inference_server import Server
+from blsnb.parts.server_parts import ServerParts
 from blsnb.serving.core.log_settings import LogSettings
 from blsnb.serving.core.shared_memory import SharedMemory
 from blsnb.serving.core.trace_settings import TraceSettings
 
 
 class SharedState:
-    """What a client tells one end point, and the other knows.
+    """Settings and memory that a client of either protocol changes for both."""
 
-    Parameters
-    ----------
-    server
-        Of which it is.
-    """
-
-    def __init__(self, server: Server) -> None:
+    def __init__(self, parts: ServerParts) -> None:
         self.memory = SharedMemory()
         self.trace_settings = TraceSettings()
-        self.log_settings = LogSettings(server.log)
+        self.log_settings = LogSettings(parts.log)
 
     def close(self) -> None:
-        """Give the shared memory back."""
+        """Release the shared memory."""
         self.memory.close()

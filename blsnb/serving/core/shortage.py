@@ -1,4 +1,4 @@
-"""Shortage: the resource that an exception says is missing."""
+"""Exceptions that report a missing resource of the system."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _MISSING = {
 
 
 def is_shortage(error: BaseException) -> bool:
-    """Whether an exception says that the system is out of a resource."""
+    """Whether an exception reports that the system is out of a resource."""
     if isinstance(error, OSError):
         return error.errno in _MISSING
     return isinstance(error, MemoryError)
 
 
 def shortage_of(error: BaseException) -> OutOfResourcesError | None:
-    """Return what a client receives for an exception that is a shortage, or None."""
+    """Return the error for clients if an exception reports a shortage, else None."""
     if isinstance(error, OutOfResourcesError):
         return error
     if not is_shortage(error):

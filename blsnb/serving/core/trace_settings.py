@@ -1,11 +1,12 @@
-"""TraceSettings: how Triton would trace, for the server and for single models."""
+"""Trace settings of the server and of single models, as Triton keeps them."""
 
 from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from blsnb.engine.catalog import Catalog
@@ -14,101 +15,63 @@ from blsnb.engine.request.validation import RequestError
 LEVELS = ("TIMESTAMPS", "TENSORS")
 OFF = "OFF"
 _INTEGER = re.compile(r"\s*([+-]?\d+)")
-_LONGEST = 100
-"""Digits of a number that are looked at."""
+_MAX_DIGITS = 100
+"""Maximum number of characters of a number that are parsed."""
 _INT_MAX = 2**31 - 1
 _INT_MIN = -(2**31)
 _UNSIGNED = 2**32
-_LEAST_COUNT = -1
+_MIN_COUNT = -1
+Change = Mapping[str, tuple[str, ...] | int | None]
+"""New values by name; None restores the value of the next wider setting."""
 
 
 @dataclass(frozen=True, slots=True)
 class TraceSetting:
-    """The values in force, as Triton's trace extension names them.
+    """The values in force, with the names of Triton's trace extension.
 
     Parameters
     ----------
-    levels
-        Of ``"TIMESTAMPS"`` and ``"TENSORS"``; none is ``"OFF"``.
-    rate
-        One request of so many is traced.
-    count
-        How many are traced at most; -1 for no limit.
+    trace_level
+        ``"TIMESTAMPS"``, ``"TENSORS"`` or both; empty for ``"OFF"``.
+    trace_rate
+        One in this many requests is traced.
+    trace_count
+        Maximum number of traces; -1 for no limit.
     log_frequency
-        After how many traces a file is written; 0 for once, at the end.
-    file
+        Number of traces after which a file is written; 0 to write once, at the end.
+    trace_file
         Name of the trace file; empty if none was given at the start.
-    mode
-        Always ``"triton"``.
     """
 
-    levels: tuple[str, ...] = ()
-    rate: int = 1000
-    count: int = -1
+    trace_level: tuple[str, ...] = ()
+    trace_rate: int = 1000
+    trace_count: int = -1
     log_frequency: int = 0
-    file: str = ""
-    mode: str = "triton"
+    trace_file: str = ""
+    trace_mode: str = "triton"
 
     def rows(self) -> dict[str, list[str]]:
-        """Return every value as text, by the extension's names and in its order.
-
-        Only the level has several.
-        """
+        """Return every value as text; only the level may have several."""
         return {
-            "trace_level": list(self.levels) or [OFF],
-            "trace_rate": [str(self.rate)],
-            "trace_count": [str(self.count)],
+            "trace_level": list(self.trace_level) or [OFF],
+            "trace_rate": [str(self.trace_rate)],
+            "trace_count": [str(self.trace_count)],
             "log_frequency": [str(self.log_frequency)],
-            "trace_file": [self.file],
-            "trace_mode": [self.mode],
+            "trace_file": [self.trace_file],
+            "trace_mode": [self.trace_mode],
         }
 
 
-@dataclass(frozen=True, slots=True)
-class _Chosen:
-    """Values that somebody set; None where the next wider setting counts."""
-
-    levels: tuple[str, ...] | None = None
-    rate: int | None = None
-    count: int | None = None
-    log_frequency: int | None = None
-
-
-class Cleared:
-    """Takes the place of a value that is to be forgotten."""
-
-
-CLEARED = Cleared()
-
-
-@dataclass(frozen=True, slots=True)
-class TraceChange:
-    """What a client wants to change: None leaves a value, `CLEARED` forgets it.
-
-    Parameters
-    ----------
-    levels
-        From `parse_levels`.
-    rate, count, log_frequency
-        From `parse_rate`, `parse_count` and `parse_log_frequency`.
-    """
-
-    levels: tuple[str, ...] | Cleared | None = None
-    rate: int | Cleared | None = None
-    count: int | Cleared | None = None
-    log_frequency: int | Cleared | None = None
-
-
 class TraceSettings:
-    """The server's trace setting and those of its models; used from any thread.
+    """The trace setting of the server and those of its models. Thread-safe.
 
-    They are kept and told as Triton does. blsnb's own recording of every request
-    is another matter: ``trace_level`` of `blsnb.Server`.
+    They change nothing else: `blsnb.Server` records every request, at its
+    ``trace_level``.
 
     Parameters
     ----------
     start
-        What the server was started with: to it a cleared value goes back.
+        The setting at the start, whose values are restored.
 
     References
     ----------
@@ -117,54 +80,38 @@ class TraceSettings:
 
     def __init__(self, start: TraceSetting | None = None) -> None:
         self._start = start or TraceSetting()
-        self._chosen: dict[str, _Chosen] = {}
-        """By model; the server's own by the empty name."""
+        self._values: dict[str, dict[str, Any]] = {}
+        """Values that clients set, by model; those of the server by an empty name."""
         self._lock = threading.Lock()
 
     def get(self, model: str = "") -> TraceSetting:
-        """Return what is in force for a model, or for the server."""
+        """Return the setting in force for a model, or for the server."""
         with self._lock:
-            return self._in_force(model, self._chosen)
+            return self._in_force(model, self._values)
 
-    def _in_force(self, model: str, chosen: dict[str, _Chosen]) -> TraceSetting:
-        found = self._start
-        for name in dict.fromkeys(("", model)):
-            each = chosen.get(name, _Chosen())
-            values = {field.name: getattr(each, field.name) for field in fields(each)}
-            given = {key: value for key, value in values.items() if value is not None}
-            found = replace(found, **given)
-        return found
+    def _in_force(self, model: str, values: dict[str, dict[str, Any]]) -> TraceSetting:
+        return replace(self._start, **values.get("", {}) | values.get(model, {}))
 
-    def update(self, change: TraceChange, model: str = "") -> TraceSetting:
-        """Change the setting of a model, or the server's, and return what is in force.
+    def update(self, change: Change, model: str = "") -> TraceSetting:
+        """Change the setting of a model, or the server's, and return it.
 
         Raises
         ------
         RequestError
-            It could not be obeyed; nothing is changed.
+            The new setting is invalid; nothing is changed.
         """
         with self._lock:
-            chosen = dict(self._chosen)
-            before = chosen.get(model, _Chosen())
-            chosen[model] = _changed(before, change)
-            found = self._in_force(model, chosen)
+            changed = {**self._values.get(model, {}), **change}
+            kept = {name: each for name, each in changed.items() if each is not None}
+            values = {**self._values, model: kept}
+            found = self._in_force(model, values)
             _check(found)
-            self._chosen = chosen
+            self._values = values
             return found
 
 
-def _changed(before: _Chosen, change: TraceChange) -> _Chosen:
-    wanted = {each.name: getattr(change, each.name) for each in fields(change)}
-    values: dict[str, Any] = {
-        name: None if isinstance(value, Cleared) else value
-        for name, value in wanted.items()
-        if value is not None
-    }
-    return replace(before, **values)
-
-
 def _check(setting: TraceSetting) -> None:
-    if setting.levels and not setting.file:
+    if setting.trace_level and not setting.trace_file:
         # The missing blank is Triton's.
         raise RequestError(
             "Attempting to set invalid trace setting :trace file name is not given"
@@ -172,7 +119,7 @@ def _check(setting: TraceSetting) -> None:
 
 
 def refuse_file() -> None:
-    """Refuse another trace file, whatever its name.
+    """Refuse another trace file.
 
     Raises
     ------
@@ -186,12 +133,12 @@ def refuse_file() -> None:
 
 
 def check_model(catalog: Catalog, name: str) -> None:
-    """Refuse the setting of a model that is not ready to serve.
+    """Refuse the setting of a model that is not ready.
 
     Raises
     ------
     RequestError
-        It is not, or there is none.
+        The model is unknown or not ready.
 
     References
     ----------
@@ -202,82 +149,53 @@ def check_model(catalog: Catalog, name: str) -> None:
         raise RequestError(f"Request for unknown model : {name}")
 
 
-def parse_levels(given: Sequence[str]) -> tuple[str, ...] | None:
-    """Return the levels that a client names; None where it names no known one.
+def parse_levels(names: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the known levels among names, or None without a known one.
 
     Raises
     ------
     RequestError
         ``OFF`` is not alone.
     """
-    if OFF in given:
-        if len(given) > 1:
+    if OFF in names:
+        if len(names) > 1:
             raise RequestError("Expect only one trace level 'OFF' is specified")
         return ()
-    return tuple(level for level in LEVELS if level in given) or None
+    return tuple(level for level in LEVELS if level in names) or None
 
 
-def parse_rate(text: str) -> int:
-    """Return how many requests there are for each that is traced.
-
-    Raises
-    ------
-    RequestError
-        It is no number, or too large.
-    """
-    return _unsigned("trace_rate", text)
-
-
-def parse_count(text: str) -> int:
-    """Return how many requests are traced at most; -1 for no limit.
-
-    Raises
-    ------
-    RequestError
-        It is no number, or out of range.
-    """
-    number = _parse("trace_count", text, f"[ {_LEAST_COUNT}, {_INT_MAX} ]")
-    if number < _LEAST_COUNT:
+def _parse_count(text: str) -> int:
+    number = _parse("trace_count", f"[ {_MIN_COUNT}, {_INT_MAX} ]", text)
+    if number < _MIN_COUNT:
         raise RequestError(
-            f"Unable to parse 'trace_count'. Expecting value >= {_LEAST_COUNT}, "
+            f"Unable to parse 'trace_count'. Expecting value >= {_MIN_COUNT}, "
             f"got:{text}"
         )
     return number
 
 
-def parse_log_frequency(text: str) -> int:
-    """Return after how many traces a file is written.
-
-    Raises
-    ------
-    RequestError
-        It is no number, or too large.
-    """
-    return _unsigned("log_frequency", text)
+def _parse_unsigned(name: str, text: str) -> int:
+    # Triton reads a signed number and stores it as an unsigned one.
+    return _parse(name, f"[ 0, {_UNSIGNED - 1} ]", text) % _UNSIGNED
 
 
-PARSERS: dict[str, Callable[[str], int]] = {
-    "trace_rate": parse_rate,
-    "trace_count": parse_count,
-    "log_frequency": parse_log_frequency,
-}
-"""What reads the value of each setting that is a number, by the extension's names."""
-
-
-def _unsigned(name: str, text: str) -> int:
-    # Triton reads a signed number and keeps it as an unsigned one.
-    return _parse(name, text, f"[ 0, {_UNSIGNED - 1} ]") % _UNSIGNED
-
-
-def _parse(name: str, text: str, span: str) -> int:
-    """Return the number with which a text begins, as C++ reads one."""
+def _parse(name: str, span: str, text: str) -> int:
+    """Return the number at the start of a text, as C++ reads one."""
     found = _INTEGER.match(text)
     if found is None:
         raise RequestError(f"Unable to parse '{name}', got: {text}")
-    # A longer text is out of range, and Python would not read one without end.
-    number = int(found[1]) if len(found[1]) < _LONGEST else _UNSIGNED
+    # A longer text is out of range, and Python refuses very long ones.
+    number = int(found[1]) if len(found[1]) < _MAX_DIGITS else _UNSIGNED
     if not _INT_MIN <= number <= _INT_MAX:
         raise RequestError(
             f"Unable to parse '{name}', value is out of range {span}, got: {text}"
         )
     return number
+
+
+PARSERS: dict[str, Callable[[str], int]] = {
+    "trace_rate": partial(_parse_unsigned, "trace_rate"),
+    "trace_count": _parse_count,
+    "log_frequency": partial(_parse_unsigned, "log_frequency"),
+}
+"""Parser of each setting that is a number; raises `RequestError` with Triton's text."""

@@ -1,8 +1,8 @@
-"""Compressed gRPC messages, inflated and parsed within a limit.
+"""Compressed gRPC messages, decompressed and parsed within a memory limit.
 
-gRPC's own inflation has none, so the port leaves messages as they were sent. That one
-is compressed shows in its first bytes: no protobuf begins with those of gzip; one that
-begins with those of zlib may, but is no complete zlib stream.
+gRPC's own decompression has no limit, so it is switched off. The first bytes show
+whether a message is compressed: no protobuf message begins like gzip; one that begins
+like zlib may be plain, but is then not a complete zlib stream.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from blsnb.files.read_budget import Inflated, ReadBudget
 
 _GZIP, _ZLIB = b"\x1f\x8b", b"\x78"
 _FIELD_BYTES = 256
-"""Memory of a field that is a message, parsed and as Python objects."""
+"""Bytes of memory for a field that is a message, parsed and as Python objects."""
 _NUMBER_BYTES = 16
-"""Memory for each byte of packed numbers."""
+"""Bytes of memory for each byte of packed numbers."""
 _VARINT, _FIXED64, _DELIMITED, _FIXED32 = 0, 1, 2, 5
 _FIXED = {_FIXED64: 8, _FIXED32: 4}
-_MORE, _LONGEST = 0x80, 10
+_CONTINUES, _MAX_VARINT_BYTES = 0x80, 10
 
 
 class _Field(NamedTuple):
@@ -27,23 +27,23 @@ class _Field(NamedTuple):
 
     number: int
     data: memoryview
-    """Its content, where that has a length; otherwise empty."""
+    """The content of a field with a length; otherwise empty."""
 
 
-def inflated(data: bytes, descriptor: Any) -> bytes:
-    """Return a message as it was before compression; any other as it is.
+def decompressed(data: bytes, descriptor: Any) -> bytes:
+    """Return a message without its compression, if it has one.
 
     Parameters
     ----------
     descriptor
-        Of the protobuf message, which tells nested messages from other fields.
+        Descriptor of the protobuf message, to count the objects of nested messages.
 
     Raises
     ------
     ReadLimitError
-        Inflated and parsed it would take too much memory.
+        The message, decompressed and parsed, would take too much memory.
     ValueError
-        It begins as gzip and is damaged.
+        The gzip stream is damaged.
     """
     gzip = data.startswith(_GZIP)
     if not gzip and not data.startswith(_ZLIB):
@@ -60,7 +60,7 @@ def inflated(data: bytes, descriptor: Any) -> bytes:
 
 
 def _spend_fields(data: memoryview, descriptor: Any, budget: ReadBudget) -> None:
-    """Count what parsing a message allocates, before it is parsed."""
+    """Count the memory that parsing a message will allocate."""
     known = {} if descriptor is None else descriptor.fields_by_number
     for field in _fields(data):
         kind = known.get(field.number)
@@ -75,7 +75,7 @@ def _spend_fields(data: memoryview, descriptor: Any, budget: ReadBudget) -> None
 
 
 def _fields(data: memoryview) -> Iterator[_Field]:
-    """Yield fields up to the first that is invalid; parsing refuses that one."""
+    """Yield fields up to the first invalid one, which parsing refuses."""
     at = 0
     while at < len(data):
         tag, at = _varint(data, at)
@@ -94,10 +94,10 @@ def _fields(data: memoryview) -> Iterator[_Field]:
 
 
 def _varint(data: memoryview, at: int) -> tuple[int, int]:
-    """Return a number and where it ends; a cut one ends the data."""
+    """Return a number and its end; a truncated one ends with the data."""
     value = 0
-    for shift, byte in enumerate(data[at : at + _LONGEST]):
-        value |= (byte & ~_MORE) << 7 * shift
-        if byte < _MORE:
+    for shift, byte in enumerate(data[at : at + _MAX_VARINT_BYTES]):
+        value |= (byte & ~_CONTINUES) << 7 * shift
+        if byte < _CONTINUES:
             return value, at + shift + 1
     return 0, len(data)

@@ -1,4 +1,4 @@
-"""Gate: which calls on the gRPC port are taken, and how the others fail."""
+"""Admission of gRPC calls, and errors in Triton's words for malformed messages."""
 
 from __future__ import annotations
 
@@ -8,28 +8,25 @@ from typing import Any
 import grpc
 
 from blsnb.files.read_budget import ReadLimitError
-from blsnb.serving.grpc.compressed import inflated
-from blsnb.serving.grpc.threads import GrpcThreads
+from blsnb.serving.grpc.calls import GrpcThreads
+from blsnb.serving.grpc.compressed import decompressed
 
 _UNREADABLE = "Unable to parse request"
+_SERVING = b"\x08\x01"
+"""A ``HealthCheckResponse`` with ``status: SERVING``."""
 
 
 class Gate(grpc.ServerInterceptor):  # type: ignore[misc]
-    """Decides which calls are taken.
+    """Admits a call if a thread is free, and decompresses and parses its messages.
 
-    What is no request fails in Triton's words, and not in those of gRPC.
-
-    Parameters
-    ----------
-    threads
-        Run the calls.
+    Unknown methods and malformed messages fail with Triton's texts instead of gRPC's.
     """
 
     def __init__(self, threads: GrpcThreads) -> None:
         self._threads = threads
 
     def intercept_service(self, continuation: Any, details: Any) -> Any:
-        """Return what handles a call; gRPC submits it next, from the same thread."""
+        """Return the handler of a call, which gRPC submits next on this thread."""
         if refusal := self._threads.claim(details.method):
             return _refusing(refusal)
         handler = continuation(details)
@@ -38,12 +35,12 @@ class Gate(grpc.ServerInterceptor):  # type: ignore[misc]
         parse = _parsing(handler.request_deserializer)
         if handler.response_streaming:
             return handler._replace(request_deserializer=parse)
-        behavior = _whole(handler.unary_unary)
+        behavior = _checked(handler.unary_unary)
         return handler._replace(request_deserializer=parse, unary_unary=behavior)
 
 
 def _refusing(text: str) -> Any:
-    """Return what refuses a call, whatever its kind, before any message is read."""
+    """Return a handler that refuses a call before any message is read."""
 
     def refuse(messages: Any, context: Any) -> None:
         context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, text)
@@ -52,12 +49,12 @@ def _refusing(text: str) -> Any:
 
 
 class Malformed:
-    """Takes the place of a message that could not be read.
+    """Replaces a message that could not be parsed.
 
     Parameters
     ----------
     refusal
-        Why it was refused, where it was not even tried.
+        Error text of a message that exceeds the memory limit; else empty.
     """
 
     def __init__(self, refusal: str = "") -> None:
@@ -71,7 +68,7 @@ def _parsing(parse: Any) -> Callable[[bytes], Any]:
 
     def parsed(data: bytes) -> Any:
         try:
-            message = inflated(data, descriptor)
+            message = decompressed(data, descriptor)
             return message if parse is None else parse(message)
         except ReadLimitError as error:
             return Malformed(str(error))
@@ -81,33 +78,29 @@ def _parsing(parse: Any) -> Callable[[bytes], Any]:
     return parsed
 
 
-def _whole(behavior: Any) -> Callable[[Any, Any], Any]:
-    def checked(asked: Any, context: Any) -> Any:
-        if isinstance(asked, Malformed):
-            if asked.refusal:
-                context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, asked.refusal)
+def _checked(behavior: Any) -> Callable[[Any, Any], Any]:
+    def checked(request: Any, context: Any) -> Any:
+        if isinstance(request, Malformed):
+            if request.refusal:
+                context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, request.refusal)
             context.abort(grpc.StatusCode.INTERNAL, _UNREADABLE)
-        return behavior(asked, context)
+        return behavior(request, context)
 
     return checked
 
 
-def _unknown(asked: bytes, context: Any) -> None:
+def _unknown(request: bytes, context: Any) -> None:
     context.abort(grpc.StatusCode.UNIMPLEMENTED, "")
 
 
 def health_handler() -> Any:
-    """Return what answers gRPC's own question whether the service is there.
+    """Return the handler of gRPC's health checks.
 
     References
     ----------
     server: src/grpc/grpc_server.cc, HealthServer
     """
-    check = grpc.unary_unary_rpc_method_handler(lambda asked, context: _SERVING)
+    check = grpc.unary_unary_rpc_method_handler(lambda request, context: _SERVING)
     return grpc.method_handlers_generic_handler(
         "grpc.health.v1.Health", {"Check": check}
     )
-
-
-_SERVING = b"\x08\x01"
-"""A ``HealthCheckResponse`` with ``status: SERVING``."""

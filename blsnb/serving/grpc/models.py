@@ -1,4 +1,4 @@
-"""Models over gRPC: what they are, how they fare, and which serve."""
+"""The server, its models and its repository over gRPC."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from google.protobuf import json_format
 from tritonclient.grpc import service_pb2 as wire
 
 from blsnb.engine.request.validation import RequestError
-from blsnb.inference_server import Server
+from blsnb.parts.server_parts import ServerParts
 from blsnb.serving.core.metadata import (
     FILE,
     UNLOAD_DEPENDENTS,
@@ -22,102 +22,98 @@ from blsnb.serving.grpc.requests import version_of
 
 
 class GrpcModels:
-    """Answers calls that ask for models, or change which of them serve.
+    """Describes the server and its models, loads and unloads them."""
 
-    Parameters
-    ----------
-    server
-        Where they are.
-    """
+    def __init__(self, parts: ServerParts) -> None:
+        self._parts = parts
+        self._catalog = parts.engine.catalog
 
-    def __init__(self, server: Server) -> None:
-        self._server = server
-        self._catalog = server.catalog
+    def server_live(self, request: Any) -> Any:
+        """Report that the server is live."""
+        return wire.ServerLiveResponse(live=not self._parts.lifetime.closed)
 
-    def server_live(self, asked: Any) -> Any:
-        """Say that the server answers."""
-        return wire.ServerLiveResponse(live=not self._server.closed)
-
-    def server_ready(self, asked: Any) -> Any:
-        """Say whether all models that were loaded serve."""
-        ready = not self._server.closed and server_is_ready(self._catalog)
+    def server_ready(self, request: Any) -> Any:
+        """Report whether all loaded models are ready."""
+        ready = not self._parts.lifetime.closed and server_is_ready(self._catalog)
         return wire.ServerReadyResponse(ready=ready)
 
-    def server_metadata(self, asked: Any) -> Any:
-        """Return name, version and extensions."""
-        return wire.ServerMetadataResponse(**server_metadata(self._server.release))
+    def server_metadata(self, request: Any) -> Any:
+        """Return the server's name, version and extensions."""
+        return wire.ServerMetadataResponse(
+            **server_metadata(self._parts.engine.release)
+        )
 
-    def model_ready(self, asked: Any) -> Any:
-        """Say whether a model serves; an unknown one does not."""
-        version = version_of(asked.version)
-        ready = self._catalog.is_model_ready(asked.name, version)
+    def model_ready(self, request: Any) -> Any:
+        """Report whether a model is ready; an unknown one is not."""
+        version = version_of(request.version)
+        ready = self._catalog.is_model_ready(request.name, version)
         return wire.ModelReadyResponse(ready=ready)
 
-    def model_metadata(self, asked: Any) -> Any:
+    def model_metadata(self, request: Any) -> Any:
         """Return a model's versions, inputs and outputs."""
-        found = model_metadata(self._catalog, asked.name, version_of(asked.version))
+        found = model_metadata(self._catalog, request.name, version_of(request.version))
         return json_format.ParseDict(found, wire.ModelMetadataResponse())
 
-    def model_config(self, asked: Any) -> Any:
-        """Return the configuration with which a model serves."""
-        served = self._catalog.find(asked.name, version_of(asked.version))
-        text = served.config.to_dict(self._server.release)
+    def model_config(self, request: Any) -> Any:
+        """Return the configuration of a ready model."""
+        served = self._catalog.find(request.name, version_of(request.version))
+        text = served.config.to_dict(self._parts.engine.release)
         response = wire.ModelConfigResponse()
         json_format.ParseDict(text, response.config, ignore_unknown_fields=True)
         return response
 
-    def model_statistics(self, asked: Any) -> Any:
-        """Return the counts of a model, or of all that serve."""
-        version = version_of(asked.version)
-        rows = self._catalog.statistics(asked.name or None, version)
+    def model_statistics(self, request: Any) -> Any:
+        """Return the statistics of a model, or of all ready ones."""
+        version = version_of(request.version)
+        rows = self._catalog.statistics(request.name or None, version)
         return json_format.ParseDict(
             {"model_stats": rows},
             wire.ModelStatisticsResponse(),
             ignore_unknown_fields=True,
         )
 
-    def repository_index(self, asked: Any) -> Any:
+    def repository_index(self, request: Any) -> Any:
         """Return a row for each version of each model."""
-        refuse_repository_name(asked.repository_name)
+        refuse_repository_name(request.repository_name)
         response = wire.RepositoryIndexResponse()
-        for row in index_rows(self._server, ready=asked.ready):
+        for row in index_rows(self._parts, ready=request.ready):
             response.models.add(**row)
         return response
 
-    def load(self, asked: Any) -> Any:
-        """Load a model, with what takes the place of its configuration or files."""
-        refuse_repository_name(asked.repository_name)
+    def load(self, request: Any) -> Any:
+        """Load a model, perhaps with another configuration or other files."""
+        refuse_repository_name(request.repository_name)
         files = {}
         config = None
-        for name, given in asked.parameters.items():
+        for name, value in request.parameters.items():
             if name == "config":
-                config = _load_parameter(name, given, "string_param")
+                config = _load_parameter(name, value, "string_param")
             elif name.startswith(FILE):
-                files[name] = _load_parameter(name, given, "bytes_param")
+                files[name] = _load_parameter(name, value, "bytes_param")
             else:
                 raise RequestError(f"unrecognized load parameter '{name}'.")
-        self._server.load(asked.model_name, config=config, files=files)
+        self._parts.models.load(request.model_name, config=config, files=files)
         return wire.RepositoryModelLoadResponse()
 
-    def unload(self, asked: Any) -> Any:
-        """Let a model serve no more; parameters that are unknown change nothing."""
-        refuse_repository_name(asked.repository_name)
+    def unload(self, request: Any) -> Any:
+        """Unload a model; unknown parameters are ignored."""
+        refuse_repository_name(request.repository_name)
         dependents = False
-        given = asked.parameters.get(UNLOAD_DEPENDENTS)
-        if given is not None:
-            if given.WhichOneof("parameter_choice") != "bool_param":
+        value = request.parameters.get(UNLOAD_DEPENDENTS)
+        if value is not None:
+            if value.WhichOneof("parameter_choice") != "bool_param":
                 raise RequestError(
                     f"invalid value type for '{UNLOAD_DEPENDENTS}' parameter, expected "
                     "bool_param."
                 )
-            dependents = given.bool_param
-        self._server.unload(asked.model_name, unload_dependents=dependents)
+            dependents = value.bool_param
+        self._parts.models.unload(request.model_name, unload_dependents=dependents)
         return wire.RepositoryModelUnloadResponse()
 
 
-def _load_parameter(name: str, given: Any, kind: str) -> Any:
-    if given.WhichOneof("parameter_choice") != kind:
+def _load_parameter(name: str, value: Any, kind: str) -> Any:
+    if value.WhichOneof("parameter_choice") != kind:
         raise RequestError(
             f"invalid value type for load parameter '{name}', expected {kind}."
         )
-    return getattr(given, kind)
+    return getattr(value, kind)

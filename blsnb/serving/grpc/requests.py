@@ -1,31 +1,47 @@
-"""Requests as gRPC brings them, and as blsnb takes them."""
+"""Inference requests of gRPC messages."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from blsnb.engine.request.validation import RequestError
 from blsnb.serving.core.metadata import parse_version
 from blsnb.serving.core.parameters import named_twice, until_nul
 from blsnb.serving.core.shared_memory import SharedMemory
 from blsnb.serving.core.wire import WireInput, WireOutput, WireRequest
-from blsnb.serving.grpc.contents import contents_bytes
 from blsnb.serving.grpc.parameters import parameters_of
+from blsnb.tensors import byte_strings
+from blsnb.tensors.dtypes import BY_DATATYPE
 
 _CLASSES = "classification"
 _REGION = "shared_memory_region"
 _OFFSET = "shared_memory_offset"
 _SIZE = "shared_memory_byte_size"
 _SIZES = 2**64
+_INVALID = "<invalid>"
+_CONTENTS: dict[str, tuple[str, ...]] = {
+    "bool_contents": ("BOOL",),
+    "int_contents": ("INT32", "INT8", "INT16"),
+    "int64_contents": ("INT64",),
+    "uint_contents": ("UINT32", "UINT8", "UINT16"),
+    "uint64_contents": ("UINT64",),
+    "fp32_contents": ("FP32",),
+    "fp64_contents": ("FP64",),
+    "bytes_contents": ("BYTES",),
+}
+"""Datatypes whose elements each field holds; the first is the field's own."""
 
 
 class GrpcRequest(NamedTuple):
-    """A request, and what its client wants of the stream.
+    """A request, and an option of its stream.
 
     Parameters
     ----------
     empty_final
-        Whether a final flag that comes alone is sent.
+        Whether a final response without outputs is sent.
     """
 
     request: WireRequest
@@ -33,12 +49,12 @@ class GrpcRequest(NamedTuple):
 
 
 def version_of(text: str) -> int:
-    """Return the version that a request names; -1 for none, the server's choice.
+    """Return the requested version; -1 without one: the server chooses.
 
     Raises
     ------
     RequestError
-        It is none; the text is Triton's.
+        The version is invalid; Triton's text.
     """
     if text.strip().startswith("-") and _is_number(text):
         raise RequestError(
@@ -56,72 +72,72 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def request_of(asked: Any, version: int, memory: SharedMemory) -> GrpcRequest:
-    """Return a request, with its bytes from wherever they are.
+def request_of(message: Any, version: int, memory: SharedMemory) -> GrpcRequest:
+    """Return the request of a message, with its elements in binary form.
 
     Raises
     ------
     RequestError
-        It makes no sense; the text is Triton's.
+        The message is invalid; Triton's text.
 
     References
     ----------
     server: src/grpc/infer_handler.cc, ModelInferHandler::Execute
     """
-    parameters = parameters_of(asked.parameters)
-    _refuse_twice(asked)
+    parameters = parameters_of(message.parameters)
+    _refuse_repeated(message)
     request = parameters.request(
-        until_nul(asked.model_name),
+        until_nul(message.model_name),
         version,
-        until_nul(asked.id),
-        _inputs(asked, memory),
-        tuple(_output(each, memory) for each in asked.outputs),
+        until_nul(message.id),
+        _inputs(message, memory),
+        tuple(_output(each, memory) for each in message.outputs),
     )
     return GrpcRequest(request, parameters.empty_final)
 
 
-def _refuse_twice(asked: Any) -> None:
-    """Refuse an input that is there twice, before its bytes are looked for."""
+def _refuse_repeated(message: Any) -> None:
+    """Refuse a repeated input before any elements are read."""
     seen: set[str] = set()
-    for tensor in asked.inputs:
+    for tensor in message.inputs:
         if tensor.name in seen:
-            raise named_twice(asked.id, tensor.name)
+            raise named_twice(message.id, tensor.name)
         seen.add(tensor.name)
 
 
-def _inputs(asked: Any, memory: SharedMemory) -> tuple[WireInput, ...]:
-    raw = iter(asked.raw_input_contents)
-    many = bool(asked.raw_input_contents)
+def _inputs(message: Any, memory: SharedMemory) -> tuple[WireInput, ...]:
+    raw = iter(message.raw_input_contents)
+    has_raw = bool(message.raw_input_contents)
     return tuple(
         WireInput(
             until_nul(tensor.name),
             until_nul(tensor.datatype),
             tuple(tensor.shape),
-            _elements(tensor, raw, many, memory, asked.model_name),
+            _elements(tensor, raw, has_raw, memory, message.model_name),
         )
-        for tensor in asked.inputs
+        for tensor in message.inputs
     )
 
 
 def _elements(
     tensor: Any, raw: Any, has_raw: bool, memory: SharedMemory, model_name: str
 ) -> bytes:
-    part = _part_of(tensor) if tensor.parameters else None
-    explicit = tensor.HasField("contents")
-    if part is not None:
-        if explicit:
+    region = _region_of(tensor) if tensor.parameters else None
+    has_contents = tensor.HasField("contents")
+    if region is not None:
+        if has_contents:
             raise RequestError(
                 "unexpected 'content' provided when using shared memory for input "
                 f"tensor '{tensor.name}' for model '{model_name}'"
             )
-        return memory.window(*part).read()
-    if explicit and has_raw:
+        return memory.window(*region).read()
+    if has_contents and has_raw:
         raise RequestError(
             "contents field must not be specified when using raw_input_contents for "
             f"'{tensor.name}' for model '{model_name}'"
         )
-    if explicit:
-        return contents_bytes(tensor, model_name)
+    if has_contents:
+        return _contents(tensor, model_name)
     found: bytes | None = next(raw, None)
     if found is None:
         raise RequestError(
@@ -131,39 +147,39 @@ def _elements(
     return found
 
 
-def _output(wanted: Any, memory: SharedMemory) -> WireOutput:
-    if not wanted.parameters:
-        return WireOutput(until_nul(wanted.name))
-    part = _part_of(wanted)
-    count = _class_count(wanted)
-    if part is not None and count:
+def _output(tensor: Any, memory: SharedMemory) -> WireOutput:
+    if not tensor.parameters:
+        return WireOutput(until_nul(tensor.name))
+    region = _region_of(tensor)
+    count = _class_count(tensor)
+    if region is not None and count:
         raise RequestError(
             "output can't set both 'shared_memory_region' and 'classification'"
         )
-    window = None if part is None else memory.window(*part)
-    return WireOutput(until_nul(wanted.name), count, window)
+    window = None if region is None else memory.window(*region)
+    return WireOutput(until_nul(tensor.name), count, window)
 
 
-def _class_count(wanted: Any) -> int:
-    given = wanted.parameters.get(_CLASSES)
-    if given is None:
+def _class_count(tensor: Any) -> int:
+    value = tensor.parameters.get(_CLASSES)
+    if value is None:
         return 0
-    if given.WhichOneof("parameter_choice") != "int64_param":
+    if value.WhichOneof("parameter_choice") != "int64_param":
         raise RequestError(
             f"invalid value type for '{_CLASSES}' parameter, expected int64_param"
         )
-    if given.int64_param <= 0:
+    if value.int64_param <= 0:
         raise RequestError(f"invalid value for '{_CLASSES}' parameter, expected >= 0")
-    return int(given.int64_param)
+    return int(value.int64_param)
 
 
-def _part_of(tensor: Any) -> tuple[str, int, int] | None:
-    """Return region, offset and size that a tensor's parameters name, if they do.
+def _region_of(tensor: Any) -> tuple[str, int, int] | None:
+    """Return region, offset and size of a tensor in shared memory, else None.
 
     Raises
     ------
     RequestError
-        The parameters do not go together.
+        The parameters contradict each other; Triton's text.
 
     References
     ----------
@@ -185,18 +201,55 @@ def _part_of(tensor: Any) -> tuple[str, int, int] | None:
             f"'{_SIZE}' must be specified along with '{_REGION}' parameter for tensor "
             f"'{tensor.name}'"
         )
-    # As Triton counts: a negative number is a huge one.
+    # Triton reads a negative number as a huge one.
     return region, (offset or 0) % _SIZES, size % _SIZES
 
 
 def _parameter(tensor: Any, name: str, kind: str) -> Any:
-    # A look into the map would make an entry.
-    given = tensor.parameters.get(name)
-    if given is None:
+    # Indexing the map would add an entry.
+    value = tensor.parameters.get(name)
+    if value is None:
         return None
-    if given.WhichOneof("parameter_choice") != kind:
+    if value.WhichOneof("parameter_choice") != kind:
         raise RequestError(
             f"invalid value type for '{name}' parameter for tensor '{tensor.name}', "
             f"expected {kind}."
         )
-    return getattr(given, kind)
+    return getattr(value, kind)
+
+
+def _contents(tensor: Any, model_name: str) -> bytes:
+    """Return the elements of an input's ``contents`` in binary form.
+
+    Raises
+    ------
+    RequestError
+        They are in the field of another datatype; Triton's text.
+
+    References
+    ----------
+    server: src/grpc/infer_handler.cc, InferGRPCToInput
+    """
+    datatype = tensor.datatype if tensor.datatype in BY_DATATYPE else _INVALID
+    data = b""
+    for field, datatypes in _CONTENTS.items():
+        elements = getattr(tensor.contents, field)
+        if not elements:
+            continue
+        if datatype not in datatypes:
+            raise RequestError(
+                f"unexpected explicit tensor data for input tensor '{tensor.name}' for "
+                f"model '{model_name}' of type '{datatypes[0]}', expected datatype "
+                f"'{datatype}'"
+            )
+        data = _packed(elements, datatype, datatypes[0])
+    return data
+
+
+def _packed(elements: Any, datatype: str, own: str) -> bytes:
+    if datatype == "BYTES":
+        return byte_strings.pack(elements)
+    # Triton keeps the lowest bytes of a number that is too large.
+    wide, narrow = BY_DATATYPE[own].dtype, BY_DATATYPE[datatype].dtype
+    convert: Callable[..., bytes] = np.array(elements, wide).astype(narrow).tobytes
+    return convert()

@@ -1,4 +1,4 @@
-"""Responses as gRPC sends them, and the status of what failed."""
+"""Messages of responses over gRPC, and the status of errors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _KINDS = {bool: "bool_param", int: "int64_param", float: "double_param"}
 
 
 def status_of(error: Exception) -> tuple[grpc.StatusCode, str]:
-    """Return the status of a call that failed, and its details.
+    """Return the status and the details of a failed call.
 
     References
     ----------
@@ -53,7 +53,7 @@ def status_of(error: Exception) -> tuple[grpc.StatusCode, str]:
 
 
 def reply_of(response: WireResponse) -> Any:
-    """Return the message of a response; outputs in shared memory have no bytes."""
+    """Return the message of a response; outputs in shared memory have no elements."""
     reply = wire.ModelInferResponse(
         model_name=response.model_name,
         model_version=response.model_version,
@@ -69,10 +69,10 @@ def reply_of(response: WireResponse) -> Any:
     return reply
 
 
-def streamed(response: WireResponse) -> Any:
-    """Return the message of a response that is one of a stream.
+def stream_reply_of(response: WireResponse) -> Any:
+    """Return the message of a response on a stream.
 
-    One that only says that the stream is over, and one that failed, name no version.
+    A final flag without outputs and an error have no version.
     """
     if response.bare or response.error is not None:
         reply = wire.ModelInferResponse(model_name=response.model_name, id=response.id)
@@ -84,8 +84,8 @@ def streamed(response: WireResponse) -> Any:
     )
 
 
-def refused(request_id: str, error: Exception) -> Any:
-    """Return the message of a request on a stream that no model will see."""
+def stream_error_of(request_id: str, error: Exception) -> Any:
+    """Return the message of a request on a stream that no model receives."""
     return wire.ModelStreamInferResponse(
         error_message=status_of(error)[1],
         infer_response=wire.ModelInferResponse(id=request_id),

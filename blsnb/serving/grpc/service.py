@@ -1,4 +1,4 @@
-"""GrpcService: ``inference.GRPCInferenceService`` in front of a live server."""
+"""``inference.GRPCInferenceService`` in front of a live server."""
 
 from __future__ import annotations
 
@@ -11,32 +11,28 @@ from tritonclient.grpc import service_pb2_grpc
 
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.threads.workers import Workers
-from blsnb.inference_server import Server
+from blsnb.parts.server_parts import ServerParts
 from blsnb.serving.core.cancellation import Cancellation
 from blsnb.serving.core.parameters import until_nul
 from blsnb.serving.core.requests import Requests
 from blsnb.serving.core.shared_state import SharedState
-from blsnb.serving.grpc.model_slots import ModelSlots
+from blsnb.serving.grpc.calls import MAX_CALLS, ModelSlots
 from blsnb.serving.grpc.models import GrpcModels
 from blsnb.serving.grpc.requests import GrpcRequest, request_of, version_of
 from blsnb.serving.grpc.responses import reply_of, status_of
 from blsnb.serving.grpc.settings import GrpcLogSettings, GrpcMemory, GrpcTraceSettings
 from blsnb.serving.grpc.stream import GrpcStream
-from blsnb.serving.grpc.threads import MOST_CALLS
 
-Answer = Callable[[Any], Any]
 _DECOUPLED = "ModelInfer RPC doesn't support models with decoupled transaction policy"
 
 
 class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignore[misc]
-    """Answers every call that tritonclient makes, as Triton does.
+    """Handles every call that tritonclient makes, as Triton does.
 
     Parameters
     ----------
-    server
-        Where the models are.
     shared
-        What both end points keep.
+        State that all end points of the server share.
     workers
         Run the requests of streams.
     readers
@@ -44,55 +40,59 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
     """
 
     def __init__(
-        self, server: Server, shared: SharedState, workers: Workers, readers: Workers
+        self,
+        parts: ServerParts,
+        shared: SharedState,
+        workers: Workers,
+        readers: Workers,
     ) -> None:
         self._memory = shared.memory
         self._workers = workers
         self._readers = readers
-        self._slots = ModelSlots(MOST_CALLS)
-        self._requests = Requests(server)
+        self._slots = ModelSlots(MAX_CALLS)
+        self._requests = Requests(parts)
         self._streams: set[GrpcStream] = set()
         self._lock = threading.Lock()
-        models = GrpcModels(server)
+        models = GrpcModels(parts)
         memory = GrpcMemory(shared.memory)
-        trace = GrpcTraceSettings(shared.trace_settings, server.catalog)
+        trace = GrpcTraceSettings(shared.trace_settings, parts.engine.catalog)
         log = GrpcLogSettings(shared.log_settings)
-        self.ServerLive = _told(models.server_live)
-        self.ServerReady = _told(models.server_ready)
-        self.ServerMetadata = _told(models.server_metadata)
-        self.ModelReady = _told(models.model_ready)
-        self.ModelMetadata = _told(models.model_metadata)
-        self.ModelConfig = _told(models.model_config)
-        self.ModelStatistics = _told(models.model_statistics)
-        self.RepositoryIndex = _told(models.repository_index)
-        self.RepositoryModelLoad = _told(models.load)
-        self.RepositoryModelUnload = _told(models.unload)
-        self.SystemSharedMemoryStatus = _told(memory.status)
-        self.SystemSharedMemoryRegister = _told(memory.register)
-        self.SystemSharedMemoryUnregister = _told(memory.unregister)
-        self.CudaSharedMemoryStatus = _told(memory.cuda_status)
-        self.CudaSharedMemoryRegister = _told(memory.cuda_register)
-        self.CudaSharedMemoryUnregister = _told(memory.cuda_unregister)
-        self.TraceSetting = _told(trace.update)
-        self.LogSettings = _told(log.update)
+        self.ServerLive = _method(models.server_live)
+        self.ServerReady = _method(models.server_ready)
+        self.ServerMetadata = _method(models.server_metadata)
+        self.ModelReady = _method(models.model_ready)
+        self.ModelMetadata = _method(models.model_metadata)
+        self.ModelConfig = _method(models.model_config)
+        self.ModelStatistics = _method(models.model_statistics)
+        self.RepositoryIndex = _method(models.repository_index)
+        self.RepositoryModelLoad = _method(models.load)
+        self.RepositoryModelUnload = _method(models.unload)
+        self.SystemSharedMemoryStatus = _method(memory.status)
+        self.SystemSharedMemoryRegister = _method(memory.register)
+        self.SystemSharedMemoryUnregister = _method(memory.unregister)
+        self.CudaSharedMemoryStatus = _method(memory.cuda_status)
+        self.CudaSharedMemoryRegister = _method(memory.cuda_register)
+        self.CudaSharedMemoryUnregister = _method(memory.cuda_unregister)
+        self.TraceSetting = _method(trace.update)
+        self.LogSettings = _method(log.update)
 
-    def ModelInfer(self, asked: Any, context: Any) -> Any:
-        """Run a request; the client's leaving cancels it."""
+    def ModelInfer(self, message: Any, context: Any) -> Any:
+        """Run a request, and cancel it if the client leaves."""
         cancellation = Cancellation()
         if not context.add_callback(cancellation.cancel):
             cancellation.cancel()
         with _aborting(context):
-            (request, _), decoupled = self._parsed(asked)
+            (request, _), decoupled = self._parsed(message)
             if decoupled:
                 raise RequestError(_DECOUPLED, "UNSUPPORTED")
-            with self._slots.taken(request.model_name):
+            with self._slots.slot(request.model_name):
                 response = self._requests.infer(
                     request, lambda root: cancellation.add(root.cancel)
                 )
             return reply_of(response)
 
     def ModelStreamInfer(self, messages: Iterator[Any], context: Any) -> Iterator[Any]:
-        """Run all requests of a stream; the client's leaving cancels them."""
+        """Run the requests of a stream, and cancel them if the client leaves."""
         stream = GrpcStream(self._requests, self._parsed, self._workers)
         with self._lock:
             self._streams.add(stream)
@@ -107,23 +107,23 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
                 self._streams.discard(stream)
 
     def stop_streams(self) -> None:
-        """End each stream as soon as nothing is on its way on it."""
+        """End each stream once it has no request in flight."""
         with self._lock:
             streams = list(self._streams)
         for stream in streams:
             stream.stop()
 
-    def _parsed(self, asked: Any) -> tuple[GrpcRequest, bool]:
+    def _parsed(self, message: Any) -> tuple[GrpcRequest, bool]:
         """Return a request, and whether its model is decoupled."""
-        version = version_of(asked.model_version)
-        name = until_nul(asked.model_name)
+        version = version_of(message.model_version)
+        name = until_nul(message.model_name)
         decoupled = self._requests.served(name, version).decoupled
-        return request_of(asked, version, self._memory), decoupled
+        return request_of(message, version, self._memory), decoupled
 
 
 @contextlib.contextmanager
 def _aborting(context: Any) -> Iterator[None]:
-    """Let a call fail as Triton does."""
+    """Turn an exception into the status of the call."""
     try:
         yield
     except Exception as error:
@@ -133,11 +133,11 @@ def _aborting(context: Any) -> Iterator[None]:
     context.abort(status, text)
 
 
-def _told(answer: Answer) -> Callable[[Any, Any], Any]:
-    """Return the method of a service, which fails as Triton does."""
+def _method(handler: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return a handler as a method of the service."""
 
-    def method(asked: Any, context: Any) -> Any:
+    def method(message: Any, context: Any) -> Any:
         with _aborting(context):
-            return answer(asked)
+            return handler(message)
 
     return method

@@ -12,150 +12,130 @@ from blsnb.engine.request.validation import RequestError
 from blsnb.serving.core.log_settings import FORMATS, SWITCHES, LogSettings
 from blsnb.serving.core.shared_memory import SharedMemory
 from blsnb.serving.core.trace_settings import (
-    CLEARED,
     PARSERS,
-    TraceChange,
+    Change,
     TraceSettings,
     check_model,
     parse_levels,
     refuse_file,
 )
 
-_FIELDS = {
-    "trace_rate": "rate",
-    "trace_count": "count",
-    "log_frequency": "log_frequency",
-}
-
 
 class GrpcMemory:
-    """Answers calls that register regions of shared memory.
-
-    Parameters
-    ----------
-    memory
-        Has the regions.
-    """
+    """Registers regions of shared memory."""
 
     def __init__(self, memory: SharedMemory) -> None:
         self._memory = memory
 
-    def status(self, asked: Any) -> Any:
+    def status(self, request: Any) -> Any:
         """Return the regions, or one of them."""
         response = wire.SystemSharedMemoryStatusResponse()
-        for row in self._memory.status(asked.name):
+        for row in self._memory.status(request.name):
             region = response.regions[row["name"]]
             for name, value in row.items():
                 setattr(region, name, value)
         return response
 
-    def register(self, asked: Any) -> Any:
+    def register(self, request: Any) -> Any:
         """Register a region."""
-        self._memory.register(asked.name, asked.key, asked.offset, asked.byte_size)
+        self._memory.register(
+            request.name, request.key, request.offset, request.byte_size
+        )
         return wire.SystemSharedMemoryRegisterResponse()
 
-    def unregister(self, asked: Any) -> Any:
-        """Forget a region, or all."""
-        self._memory.unregister(asked.name)
+    def unregister(self, request: Any) -> Any:
+        """Unregister a region, or all."""
+        self._memory.unregister(request.name)
         return wire.SystemSharedMemoryUnregisterResponse()
 
-    def cuda_status(self, asked: Any) -> Any:
-        """Return the regions of CUDA memory, of which there are none."""
-        self._memory.cuda_status(asked.name)
+    def cuda_status(self, request: Any) -> Any:
+        """Return the regions of CUDA memory: always none."""
+        self._memory.cuda_status(request.name)
         return wire.CudaSharedMemoryStatusResponse()
 
-    def cuda_register(self, asked: Any) -> Any:
+    def cuda_register(self, request: Any) -> Any:
         """Refuse a region of CUDA memory."""
-        self._memory.register_cuda(asked.name)
+        self._memory.register_cuda(request.name)
         return wire.CudaSharedMemoryRegisterResponse()
 
-    def cuda_unregister(self, asked: Any) -> Any:
-        """Do nothing: there are none."""
+    def cuda_unregister(self, request: Any) -> Any:
+        """Do nothing: no region can be registered."""
         return wire.CudaSharedMemoryUnregisterResponse()
 
 
 class GrpcTraceSettings:
-    """Answers calls that read or change how Triton would trace.
-
-    Parameters
-    ----------
-    settings
-        Keeps them.
-    catalog
-        Says which models there are.
-    """
+    """Returns the trace settings of the server or of a model, and changes them."""
 
     def __init__(self, settings: TraceSettings, catalog: Catalog) -> None:
         self._settings = settings
         self._catalog = catalog
 
-    def update(self, asked: Any) -> Any:
-        """Change what is given, and return what is in force."""
-        model = asked.model_name
+    def update(self, request: Any) -> Any:
+        """Change the settings that a request names, and return all of them."""
+        model = request.model_name
         if model:
             check_model(self._catalog, model)
-        found = self._settings.update(_change(asked.settings), model)
+        found = self._settings.update(_change(request.settings), model)
         response = wire.TraceSettingResponse()
         for name, values in found.rows().items():
             response.settings[name].value.extend(values)
         return response
 
 
-def _change(given: Any) -> TraceChange:
-    if "trace_file" in given:
+def _change(settings: Any) -> Change:
+    if "trace_file" in settings:
         refuse_file()
-    changes: dict[str, Any] = {}
-    if "trace_level" in given:
-        levels = list(given["trace_level"].value)
-        changes["levels"] = parse_levels(levels) if levels else CLEARED
+    change: dict[str, tuple[str, ...] | int | None] = {}
+    if "trace_level" in settings:
+        names = list(settings["trace_level"].value)
+        levels = parse_levels(names)
+        if levels is not None or not names:
+            change["trace_level"] = levels
     for name, parse in PARSERS.items():
-        if name in given:
-            changes[_FIELDS[name]] = _number(name, given[name].value, parse)
-    return TraceChange(**changes)
+        if name in settings:
+            change[name] = _number(name, settings[name].value, parse)
+    return change
 
 
-def _number(name: str, values: Any, parse: Callable[[str], int]) -> Any:
+def _number(name: str, values: Any, parse: Callable[[str], int]) -> int | None:
     if not values:
-        return CLEARED
+        return None
     if len(values) > 1:
         raise RequestError(f"expect only 1 value for '{name}'")
     try:
         return parse(values[0])
     except RequestError as error:
-        # Here Triton's text has the blank that it lacks over HTTP.
+        # Triton's text has a blank here that it lacks over HTTP.
         text = error.message.replace("got:", "got: ").replace("got:  ", "got: ")
         raise RequestError(text, error.code) from None
 
 
 class GrpcLogSettings:
-    """Answers calls that read or change what of the log is shown.
-
-    Parameters
-    ----------
-    settings
-        Keeps them.
-    """
+    """Returns the log settings, and changes them."""
 
     def __init__(self, settings: LogSettings) -> None:
         self._settings = settings
 
-    def update(self, asked: Any) -> Any:
-        """Change what is given, and return what is in force."""
-        given = asked.settings
-        if "log_file" in given:
+    def update(self, request: Any) -> Any:
+        """Change the settings that a request names, and return all of them."""
+        settings = request.settings
+        if "log_file" in settings:
             self._settings.refuse_file()
         for name in SWITCHES:
-            if name in given:
-                on = _value(given[name], name, "bool_param", "boolean")
+            if name in settings:
+                on = _value(settings[name], name, "bool_param", "boolean")
                 self._settings.switch(name, on)
-        if "log_verbose_level" in given:
+        if "log_verbose_level" in settings:
             level = _value(
-                given["log_verbose_level"], "log_verbose_level", "uint32_param", "int32"
+                settings["log_verbose_level"],
+                "log_verbose_level",
+                "uint32_param",
+                "int32",
             )
             self._settings.set_verbose_level(level)
-        if "log_format" in given:
+        if "log_format" in settings:
             self._set_format(
-                _value(given["log_format"], "log_format", "string_param", "string")
+                _value(settings["log_format"], "log_format", "string_param", "string")
             )
         return self._all()
 
@@ -177,7 +157,7 @@ class GrpcLogSettings:
         return response
 
 
-def _value(given: Any, name: str, kind: str, wanted: str) -> Any:
-    if given.WhichOneof("parameter_choice") != kind:
-        raise RequestError(f"expect {wanted} for '{name}'")
-    return getattr(given, kind)
+def _value(setting: Any, name: str, kind: str, expected: str) -> Any:
+    if setting.WhichOneof("parameter_choice") != kind:
+        raise RequestError(f"expect {expected} for '{name}'")
+    return getattr(setting, kind)

@@ -1,4 +1,4 @@
-"""GrpcStream: one stream of a client, with all requests that it sends on it."""
+"""One gRPC stream of a client, and the requests that it sends on it."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ from blsnb.engine.request.validation import RequestError
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import OutOfResourcesError
 from blsnb.serving.core.requests import Answers, Requests
+from blsnb.serving.core.wire import WireRequest
 from blsnb.serving.grpc.gate import Malformed
 from blsnb.serving.grpc.requests import GrpcRequest
-from blsnb.serving.grpc.responses import refused, streamed
+from blsnb.serving.grpc.responses import stream_error_of, stream_reply_of
 
 _log = logging.getLogger("blsnb.serving")
 Parse = Callable[[Any], tuple[GrpcRequest, bool]]
-"""Returns a request, and whether its model is decoupled."""
+"""Returns the request of a message, and whether its model is decoupled."""
 
 
-class _Turn:
-    """The place of a request whose only response leaves in order."""
+class _Ordered:
+    """The only reply to a request, which is sent after those of earlier requests."""
 
     __slots__ = ("message",)
 
@@ -35,8 +36,8 @@ class _Turn:
         self.message: Any = None
 
 
-class _Asked:
-    """A request that was not answered yet, and what cancels it."""
+class _Running:
+    """A request in flight, and what cancels it."""
 
     __slots__ = ("answers", "root")
 
@@ -54,18 +55,14 @@ class _Asked:
 class GrpcStream:
     """Runs the requests of a stream side by side.
 
-    They enter their models' queues in the order in which they were sent. The responses
-    of models that are not decoupled leave in that order, too; all others as they come.
+    They enter their models' queues in the order of their messages. The responses of
+    models that are not decoupled are sent in that order, too; all others at once.
 
     Parameters
     ----------
-    requests
-        Runs them.
-    parse
-        Reads a message.
     workers
-        Each request has a thread of theirs while it runs. Where its model has all the
-        threads that it may have, no further message is read before one is free.
+        Each request uses one of these threads while it runs. If its model has all the
+        threads that it may have, no further message is read until one is free.
 
     References
     ----------
@@ -77,33 +74,33 @@ class GrpcStream:
         self._parse = parse
         self._workers = workers
         self._replies: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._turns: deque[_Turn] = deque()
-        self._asked: set[_Asked] = set()
+        self._ordered: deque[_Ordered] = deque()
+        self._running: set[_Running] = set()
         self._open = 1
-        """The reading, and the requests that are not answered yet."""
+        """Number of requests in flight, plus one while messages are read."""
         self._left = False
         self._stopping = False
-        self._arrived = threading.Event()
-        """Set once the request that was read last stands in its model's queue."""
+        self._queued = threading.Event()
+        """Set once the last request is in its model's queue."""
         self._lock = threading.Lock()
 
     def replies(self) -> Iterator[Any]:
-        """Yield what the client is sent, until it has sent all and got all."""
+        """Yield replies until the client has sent all requests and got all replies."""
         while (reply := self._replies.get()) is not None:
             yield reply
 
     def leave(self) -> None:
-        """Cancel what is on its way: the client has gone."""
+        """Cancel all requests: the client has left."""
         with self._lock:
             self._left = True
-            asked = list(self._asked)
-        for each in asked:
+            running = list(self._running)
+        for each in running:
             each.cancel()
-        self._arrived.set()
+        self._queued.set()
         self._replies.put(None)
 
     def stop(self) -> None:
-        """End as soon as nothing is on its way: the server stops."""
+        """End once no request is in flight: the server stops."""
         with self._lock:
             self._stopping = True
             idle = self._open == 1
@@ -111,19 +108,19 @@ class GrpcStream:
             self._replies.put(None)
 
     def read(self, messages: Iterator[Any]) -> None:
-        """Take the client's messages, on a thread of their own."""
+        """Read the client's messages, on a thread of their own."""
         try:
             for message in messages:
                 if self._left:
                     break
                 if not isinstance(message, Malformed):
-                    self._take(message)
+                    self._start(message)
                 elif message.refusal:
-                    self._refuse(message.refusal)
+                    self._refuse("", RequestError(message.refusal, "UNAVAILABLE"))
                 else:
                     break
         except grpc.RpcError:
-            # So gRPC says that the client has gone; `leave` is called, too.
+            # The client has left; `leave` is called, too.
             pass
         except Exception:
             _log.exception("a stream over gRPC failed")
@@ -131,88 +128,82 @@ class GrpcStream:
         finally:
             self._done()
 
-    def _refuse(self, reason: str) -> None:
-        turn = _Turn()
-        self._enter(turn)
-        self._answer(turn, refused("", RequestError(reason, "UNAVAILABLE")))
+    def _refuse(self, request_id: str, error: Exception) -> None:
+        self._send(self._next_ordered(), stream_error_of(request_id, error))
 
-    def _take(self, message: Any) -> None:
-        turn = _Turn()
+    def _start(self, message: Any) -> None:
+        """Start a request, and wait until it is in its model's queue."""
         try:
             (request, empty_final), decoupled = self._parse(message)
         except Exception as error:
-            self._enter(turn)
-            self._answer(turn, refused(message.id, error))
+            self._refuse(message.id, error)
             return
-        if not decoupled:
-            self._enter(turn)
-        self._arrived = arrived = threading.Event()
+        ordered = None if decoupled else self._next_ordered()
+        self._queued = queued = threading.Event()
         with self._lock:
             self._open += 1
-        own_turn = None if decoupled else turn
-        work = partial(self._run, request, empty_final, own_turn, arrived)
+        work = partial(self._run, request, empty_final, ordered, queued)
         try:
             self._workers.submit_for(request.model_name, work)
         except OutOfResourcesError as error:
-            self._answer(own_turn, refused(request.id, error))
+            self._send(ordered, stream_error_of(request.id, error))
             self._done()
             return
         if not self._left:
-            arrived.wait()
+            queued.wait()
 
     def _run(
         self,
-        request: Any,
+        request: WireRequest,
         empty_final: bool,
-        turn: _Turn | None,
-        arrived: threading.Event,
+        ordered: _Ordered | None,
+        queued: threading.Event,
     ) -> None:
         left = self._left
         if left:
             self._done()
             return
-        asked = _Asked()
+        running = _Running()
         with self._lock:
-            self._asked.add(asked)
+            self._running.add(running)
 
         def begun(root: RootRequest) -> None:
-            asked.root = root
-            root.on_arrival = arrived.set
+            running.root = root
+            root.on_arrival = queued.set
             if self._left:
                 root.cancel()
 
         try:
-            asked.answers = self._requests.open(request, begun)
-            arrived.set()
+            running.answers = self._requests.open(request, begun)
+            queued.set()
             if self._left:
-                asked.cancel()
-            self._pass_on(asked.answers, empty_final, turn)
+                running.cancel()
+            while (response := running.answers.read()) is not None:
+                if empty_final or not response.bare:
+                    self._send(ordered, stream_reply_of(response))
         except Exception as error:
-            self._answer(turn, refused(request.id, error))
+            self._send(ordered, stream_error_of(request.id, error))
         finally:
-            arrived.set()
+            queued.set()
             with self._lock:
-                self._asked.discard(asked)
+                self._running.discard(running)
             self._done()
 
-    def _pass_on(self, answers: Answers, empty_final: bool, turn: _Turn | None) -> None:
-        while (response := answers.read()) is not None:
-            if empty_final or not response.bare:
-                self._answer(turn, streamed(response))
-
-    def _enter(self, turn: _Turn) -> None:
+    def _next_ordered(self) -> _Ordered:
+        ordered = _Ordered()
         with self._lock:
-            self._turns.append(turn)
+            self._ordered.append(ordered)
+        return ordered
 
-    def _answer(self, turn: _Turn | None, reply: Any) -> None:
-        """Send a reply, at once or when its turn comes."""
-        if turn is None:
+    def _send(self, ordered: _Ordered | None, reply: Any) -> None:
+        """Send a reply, at once or after those of earlier requests."""
+        if ordered is None:
             self._replies.put(reply)
             return
         with self._lock:
-            turn.message = reply
-            while self._turns and self._turns[0].message is not None:
-                self._replies.put(self._turns.popleft().message)
+            ordered.message = reply
+            while self._ordered and self._ordered[0].message is not None:
+                self._replies.put(self._ordered.popleft().message)
 
     def _done(self) -> None:
         with self._lock:

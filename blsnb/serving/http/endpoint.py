@@ -12,7 +12,7 @@ from tornado.httputil import HTTPConnection, HTTPServerConnectionDelegate
 from tornado.iostream import IOStream
 
 from blsnb.engine.threads.start import new_loop, start
-from blsnb.inference_server import Server
+from blsnb.parts.server_parts import ServerParts
 from blsnb.serving.core.ports import address_of
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http.exchange import MAX_BODY_BYTES, HttpExchange
@@ -197,17 +197,17 @@ class HttpEndpoint(HttpPort):
     """
 
     def __init__(
-        self, server: Server, shared: SharedState, host: str, port: int
+        self, parts: ServerParts, shared: SharedState, host: str, port: int
     ) -> None:
-        router = Router(http_routes(server, shared))
+        router = Router(http_routes(parts, shared))
         super().__init__(router, HttpThreads("blsnb http"), host, port)
 
 
 class MetricsEndpoint(HttpPort):
     """Serves the metrics page, for Prometheus, until it is closed."""
 
-    def __init__(self, server: Server, host: str, port: int) -> None:
-        router = Router(metrics_routes(server))
+    def __init__(self, parts: ServerParts, host: str, port: int) -> None:
+        router = Router(metrics_routes(parts))
         threads = HttpThreads("blsnb metrics", queries=1)
         super().__init__(router, threads, host, port)
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from blsnb.engine.catalog import Catalog
 from blsnb.engine.request.validation import RequestError
-from blsnb.inference_server import Server
 from blsnb.serving.core.log_settings import SWITCHES, LogSettings
 from blsnb.serving.core.shared_memory import CUDA_HANDLE_SIZE, SharedMemory
 from blsnb.serving.core.trace_settings import (
-    CLEARED,
     PARSERS,
-    Cleared,
-    TraceChange,
+    Change,
     TraceSettings,
     check_model,
     parse_levels,
@@ -32,8 +30,8 @@ _METHODS = ("GET", "POST")
 class HttpTrace:
     """Returns the trace settings of the server or of a model, and changes them."""
 
-    def __init__(self, server: Server, settings: TraceSettings) -> None:
-        self._server = server
+    def __init__(self, catalog: Catalog, settings: TraceSettings) -> None:
+        self._catalog = catalog
         self._settings = settings
 
     def respond(self, request: HttpRequest, model: str = "") -> HttpResponse:
@@ -51,7 +49,7 @@ class HttpTrace:
         if request.method not in _METHODS:
             return not_allowed()
         if model:
-            check_model(self._server.catalog, model)
+            check_model(self._catalog, model)
         if request.method == "POST":
             self._settings.update(_trace_change(parse(request.body)), model)
         rows = self._settings.get(model).rows()
@@ -60,36 +58,29 @@ class HttpTrace:
         return json_response({**texts, "trace_level": rows["trace_level"]})
 
 
-def _trace_change(document: Json) -> TraceChange:
+def _trace_change(document: Json) -> Change:
     if json_values.has(document, "trace_file"):
         refuse_file()
-    levels = _levels(document)
-    numbers = {name: _number(document, name) for name in PARSERS}
-    return TraceChange(
-        levels,
-        numbers["trace_rate"],
-        numbers["trace_count"],
-        numbers["log_frequency"],
+    members = document if isinstance(document, dict) else {}
+    change: dict[str, tuple[str, ...] | int | None] = {}
+    if "trace_level" in members:
+        change |= _levels(members["trace_level"])
+    for name, parse_number in PARSERS.items():
+        if name in members:
+            value = members[name]
+            change[name] = (
+                None if value is None else parse_number(json_values.as_string(value))
+            )
+    return change
+
+
+def _levels(value: Json) -> dict[str, tuple[str, ...] | None]:
+    if value is None:
+        return {"trace_level": None}
+    levels = parse_levels(
+        [json_values.as_string(each) for each in json_values.as_array(value)]
     )
-
-
-def _levels(document: Json) -> tuple[str, ...] | Cleared | None:
-    if not json_values.has(document, "trace_level"):
-        return None
-    levels = document["trace_level"]
-    if levels is None:
-        return CLEARED
-    return parse_levels(
-        [json_values.as_string(each) for each in json_values.as_array(levels)]
-    )
-
-
-def _number(document: Json, name: str) -> int | Cleared | None:
-    if not json_values.has(document, name):
-        return None
-    if document[name] is None:
-        return CLEARED
-    return PARSERS[name](json_values.as_string(document[name]))
+    return {} if levels is None else {"trace_level": levels}
 
 
 def logging(settings: LogSettings, request: HttpRequest) -> HttpResponse:

@@ -17,6 +17,7 @@ import stage
 from cells import CONFIG, DOUBLE, OWN_THREAD, cell, instances
 
 from blsnb.errors import InferenceError
+from blsnb.parts.server_parts import parts_of
 
 X = {"X": np.array([1, 2], np.float32)}
 
@@ -246,7 +247,9 @@ def test_a_thread_makes_bls_calls_while_no_execute_runs(server):
 
     assert stage.events["done"].wait(60)
     assert [[2, 2]] == stage.seen
-    assert ["double"] == [run.calls[0].model.name for run in server.runs]
+    assert ["double"] == [
+        run.calls[0].model.name for run in parts_of(server).recorder.runs
+    ]
 
 
 def test_a_thread_that_prints_survives_an_ended_request(server, capsys):

@@ -10,6 +10,7 @@ from devices import RUNTIMES, library
 from blsnb.engine.instance.placement_fuzzer import HostilePlacement, parse_hostile
 from blsnb.errors import InferenceError
 from blsnb.inference_server import Server
+from blsnb.parts.server_parts import parts_of
 from blsnb.runtimes.runtime import DeviceError
 
 from ..device_cells import ANYWHERE, DOUBLE, ON_CPU, asking, device_cell
@@ -169,11 +170,11 @@ def test_copies_of_hostile_placement_are_marked(hostile):
 def test_without_a_device_one_is_simulated(server):
     """For "auto"; NumPy alone has nowhere to move a tensor to."""
     with Server(hostile_placement=1) as hostile:
-        assert 1 == hostile.hostile_placement
+        assert 1 == parts_of(hostile).devices.hostile_seed
         assert 0 < hostile.runtime.gpu_count
     with pytest.raises(ValueError, match="the runtime 'numpy' has none"):
         Server(hostile_placement=1, runtime="numpy")
-    assert server.hostile_placement is None
+    assert parts_of(server).devices.hostile_seed is None
 
 
 @pytest.mark.parametrize("seed", [True, "7", 1.5])

@@ -16,6 +16,7 @@ from cells import CONFIG, DOUBLE, cell, instances
 
 from blsnb.errors import ModelLoadError
 from blsnb.inference_server import Server
+from blsnb.parts.server_parts import parts_of
 
 X = {"X": np.array([1, 2], np.float32)}
 FACTOR = "return [reply(x_of(request) * {})]"
@@ -92,7 +93,7 @@ def test_a_module_in_the_models_folder(server):
         "shared.py": "FACTOR = 2",
         "1/model.py": source,
     }
-    server.change("model", files)
+    parts_of(server).models.change("model", files)
 
     assert [2, 4] == result(server, "model")
 
@@ -109,7 +110,7 @@ def test_a_changed_helper_counts_after_a_reload(server):
     """No compiled file of the old text is taken for the new one."""
     source = with_import("import helper", "helper.FACTOR")
     server.define("model", source, config=CONFIG, files={"helper.py": "FACTOR = 2"})
-    server.change("model", {"1/helper.py": "FACTOR = 3"})
+    parts_of(server).models.change("model", {"1/helper.py": "FACTOR = 3"})
 
     assert [3, 6] == result(server, "model")
 
@@ -231,7 +232,7 @@ def test_the_models_own_file_is_known(server):
     server.define("model", source, config=CONFIG)
     server.infer("model", X)
 
-    folder = server.repository.private("model").version_dir(1)
+    folder = parts_of(server).repository.private("model").version_dir(1)
     assert [source, str(folder)] == stage.seen
 
 
@@ -331,7 +332,9 @@ def test_an_installed_package_asks_for_the_model_that_calls_it(server, package):
     assert [[2, 4], [2, 4]] == [run["Y"].tolist() for run in runs]
     assert ["first", "double"] == [span.instance[:-2] for span in runs[0].trace.spans]
     assert ["asks double"] == [line.text for line in runs[1].trace.spans[0].logs]
-    folders = [server.repository.private(name) for name in ("first", "second")]
+    folders = [
+        parts_of(server).repository.private(name) for name in ("first", "second")
+    ]
     assert [str(folder.version_dir(1)) for folder in folders] == stage.seen
 
 

@@ -14,6 +14,7 @@ from asserting import every
 from cells import CONFIG, DOUBLE, TRIPLE, cell
 
 from blsnb import InferenceError, ModelLoadError, Server
+from blsnb.parts.server_parts import parts_of
 
 X = {"X": np.array([1, 2], np.float32)}
 REFUSED = "explicit model load / unload is not allowed if polling is enabled"
@@ -66,7 +67,7 @@ class TestWatch(Quiet):
     def look(self, server, times=2):
         """Look: a change must be seen twice."""
         for _ in range(times):
-            server._changed_files.look()
+            parts_of(server).changed_files.look()
 
     def test_a_saved_model_is_loaded_anew(self, watching, tmp_path):
         """When its files are still."""
@@ -75,7 +76,7 @@ class TestWatch(Quiet):
         assert [2, 4] == answer(watching)
         self.look(watching, 1)
         assert [3, 6] == answer(watching)
-        assert ["INFO m was loaded anew"] == logged(watching)
+        assert ["INFO m was reloaded"] == logged(watching)
 
     def test_an_unchanged_model_is_left_alone(self, watching):
         """Its state goes on."""
@@ -154,7 +155,7 @@ class TestWatch(Quiet):
 
         put(tmp_path, "m", cell("pass", methods=methods) + "\n")
         self.look(server, 8)
-        assert ["INFO m was loaded anew"] == logged(server)
+        assert ["INFO m was reloaded"] == logged(server)
 
 
 def test_a_watching_server_ends_its_thread(tmp_path):
@@ -196,7 +197,7 @@ class TestPoll(Quiet):
 
     def poll(self, server):
         """Look once."""
-        server._changed_files.poll_once()
+        parts_of(server).changed_files.poll_once()
 
     def test_what_is_there_serves(self, polling, tmp_path):
         """From the start on; what is added, as of the next look."""
@@ -241,7 +242,7 @@ class TestPoll(Quiet):
         """What serves goes on."""
         put(tmp_path / "more", "m", TRIPLE)
         put(tmp_path / "more", "n", TRIPLE)
-        polling.repository.add(tmp_path / "more")
+        parts_of(polling).repository.add(tmp_path / "more")
         self.poll(polling)
 
         assert [2, 4] == answer(polling)
@@ -250,7 +251,7 @@ class TestPoll(Quiet):
     def test_a_model_may_be_defined_all_the_same(self, polling):
         """A cell is not a load call; what is only begun is no model."""
         polling.define("mine", TRIPLE, config=CONFIG)
-        polling.change("begun", {"1/helper.py": ""})
+        parts_of(polling).models.change("begun", {"1/helper.py": ""})
         self.poll(polling)
 
         assert [3, 6] == answer(polling, "mine")
@@ -310,50 +311,50 @@ class TestBeforeEachCell:
     def defined(self, server):
         """A server with a model of its own, and one without a file yet."""
         server.define("m", DOUBLE, config=CONFIG, files={"weights": "1"})
-        server.change("begun", {"1/helper.py": ""})
-        assert {} == server.load_changed()
+        parts_of(server).models.change("begun", {"1/helper.py": ""})
+        assert {} == parts_of(server).folders.load_changed()
         return server
 
     def place(self, server):
         """Where the models are."""
-        return server.repository.private_root
+        return parts_of(server).repository.private_root
 
     def test_a_changed_source_is_loaded(self, defined):
         """Once."""
         put(self.place(defined), "m", TRIPLE)
 
-        assert {"m": None} == defined.load_changed()
+        assert {"m": None} == parts_of(defined).folders.load_changed()
         assert [3, 6] == answer(defined)
-        assert {} == defined.load_changed()
+        assert {} == parts_of(defined).folders.load_changed()
 
     def test_one_that_does_not_load_is_told_once(self, defined):
         """What serves goes on, and the next change is tried."""
         put(self.place(defined), "m", "1 / 0")
 
-        assert "ZeroDivisionError" in str(defined.load_changed()["m"])
-        assert {} == defined.load_changed()
+        assert "ZeroDivisionError" in str(parts_of(defined).folders.load_changed()["m"])
+        assert {} == parts_of(defined).folders.load_changed()
         assert [2, 4] == answer(defined)
         put(self.place(defined), "m", TRIPLE)
-        assert {"m": None} == defined.load_changed()
+        assert {"m": None} == parts_of(defined).folders.load_changed()
 
     def test_what_a_model_may_write_itself_is_no_source(self, defined):
         """Only Python files and configurations are."""
         (self.place(defined) / "m" / "1" / "weights").write_text("22")
         (self.place(defined) / "m" / "1" / "log").write_text("22")
-        assert {} == defined.load_changed()
+        assert {} == parts_of(defined).folders.load_changed()
 
         (self.place(defined) / "m" / "config.pbtxt").write_text(
             CONFIG.replace("-1", "2")
         )
-        assert {"m": None} == defined.load_changed()
+        assert {"m": None} == parts_of(defined).folders.load_changed()
 
     def test_what_a_cell_wrote_was_loaded_then(self, defined):
         """It is no change by another hand."""
         defined.define("m", TRIPLE)
-        assert {} == defined.load_changed()
+        assert {} == parts_of(defined).folders.load_changed()
 
     def test_what_was_unloaded_stays_so(self, defined):
         """Somebody wanted that."""
         defined.unload("m")
         put(self.place(defined), "m", TRIPLE)
-        assert {} == defined.load_changed()
+        assert {} == parts_of(defined).folders.load_changed()

@@ -13,6 +13,7 @@ from cells import CONFIG, DOUBLE, OWN_THREAD, cell, touch
 
 from blsnb import InferenceError, ModelLoadError, Server, WouldHang
 from blsnb.model.config import parse_pbtxt
+from blsnb.parts.server_parts import parts_of
 
 X = {"X": np.array([1, 2], np.float32)}
 NAMED = {
@@ -80,7 +81,7 @@ def test_what_is_defined_is_always_loaded(server):
 def test_a_load_that_failed_is_tried_again(server, tmp_path):
     """With the same files."""
     source = 'import stage\nstage.seen.append("imported")\n1 / 0\n'
-    folder = server.repository.private_root / "m" / "1"
+    folder = parts_of(server).repository.private_root / "m" / "1"
     folder.mkdir(parents=True)
     (folder / "model.py").write_text(source)
 
@@ -97,11 +98,14 @@ def test_a_load_that_failed_is_tried_again(server, tmp_path):
 )
 def test_a_configuration_takes_the_place_of_the_files_one(double, config):
     """Nothing of the file's is merged into it, and the file stays as it is."""
-    written = double.repository.directory("double").config_file.read_text()
+    written = parts_of(double).repository.directory("double").config_file.read_text()
     double.load("double", config=config)
 
     assert [2] == dims(double)
-    assert written == double.repository.directory("double").config_file.read_text()
+    assert (
+        written
+        == parts_of(double).repository.directory("double").config_file.read_text()
+    )
 
 
 def test_an_override_lasts(double):
@@ -227,7 +231,7 @@ def test_closing_removes_the_folders(temporary):
 @pytest.mark.parametrize(
     ("config", "files", "reason"),
     [
-        ("{", None, "Invalid config override: the text is no JSON"),
+        ("{", None, "Invalid config override: the text is not valid JSON"),
         ('{"bogus": 1}', None, "Invalid config override: bogus: Cannot find field."),
         ('{"name": "other"}', None, "directory name must equal model name"),
         (None, TRIPLE, "'config' must be specified for model file override"),
@@ -344,7 +348,7 @@ def test_a_circle_of_loads_would_hang(double):
     """Also through another model; the request from which it began ends."""
     methods = "def initialize(self, args):\n    pb_utils.load_model({!r})\n\n"
     for name, other in (("a", "b"), ("b", "a")):
-        folder = double.repository.private_root / name / "1"
+        folder = parts_of(double).repository.private_root / name / "1"
         folder.mkdir(parents=True)
         (folder / "model.py").write_text(cell("pass", methods=methods.format(other)))
 
@@ -357,7 +361,7 @@ def test_a_circle_of_loads_would_hang(double):
 def test_ctrl_c_in_a_load_of_a_model_ends_the_request(double, ctrl_c):
     """Whatever the models make of it; what served before serves."""
     methods = "def initialize(self, args):\n    stage.sleep()\n\n"
-    folder = double.repository.private_root / "slow" / "1"
+    folder = parts_of(double).repository.private_root / "slow" / "1"
     folder.mkdir(parents=True)
     (folder / "model.py").write_text(cell("pass", methods=methods))
 

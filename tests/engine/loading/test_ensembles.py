@@ -12,6 +12,7 @@ from cells import DOUBLE, FINAL, TRIPLE, cell
 
 from blsnb import InferenceError, ModelLoadError, Run, Server, WouldHang
 from blsnb.model.config import parse_pbtxt
+from blsnb.parts.server_parts import parts_of
 
 X = {"EX": np.array([1, 2], np.float32)}
 CHILD = """
@@ -262,9 +263,9 @@ def test_what_is_wrong_below_is_told_above(models):
     outer = step("chain", "EX", "EY").replace('"X"', '"EX"').replace('"Y"', '"EY"')
     define(models, "outer", ensemble(outer))
     models.unload("double")
-    models.repository.directory("double").path.joinpath("1", "model.py").write_text(
-        "1/0"
-    )
+    parts_of(models).repository.directory("double").path.joinpath(
+        "1", "model.py"
+    ).write_text("1/0")
 
     with pytest.raises(ModelLoadError) as raised:
         models.load("outer")

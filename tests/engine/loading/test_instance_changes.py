@@ -13,6 +13,7 @@ from cells import CONFIG, cell, instances
 from waiting import until
 
 from blsnb import Server
+from blsnb.parts.server_parts import parts_of
 from engine import clients
 
 X = {"X": np.array([1, 2], np.float32)}
@@ -40,7 +41,7 @@ HOLD = {"X": np.zeros(2, np.float32)}
 
 def change(server: Server, config: str) -> None:
     """Let a model have another configuration, and load it."""
-    folder = server.repository.directory("model")
+    folder = parts_of(server).repository.directory("model")
     later_ns = folder.modified_ns() + 1_000_000_000
     folder.config_file.write_text(config)
     os.utime(folder.config_file, ns=(later_ns, later_ns))

@@ -15,6 +15,7 @@ from cells import CONFIG, cell
 from faults import FILES, LineFault, lines_of, press_ctrl_c, raise_interrupt
 
 from blsnb.errors import ModelLoadError
+from blsnb.parts.server_parts import parts_of
 
 X = {"X": np.array([1], np.float32)}
 CHANGES = (*FILES, "repository", "models.py")
@@ -50,7 +51,9 @@ def define(server, source, **more):
 
 def source_of(server):
     """Return the source of the model's folder."""
-    return (server.repository.private("m").path / "1" / "model.py").read_text()
+    return (
+        parts_of(server).repository.private("m").path / "1" / "model.py"
+    ).read_text()
 
 
 @pytest.mark.parametrize(("interrupt", "rooms", "step"), ways())
@@ -71,9 +74,11 @@ def test_what_serves_is_what_the_folder_holds(server, interrupt, rooms, step, so
 
         found = source_of(server)
         assert found in FACTORS, fault.where
-        data = server.repository.private("m").path / "1" / "data"
+        data = parts_of(server).repository.private("m").path / "1" / "data"
         assert found == data.read_text(), fault.where
-        assert ["m"] == [e.name for e in server.repository.private_root.iterdir()]
+        assert ["m"] == [
+            e.name for e in parts_of(server).repository.private_root.iterdir()
+        ]
         assert [FACTORS[found]] == server.infer("m", X)["Y"].tolist(), fault.where
     assert threads == threading.active_count()
 
@@ -90,7 +95,7 @@ def test_a_first_definition_serves_or_there_is_no_model(server, interrupt, rooms
         with contextlib.suppress(KeyboardInterrupt):
             fault.during(lambda of=name: server.define(of, NEW, config=CONFIG))
         serves = server.model(name).state == "READY"
-        assert serves == (name in server.repository.names()), fault.where
+        assert serves == (name in parts_of(server).repository.names()), fault.where
         if serves:
             assert [3] == server.infer(name, X)["Y"].tolist()
 
@@ -104,7 +109,7 @@ def test_ctrl_c_in_a_model_that_loads_leaves_the_old_one(server, ctrl_c):
 
     assert [2] == server.infer("m", X)["Y"].tolist()
     assert OLD == source_of(server)
-    assert ["m"] == [e.name for e in server.repository.private_root.iterdir()]
+    assert ["m"] == [e.name for e in parts_of(server).repository.private_root.iterdir()]
     assert stage.events["asleep"].is_set()
 
 
@@ -142,7 +147,7 @@ def test_ctrl_c_at_any_moment_once_and_twice(server, rounds):
     """As a person presses it: between any two instructions, and while it is undone."""
     chance = random.Random(7)
     define(server, OLD)
-    folder = server.repository.private("m").path
+    folder = parts_of(server).repository.private("m").path
 
     for number in range(1, rounds):
         source = f"{cell(f'return [reply(x_of(request) * {number})]')}"
@@ -161,4 +166,6 @@ def test_ctrl_c_at_any_moment_once_and_twice(server, rounds):
         data = (folder / "1" / "data").read_text()
         factor = 2 if held == OLD else int(data)
         assert [factor] == server.infer("m", X)["Y"].tolist()
-        assert ["m"] == [e.name for e in server.repository.private_root.iterdir()]
+        assert ["m"] == [
+            e.name for e in parts_of(server).repository.private_root.iterdir()
+        ]

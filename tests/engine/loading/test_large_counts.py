@@ -6,16 +6,16 @@ import pytest
 from cells import CONFIG, DOUBLE, instances
 
 from blsnb.errors import ModelLoadError
-from blsnb.model.rules.instances import MOST_INSTANCES, MOST_SLOTS
+from blsnb.model.rules.instances import MAX_INSTANCES, MAX_SLOTS
 
 X = {"X": [1, 2]}
 MOST = 2**31 - 1
 TOO_MANY = {
     "a million": instances(1_000_000),
     "the largest number": instances(MOST),
-    "one too many": instances(MOST_INSTANCES + 1),
-    "several groups": instances(MOST_INSTANCES) + "instance_group { count: 1 }",
-    "one of them without a count": instances(MOST_INSTANCES) + "instance_group { }",
+    "one too many": instances(MAX_INSTANCES + 1),
+    "several groups": instances(MAX_INSTANCES) + "instance_group { count: 1 }",
+    "one of them without a count": instances(MAX_INSTANCES) + "instance_group { }",
 }
 SEQUENCES = {
     "oldest": (
@@ -24,7 +24,7 @@ SEQUENCES = {
     ),
     "direct": f"sequence_batching {{ direct {{ }} }}\nmax_batch_size: {MOST}",
     "all instances together": (
-        f"sequence_batching {{ direct {{ }} }}\nmax_batch_size: {MOST_SLOTS}\n"
+        f"sequence_batching {{ direct {{ }} }}\nmax_batch_size: {MAX_SLOTS}\n"
         "instance_group { count: 2 }"
     ),
 }
@@ -38,14 +38,14 @@ def test_more_instances_than_one_process_holds_are_refused(server, config):
     with pytest.raises(ModelLoadError) as caught:
         server.define("many", DOUBLE, config=config)
 
-    assert "more than the 1,024 that blsnb makes in one process" in caught.value.message
+    assert "more than the 1,024 that blsnb runs in one process" in caught.value.message
     assert "Lower the count of instance_group" in str(caught.value)
     assert [2, 4] == server.infer("many", X)["Y"].tolist()
 
 
 def test_as_many_as_it_holds_are_not(server):
     """Each of them is made."""
-    config = instances(MOST_INSTANCES)
+    config = instances(MAX_INSTANCES)
     source = "import triton_python_backend_utils\nclass TritonPythonModel:\n    pass\n"
 
     server.define("many", source, config=config)

@@ -10,6 +10,7 @@ from cells import CONFIG, DOUBLE, LIFE, TRIPLE, cell
 
 from blsnb import Server
 from blsnb.errors import InferenceError, ModelLoadError
+from blsnb.parts.server_parts import parts_of
 
 X = {"X": np.array([1, 2], np.float32)}
 
@@ -111,7 +112,7 @@ def test_the_version_policy_chooses(server, policy, versions):
     for number in (1, 2, 3):
         body = f"return [reply(x_of(request) * {number})]"
         files[f"{number}/model.py"] = cell(body)
-    status = server.change("model", files)
+    status = parts_of(server).models.change("model", files)
 
     assert versions == status.versions
     assert [[float(n), 2.0 * n] for n in versions] == [
@@ -157,7 +158,7 @@ def test_initialize_receives_seven_strings(server):
         "model_instance_kind": "CPU",
         "model_instance_name": "model_0",
         "model_instance_device_id": "0",
-        "model_repository": str(server.repository.private_root / "model"),
+        "model_repository": str(parts_of(server).repository.private_root / "model"),
         "model_version": "1",
         "model_name": "model",
     } == args
@@ -198,7 +199,7 @@ def test_a_model_without_execute_is_ready_and_fails(server):
 
 def test_a_model_without_versions_has_no_row_in_the_index(server):
     """As on Triton, once its load was tried; before that it has its name alone."""
-    folder = server.repository.private_root / "m"
+    folder = parts_of(server).repository.private_root / "m"
     folder.mkdir()
     (folder / "config.pbtxt").write_text('backend: "python"')
     assert [{"name": "m"}] == server.index()

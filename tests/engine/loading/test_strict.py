@@ -7,6 +7,7 @@ import pytest
 from cells import CONFIG, DOUBLE, cell
 
 from blsnb import ModelLoadError, Server
+from blsnb.parts.server_parts import parts_of
 
 COMPLETES = cell(
     "return [reply(x_of(request))]",
@@ -31,7 +32,7 @@ def test_a_model_without_a_configuration_is_not_taken_up(server):
     with pytest.raises(ModelLoadError) as raised:
         server.define("model", DOUBLE)
 
-    file = server.repository.private_root / "model" / "config.pbtxt"
+    file = parts_of(server).repository.private_root / "model" / "config.pbtxt"
     assert "failed to load 'model', failed to poll from model repository" == (
         raised.value.message
     )

@@ -8,6 +8,7 @@ import stage
 from cells import CONFIG, DOUBLE, FINAL, LIFE, cell
 
 from blsnb.errors import ModelLoadError, WouldHang
+from blsnb.parts.server_parts import parts_of
 
 X = {"X": np.array([1, 2], np.float32)}
 ZERO = "data_type: TYPE_FP32 dims: [ 3 ] zero_data: true"
@@ -231,6 +232,6 @@ def test_a_data_file_lies_in_the_models_folder(server, tmp_path):
         "config.pbtxt": warmed(given=given),
         "warmup/ones": np.ones(3, np.float32).tobytes(),
     }
-    server.change("m", files)
+    parts_of(server).models.change("m", files)
 
     assert [[[1, 1, 1]]] == stage.seen

@@ -17,6 +17,7 @@ from blsnb.engine.request.lifetime import RootRequest, TooLate
 from blsnb.engine.request.streaming import StreamInflight
 from blsnb.errors import InferenceError, WouldHang
 from blsnb.inference_server import Server
+from blsnb.parts.server_parts import parts_of
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.response import Response
 from blsnb.run import Run
@@ -297,7 +298,7 @@ def test_a_closed_asynchronous_stream_is_cancelled(server):
     source = cell(f"{FIRST}{UNTIL_CANCELLED}stage.seen.append(1)\n{FLAG}")
     server.define("model", source, config=DECOUPLED)
     closed(server.async_stream("model", X))
-    (record,) = server.runs
+    (record,) = parts_of(server).recorder.runs
     finish(server)
 
     assert [1] == stage.seen
@@ -339,9 +340,9 @@ def test_a_stream_that_nobody_reads_has_an_end_when_it_would_hang(server):
     source = cell(f"{FIRST}stage.sleep('left')\n{asks}\n{FLAG}")
     server.define("model", source, config=DECOUPLED)
     run = dropped(server.stream("model", X))
-    (record,) = server.runs
+    (record,) = parts_of(server).recorder.runs
     ended = threading.Event()
-    server.recorder.observe(lambda run, call: call is None and ended.set())
+    parts_of(server).recorder.observe(lambda run, call: call is None and ended.set())
 
     stage.events["left"].set()
     assert ended.wait(60)

@@ -199,6 +199,24 @@ def test_an_empty_batch_formed_ahead_never_starts():
     assert [(third,)] == [b.members for b in batcher.decide(3, idle=1).batches]
 
 
+def test_twice_as_many_batches_are_formed_ahead_as_there_are_instances():
+    """Also when their number changes; what was formed is not taken apart."""
+    batcher = DynamicBatcher[int](model("preferred_batch_size: [2]"))
+    for n in range(20):
+        batcher.add(Queued(n, 1, {"X": (2,)}), 0)
+
+    def formed(now_ns: int, idle: int = 0) -> int:
+        batcher.decide(now_ns, idle)
+        return batcher.formed_count
+
+    assert 2 == formed(0)
+    batcher.resize(2)
+    assert 4 == formed(1)
+    batcher.resize(1)
+    assert 4 == formed(2)
+    assert [3, 2, 2] == [formed(now_ns, idle=1) for now_ns in (3, 4, 5)]
+
+
 def test_a_batch_names_the_first_few_dozen_behind_it():
     """A queue of thousands is not written down at every batch."""
     outcome = run(model(), [Ask(0, 0, executes_ms=500), *asks(*([1.0] * 200), first=1)])

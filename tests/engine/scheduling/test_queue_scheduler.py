@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from asserting import every
 from cells import HEAD, cell
 
 from blsnb import InferenceError, Run, Server, WouldHang
+from blsnb.engine.scheduling import queue_scheduler
 
 from ..clients import FAN_OUT, SUMS, batching, x
 
@@ -60,6 +63,20 @@ def test_clients_are_batched(server, clients):
     assert [0.0, 2.0, 4.0] == [answer.result(60)["Y"].item() for answer in answers]
     assert [[-2.0]] == busy.result(60)["Y"].tolist()
     assert [1, 3] == stage.seen
+
+
+def test_a_correct_batched_run_has_no_notes(server, clients):
+    """Neither on the run nor on its calls: batching is no fault."""
+    own = 'parameters { key: "BLSNB_THREAD" value { string_value: "instance" } }'
+    server.define("sums", SUMS, config=batching() + own)
+    busy = clients.busy()
+    answers = [clients.ask(number) for number in range(3)]
+    stage.events["go"].set()
+    runs = [answer.result(60) for answer in (busy, *answers)]
+
+    assert [1, 3, 3, 3] == [run.trace.spans[0].batch for run in runs]
+    assert [[]] * 4 == [run.notes for run in runs]
+    assert [()] * 4 == [run.trace.spans[0].notes for run in runs]
 
 
 def test_async_clients_are_batched(server):
@@ -132,6 +149,16 @@ def test_a_request_that_waits_too_long_is_rejected(server, clients):
         'nv_inference_request_failure{model="sums",reason="REJECTED",version="1"} 1'
         in server.metrics()
     )
+
+
+def test_a_request_that_finds_an_idle_instance_never_expires(server, monkeypatch):
+    """Its arrival and the decision on it are one moment, however slow the host is."""
+    times = count(time.monotonic_ns(), 2_000_000)
+    monkeypatch.setattr(queue_scheduler, "_now", lambda: next(times))
+    policy = "default_queue_policy { default_timeout_microseconds: 1000 }"
+    server.define("sums", SUMS, config=batching(policy))
+
+    assert [[2.0]] == server.infer("sums", x(1))["Y"].tolist()
 
 
 def test_priorities_decide_who_goes_first(server, clients):

@@ -5,6 +5,7 @@ from IPython.core.error import UsageError
 
 from blsnb.magics import default_server as default
 from blsnb.options import options
+from blsnb.parts.server_parts import parts_of
 
 from ..models import DOUBLE
 
@@ -22,7 +23,7 @@ def test_the_runtime_is_said_with_its_reason(notebook):
 
     server = default.server()
     what = f"{server.runtime.name}: {server.runtime.describe()}"
-    assert f"{what}, since {server.runtime_reason}\n" == said
+    assert f"{what}, since {parts_of(server).devices.reason}\n" == said
 
 
 def test_another_runtime_loads_the_models_anew(notebook):

@@ -53,9 +53,7 @@ def test_a_run_of_a_client_shows_nothing_in_a_cell(double):
     ran = double.run("answer = asked(address)")
 
     assert [] == ran.outputs
-    double.run(
-        "import blsnb\nmodels = [r.calls[0].model.name for r in blsnb.server().runs]"
-    )
+    double.run("import blsnb\nmodels = [run.model_name for run in blsnb.server().runs]")
     assert ["double"] == double.shell.user_ns["models"]
 
 

@@ -11,6 +11,7 @@ import blsnb
 from blsnb import TraceFileError
 from blsnb.magics import default_server as default
 from blsnb.magics.commands import trace_files
+from blsnb.parts.server_parts import parts_of
 from blsnb.trace.files.export import FORMATS
 
 from ..models import DOUBLE
@@ -139,7 +140,7 @@ def test_the_formats_are_those_that_can_be_written():
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("nowhere", "'nowhere' is no variable that holds a run, no run of the list"),
+        ("nowhere", "'nowhere' is not a variable that holds a run, a run of the list"),
         ("--output x.json", "which run? Name one before --output"),
         ("--svg x.svg", "which run? Name one before --svg"),
         ("a b", "unrecognized arguments: b"),
@@ -156,7 +157,7 @@ def test_what_is_wrong_is_said(asked, line, said):
 def test_a_run_that_is_no_longer_kept_is_reported_with_its_limit(asked):
     """It is no unknown name."""
     server = default.server()
-    server.recorder.keep_runs = 1
+    parts_of(server).recorder.keep_runs = 1
     first = server.runs[0].id
     for _ in range(2):
         asked.run("blsnb.infer('double', {'X': [2.0]})")

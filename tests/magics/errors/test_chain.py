@@ -2,6 +2,7 @@
 
 from blsnb.magics import default_server as default
 from blsnb.magics.errors.chain import failed_chain
+from blsnb.parts.server_parts import parts_of
 
 from ..models import DOUBLE, OUTER, infer
 
@@ -16,7 +17,9 @@ def test_a_single_model_is_a_chain_of_one(notebook):
     notebook.run(DOUBLE.replace("x * 2", "x / 'a'"))
     [link] = chain(notebook, "double")
 
-    path = default.server().repository.private("double").path / "1" / "model.py"
+    path = (
+        parts_of(default.server()).repository.private("double").path / "1" / "model.py"
+    )
     assert ("double", str(path), 9, "") == (
         link.model,
         link.filename,

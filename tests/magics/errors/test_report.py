@@ -308,7 +308,7 @@ def test_a_malformed_option_is_shown_with_the_magic_as_typed(notebook):
 
     typed = f"%%triton_model double {FLOW}".replace("X:FP32", "X:FP3")
     assert f"cell {notebook.cell()}: {typed}" in ran.report
-    assert "'FP3' is no type of Triton" in ran.report
+    assert "'FP3' is not a type of Triton" in ran.report
     assert "get_ipython" not in ran.report
 
 

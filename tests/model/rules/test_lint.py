@@ -1,4 +1,4 @@
-"""What a reviewer would ask about a configuration that Triton accepts."""
+"""Findings in configurations that Triton accepts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from blsnb.model.rules.lint import advised, findings
 
 
 def tensors(*dims, size=8):
-    """A configuration with an input and an output of these dims."""
+    """Return a configuration with an input and an output of these dims."""
     rows = (
         f"input {{ name: 'X{n}' data_type: TYPE_FP32 dims: {list(each)} }} "
         f"output {{ name: 'Y{n}' data_type: TYPE_FP32 dims: {list(each)} }} "
@@ -18,7 +18,7 @@ def tensors(*dims, size=8):
     return f"max_batch_size: {size} {' '.join(rows)}"
 
 
-BATCH = "if that is the batch, leave it out of dims"
+BATCH = "if that is the batch, omit it from dims"
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ BATCH = "if that is the batch, leave it out of dims"
     [tensors((-1, 3)), tensors((-1, 3, 4), (-1, 7)), tensors((8, 3), (8, -1))],
 )
 def test_a_batch_in_dims_is_found(text):
-    """If every tensor has it, together with max_batch_size; the cure is shown."""
+    """Every tensor has it, together with max_batch_size."""
     (found,) = findings(parse_pbtxt(text))
 
     assert BATCH in found
@@ -49,13 +49,13 @@ def test_a_batch_in_dims_is_found(text):
         'parameters { key: "a" value { string_value: "b" } }',
     ],
 )
-def test_what_may_be_meant_is_not_found(text):
-    """Tokens and pictures have axes of any size, too."""
+def test_probably_intended_dims_are_not_a_finding(text):
+    """Tokens and images have variable axes, too."""
     assert [] == findings(parse_pbtxt(text))
 
 
-def test_the_cure_names_a_tensor():
-    """And the dims that it should have."""
+def test_a_batch_in_dims_has_a_fix():
+    """The finding contains the dims that a tensor should have."""
     (found,) = findings(parse_pbtxt(tensors((-1, 3, 4))))
     assert "for 'X0' write dims: [ 3, 4 ]" in found
 
@@ -63,29 +63,29 @@ def test_the_cure_names_a_tensor():
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("dynamic_batching {}", "dynamic_batching does nothing"),
-        ("instance_group { kind: KIND_GPU }", "there is none here"),
+        ("dynamic_batching {}", "dynamic_batching has no effect"),
+        ("instance_group { kind: KIND_GPU }", "this machine has none"),
         (f"{tensors((3,))} input {{ name: 'X0' }}", "'X0' is declared 2 times"),
         ('parameters { key: "a" value {} }', "'a' has no string_value"),
     ],
 )
-def test_other_slips_are_found(text, found):
-    """One sentence each."""
+def test_other_mistakes_are_found(text, found):
+    """Each finding is one sentence."""
     (said,) = findings(parse_pbtxt(text))
     assert found in said
 
 
-def test_a_gpu_that_is_there_is_no_finding():
-    """It is wanted, after all."""
+def test_kind_gpu_is_not_a_finding_on_a_machine_with_a_gpu():
+    """The configuration is intended."""
     config = parse_pbtxt("instance_group { kind: KIND_GPU }")
     assert [] == findings(config, gpu_count=1)
 
 
-def test_findings_are_advice_a_line_each():
-    """As sentences."""
+def test_findings_become_lines_of_advice():
+    """Each line is a sentence."""
     text = "dynamic_batching {} instance_group { kind: KIND_GPU }"
     first, second = advised(parse_pbtxt(text)).splitlines()
 
-    assert first.startswith("Dynamic_batching does nothing")
+    assert first.startswith("Dynamic_batching has no effect")
     assert second.startswith("KIND_GPU needs a GPU")
     assert second.endswith(".")

@@ -1,4 +1,4 @@
-"""What Triton's text format accepts is accepted, and no more."""
+"""The text format accepts exactly what Triton's parser accepts."""
 
 import json
 from pathlib import Path
@@ -19,19 +19,19 @@ def parsed(source: str) -> str:
     return text.print_message(message).strip()
 
 
-@pytest.mark.parametrize(("source", "place"), GOLDEN["places"])
-def test_refused_texts_fail_at_tritons_place(source: str, place: str) -> None:
+@pytest.mark.parametrize(("source", "position"), GOLDEN["places"])
+def test_refused_texts_fail_at_tritons_position(source: str, position: str) -> None:
     """Line and column are those in the log of a real server."""
     with pytest.raises(text.TextFormatError) as caught:
         parsed(source)
     error = caught.value
 
-    assert place == f"{error.line}:{error.column}"
+    assert position == f"{error.line}:{error.column}"
 
 
 @pytest.mark.parametrize("value", ["true0x1", "-0x0", "0x2", "-00"])
-def test_what_only_resembles_a_boolean_is_refused(value: str) -> None:
-    """A hexadecimal one is a boolean, its look-alikes are not."""
+def test_invalid_booleans_are_refused(value: str) -> None:
+    """Only 0, 1 and their octal and hexadecimal forms are booleans."""
     with pytest.raises(text.TextFormatError):
         parsed(f"dynamic_batching {{ preserve_ordering: {value} }}")
 
@@ -83,13 +83,13 @@ def test_what_only_resembles_a_boolean_is_refused(value: str) -> None:
         (" # only a comment", ""),
     ],
 )
-def test_accepted_texts_say_what_they_say_on_triton(source: str, same: str) -> None:
-    """Octal, spaced signs, separators, escapes and unknown enumerators are read."""
+def test_accepted_texts_have_tritons_values(source: str, same: str) -> None:
+    """Octal numbers, separate signs, separators and escapes are accepted."""
     assert parsed(same) == parsed(source)
 
 
-def test_excerpt_marks_the_place_under_tabs() -> None:
-    """The caret stands below the place, however wide the tabs are shown."""
+def test_the_excerpt_marks_the_position_below_tabs() -> None:
+    """The caret is below the position at any width of tabs."""
     with pytest.raises(text.TextFormatError) as caught:
         parsed("name: 'm'\n\tfoo: 1\n")
 
@@ -97,15 +97,15 @@ def test_excerpt_marks_the_place_under_tabs() -> None:
 
 
 def test_a_reason_does_not_repeat_the_line() -> None:
-    """Protobuf's copy of the line is left out; the excerpt has it."""
+    """The excerpt contains the line."""
     with pytest.raises(text.TextFormatError) as caught:
         parsed("max_batch_size: 'x'")
 
     assert "1:17: Couldn't parse integer: 'x'" == str(caught.value)
 
 
-def test_a_printed_message_reads_back() -> None:
-    """Printing and parsing loses nothing."""
+def test_a_printed_message_can_be_parsed() -> None:
+    """The result is equal."""
     source = "name: 'é\\n\\'\"' input { data_type: 99 dims: [-1, 3] } parameters { }"
     message = new_message()
     text.parse(source, message)

@@ -1,4 +1,4 @@
-"""What was probably meant where a configuration cannot be read."""
+"""Hints for the probable fix of an invalid configuration."""
 
 from __future__ import annotations
 
@@ -8,30 +8,36 @@ from blsnb.errors import ModelConfigError
 from blsnb.model.config import parse_pbtxt
 from blsnb.model.text.text_hints import data_type_meant, hint
 
-MESSAGE = "Here stands a message: name { … }."
+MESSAGE = "Expected a message: name { … }."
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
-        ("input { data_type: FP32 }", "Is TYPE_FP32 meant? There are: TYPE_BOOL"),
-        ("input { data_type: float32 }", "Is TYPE_FP32 meant?"),
-        ("input { data_type: TYPE_BYTES }", "Is TYPE_STRING meant?"),
-        ("input { data_type: complex64 }", "There are: TYPE_BOOL"),
+        (
+            "input { data_type: FP32 }",
+            "Did you mean TYPE_FP32? Known values: TYPE_BOOL",
+        ),
+        ("input { data_type: float32 }", "Did you mean TYPE_FP32?"),
+        ("input { data_type: TYPE_BYTES }", "Did you mean TYPE_STRING?"),
+        ("input { data_type: complex64 }", "Known values: TYPE_BOOL"),
         ('input { data_type: "TYPE_FP32" }', "Write TYPE_FP32 without quotes."),
-        ("instance_group { kind: GPU }", "Is KIND_GPU meant? There are: KIND_AUTO"),
-        ("instance_group { kind: KIND_CUP }", "Is KIND_CPU meant?"),
-        ("maxBatchSize: 4", "Is max_batch_size meant?"),
-        ("input { dim: [1] }", "Is dims meant?"),
-        ("dims: [1]", "dims belongs into input { } or output { }."),
+        (
+            "instance_group { kind: GPU }",
+            "Did you mean KIND_GPU? Known values: KIND_AUTO",
+        ),
+        ("instance_group { kind: KIND_CUP }", "Did you mean KIND_CPU?"),
+        ("maxBatchSize: 4", "Did you mean max_batch_size?"),
+        ("input { dim: [1] }", "Did you mean dims?"),
+        ("dims: [1]", "dims is a field of input { } and output { }."),
         ("nonsense: 1", ""),
-        ("input { dims: 1, 2 }", "A list stands in brackets: dims: [ 1, 2 ]."),
+        ("input { dims: 1, 2 }", "Write a list in brackets: dims: [ 1, 2 ]."),
         ('parameters { a: "b" }', 'Write parameters { key: "NAME" value {'),
-        ("// no comment", "A comment begins with #."),
+        ("// no comment", "Begin a comment with #."),
         ('{"name": "x"}', "This looks like JSON;"),
         ("dynamic_batching: true", MESSAGE),
         ('input [ { name: "X" }, ]', MESSAGE),
-        ("backend: python", "Put the text in quotes."),
+        ("backend: python", "Write the text in quotes."),
         ("max_batch_size: 4 max_batch_size: 8", "Write it once."),
         (
             "model_transaction_policy { decoupled: yes }",
@@ -40,13 +46,13 @@ MESSAGE = "Here stands a message: name { … }."
         ("max_batch_size: 8.5", ""),
     ],
 )
-def test_a_slip_has_a_hint(text, said):
-    """Below the place that the error shows; nothing where nothing is known."""
+def test_a_typical_mistake_has_a_hint(text, expected):
+    """It is the last line of the advice; unknown mistakes have none."""
     with pytest.raises(ModelConfigError) as caught:
         parse_pbtxt(text)
 
     last = caught.value.advice.splitlines()[-1]
-    assert last.startswith(said) if said else last.endswith("^")
+    assert last.startswith(expected) if expected else last.endswith("^")
 
 
 @pytest.mark.parametrize(
@@ -68,13 +74,14 @@ def test_a_slip_has_a_hint(text, said):
         (",", ""),
         ("3f4,", ""),
         ("", ""),
+        ("a", ""),
     ],
 )
-def test_a_type_is_known_by_what_others_call_it(written, meant):
-    """NumPy, C, PyTorch and the wire."""
+def test_type_names_of_other_libraries_are_known(written, meant):
+    """Names of NumPy, C, PyTorch and KServe; deprecated aliases are unknown."""
     assert meant == data_type_meant(written)
 
 
-def test_an_unknown_complaint_has_no_hint():
-    """Rather none than a wrong one."""
+def test_an_unknown_error_has_no_hint():
+    """A wrong hint would mislead."""
     assert "" == hint("something else altogether")

@@ -8,6 +8,7 @@ from cells import CONFIG, DOUBLE, cell
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import ModelLoadError
 from blsnb.inference_server import Server
+from blsnb.parts.server_parts import parts_of
 from blsnb.serving.core.metadata import (
     model_metadata,
     parse_version,
@@ -34,26 +35,26 @@ def test_the_version_of_a_release(release: tuple[int, int], version: str) -> Non
 
 def test_a_server_is_ready_unless_a_model_failed(server: Server) -> None:
     """One that was unloaded does not matter."""
-    assert server_is_ready(server.catalog)
+    assert server_is_ready(parts_of(server).engine.catalog)
     server.define("double", DOUBLE, config=CONFIG)
     server.unload("double")
-    assert server_is_ready(server.catalog)
+    assert server_is_ready(parts_of(server).engine.catalog)
 
     broken = cell("pass", methods="def initialize(self, args):\n    raise ValueError")
     server.define("double", DOUBLE, config=CONFIG)
-    folder = server.repository.directory("double")
+    folder = parts_of(server).repository.directory("double")
     (folder.path / "1" / "model.py").write_text(broken)
     server.unload("double")
     with pytest.raises(ModelLoadError):
         server.load("double")
-    assert not server_is_ready(server.catalog)
+    assert not server_is_ready(parts_of(server).engine.catalog)
 
 
 def test_the_shape_of_a_batching_model_has_its_axis(server: Server) -> None:
     """As requests must have it."""
     server.define("double", DOUBLE, config=f"{CONFIG} max_batch_size: 4")
 
-    (given,) = model_metadata(server.catalog, "double")["inputs"]
+    (given,) = model_metadata(parts_of(server).engine.catalog, "double")["inputs"]
     assert {"name": "X", "datatype": "FP32", "shape": [-1, -1]} == given
 
 

@@ -13,6 +13,7 @@ from cells import CONFIG, DOUBLE, cell
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.validation import RequestError
 from blsnb.inference_server import Server
+from blsnb.parts.server_parts import parts_of
 from blsnb.serving.core.requests import Requests
 from blsnb.serving.core.wire import WireInput, WireOutput, WireRequest
 from blsnb.tensors import byte_strings
@@ -37,7 +38,7 @@ def test_bytes_of_a_client_reach_the_model_and_come_back(server: Server) -> None
     """The request's id and the version that answered come back, too."""
     server.define("double", DOUBLE, config=CONFIG)
 
-    response = Requests(server).infer(
+    response = Requests(parts_of(server)).infer(
         WireRequest("double", id="seven", inputs=(floats(1, 2),))
     )
 
@@ -60,10 +61,12 @@ def test_it_is_a_run_with_its_id(server: Server) -> None:
     """As any request from outside: what watches the server sees it."""
     server.define("double", DOUBLE, config=CONFIG)
 
-    Requests(server).infer(WireRequest("double", id="seven", inputs=(floats(1),)))
+    Requests(parts_of(server)).infer(
+        WireRequest("double", id="seven", inputs=(floats(1),))
+    )
 
-    (run,) = server.runs
-    assert ["seven"] == [call.request_id for call in run.calls]
+    (run,) = parts_of(server).recorder.runs
+    assert "seven" == run.calls[0].request_id
     assert run.ended
 
 
@@ -73,7 +76,7 @@ def test_bytes_that_the_shape_does_not_say_are_refused(server: Server) -> None:
     half = WireInput("X", "FP32", (2,), b"\0\0\0\0")
 
     with pytest.raises(RequestError, match=r"byte size mismatch.*Expected 8, got 4"):
-        Requests(server).infer(WireRequest("double", inputs=(half,)))
+        Requests(parts_of(server)).infer(WireRequest("double", inputs=(half,)))
 
 
 def test_responses_come_one_by_one(server: Server) -> None:
@@ -81,7 +84,7 @@ def test_responses_come_one_by_one(server: Server) -> None:
     server.define("each", cell(EACH), config=DECOUPLED)
 
     responses = list(
-        Requests(server).stream(WireRequest("each", inputs=(floats(1, 2),)))
+        Requests(parts_of(server)).stream(WireRequest("each", inputs=(floats(1, 2),)))
     )
 
     assert [False, False, True] == [each.final for each in responses]
@@ -100,7 +103,9 @@ def test_closing_the_iterator_cancels(server: Server) -> None:
     """
     stage.tick, stage.told = threading.Event(), threading.Event()
     server.define("patient", cell(lines), config=DECOUPLED)
-    stream = Requests(server).stream(WireRequest("patient", inputs=(floats(1),)))
+    stream = Requests(parts_of(server)).stream(
+        WireRequest("patient", inputs=(floats(1),))
+    )
 
     next(stream)
     stream.close()
@@ -121,7 +126,7 @@ def test_another_thread_can_cancel(server: Server) -> None:
     def begun(root: RootRequest) -> None:
         threading.Timer(0.02, root.cancel).start()
 
-    response = Requests(server).infer(
+    response = Requests(parts_of(server)).infer(
         WireRequest("patient", inputs=(floats(1),)), begun
     )
 
@@ -133,13 +138,13 @@ def test_classes_are_the_largest_elements(server: Server) -> None:
     config = CONFIG.replace(
         '"Y" data_type: TYPE_FP32', '"Y" label_filename: "names" data_type: TYPE_FP32'
     )
-    server.change(
+    parts_of(server).models.change(
         "double",
         {"1/model.py": DOUBLE, "config.pbtxt": config, "names": "ant\nbee\n"},
     )
     wanted = (WireOutput("Y", class_count=2),)
 
-    response = Requests(server).infer(
+    response = Requests(parts_of(server)).infer(
         WireRequest("double", inputs=(floats(1, 3, 2),), outputs=wanted)
     )
 
@@ -157,4 +162,6 @@ def test_what_has_no_order_has_no_classes(server: Server) -> None:
     wanted = (WireOutput("Y", class_count=1),)
 
     with pytest.raises(RequestError, match="unsupported type 'BOOL'"):
-        Requests(server).infer(WireRequest("same", inputs=(given,), outputs=wanted))
+        Requests(parts_of(server)).infer(
+            WireRequest("same", inputs=(given,), outputs=wanted)
+        )

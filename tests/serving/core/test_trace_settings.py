@@ -1,4 +1,4 @@
-"""How Triton would trace and log, as both protocols keep it."""
+"""Trace and log settings, which both protocols change."""
 
 from __future__ import annotations
 
@@ -8,56 +8,55 @@ from blsnb.engine.model_log import ModelLog
 from blsnb.engine.request.validation import RequestError
 from blsnb.serving.core.log_settings import LogSettings
 from blsnb.serving.core.trace_settings import (
-    CLEARED,
-    TraceChange,
+    PARSERS,
     TraceSetting,
     TraceSettings,
     parse_levels,
-    parse_rate,
 )
 
 
-def test_a_model_has_what_the_server_has_unless_it_has_its_own() -> None:
-    """A value that is cleared is the server's again."""
+def test_a_model_inherits_the_settings_of_the_server() -> None:
+    """A value that is cleared is inherited again."""
     settings = TraceSettings()
-    settings.update(TraceChange(rate=8))
-    settings.update(TraceChange(rate=3, count=4), "model")
+    settings.update({"trace_rate": 8})
+    settings.update({"trace_rate": 3, "trace_count": 4}, "model")
 
-    assert (3, 4) == (settings.get("model").rate, settings.get("model").count)
-    assert (8, -1) == (settings.get("other").rate, settings.get().count)
-    assert 8 == settings.update(TraceChange(rate=CLEARED), "model").rate
-    settings.update(TraceChange(rate=CLEARED))
-    assert 1000 == settings.get("model").rate
+    model, other = settings.get("model"), settings.get("other")
+    assert (3, 4) == (model.trace_rate, model.trace_count)
+    assert (8, -1) == (other.trace_rate, settings.get().trace_count)
+    assert 8 == settings.update({"trace_rate": None}, "model").trace_rate
+    settings.update({"trace_rate": None})
+    assert 1000 == settings.get("model").trace_rate
 
 
 def test_levels_need_a_file() -> None:
-    """With one they are told as they were set, in Triton's order."""
-    change = TraceChange(levels=parse_levels(["TENSORS", "NOPE", "TIMESTAMPS"]))
+    """With a file, known levels are reported in Triton's order."""
+    change = {"trace_level": parse_levels(["TENSORS", "NOPE", "TIMESTAMPS"])}
     with pytest.raises(RequestError, match="trace file name is not given"):
         TraceSettings().update(change)
 
-    found = TraceSettings(TraceSetting(file="f")).update(change)
+    found = TraceSettings(TraceSetting(trace_file="f")).update(change)
     assert ["TIMESTAMPS", "TENSORS"] == found.rows()["trace_level"]
     assert ["f"] == found.rows()["trace_file"]
 
 
-def test_a_change_that_is_refused_changes_nothing() -> None:
-    """Not even in part."""
+def test_a_refused_change_changes_nothing() -> None:
+    """A valid value beside an invalid one is not kept either."""
     settings = TraceSettings()
     with pytest.raises(RequestError):
-        settings.update(TraceChange(levels=("TENSORS",), rate=5))
+        settings.update({"trace_level": ("TENSORS",), "trace_rate": 5})
 
-    assert 1000 == settings.get().rate
+    assert 1000 == settings.get().trace_rate
 
 
-def test_a_number_without_end_is_out_of_range() -> None:
-    """Python would not even read it."""
+def test_a_very_long_number_is_out_of_range() -> None:
+    """Python refuses to convert it."""
     with pytest.raises(RequestError, match="out of range"):
-        parse_rate("9" * 5000)
+        PARSERS["trace_rate"]("9" * 5000)
 
 
-def test_the_verbose_level_is_the_log_of_models() -> None:
-    """From 1 on their verbose lines are kept."""
+def test_the_verbose_level_applies_to_models() -> None:
+    """From level 1 on, their verbose lines are kept."""
     log = ModelLog(0)
     settings = LogSettings(log)
     settings.set_verbose_level(1)

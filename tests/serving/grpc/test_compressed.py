@@ -14,7 +14,7 @@ from tritonclient.grpc import service_pb2 as pb
 
 from blsnb.files.read_budget import MIN_BYTES, RATIO, ReadLimitError
 from blsnb.inference_server import Server
-from blsnb.serving.grpc.compressed import inflated
+from blsnb.serving.grpc.compressed import decompressed
 
 from .over_grpc import CALL_S, Connection, asking, connected, values
 
@@ -104,7 +104,7 @@ def test_what_a_compressed_message_becomes_is_limited(compress, flood) -> None:
     tracemalloc.start()
     try:
         with pytest.raises(ReadLimitError, match=refusal(len(data))):
-            inflated(data, DESCRIPTOR)
+            decompressed(data, DESCRIPTOR)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -117,10 +117,10 @@ def test_what_a_compressed_message_becomes_is_limited(compress, flood) -> None:
 )
 def test_what_is_not_compressed_stays_as_it_is(data: bytes) -> None:
     """Also where it begins as a compressed message does."""
-    assert data == inflated(data, DESCRIPTOR)
+    assert data == decompressed(data, DESCRIPTOR)
 
 
 def test_a_damaged_message_is_an_error() -> None:
     """The gate then answers as to any other that is no message."""
     with pytest.raises(ValueError, match="damaged"):
-        inflated(gzip.compress(b"\x0a\x01m")[:-4], DESCRIPTOR)
+        decompressed(gzip.compress(b"\x0a\x01m")[:-4], DESCRIPTOR)

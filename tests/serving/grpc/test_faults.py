@@ -18,8 +18,9 @@ from tritonclient.grpc import service_pb2_grpc
 from waiting import until
 
 from blsnb.inference_server import Server
+from blsnb.parts.server_parts import parts_of
 from blsnb.serving.core import ports
-from blsnb.serving.grpc.threads import MOST_STREAMS
+from blsnb.serving.grpc.calls import MAX_STREAMS
 
 from .over_grpc import CALL_S, Connection, asking, connected, values
 
@@ -88,14 +89,14 @@ def test_idle_streams_leave_room_for_calls(wire: Connection) -> None:
         return
         yield
 
-    streams = [wire.stub.ModelStreamInfer(nothing()) for _ in range(MOST_STREAMS + 3)]
-    refused = [_refusal(each) for each in streams[MOST_STREAMS:]]
+    streams = [wire.stub.ModelStreamInfer(nothing()) for _ in range(MAX_STREAMS + 3)]
+    refused = [_refusal(each) for each in streams[MAX_STREAMS:]]
 
     assert live(wire)
     over.set()
-    ended = [list(each) for each in streams[:MOST_STREAMS]]
+    ended = [list(each) for each in streams[:MAX_STREAMS]]
     assert {"128 streams are open already, and no more are taken"} == set(refused)
-    assert [[]] * MOST_STREAMS == ended
+    assert [[]] * MAX_STREAMS == ended
 
 
 def _refusal(stream: Any) -> str:
@@ -172,7 +173,7 @@ def test_an_unexpected_failure_is_told_and_logged(
     def fault(*_: object, **__: object) -> None:
         raise LookupError("a fault")
 
-    monkeypatch.setattr(server, "index", fault)
+    monkeypatch.setattr(parts_of(server).models, "index", fault)
     with caplog.at_level(logging.ERROR), pytest.raises(grpc.RpcError) as caught:
         wire.stub.RepositoryIndex(pb.RepositoryIndexRequest(), timeout=CALL_S)
 
@@ -192,7 +193,7 @@ def test_the_server_may_be_closed_while_calls_are_on_their_way(server: Server) -
     """
     config = f"{CONFIG}\ninstance_group {{ kind: KIND_CPU count: 4 }}\n"
     server.define("patient", cell(lines), config=config)
-    server.exit_timeout_s = 0.3
+    parts_of(server).lifetime.exit_timeout_s = 0.3
     with connected(server) as wire:
         calls = [
             wire.stub.ModelInfer.future(asking("patient", n), timeout=CALL_S)

@@ -14,6 +14,7 @@ from google.protobuf.message import Message
 from tritonclient.grpc import service_pb2 as pb
 
 from blsnb.inference_server import Server
+from blsnb.parts.server_parts import parts_of
 
 from .over_grpc import CALL_S, DECOUPLED, Connection, asking, connected, values
 
@@ -66,7 +67,7 @@ def wire(server: Server) -> Iterator[Connection]:
     server.define("batched", batched, config=CONFIG + BATCHED)
     server.define("texts", SAME, config=TEXTS)
     server.define("sums", SAME, config=f"{CONFIG}\nsequence_batching {{ }}\n")
-    server.recorder.keep_runs = 5
+    parts_of(server).recorder.keep_runs = 5
     with connected(server) as connection:
         yield connection
 

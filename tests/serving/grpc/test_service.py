@@ -13,6 +13,7 @@ from cells import CONFIG, DOUBLE, OWN_THREAD, calling, cell
 from tritonclient.grpc import service_pb2 as pb
 
 from blsnb.inference_server import Server
+from blsnb.parts.server_parts import parts_of
 from blsnb.trace.events import CallFlag
 
 from .over_grpc import (
@@ -55,8 +56,8 @@ def patient(server: Server) -> Iterator[None]:
 
 def ended(server: Server) -> list[int]:
     """Return the flags of all calls, once all runs are over."""
-    assert settled(lambda: every(run.ended for run in server.runs))
-    return [call.flags for run in server.runs for call in run.calls]
+    assert settled(lambda: every(run.ended for run in parts_of(server).recorder.runs))
+    return [call.flags for run in parts_of(server).recorder.runs for call in run.calls]
 
 
 def test_a_call_is_a_run_with_its_id(wire: Connection, server: Server) -> None:
@@ -65,7 +66,7 @@ def test_a_call_is_a_run_with_its_id(wire: Connection, server: Server) -> None:
 
     reply = wire.stub.ModelInfer(asking("outer", 4, id="nine"), timeout=CALL_S)
 
-    (run,) = server.runs
+    (run,) = parts_of(server).recorder.runs
     assert [8.0] == values(reply)
     assert ["outer", "double"] == [call.model.name for call in run.calls]
     assert "nine" == run.calls[0].request_id
@@ -79,7 +80,7 @@ def test_runs_of_the_notebook_are_not_of_a_client(
     """They are shown where they were asked."""
     server.infer("double", {"X": [1.0]})
 
-    assert [False] == [run.of_client for run in server.runs]
+    assert [False] == [run.of_client for run in parts_of(server).recorder.runs]
 
 
 def test_calls_run_side_by_side(wire: Connection, server: Server) -> None:
@@ -139,7 +140,7 @@ def test_a_client_that_waits_for_an_instance_and_leaves_is_served_all_the_same(
         wire.stub.ModelInfer.future(asking("waiting", 1, id=each), timeout=CALL_S)
         for each in "ab"
     )
-    served = server.catalog.find("waiting")
+    served = parts_of(server).engine.catalog.find("waiting")
     assert settled(lambda: served.waiting_count == 1)
 
     second.cancel() if "a" in stage.count else first.cancel()
@@ -221,4 +222,4 @@ def test_with_tracing_off_calls_are_answered(server: Server) -> None:
 
             assert [4.0] == values(reply)
             assert "1" == reply.model_version
-        assert [] == other.runs
+        assert [] == parts_of(other).recorder.runs

@@ -17,6 +17,7 @@ from tritonclient.grpc import service_pb2_grpc
 
 from blsnb.engine.threads.workers import Workers
 from blsnb.inference_server import Server
+from blsnb.parts.server_parts import parts_of
 from blsnb.serving.core.requests import Requests
 from blsnb.serving.core.shared_memory import SharedMemory
 from blsnb.serving.endpoints import serve
@@ -86,7 +87,7 @@ def test_each_request_is_a_run(wire: Connection, server: Server) -> None:
     replies = list(wire.stub.ModelStreamInfer(iter(asked), timeout=CALL_S))
 
     assert [[0.0], [2.0], [4.0]] == [values(each.infer_response) for each in replies]
-    found = [run.calls[0].request_id for run in server.runs]
+    found = [run.calls[0].request_id for run in parts_of(server).recorder.runs]
     assert ["0", "1", "2"] == sorted(found)
 
 
@@ -205,7 +206,7 @@ def test_a_client_that_hangs_up_is_told_to_the_model(
     replies.cancel()
 
     assert stage.told.wait(60)
-    assert settled(lambda: every(run.ended for run in server.runs))
+    assert settled(lambda: every(run.ended for run in parts_of(server).recorder.runs))
 
 
 def test_a_client_that_vanishes_is_told_to_the_model(wire: Connection) -> None:
@@ -254,7 +255,7 @@ def test_a_fault_ends_the_stream_and_is_logged(
     def fault(*_: object) -> None:
         raise LookupError("a fault")
 
-    monkeypatch.setattr(GrpcStream, "_take", fault)
+    monkeypatch.setattr(GrpcStream, "_start", fault)
     sending = Sending()
     replies = wire.stub.ModelStreamInfer(sending, timeout=CALL_S)
     sending.send(asking("double", 1))
@@ -324,7 +325,7 @@ def test_a_client_that_leaves_a_crowd_frees_the_reading(server: Server) -> None:
     server.define("waiting", cell(waiting), config=CONFIG)
     workers = Workers(2, "blsnb test")
     messages = iter([asking("waiting", n) for n in range(5)])
-    requests = Requests(server)
+    requests = Requests(parts_of(server))
 
     def parse(asked: Any) -> Any:
         return request_of(asked, -1, SharedMemory()), False
@@ -369,4 +370,4 @@ def test_a_client_leaves_while_the_server_closes(server: Server, first: str) -> 
         grpc.StatusCode.UNAVAILABLE,
     )
     assert stage.told.wait(60)
-    assert settled(lambda: every(run.ended for run in server.runs))
+    assert settled(lambda: every(run.ended for run in parts_of(server).recorder.runs))

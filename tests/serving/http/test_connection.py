@@ -19,6 +19,7 @@ from waiting import until
 
 from blsnb.errors import OutOfResourcesError
 from blsnb.inference_server import Server
+from blsnb.parts.server_parts import parts_of
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http.endpoint import HttpEndpoint
 
@@ -77,7 +78,7 @@ def test_a_client_that_hangs_up_cancels_nothing_before_its_answer(
 
     assert not stage.values["request"].is_cancelled()
     stage.events["end"].set()
-    rows = http_served.server.catalog.statistics
+    rows = parts_of(http_served.server).engine.catalog.statistics
     assert until(
         lambda: int(rows("slow")[0]["inference_stats"]["success"]["count"]) == 1
     )
@@ -105,7 +106,7 @@ def test_requests_that_are_sent_ahead_are_answered_in_order(http_served: Any) ->
 def impatient(monkeypatch: pytest.MonkeyPatch, server: Server) -> Iterator[Any]:
     """A port that waits a moment only for what is half through."""
     monkeypatch.setattr("blsnb.serving.http.endpoint._PATIENCE_S", 0.1)
-    end = HttpEndpoint(server, SharedState(server), "127.0.0.1", 0)
+    end = HttpEndpoint(parts_of(server), SharedState(parts_of(server)), "127.0.0.1", 0)
     try:
         yield end
     finally:
@@ -151,7 +152,7 @@ def test_there_is_an_end_to_connections(
 ) -> None:
     """A new one takes the place of the one that is idle for the longest time."""
     monkeypatch.setattr("blsnb.serving.core.ports._MAX_CONNECTIONS", 3)
-    end = HttpEndpoint(server, SharedState(server), "127.0.0.1", 0)
+    end = HttpEndpoint(parts_of(server), SharedState(parts_of(server)), "127.0.0.1", 0)
     try:
         with contextlib.ExitStack() as stack:
             found = [

@@ -18,6 +18,7 @@ from cells import CONFIG, DOUBLE, cell
 
 from blsnb.files.read_budget import MIN_BYTES, RATIO
 from blsnb.inference_server import Server
+from blsnb.parts.server_parts import parts_of
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http.endpoint import HttpEndpoint, MetricsEndpoint
 
@@ -30,7 +31,7 @@ def test_a_request_is_a_run(http_served: Any) -> None:
 
     status, said = http_served.infer("double", [1, 2], id="q")
 
-    (record,) = http_served.server.runs
+    (record,) = parts_of(http_served.server).recorder.runs
     assert (200, "q", [2, 4]) == (status, said["id"], said["outputs"][0]["data"])
     assert ["double", "q"] == [record.calls[0].model.name, record.calls[0].request_id]
 
@@ -182,7 +183,12 @@ def test_a_port_in_use_is_an_error(server: Server, http_served: Any) -> None:
     before = threading.active_count()
 
     with pytest.raises(OSError, match="in use"):
-        HttpEndpoint(server, SharedState(server), "127.0.0.1", http_served.end.port)
+        HttpEndpoint(
+            parts_of(server),
+            SharedState(parts_of(server)),
+            "127.0.0.1",
+            http_served.end.port,
+        )
     assert before == threading.active_count()
 
 
@@ -250,7 +256,7 @@ def test_metrics_have_a_port_of_their_own(server: Server) -> None:
     """With the page alone."""
     server.define("double", DOUBLE, config=CONFIG)
     server.infer("double", {"X": [1]})
-    end = MetricsEndpoint(server, "127.0.0.1", 0)
+    end = MetricsEndpoint(parts_of(server), "127.0.0.1", 0)
     try:
         with urllib.request.urlopen(end.address, timeout=WAIT_S) as page:
             text = page.read().decode()

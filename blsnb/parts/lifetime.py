@@ -1,0 +1,75 @@
+"""The lifetime of a server: whether it is closed, and what is closed with it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+
+from blsnb.errors import ServerClosedError
+from blsnb.files.owned import Creator
+
+Close = Callable[[], object]
+
+
+class ServerLifetime:
+    """Closes the parts of a server once, in the reverse order of their making.
+
+    Parameters
+    ----------
+    exit_timeout_s
+        Seconds that requests in flight have when the server is closed.
+    """
+
+    def __init__(self, exit_timeout_s: float = 30.0) -> None:
+        self.exit_timeout_s = exit_timeout_s
+        self.closed = False
+        self._creator = Creator()
+        self._closers: dict[Close, None] = {}
+
+    def __repr__(self) -> str:
+        return f"<ServerLifetime: {'closed' if self.closed else 'open'}>"
+
+    @property
+    def is_of_this_process(self) -> bool:
+        """Whether the server was made in this process, not in its parent."""
+        return self._creator.is_current_process
+
+    def check_open(self) -> None:
+        """Refuse to work for a server that was closed.
+
+        Raises
+        ------
+        ServerClosedError
+            It was closed.
+        """
+        if self.closed:
+            raise ServerClosedError
+
+    def at_close(self, close: Close) -> Close:
+        """Call a function when the server is closed, before all that was given earlier.
+
+        Returns
+        -------
+        Callable
+            Withdraws the function.
+
+        Raises
+        ------
+        ServerClosedError
+            The server was closed already.
+        """
+        self.check_open()
+        self._closers[close] = None
+        return lambda: self._closers.pop(close, None)
+
+    def close(self) -> None:
+        """Close everything once; in a forked child only mark its copy as closed."""
+        if self.closed:
+            return
+        self.closed = True
+        if not self._creator.is_current_process:
+            return
+        with contextlib.ExitStack() as stack:
+            for close in self._closers:
+                stack.callback(close)
+            self._closers = {}

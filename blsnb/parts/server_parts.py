@@ -1,0 +1,146 @@
+"""The parts that make up a server; tools that work on a server receive them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from blsnb.engine.engine import Engine
+from blsnb.engine.instance.placement import Placements
+from blsnb.engine.instance.placement_fuzzer import parse_hostile
+from blsnb.engine.loading.changed_files import ChangedFiles
+from blsnb.engine.loading.control import ModelControl
+from blsnb.engine.loading.override_folders import OverrideFolders
+from blsnb.engine.loading.startup import (
+    ControlMode,
+    load_startup_models,
+    parse_control_mode,
+)
+from blsnb.engine.model_log import ModelLog
+from blsnb.parts.devices import Devices, choose_runtime
+from blsnb.parts.folders import Folders
+from blsnb.parts.lifetime import ServerLifetime
+from blsnb.parts.measurements import Measurements
+from blsnb.parts.models import Models
+from blsnb.parts.requests import ClientRequests
+from blsnb.parts.settings import ServerSettings
+from blsnb.parts.stand_ins import ModelStandIns
+from blsnb.repository.repository import ModelRepository
+from blsnb.trace.recorder import Recorder
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ServerParts:
+    """The parts of one server."""
+
+    engine: Engine
+    recorder: Recorder
+    repository: ModelRepository
+    control: ModelControl
+    changed_files: ChangedFiles
+    log: ModelLog
+    models: Models
+    folders: Folders
+    requests: ClientRequests
+    measurements: Measurements
+    stand_ins: ModelStandIns
+    devices: Devices
+    lifetime: ServerLifetime
+
+
+class HasParts(Protocol):
+    """A server."""
+
+    _parts: ServerParts
+
+
+def parts_of(server: HasParts) -> ServerParts:
+    """Return the parts of a server.
+
+    Raises
+    ------
+    TypeError
+        It is not a server.
+    """
+    parts = getattr(server, "_parts", None)
+    if not isinstance(parts, ServerParts):
+        raise TypeError(f"server={server!r} is not valid; expected a blsnb.Server")
+    return parts
+
+
+def open_parts(given: ServerSettings) -> ServerParts:
+    """Make the parts of a server and load its startup models.
+
+    Raises
+    ------
+    RepositoryError
+        A folder of the repository is missing.
+    ModelLoadError
+        A startup model does not load.
+    ValueError
+        A setting is invalid.
+    """
+    mode = parse_control_mode(given.model_control_mode, given.startup_names)
+    parts = _make(given)
+    parts.control.is_explicit = mode is ControlMode.EXPLICIT
+    try:
+        load_startup_models(
+            parts.control,
+            parts.repository,
+            mode,
+            given.startup_names,
+            exit_on_error=given.exit_on_error,
+            log=parts.log.write,
+        )
+        if mode is ControlMode.POLL:
+            parts.changed_files.poll(given.repository_poll_s)
+    except BaseException:
+        parts.lifetime.close()
+        raise
+    return parts
+
+
+def _make(given: ServerSettings) -> ServerParts:
+    hostile = parse_hostile(given.hostile_placement)
+    chosen = choose_runtime(given.runtime, hostile)
+    settings = given.engine_settings(Placements(chosen.runtime, hostile))
+    recorder = given.recorder()
+    repository = ModelRepository(given.model_repository, given.model_config_name)
+    overrides = OverrideFolders()
+    engine = Engine(
+        recorder, settings, lambda: (*repository.folders, *overrides.folders)
+    )
+    log = ModelLog(given.log_verbose)
+    control = ModelControl(engine, repository, overrides, log.write)
+    changed_files = ChangedFiles(control, repository, log.write)
+    lifetime = ServerLifetime(given.exit_timeout_s)
+    models = Models(engine, control, repository, changed_files, lifetime)
+    parts = ServerParts(
+        engine=engine,
+        recorder=recorder,
+        repository=repository,
+        control=control,
+        changed_files=changed_files,
+        log=log,
+        models=models,
+        folders=Folders(
+            models, engine, control, repository, changed_files, recorder, lifetime
+        ),
+        requests=ClientRequests(engine, lifetime),
+        measurements=Measurements(engine, lifetime),
+        stand_ins=ModelStandIns(models, engine, control, repository, lifetime),
+        devices=Devices(chosen, engine.placements, control, lifetime),
+        lifetime=lifetime,
+    )
+    _close_in_order(parts)
+    return parts
+
+
+def _close_in_order(parts: ServerParts) -> None:
+    """Close the monitor first, and the repository last."""
+    lifetime, control = parts.lifetime, parts.control
+    lifetime.at_close(parts.repository.close)
+    lifetime.at_close(parts.requests.close)
+    lifetime.at_close(lambda: control.close(lifetime.exit_timeout_s))
+    lifetime.at_close(lambda: parts.changed_files.close(lifetime.exit_timeout_s))
+    lifetime.at_close(parts.measurements.close)
