@@ -49,13 +49,7 @@ class GrpcRequest(NamedTuple):
 
 
 def version_of(text: str) -> int:
-    """Return the requested version; -1 without one: the server chooses.
-
-    Raises
-    ------
-    RequestError
-        The version is invalid; Triton's text.
-    """
+    """Return the requested version; -1 without one: the server chooses."""
     if text.strip().startswith("-") and _is_number(text):
         raise RequestError(
             f"invalid model version specified '{text}' , version should be an "
@@ -74,11 +68,6 @@ def _is_number(text: str) -> bool:
 
 def request_of(message: Any, version: int, memory: SharedMemory) -> GrpcRequest:
     """Return the request of a message, with its elements in binary form.
-
-    Raises
-    ------
-    RequestError
-        The message is invalid; Triton's text.
 
     References
     ----------
@@ -176,11 +165,6 @@ def _class_count(tensor: Any) -> int:
 def _region_of(tensor: Any) -> tuple[str, int, int] | None:
     """Return region, offset and size of a tensor in shared memory, else None.
 
-    Raises
-    ------
-    RequestError
-        The parameters contradict each other; Triton's text.
-
     References
     ----------
     server: src/grpc/grpc_utils.h, ParseSharedMemoryParams
@@ -220,11 +204,6 @@ def _parameter(tensor: Any, name: str, kind: str) -> Any:
 
 def _contents(tensor: Any, model_name: str) -> bytes:
     """Return the elements of an input's ``contents`` in binary form.
-
-    Raises
-    ------
-    RequestError
-        They are in the field of another datatype; Triton's text.
 
     References
     ----------

@@ -26,7 +26,6 @@ from blsnb.serving.http.messages import (
     HttpResponse,
     error_body,
     error_response,
-    not_allowed,
 )
 from blsnb.serving.http.parameters import custom, identity
 from blsnb.tensors.dtypes import Shape
@@ -55,8 +54,6 @@ class HttpGenerate:
         self, request: HttpRequest, model: str, version: str, kind: str
     ) -> HttpResponse:
         """Return the response or, if `kind` is ``"generate_stream"``, all of them."""
-        if request.method != "POST":
-            return not_allowed()
         try:
             responses = self._start(request, model, version)
             first = next(responses, None)
@@ -155,11 +152,6 @@ def generate_request(served: Served, version: int, document: Json) -> WireReques
     """Return the request of a JSON object.
 
     Members named like an input are inputs, all others are parameters.
-
-    Raises
-    ------
-    RequestError
-        A member is invalid; Triton's text.
 
     References
     ----------

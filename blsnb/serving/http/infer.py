@@ -28,7 +28,6 @@ from blsnb.serving.http.messages import (
     compressed,
     decompressed,
     error_response,
-    not_allowed,
 )
 from blsnb.serving.http.parameters import identity, parameters_of
 from blsnb.serving.http.tensors import ResponseBody, body_of
@@ -55,8 +54,6 @@ class HttpInfer:
 
     def respond(self, request: HttpRequest, model: str, version: str) -> HttpResponse:
         """Return the response to a request, or its error."""
-        if request.method != "POST":
-            return not_allowed(PLAIN)
         try:
             served = self._served(model, version)
             body, budget = decompressed(request.body, request.headers)
@@ -173,11 +170,6 @@ def _atoi(text: str) -> int:
 
 def raw_input(served: Served, body: bytes) -> WireInput:
     """Return a body without JSON as the only input, in the configured shape.
-
-    Raises
-    ------
-    RequestError
-        The model has several inputs, or no shape fits; Triton's text.
 
     References
     ----------

@@ -56,13 +56,7 @@ class HttpInputs:
         self._tail = tail
 
     def read(self, document: Json) -> tuple[WireInput, ...]:
-        """Return the inputs.
-
-        Raises
-        ------
-        RequestError
-            An input is invalid, or bytes are missing or left over; Triton's text.
-        """
+        """Return the inputs."""
         inputs = required(document, "inputs", as_array)
         found = tuple(self._each(inputs))
         if self._tail:
@@ -137,11 +131,6 @@ def _shape(value: Json) -> Shape:
 def window(parameters: Json, memory: SharedMemory) -> Window | None:
     """Return the part of shared memory that a tensor's parameters name.
 
-    Raises
-    ------
-    RequestError
-        The region is unknown or too small, or a parameter invalid; Triton's text.
-
     References
     ----------
     server: src/http_server.cc, CheckSharedMemoryData
@@ -170,11 +159,6 @@ class HttpOutputs:
 
     def read(self, document: Json, memory: SharedMemory) -> None:
         """Read the outputs that a request lists.
-
-        Raises
-        ------
-        RequestError
-            An output is invalid; Triton's text.
 
         References
         ----------
