@@ -9,7 +9,7 @@ import numpy as np
 
 from blsnb.engine.request.validation import RequestError
 from blsnb.serving.core.metadata import parse_version
-from blsnb.serving.core.parameters import named_twice, until_nul
+from blsnb.serving.core.parameters import repeated_input, until_nul
 from blsnb.serving.core.shared_memory import SharedMemory
 from blsnb.serving.core.wire import WireInput, WireOutput, WireRequest
 from blsnb.serving.grpc.parameters import parameters_of
@@ -81,7 +81,7 @@ def request_of(message: Any, version: int, memory: SharedMemory) -> GrpcRequest:
         _inputs(message, memory),
         tuple(_output(each, memory) for each in message.outputs),
     )
-    return GrpcRequest(request, parameters.empty_final)
+    return GrpcRequest(request, parameters.protocol_option)
 
 
 def _refuse_repeated(message: Any) -> None:
@@ -89,7 +89,7 @@ def _refuse_repeated(message: Any) -> None:
     seen: set[str] = set()
     for tensor in message.inputs:
         if tensor.name in seen:
-            raise named_twice(message.id, tensor.name)
+            raise repeated_input(message.id, tensor.name)
         seen.add(tensor.name)
 
 

@@ -12,7 +12,7 @@ from blsnb.model.config import TensorSpec
 from blsnb.pb_utils.compiled.json_text import bytes_of
 from blsnb.request_fields import Parameter, received_fields
 from blsnb.serving.core.metadata import parse_version
-from blsnb.serving.core.parameters import named_twice, until_nul
+from blsnb.serving.core.parameters import repeated_input, until_nul
 from blsnb.serving.core.requests import Requests
 from blsnb.serving.core.wire import WireInput, WireRequest, WireResponse
 from blsnb.serving.http import json_values, tensors
@@ -72,12 +72,12 @@ class HttpGenerate:
                 "Unsupported content-encoding, only 'identity' is supported."
             )
         wire = generate_request(served, number, parse(request.body))
-        answers = self._requests.open(
+        reader = self._requests.open(
             wire, lambda root: request.cancellation.add(root.cancel)
         )
         # This wakes a thread that waits for the next response, too.
-        request.cancellation.add(answers.cancel)
-        return iter(answers.read, None)
+        request.cancellation.add(reader.cancel)
+        return iter(reader.read, None)
 
 
 def _status(first: WireResponse | None) -> int:
@@ -93,7 +93,7 @@ def _single(
         found += responses
     except _FAILURES as error:
         found.append(_failure(error))
-    texts = [_text(each) for each in found if not each.bare]
+    texts = [_text(each) for each in found if not each.final_only]
     body = texts[0][0] if len(texts) == 1 else error_body(_NOT_ONE)
     return HttpResponse(_status(first), content_type=JSON, chunks=iter([body]))
 
@@ -108,11 +108,11 @@ def _stream(
 def _events(
     first: WireResponse | None, responses: Iterator[WireResponse]
 ) -> Iterator[bytes]:
-    if first is not None and not first.bare:
+    if first is not None and not first.final_only:
         yield _event(first)
     try:
         for each in responses:
-            if not each.bare:
+            if not each.final_only:
                 yield _event(each)
     except _FAILURES as error:
         yield _event(_failure(error))
@@ -213,7 +213,7 @@ class _Members:
             )
         found = self._input(spec, members[name])
         if name in self.inputs:
-            raise named_twice(self._request_id, name)
+            raise repeated_input(self._request_id, name)
         self.inputs[name] = found
 
     def _input(self, spec: TensorSpec, value: Json) -> WireInput:

@@ -109,7 +109,7 @@ class HttpInfer:
         document = parse(memoryview(body)[:header_length])
         request_id = identity(document)
         parameters = parameters_of(document)
-        outputs = HttpOutputs(parameters.binary)
+        outputs = HttpOutputs(parameters.protocol_option)
         tail = memoryview(body)[header_length:]
         inputs = HttpInputs(name, request_id, self._memory, tail).read(document)
         outputs.read(document, self._memory)

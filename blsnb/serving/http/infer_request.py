@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from blsnb.engine.request.validation import RequestError
-from blsnb.serving.core.parameters import named_twice
+from blsnb.serving.core.parameters import repeated_input
 from blsnb.serving.core.shared_memory import SharedMemory, Window
 from blsnb.serving.core.wire import WireInput, WireOutput
 from blsnb.serving.http import tensors
@@ -73,7 +73,7 @@ class HttpInputs:
             datatype = required(each, "datatype", as_string)
             shape = required(each, "shape", _shape)
             if name in names:
-                raise named_twice(self._request_id, name)
+                raise repeated_input(self._request_id, name)
             names.add(name)
             data = self._data(name, datatype, shape, each)
             yield WireInput(name, datatype, shape, data)

@@ -146,11 +146,6 @@ class error_prefix:
             raise RequestError(f"{self._text}: {error.message}", error.code) from None
 
 
-def parsing(name: str) -> error_prefix:
-    """Name the member that is read in errors."""
-    return error_prefix(f"Unable to parse '{name}'")
-
-
 def required(value: Json, name: str, convert: Callable[[Json], T]) -> T:
     """Return a converted member; errors name it."""
     with error_prefix(f"Unable to parse '{name}'"):

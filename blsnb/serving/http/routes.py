@@ -112,9 +112,7 @@ def http_routes(parts: ServerParts, shared: SharedState) -> list[Route]:
         Route(
             _VERSION + "/(?P<kind>generate(?:_stream)?)", generate, post, Pool.REQUESTS
         ),
-        Route(
-            _VERSION + "/ready", models.ready, pool=Pool.READINESS, content_type=PLAIN
-        ),
+        Route(_VERSION + "/ready", models.ready, get, Pool.READINESS, PLAIN),
         Route("/v2", models.about),
         Route("/v2/health/(?P<kind>live|ready)", models.health, content_type=PLAIN),
         Route("/v2/models/stats", models.statistics),
