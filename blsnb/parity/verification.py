@@ -8,6 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from blsnb.arguments import (
+    check_callable,
+    check_flags,
+    check_mapping,
+    check_numbers,
+    check_text,
+    check_type,
+)
 from blsnb.errors import RepositoryError, TritonServerError
 from blsnb.files.owned import OwnedFolder, sweep
 from blsnb.parity.agreement import Case
@@ -59,6 +67,13 @@ def compare(
 ) -> Parity:
     """Make requests here and on a real Triton server; see `Server.compare`."""
     parts.lifetime.check_open()
+    check_text(model_name=model_name, target=target)
+    check_mapping(inputs=inputs)
+    kinds = "a file, or a list of requests"
+    check_type("cases", cases, str | Path | Iterable | None, kinds)
+    check_numbers(atol=atol, rtol=rtol, timeout_s=timeout_s)
+    check_flags(install=install)
+    check_callable(progress=progress)
     if not parts.models.exists(model_name):
         known = ", ".join(parts.repository.names()) or "none"
         raise RepositoryError(f"there is no model {model_name!r}; there are: {known}")

@@ -43,8 +43,8 @@ class Arrivals:
             seat,
             inputs[0].shape[0] if axes and inputs else 1,
             {ref.name: ref.shape[axes:] for ref in inputs},
-            message.priority,
-            message.timeout_us,
+            message.fields.priority,
+            message.fields.timeout_us,
             seat.inflight.is_cancelled,
         )
         return seat.queued
@@ -109,8 +109,8 @@ class DynamicQueue:
         try:
             self._batcher.add(self._arrivals.of(seat), now_ns)
         except QueueFull:
-            request_id = seat.inflight.message.request_id or "<id_unknown>"
-            text = f"[request id: {request_id}] Exceeds maximum queue size"
+            prefix = seat.inflight.message.fields.prefix
+            text = f"{prefix}Exceeds maximum queue size"
             raise RequestError(text, "UNAVAILABLE") from None
 
     def decide(self, now_ns: int) -> Moves:

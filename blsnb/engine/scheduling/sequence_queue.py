@@ -96,17 +96,21 @@ class SequenceQueue:
         inflight = seat.inflight
         if self._numbers is not None:
             message = inflight.message
-            placed = self._numbers.place(message.correlation_id, message.flags)
-            inflight.message = message.in_sequence(*placed)
+            fields = message.fields
+            number, flags = self._numbers.place(fields.correlation_id, fields.flags)
+            inflight.message = message.with_fields(correlation_id=number, flags=flags)
         try:
             self._put(seat, now_ns)
         except SequenceRefused as refused:
             raise RequestError(refused.message, refused.code) from None
 
     def _put(self, seat: Seat, now_ns: int) -> None:
-        message = seat.inflight.message
+        fields = seat.inflight.message.fields
         warning = self._batcher.add(
-            self._arrivals.of(seat), message.correlation_id, message.flags, now_ns
+            self._arrivals.of(seat),
+            fields.correlation_id,
+            fields.flags,
+            now_ns,
         )
         if warning:
             self._log("WARNING", warning)
@@ -138,8 +142,8 @@ class SequenceQueue:
 
     def _extend(self, inflight: Inflight, ready: bool) -> None:
         """Add the control and state tensors that the model gets besides its inputs."""
-        message = inflight.message
-        extra = self._controls.of(message.flags, message.correlation_id, ready)
+        fields = inflight.message.fields
+        extra = self._controls.of(fields.flags, fields.correlation_id, ready)
         inflight.extra = _refs({**extra, **self._states.of(ready)})
 
     def _null(self, like: Inflight) -> Inflight:
@@ -159,7 +163,8 @@ class SequenceQueue:
         if self._numbers is not None:
             for seat in start.seats:
                 if seat not in again:
-                    self._batcher.end(seat.inflight.message.correlation_id, now_ns)
+                    fields = seat.inflight.message.fields
+                    self._batcher.end(fields.correlation_id, now_ns)
         self._batcher.done(start.batch, now_ns)
         return again
 
@@ -172,7 +177,7 @@ class SequenceQueue:
         if not inflight.again:
             return False
         message = inflight.message
-        inflight.message = message.in_sequence(message.correlation_id, 0)
+        inflight.message = message.with_fields(flags=0)
         try:
             self._put(seat, now_ns)
         except SequenceRefused as refused:
