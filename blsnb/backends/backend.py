@@ -1,13 +1,12 @@
-"""What a backend offers, so that the engine runs its models.
+"""The interface of backends, which run models that are not Python models.
 
-Another backend is one file with a class of this shape. blsnb finds it by an entry
-point: of the group ``blsnb.backends``, with the backend's name as it stands in
-``config.pbtxt``, naming what is called without arguments to get the backend::
+A package adds a backend by an entry point in the group ``blsnb.backends``. Its name is
+the backend's name in ``config.pbtxt``, and its object is called without arguments::
 
     [project.entry-points."blsnb.backends"]
     identity = "my_package.identity:IdentityBackend"
 
-What it cannot do it tells by raising `blsnb.errors.BackendError`.
+All methods report failures as `blsnb.errors.BackendError`.
 """
 
 from __future__ import annotations
@@ -19,44 +18,44 @@ from typing import Protocol
 from blsnb.model.config import InstanceSpec, ModelConfig
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 
-Answers = Sequence[Iterable[ResponseMessage]]
-"""For each request of a batch its responses: one, or any number if it is decoupled."""
+Responses = Sequence[Iterable[ResponseMessage]]
+"""Responses by request of a batch: one, or any number for a decoupled model."""
 
 
 class BackendInstance(Protocol):
-    """One instance of a model; it is never asked twice at the same time."""
+    """One instance of a model; calls of its methods never overlap."""
 
-    def execute(self, requests: Sequence[RequestMessage]) -> Answers:
-        """Answer requests that a scheduler put together.
+    def execute(self, requests: Sequence[RequestMessage]) -> Responses:
+        """Execute a batch of requests.
 
-        Their inputs are frozen: an output may be one of them, passed on. Outputs that
-        nobody asked for are dropped, so there is no need to look.
+        Inputs are immutable, and may be returned as outputs. Outputs that a request
+        does not ask for are dropped.
 
         Raises
         ------
         BackendError
-            None of them can be answered; all get this error.
+            The execution failed; all requests fail with this error.
         """
 
     def finalize(self) -> None:
-        """Release what the instance holds."""
+        """Release the instance's resources."""
 
 
 class Backend(Protocol):
-    """Makes instances of models."""
+    """Creates instances of models."""
 
     def complete(self, config: ModelConfig, version: Path) -> ModelConfig:
-        """Return a configuration with what the model's file tells of it.
+        """Return a configuration completed from the model's file.
 
-        Of what is changed, ``max_batch_size``, ``input``, ``output``,
-        ``dynamic_batching`` and ``model_transaction_policy`` count, as on Triton.
+        As on Triton, only ``max_batch_size``, ``input``, ``output``,
+        ``dynamic_batching`` and ``model_transaction_policy`` may change.
 
         Parameters
         ----------
         config
-            Normalised.
+            A normalised configuration.
         version
-            The folder of the model's version.
+            Folder of the model's version.
 
         Raises
         ------
@@ -72,14 +71,14 @@ class Backend(Protocol):
         Parameters
         ----------
         config
-            Normalised and completed.
+            A normalised and completed configuration.
         spec
-            Its name and device.
+            Name and device of the instance.
         version
-            The folder of the model's version.
+            Folder of the model's version.
 
         Raises
         ------
         BackendError
-            The model cannot be loaded, or is not what the configuration says.
+            The model cannot be loaded, or contradicts the configuration.
         """

@@ -1,4 +1,4 @@
-"""What an ONNX model's file fills into its configuration."""
+"""Complete a configuration from an ONNX model's file."""
 
 from __future__ import annotations
 
@@ -14,23 +14,17 @@ DEFAULT_MAX_BATCH_SIZE = 4
 
 
 def is_complete(config: ModelConfig) -> bool:
-    """Whether a configuration has inputs and outputs: then nothing is filled in."""
+    """Whether a configuration has inputs and outputs, and needs no completion."""
     message = config.message
     return bool((message.input or message.batch_input) and message.output)
 
 
 def completed(config: ModelConfig, inputs: Tensors, outputs: Tensors) -> ModelConfig:
-    """Return a configuration with what the file tells.
+    """Return a configuration completed from the file's tensors.
 
-    A model whose tensors all begin with a dimension that varies batches: up to
-    ``max_batch_size``, or 4 if that is not configured, and dynamically if no
-    scheduler is. (Triton fills in tensors in no certain order; here it is the
-    file's.)
-
-    Raises
-    ------
-    BackendError
-        It is configured to batch, and cannot.
+    A model batches if the first dimension of all tensors is variable: up to
+    ``max_batch_size``, by default 4, with dynamic batching unless another scheduler
+    is configured. Tensors are in the order of the file; Triton's order is arbitrary.
 
     References
     ----------
@@ -58,7 +52,7 @@ def _fill_batching(message: Any, can_batch: bool) -> None:
                 f"autofill failed for model '{message.name}': model does not support "
                 "batching while non-zero max_batch_size is specified",
                 "INVALID_ARG",
-                "The first dimension of every input and output must vary.",
+                "The first dimension of every input and output must be variable.",
             )
         return
     message.max_batch_size = message.max_batch_size or DEFAULT_MAX_BATCH_SIZE
@@ -73,5 +67,5 @@ def _fill_tensors(fields: Any, tensors: Tensors, max_batch_size: int) -> None:
         number = schema().DataType.Value(info.data_type)
         field = fields.add(name=name, data_type=number, dims=dims or (1,))
         if not dims and max_batch_size:
-            # The batch is all of its shape, and no dims must be empty.
+            # Its only dimension is the batch, and dims must not be empty.
             field.reshape.SetInParent()

@@ -1,4 +1,4 @@
-"""Sessions of ONNX Runtime, opened as a model's configuration asks for."""
+"""Sessions of ONNX Runtime with the options of a configuration."""
 
 from __future__ import annotations
 
@@ -23,17 +23,12 @@ _LEVELS = {-1: "ORT_ENABLE_BASIC", 1: "ORT_ENABLE_EXTENDED", 2: "ORT_DISABLE_ALL
 _TRUE = ("true", "on", "1")
 _FALSE = ("false", "off", "0")
 _SHRINKAGE = "memory.enable_memory_arena_shrinkage"
-_QUIET = 4
-"""What is worse is an error anyway, and told to who asked."""
+_FATAL = 4
+"""Minimum severity of log messages; errors are raised as exceptions anyway."""
 
 
 def open_session(config: ModelConfig, options: Any, version: Path) -> Any:
     """Return a session of a version's model, on the CPU.
-
-    Raises
-    ------
-    BackendError
-        The file is missing, or no model that ONNX Runtime can run.
 
     References
     ----------
@@ -47,15 +42,15 @@ def open_session(config: ModelConfig, options: Any, version: Path) -> Any:
     if not path.exists():
         text = f"unable to find '{path}' for model instance '{config.name}'"
         raise BackendError(text, "UNAVAILABLE")
-    with told():
+    with onnx_errors():
         return onnxruntime.InferenceSession(
             os.fspath(path), options, providers=["CPUExecutionProvider"]
         )
 
 
 @contextlib.contextmanager
-def told() -> Iterator[None]:
-    """Let an error of ONNX Runtime be told as Triton's backend tells it.
+def onnx_errors() -> Iterator[None]:
+    """Raise errors of ONNX Runtime as a `BackendError` with Triton's text.
 
     References
     ----------
@@ -72,15 +67,10 @@ def told() -> Iterator[None]:
 
 
 def session_options(config: ModelConfig, instance_count: int) -> Any:
-    """Return the options that a configuration asks for.
+    """Return the session options of a configuration.
 
-    Where Triton lets ONNX Runtime start a thread per core for every session, all
-    instances together have no more threads than there are cores.
-
-    Raises
-    ------
-    BackendError
-        A parameter has no such value.
+    By default all instances together have one thread for each core; on Triton each
+    instance has that many.
 
     References
     ----------
@@ -89,7 +79,7 @@ def session_options(config: ModelConfig, instance_count: int) -> Any:
     """
     parameters = config.parameters
     options = onnxruntime.SessionOptions()
-    options.log_severity_level = _QUIET
+    options.log_severity_level = _FATAL
     optimization = config.message.optimization
     level = _LEVELS.get(optimization.graph.level, "ORT_ENABLE_ALL")
     options.graph_optimization_level = getattr(
@@ -107,18 +97,18 @@ def session_options(config: ModelConfig, instance_count: int) -> Any:
         if name in parameters:
             setattr(options, option, _boolean(parameters[name]))
     _refuse_accelerators(optimization)
-    with told():
+    with onnx_errors():
         for library in config.message.model_operations.op_library_filename:
             options.register_custom_ops_library(library)
     return options
 
 
 def run_options(config: ModelConfig) -> Any:
-    """Return the options of each run that a configuration asks for."""
+    """Return the run options of a configuration."""
     options = onnxruntime.RunOptions()
-    options.log_severity_level = _QUIET
+    options.log_severity_level = _FATAL
     if _SHRINKAGE in config.parameters:
-        with told():
+        with onnx_errors():
             options.add_run_config_entry(_SHRINKAGE, config.parameters[_SHRINKAGE])
     return options
 
@@ -132,7 +122,7 @@ def _core_count() -> int:
 def _execution_mode(parameters: dict[str, str]) -> Any:
     mode = _integer(parameters, "execution_mode")
     if mode not in (0, 1):
-        # The two blanks are Triton's.
+        # The two spaces are Triton's.
         raise BackendError(
             "Invalid configuration value provided. Expected values for  execution_mode "
             f"are 0 or 1 but got {mode} .",
@@ -143,7 +133,7 @@ def _execution_mode(parameters: dict[str, str]) -> Any:
 
 
 def _refuse_accelerators(optimization: Any) -> None:
-    """Refuse what Triton's backend may be built with, and ours is not."""
+    """Refuse accelerators, as a build of Triton's backend without them does."""
     for each in optimization.execution_accelerators.cpu_execution_accelerator:
         raise BackendError(
             f"unknown Execution Accelerator '{each.name}' is requested", "INVALID_ARG"
@@ -151,7 +141,7 @@ def _refuse_accelerators(optimization: Any) -> None:
 
 
 def _integer(parameters: dict[str, str], name: str) -> int:
-    """Return a number, read as C++ reads one: what follows it does not count."""
+    """Parse a number as C++ does: text after it is ignored."""
     text = parameters.get(name, "0")
     match = _NUMBER.match(text)
     if match is None:

@@ -1,4 +1,4 @@
-"""TensorInfo: what an ONNX model's file says of its inputs and outputs."""
+"""Inputs and outputs in an ONNX model's file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _KINDS = {
     "map": "ONNX_TYPE_MAP",
     "sparse_tensor": "ONNX_TYPE_SPARSETENSOR",
 }
-# As ONNX Runtime's Python package writes a type, and as Triton's backend does.
+# By ONNX Runtime's name of a type: Triton's data type, and its name of ONNX's type.
 _TYPES = {
     "float": ("TYPE_FP32", "FLOAT"),
     "uint8": ("TYPE_UINT8", "UINT8"),
@@ -30,7 +30,7 @@ _TYPES = {
     "double": ("TYPE_FP64", "DOUBLE"),
     "uint32": ("TYPE_UINT32", "UINT32"),
     "uint64": ("TYPE_UINT64", "UINT64"),
-    # Both have this name in Triton.
+    # Triton's backend has one name for both.
     "complex64": ("TYPE_INVALID", "COMPLEX64"),
     "complex128": ("TYPE_INVALID", "COMPLEX64"),
     "bfloat16": ("TYPE_INVALID", "BFLOAT16"),
@@ -38,7 +38,7 @@ _TYPES = {
 CONFIGURABLE = frozenset(
     data_type for data_type, _ in _TYPES.values() if data_type != "TYPE_INVALID"
 )
-"""The data types that the backend takes in a configuration."""
+"""The data types that the backend accepts in a configuration."""
 
 
 class TensorInfo(NamedTuple):
@@ -47,11 +47,11 @@ class TensorInfo(NamedTuple):
     Parameters
     ----------
     data_type
-        As a configuration spells it; ``"TYPE_INVALID"`` where Triton has none.
+        Type in a configuration; ``"TYPE_INVALID"`` if Triton has no such type.
     onnx_type
-        As Triton's backend names ONNX's type: ``"FLOAT"``.
+        Triton's name of the ONNX type, such as ``"FLOAT"``.
     dims
-        With the batch; -1 where it varies; empty for a scalar.
+        Shape with the batch; -1 is any size; empty for a scalar.
     """
 
     data_type: str
@@ -60,8 +60,7 @@ class TensorInfo(NamedTuple):
 
     @property
     def triton_type(self) -> str:
-        """The data type as Triton's error texts show it."""
-        # Theirs is made of the name on the wire.
+        """The data type in Triton's error texts, which use the datatype of requests."""
         renamed = {"TYPE_STRING": "TYPE_BYTES", "TYPE_INVALID": "TYPE_<invalid>"}
         return renamed.get(self.data_type, self.data_type)
 
@@ -70,12 +69,7 @@ Tensors = dict[str, TensorInfo]
 
 
 def tensors_of(arguments: Iterable[Any]) -> Tensors:
-    """Return what ONNX Runtime tells of a session's inputs or outputs, by name.
-
-    Raises
-    ------
-    BackendError
-        One of them is no tensor.
+    """Return the inputs or outputs of a session, by name.
 
     References
     ----------
@@ -94,11 +88,11 @@ def _info(argument: Any) -> TensorInfo:
             "UNSUPPORTED",
         )
     data_type, onnx_type = _TYPES.get(match["type"], ("TYPE_INVALID", "UNDEFINED"))
-    # A dimension without a number has a name, or none.
+    # A variable dimension is a name or None.
     dims = tuple(dim if isinstance(dim, int) else -1 for dim in argument.shape)
     return TensorInfo(data_type, onnx_type, dims)
 
 
-def written(dims: Iterable[int]) -> str:
-    """Return a shape as Triton's backends write it: ``[-1,3]``."""
+def shape_text(dims: Iterable[int]) -> str:
+    """Return a shape in the form of Triton's error texts, such as ``[-1,3]``."""
     return f"[{','.join(map(str, dims))}]"

@@ -1,11 +1,11 @@
-"""What Triton refuses where a configuration and an ONNX model's file disagree."""
+"""Checks of a configuration against an ONNX model's file, with Triton's texts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from blsnb.backends.onnx_tensors import CONFIGURABLE, TensorInfo, Tensors, written
+from blsnb.backends.onnx_tensors import CONFIGURABLE, TensorInfo, Tensors, shape_text
 from blsnb.errors import BackendError
 from blsnb.model.config import ModelConfig, TensorSpec
 from blsnb.model.text.schema import data_type_name, schema
@@ -18,17 +18,17 @@ _TYPED = ("CONTROL_SEQUENCE_CORRID",)
 def check_tensors(
     config: ModelConfig, inputs: Tensors, overridable: Tensors, outputs: Tensors
 ) -> None:
-    """Refuse a configuration that is not of this model.
+    """Check the configured tensors against those of the model.
 
     Parameters
     ----------
     overridable
-        Initializers of the model that a request may give.
+        Initializers of the model that a request may override.
 
     Raises
     ------
     BackendError
-        With Triton's text.
+        A tensor does not match.
 
     References
     ----------
@@ -48,47 +48,46 @@ def check_tensors(
     for spec in config.inputs:
         _check_input(config, spec, inputs | overridable)
     for spec in config.outputs:
-        info = _found(spec, outputs, "output")
+        info = _tensor_of(spec, outputs, "output")
         _check_type(config, spec, info, "output")
         _check_dims(config, spec, info, exactly=True)
 
 
 def _refuse_unsupported(config: ModelConfig) -> None:
     message = config.message
-    asked = {
+    fields = {
         "allow_ragged_batch": any(spec.allow_ragged_batch for spec in config.inputs),
         "batch_input": message.batch_input,
         "batch_output": message.batch_output,
     }
-    elsewhere = (
-        f"The model loads on Triton as it is. Here a stand-in can answer for it, such "
-        f"as that Triton: %triton standin {config.name} --remote grpc://HOST:PORT"
+    standin = (
+        "The model loads on Triton, and a Triton server can stand in for it here: "
+        f"%triton standin {config.name} --remote grpc://HOST:PORT"
     )
-    if found := [field for field, is_there in asked.items() if is_there]:
+    if found := [name for name, value in fields.items() if value]:
         raise BackendError(
-            "blsnb's onnxruntime has no ragged batches",
+            "blsnb's onnxruntime does not support ragged batches",
             "UNSUPPORTED",
-            f"The configuration asks for them with {', '.join(found)}. {elsewhere}; or "
-            "leave that out, and send requests of one shape.",
+            f"The configuration uses {', '.join(found)}. {standin}; or remove it, and "
+            "send requests of one shape.",
         )
     if message.sequence_batching.state:
         raise BackendError(
-            "blsnb's onnxruntime keeps no implicit state",
+            "blsnb's onnxruntime does not support implicit state",
             "UNSUPPORTED",
-            "The configuration asks for it with sequence_batching { state }. "
-            f"{elsewhere}; or hand the state to the model as an input, and take it "
-            "back as an output.",
+            f"The configuration uses sequence_batching {{ state }}. {standin}; or pass "
+            "the state as an input, and return it as an output.",
         )
 
 
 def _controls(config: ModelConfig) -> Iterator[tuple[str, str]]:
     """Yield name and data type of each sequence control, in Triton's order."""
     kinds = schema().ModelSequenceBatching.Control.Kind
-    for wanted in (*_BOOLEAN, *_TYPED):
+    for kind in (*_BOOLEAN, *_TYPED):
         for field in config.message.sequence_batching.control_input:
             for control in field.control:
-                if kinds.Name(control.kind) == wanted:
-                    yield field.name, _control_type(control, wanted)
+                if kinds.Name(control.kind) == kind:
+                    yield field.name, _control_type(control, kind)
 
 
 def _control_type(control: Any, kind: str) -> str:
@@ -111,7 +110,9 @@ def _check_control(
     subject = f"unable to load model '{config.name}', sequence control '{name}'"
     dims = info.dims[1 if config.max_batch_size else 0 :]
     if dims != (1,):
-        _refuse(f"{subject} in model has dims {written(dims)} but dims [1] is expected")
+        _refuse(
+            f"{subject} in model has dims {shape_text(dims)} but dims [1] is expected"
+        )
     if data_type != info.data_type:
         _refuse(
             f"{subject}, the model expects data-type {info.onnx_type} but the model "
@@ -125,30 +126,30 @@ def _check_input(config: ModelConfig, spec: TensorSpec, known: Tensors) -> None:
             f"unable to load model '{config.name}', optional input '{spec.name}' is "
             "not supported for models that support batching"
         )
-    info = _found(spec, known, "input")
+    info = _tensor_of(spec, known, "input")
     _check_type(config, spec, info, "input")
     _check_dims(config, spec, info, exactly=False)
 
 
-def _found(spec: TensorSpec, known: Tensors, way: str) -> TensorInfo:
+def _tensor_of(spec: TensorSpec, known: Tensors, direction: str) -> TensorInfo:
     if spec.name not in known:
         _refuse(
-            f"unexpected inference {way} '{spec.name}', allowed {way}s are: "
-            f"{', '.join(sorted(known))}"
+            f"unexpected inference {direction} '{spec.name}', allowed {direction}s "
+            f"are: {', '.join(sorted(known))}"
         )
     return known[spec.name]
 
 
 def _check_type(
-    config: ModelConfig, spec: TensorSpec, info: TensorInfo, way: str
+    config: ModelConfig, spec: TensorSpec, info: TensorInfo, direction: str
 ) -> None:
     if spec.data_type not in CONFIGURABLE:
         raise BackendError(
-            f"unsupported datatype {spec.data_type} for {way} '{spec.name}' for model "
-            f"'{config.name}'"
+            f"unsupported datatype {spec.data_type} for {direction} '{spec.name}' for "
+            f"model '{config.name}'"
         )
     if spec.data_type != info.data_type:
-        # Of an output, too, Triton says input.
+        # Triton's text calls an output "input", too.
         _refuse(
             f"unable to load model '{config.name}', configuration expects datatype "
             f"{spec.data_type} for input '{spec.name}', model provides "
@@ -166,19 +167,19 @@ def _check_dims(
         _refuse(
             f"unable to load model '{config.name}', scalar tensor '{spec.name}', "
             "should only provide 1 in the model configuration when the model doesn't "
-            f"support batching. Model configuration provided: {written(dims)}."
+            f"support batching. Model configuration provided: {shape_text(dims)}."
         )
 
 
 def inner_dims(spec: TensorSpec) -> Shape:
-    """Return the dims of a tensor as the model has them, without the batch."""
+    """Return the dims of a tensor in the model, without the batch."""
     return spec.dims if spec.reshape is None else spec.reshape
 
 
 def _compare(
     config: ModelConfig, name: str, model: Shape, dims: Shape, exactly: bool
 ) -> None:
-    """Refuse other dims than the model's.
+    """Check that dims match those of the model.
 
     References
     ----------
@@ -190,25 +191,25 @@ def _compare(
         _refuse(
             f"{subject} for the model to support batching the shape should have at "
             "least 1 dimension and the first dimension must be -1; but shape expected "
-            f"by the model is {written(model)}"
+            f"by the model is {shape_text(model)}"
         )
     whole = (-1, *dims) if batching else dims
-    alike = len(model) == len(whole) and all(
+    match = len(model) == len(whole) and all(
         mine == theirs or (mine == -1 and not exactly)
         for mine, theirs in zip(model, whole, strict=True)
     )
-    if alike:
+    if match:
         return
-    explained = "(shape "
+    shape = "(shape "
     if batching:
-        explained = (
+        shape = (
             "(an initial batch dimension because max_batch_size > 0 followed by the "
             "explicit tensor shape, making complete shape "
         )
     _refuse(
-        f"{subject} the model expects {len(model)} dimensions (shape {written(model)}) "
-        f"but the model configuration specifies {len(whole)} dimensions {explained}"
-        f"{written(whole)})"
+        f"{subject} the model expects {len(model)} dimensions (shape "
+        f"{shape_text(model)}) but the model configuration "
+        f"specifies {len(whole)} dimensions {shape}{shape_text(whole)})"
     )
 
 

@@ -1,4 +1,4 @@
-"""The backend ``onnxruntime``: runs ONNX models on the CPU, as Triton's does."""
+"""The backend ``onnxruntime``, which runs ONNX models on the CPU."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from blsnb.backends import onnx_completion, onnx_session
-from blsnb.backends.backend import Answers
+from blsnb.backends.backend import Responses
 from blsnb.backends.onnx_tensors import Tensors, tensors_of
 from blsnb.backends.onnx_validation import check_tensors, inner_dims
 from blsnb.errors import BackendError
@@ -22,7 +22,7 @@ Array = np.ndarray[Any, Any]
 
 
 class OnnxRuntime:
-    """Makes an ONNX Runtime session for each instance.
+    """Creates an ONNX Runtime session for each instance.
 
     References
     ----------
@@ -30,13 +30,7 @@ class OnnxRuntime:
     """
 
     def complete(self, config: ModelConfig, version: Path) -> ModelConfig:
-        """Return a configuration with what the model's file tells of it.
-
-        Raises
-        ------
-        BackendError
-            The file is missing, or contradicts the configuration.
-        """
+        """Return a configuration completed from the model's file; see `Backend`."""
         options = onnx_session.session_options(config, 1)
         if onnx_completion.is_complete(config):
             return config
@@ -48,13 +42,7 @@ class OnnxRuntime:
     def instance(
         self, config: ModelConfig, spec: InstanceSpec, version: Path
     ) -> OnnxInstance:
-        """Return a new instance.
-
-        Raises
-        ------
-        BackendError
-            The model cannot be loaded, or is not what the configuration says.
-        """
+        """Return a new instance; see `Backend`."""
         count = len(config.instance_names())
         options = onnx_session.session_options(config, count)
         session = onnx_session.open_session(config, options, version)
@@ -62,22 +50,7 @@ class OnnxRuntime:
 
 
 class OnnxInstance:
-    """One session, and how requests are put together for it.
-
-    Parameters
-    ----------
-    session
-        Of ONNX Runtime.
-    config
-        Normalised and completed.
-    name
-        Triton's name of the instance.
-
-    Raises
-    ------
-    BackendError
-        The model is not what the configuration says.
-    """
+    """One session, which executes the requests of a batch together."""
 
     def __init__(self, session: Any, config: ModelConfig, name: str) -> None:
         inputs = tensors_of(session.get_inputs())
@@ -89,7 +62,7 @@ class OnnxInstance:
         self._name = name
         self._max_batch_size = config.max_batch_size
         self._inputs: Tensors = inputs | overridable
-        # In this order they are in Triton's responses.
+        # The order in Triton's responses.
         self._outputs = sorted(spec.name for spec in config.outputs)
         self._scalars = {
             spec.name: inner_dims(spec)
@@ -97,13 +70,8 @@ class OnnxInstance:
             if not outputs[spec.name].dims
         }
 
-    def execute(self, requests: Sequence[RequestMessage]) -> Answers:
-        """Run the model once, for all requests.
-
-        Raises
-        ------
-        BackendError
-            ONNX Runtime fails; all requests get this error.
+    def execute(self, requests: Sequence[RequestMessage]) -> Responses:
+        """Run the model once for all requests.
 
         References
         ----------
@@ -112,13 +80,13 @@ class OnnxInstance:
         sizes = [self._batch_size(request) for request in requests]
         self._check_size(sum(sizes))
         feed = {
-            ref.name: self._gathered(ref, requests, sum(sizes))
+            ref.name: self._concatenated(ref, requests, sum(sizes))
             for ref in requests[0].inputs
         }
-        with onnx_session.told():
+        with onnx_session.onnx_errors():
             arrays = self._session.run(self._outputs, feed, self._options)
         columns = [
-            list(self._scattered(name, array, sizes))
+            list(self._split(name, array, sizes))
             for name, array in zip(self._outputs, arrays, strict=True)
         ]
         return [
@@ -132,9 +100,9 @@ class OnnxInstance:
     def _check_size(self, total: int) -> None:
         if total == 0:
             raise BackendError(
-                "a batch of size 0 has no answer",
-                advice="Triton's backend forgets such requests, and their clients wait "
-                "for ever.",
+                "a batch of size 0 has no response",
+                advice="Triton's backend drops such requests, and their clients wait "
+                "indefinitely.",
             )
         if total != 1 and total > self._max_batch_size:
             raise BackendError(
@@ -142,10 +110,10 @@ class OnnxInstance:
                 f"{self._max_batch_size}"
             )
 
-    def _gathered(
+    def _concatenated(
         self, first: TensorRef, requests: Sequence[RequestMessage], total: int
     ) -> Array:
-        """Return an input of all requests as one array, joined at the batch."""
+        """Return an input of all requests as one array, joined along the batch."""
         name = first.name
         if name not in self._inputs:
             raise BackendError(
@@ -158,14 +126,14 @@ class OnnxInstance:
         if not self._inputs[name].dims:
             shape = ()
         if first.dtype is BYTES:
-            return _texts(refs).reshape(shape)
+            return _strings(refs).reshape(shape)
         data = b"".join(ref.data for ref in refs if ref.data is not None)
         return np.frombuffer(data, first.dtype.dtype).reshape(shape)
 
-    def _scattered(
+    def _split(
         self, name: str, array: Array, sizes: Sequence[int]
     ) -> Iterator[TensorRef]:
-        """Yield each request's share of an output."""
+        """Yield each request's part of an output."""
         dtype = of_array(array.dtype)
         assert dtype is not None
         if array.ndim == 0:
@@ -176,7 +144,7 @@ class OnnxInstance:
         if len(array) < sum(sizes):
             raise BackendError(
                 f"output '{name}' has {len(array)} rows for a batch of {sum(sizes)}; "
-                "Triton reads on behind its end"
+                "Triton reads beyond its end"
             )
         start = 0
         for size in sizes:
@@ -188,10 +156,10 @@ class OnnxInstance:
         del self._session
 
 
-def _texts(refs: Sequence[TensorRef]) -> Array:
-    """Return the elements of text tensors, one tensor after the other.
+def _strings(refs: Sequence[TensorRef]) -> Array:
+    """Return the concatenated elements of BYTES tensors, up to their first zero byte.
 
-    To ONNX Runtime a text ends where it has a zero byte.
+    ONNX Runtime's strings end there.
     """
     texts = [text.split(b"\0")[0] for ref in refs for text in ref.view().ravel()]
     try:

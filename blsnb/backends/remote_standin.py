@@ -1,4 +1,4 @@
-"""RemoteStandIn: a stand-in that asks the model of a real Triton server."""
+"""A stand-in that forwards requests to a model on a Triton server."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from blsnb.model.config import InstanceSpec, ModelConfig
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 
 _CONNECT_S = 10.0
-_DEADLINE_S = 600.0
-"""So long one answer may take; Ctrl-C comes before."""
+_TIMEOUT_S = 600.0
+"""Maximum duration of one request, in seconds; Ctrl-C ends it earlier."""
 _ANY_SIZE = [
     ("grpc.max_receive_message_length", -1),
     ("grpc.max_send_message_length", -1),
@@ -26,38 +26,27 @@ _ANY_SIZE = [
 
 
 class RemoteStandIn:
-    """Asks the model of the same name on another server; that chooses its version.
+    """Forwards requests to the model of the same name, in the server's version.
 
     Parameters
     ----------
     address
         Such as ``"grpc://localhost:8001"``.
-
-    Raises
-    ------
-    ValueError
-        The address is another one.
     """
 
     def __init__(self, address: str) -> None:
         self._target = messages.netloc_of(address)
-        self.how = f"remote {address}"
+        self.description = f"remote {address}"
         self._address = address
 
     def __repr__(self) -> str:
-        return f"<stand-in: {self.how}>"
+        return f"<stand-in: {self.description}>"
 
     def complete(self, config: ModelConfig, version: Path) -> ModelConfig:
-        """Return the configuration, with that of the remote model if it says less.
-
-        Raises
-        ------
-        BackendError
-            The server cannot be reached, or the model does not serve there.
-        """
+        """Return the configuration, completed from that of the remote model."""
         if config.inputs and config.outputs:
             return config
-        with self._connected() as stub, self._told():
+        with self._connected() as stub, self._grpc_errors():
             request = wire.ModelConfigRequest(name=config.name)
             remote = stub.ModelConfig(request, timeout=_CONNECT_S).config
         message = config.message
@@ -74,17 +63,11 @@ class RemoteStandIn:
     def instance(
         self, config: ModelConfig, spec: InstanceSpec, version: Path
     ) -> RemoteInstance:
-        """Return a new instance, with a connection of its own.
-
-        Raises
-        ------
-        BackendError
-            The server cannot be reached, or the model does not serve there.
-        """
+        """Return a new instance, with a connection of its own."""
         channel = grpc.insecure_channel(self._target, options=_ANY_SIZE)
         instance = RemoteInstance(channel, config)
         try:
-            with self._told():
+            with self._grpc_errors():
                 ready = instance.is_ready()
         except BaseException:
             instance.finalize()
@@ -104,24 +87,16 @@ class RemoteStandIn:
             yield service_pb2_grpc.GRPCInferenceServiceStub(channel)
 
     @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
+    def _grpc_errors(self) -> Iterator[None]:
         try:
             yield
         except grpc.RpcError as error:
-            text = f"{self._address} does not answer for it: {error.details()}"
+            text = f"a request to {self._address} failed: {error.details()}"
             raise BackendError(text, messages.code_of(error)) from error
 
 
 class RemoteInstance:
-    """A connection to the server.
-
-    Parameters
-    ----------
-    channel
-        Closed by `finalize`.
-    config
-        Normalised and completed.
-    """
+    """A connection to the server."""
 
     def __init__(self, channel: Any, config: ModelConfig) -> None:
         self._channel = channel
@@ -130,33 +105,33 @@ class RemoteInstance:
         self._decoupled = config.decoupled
 
     def is_ready(self) -> bool:
-        """Whether the model serves there."""
+        """Whether the remote model is ready."""
         request = wire.ModelReadyRequest(name=self._name)
         return bool(self._stub.ModelReady(request, timeout=_CONNECT_S).ready)
 
     def execute(
         self, requests: Sequence[RequestMessage]
     ) -> list[Iterable[ResponseMessage]]:
-        """Send each request; its errors are those of the other server."""
-        ask = self._stream if self._decoupled else self._infer
-        return [ask(messages.request_of(each, self._name)) for each in requests]
+        """Send each request; its errors are those of the remote server."""
+        send = self._stream if self._decoupled else self._infer
+        return [send(messages.request_of(each, self._name)) for each in requests]
 
     def _infer(self, request: Any) -> Iterable[ResponseMessage]:
-        # All are under way before the first is waited for.
-        future = self._stub.ModelInfer.future(request, timeout=_DEADLINE_S)
-        return self._answered(future)
+        # All requests are sent before the first response is awaited.
+        future = self._stub.ModelInfer.future(request, timeout=_TIMEOUT_S)
+        return self._response(future)
 
-    def _answered(self, future: Any) -> Iterator[ResponseMessage]:
+    def _response(self, future: Any) -> Iterator[ResponseMessage]:
         try:
             yield messages.response_of(future.result())
         except grpc.RpcError as error:
             yield _failed(error)
         finally:
-            # Does nothing to one that has ended.
+            # Does nothing to a request that has ended.
             future.cancel()
 
     def _stream(self, request: Any) -> Iterator[ResponseMessage]:
-        replies = self._stub.ModelStreamInfer(iter([request]), timeout=_DEADLINE_S)
+        replies = self._stub.ModelStreamInfer(iter([request]), timeout=_TIMEOUT_S)
         try:
             for reply in replies:
                 if reply.error_message:

@@ -1,11 +1,11 @@
-"""A stand-in that answers as the model once did: from recorded runs."""
+"""A stand-in that repeats the responses of recorded runs."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
 
-from blsnb.backends.standin import Answering
+from blsnb.backends.standin import FunctionStandIn
 from blsnb.errors import BackendError
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.tensors.ref import TensorRef
@@ -16,24 +16,24 @@ from blsnb.trace.spans import Span, Trace
 _Key = frozenset[tuple[str, str, tuple[int, ...], bytes]]
 
 
-def replay(model_name: str, traces: Sequence[Trace]) -> Answering:
-    """Return a stand-in that knows the answers of a model in recorded runs.
+def replay(model_name: str, traces: Sequence[Trace]) -> FunctionStandIn:
+    """Return a stand-in with the responses of a model in recorded runs.
 
-    A request is known by its inputs, to the byte. One that was answered several times
-    gets those answers in their order, and then the last one again.
+    A request is identified by its inputs, byte for byte. Responses to equal requests
+    are repeated in their order, then the last of them.
 
     Parameters
     ----------
     traces
-        Of the runs, in the order in which they ran.
+        Traces of the runs, in the order in which they ran.
     """
     runs = ", ".join(trace.run_id or trace.file for trace in traces)
     replayed = _Replayed(model_name, runs, traces)
-    return Answering(f"replay of run {runs}", lambda config: replayed.answer)
+    return FunctionStandIn(f"replay of run {runs}", lambda config: replayed.respond)
 
 
 class _Replayed:
-    """All instances of a model share it, since they share what was recorded."""
+    """The recorded responses, shared by all instances of a model."""
 
     def __init__(self, model_name: str, runs: str, traces: Sequence[Trace]) -> None:
         self._known: dict[_Key, _Recorded] = {}
@@ -41,11 +41,11 @@ class _Replayed:
             if not _is_lost(span):
                 self._known.setdefault(_key(span.inputs), _Recorded()).add(span)
         self._unknown = (
-            f"the stand-in for '{model_name}' has no answer to these inputs; "
-            f"run {runs} recorded answers to {len(self._known)} other sets of inputs"
-        ) + "".join(f". {words}" for words in _gone(model_name, traces))
+            f"the stand-in for '{model_name}' has no response to these inputs; "
+            f"run {runs} recorded responses to {len(self._known)} other sets of inputs"
+        ) + "".join(f". {text}" for text in _missing(model_name, traces))
 
-    def answer(self, request: RequestMessage) -> Iterator[ResponseMessage]:
+    def respond(self, request: RequestMessage) -> Iterator[ResponseMessage]:
         found = self._known.get(_key(request.inputs))
         if found is None:
             raise BackendError(self._unknown, "NOT_FOUND")
@@ -56,18 +56,18 @@ class _Replayed:
 
 
 class _Recorded:
-    """What equal requests were answered with, one after the other."""
+    """The responses to equal requests, in order."""
 
     def __init__(self) -> None:
-        self._answers: list[tuple[ResponseMessage, ...]] = []
-        # To count on is one step for all threads.
-        self._asked = itertools.count()
+        self._responses: list[tuple[ResponseMessage, ...]] = []
+        # Counting is atomic for all threads.
+        self._numbers = itertools.count()
 
     def add(self, span: Span) -> None:
-        self._answers.append(_of(span))
+        self._responses.append(_responses_of(span))
 
     def next(self) -> tuple[ResponseMessage, ...]:
-        return self._answers[min(next(self._asked), len(self._answers) - 1)]
+        return self._responses[min(next(self._numbers), len(self._responses) - 1)]
 
 
 def _spans(model_name: str, traces: Sequence[Trace]) -> Iterator[Span]:
@@ -77,8 +77,8 @@ def _spans(model_name: str, traces: Sequence[Trace]) -> Iterator[Span]:
                 yield span
 
 
-def _gone(model_name: str, traces: Sequence[Trace]) -> Iterator[str]:
-    """Yield what the runs no longer hold of the model's calls."""
+def _missing(model_name: str, traces: Sequence[Trace]) -> Iterator[str]:
+    """Yield the reasons why the runs lack responses of the model."""
     for trace in traces:
         run = trace.file or f"Run {trace.run_id}"
         number = sum(map(_is_lost, _spans(model_name, [trace])))
@@ -92,7 +92,7 @@ def _gone(model_name: str, traces: Sequence[Trace]) -> Iterator[str]:
 
 
 def _calls(number: int) -> str:
-    return f"{number:,} call{'' if number == 1 else 's'} of it"
+    return f"{number:,} call{'' if number == 1 else 's'} of this model"
 
 
 def _reason(drop: Drop | None) -> str:
@@ -104,8 +104,8 @@ def _is_lost(span: Span) -> bool:
     return not kept or lost(span)
 
 
-def _of(span: Span) -> tuple[ResponseMessage, ...]:
-    """Return what a call was answered with."""
+def _responses_of(span: Span) -> tuple[ResponseMessage, ...]:
+    """Return the responses to a call."""
     code = span.error_code or "INTERNAL"
     if span.response_count:
         return tuple(

@@ -1,64 +1,63 @@
-"""StandIn: answers in the place of a model, where somebody asked for that."""
+"""Stand-ins: substitutes for models whose backend is not available."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
-from blsnb.backends.backend import Answers, Backend, BackendInstance
-from blsnb.errors import BackendError
+from blsnb.backends.backend import Backend, BackendInstance, Responses
+from blsnb.errors import BackendError, InputError
 from blsnb.model.config import InstanceSpec, ModelConfig
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
+from blsnb.tensors.convert import to_ref
+from blsnb.tensors.dtypes import BY_DATATYPE
+from blsnb.tensors.ref import TensorRef
 
 KIND = "stand-in"
-"""How cards, graphs and traces mark it."""
-Answer = Callable[[RequestMessage], Iterable[ResponseMessage]]
+"""The device kind of stand-ins in cards, graphs and traces."""
+Respond = Callable[[RequestMessage], Iterable[ResponseMessage]]
 
 
 class StandIn(Backend, Protocol):
-    """A backend that stands in for the one which is not here.
+    """A backend used instead of the configured one.
 
-    Its tensors have the shapes that clients see.
+    Its tensors have the shapes that clients send and receive, before any reshape.
     """
 
     @property
-    def how(self) -> str:
-        """How it answers, for a reader: ``"zeros"``."""
+    def description(self) -> str:
+        """The source of its responses, such as ``"zeros"``."""
 
 
-class Answering:
-    """A stand-in that answers each request for itself.
+class FunctionStandIn:
+    """A stand-in that responds to each request with a Python function.
 
     Parameters
     ----------
-    how
-        How it answers, for a reader.
+    description
+        The source of its responses.
     make
-        Makes what answers the requests of an instance.
+        Returns an instance's function for a configuration.
     """
 
-    def __init__(self, how: str, make: Callable[[ModelConfig], Answer]) -> None:
-        self.how = how
+    def __init__(
+        self, description: str, make: Callable[[ModelConfig], Respond]
+    ) -> None:
+        self.description = description
         self._make = make
 
     def __repr__(self) -> str:
-        return f"<stand-in: {self.how}>"
+        return f"<stand-in: {self.description}>"
 
     def complete(self, config: ModelConfig, version: Path) -> ModelConfig:
-        """Return the configuration as it is.
-
-        Raises
-        ------
-        BackendError
-            It has no outputs, and nothing else tells them.
-        """
+        """Return the configuration unchanged."""
         if not config.outputs:
             raise BackendError(
-                f"a stand-in for '{config.name}' cannot know its outputs",
+                f"the configuration of '{config.name}' has no outputs for a stand-in",
                 "INVALID_ARG",
-                "Write inputs and outputs into its config.pbtxt: on Triton the model's "
-                "own file may tell them.",
+                "Write inputs and outputs into its config.pbtxt; on Triton they may "
+                "come from the model's own file.",
             )
         return config
 
@@ -70,20 +69,73 @@ class Answering:
 
 
 class _Instance:
-    def __init__(self, answer: Answer) -> None:
-        self._answer = answer
+    def __init__(self, respond: Respond) -> None:
+        self._respond = respond
 
-    def execute(self, requests: Sequence[RequestMessage]) -> Answers:
-        """Answer each request for itself; one that fails fails alone."""
+    def execute(self, requests: Sequence[RequestMessage]) -> Responses:
+        """Respond to each request on its own; an error fails only its request."""
         __tracebackhide__ = True
-        return [self._answers(request) for request in requests]
+        return [self._responses(request) for request in requests]
 
-    def _answers(self, request: RequestMessage) -> Iterator[ResponseMessage]:
+    def _responses(self, request: RequestMessage) -> Iterator[ResponseMessage]:
         __tracebackhide__ = True
         try:
-            yield from self._answer(request)
+            yield from self._respond(request)
         except BackendError as error:
             yield ResponseMessage(error=error.text, code=error.code, cause=error)
 
     def finalize(self) -> None:
-        """Hold nothing."""
+        """Do nothing: the instance holds no resources."""
+
+
+def call(function: Callable[[dict[str, Any]], Any]) -> FunctionStandIn:
+    """Return a stand-in that calls a function of the user.
+
+    Parameters
+    ----------
+    function
+        Receives a dict of input arrays, which it may change, and returns a dict of
+        outputs: arrays, or values of the configured type. For a decoupled model it
+        may yield such dicts.
+    """
+    name = getattr(function, "__name__", type(function).__name__)
+
+    def make(config: ModelConfig) -> Respond:
+        def respond(request: RequestMessage) -> Iterator[ResponseMessage]:
+            __tracebackhide__ = True
+            inputs = {ref.name: ref.view().copy() for ref in request.inputs}
+            for outputs in _dicts(name, function(inputs)):
+                yield ResponseMessage(_refs(config, name, outputs))
+
+        return respond
+
+    return FunctionStandIn(f"call {name}", make)
+
+
+def _dicts(name: str, returned: Any) -> Iterable[Mapping[str, Any]]:
+    if isinstance(returned, Mapping):
+        return (returned,)
+    if isinstance(returned, Iterator):
+        return returned
+    raise BackendError(
+        f"the function {name} of a stand-in must return a dict of outputs, not "
+        f"{type(returned).__name__}"
+    )
+
+
+def _refs(
+    config: ModelConfig, name: str, outputs: Mapping[str, Any]
+) -> tuple[TensorRef, ...]:
+    specs = {spec.name: spec for spec in config.outputs}
+    batch_axes = 1 if config.max_batch_size else 0
+    refs = []
+    for output, value in outputs.items():
+        spec = specs.get(output)
+        dtype = None if spec is None else BY_DATATYPE.get(spec.datatype)
+        rank = 0 if spec is None else len(spec.dims) + batch_axes
+        try:
+            refs.append(to_ref(output, value, dtype, rank))
+        except InputError as error:
+            text = str(error).replace("input", "output", 1)
+            raise BackendError(f"the function {name} of a stand-in: {text}") from error
+    return tuple(refs)

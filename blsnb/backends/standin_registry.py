@@ -1,4 +1,4 @@
-"""StandIns: which models a stand-in answers for, because somebody asked for that."""
+"""The stand-ins in use, by model."""
 
 from __future__ import annotations
 
@@ -6,40 +6,45 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from blsnb.backends import synthetic_standin as synthetic
 from blsnb.backends.standin import StandIn
+from blsnb.backends.standin import call as function_standin
 from blsnb.model.config import ModelConfig
 from blsnb.model.text.schema import schema
 from blsnb.trace.spans import Trace
 
-_ONE = "give one of zeros=True, random=SEED, replay=RUN, call=FUNCTION, remote=ADDRESS"
+_EXACTLY_ONE = (
+    "pass exactly one of zeros=True, random=SEED, replay=RUN, call=FUNCTION, "
+    "remote=ADDRESS"
+)
 
 
 class StandIns:
-    """Stand-ins by the model that they answer for."""
+    """Stand-ins by the model that they replace."""
 
     def __init__(self) -> None:
         self._chosen: dict[str, StandIn] = {}
 
     def get(self, name: str) -> StandIn | None:
-        """Return the stand-in for a model, if one was asked for."""
+        """Return the stand-in for a model, or None."""
         return self._chosen.get(name)
 
-    def how(self, name: str) -> str:
-        """Return how the stand-in for a model answers; nothing if there is none."""
+    def description(self, name: str) -> str:
+        """Return the description of a model's stand-in; empty if it has none."""
         standin = self._chosen.get(name)
-        return "" if standin is None else standin.how
+        return "" if standin is None else standin.description
 
     def all(self) -> dict[str, str]:
-        """Return how each of them answers, by its model."""
-        return {name: standin.how for name, standin in self._chosen.items()}
+        """Return the descriptions of all stand-ins, by model."""
+        return {name: standin.description for name, standin in self._chosen.items()}
 
     def end(self, name: str) -> None:
-        """Let nothing stand in for a model any more; none is no error."""
+        """Remove the stand-in for a model, if it has one."""
         self._put(name, None)
 
     @contextlib.contextmanager
     def changing(self, name: str, standin: StandIn | None) -> Iterator[None]:
-        """Let a stand-in answer for a model, or none; as before if the block raises."""
+        """Set or remove a stand-in; restore the previous one if the block raises."""
         before = self._chosen.get(name)
         self._put(name, standin)
         try:
@@ -55,7 +60,7 @@ class StandIns:
             self._chosen[name] = standin
 
 
-def choose_standin(
+def make_standin(
     model_name: str,
     *,
     zeros: bool = False,
@@ -64,36 +69,32 @@ def choose_standin(
     call: Callable[[dict[str, Any]], Any] | None = None,
     remote: str | None = None,
 ) -> StandIn:
-    """Return the stand-in that was asked for.
+    """Return a new stand-in of one kind.
 
     Raises
     ------
     ValueError
-        None was asked for, or several were; or the address is none.
+        No kind, or several kinds, were given; or the address is invalid.
     """
     given = [zeros or None, random, replay, call, remote]
     if sum(each is not None for each in given) != 1:
-        raise ValueError(f"a stand-in for {model_name!r}: {_ONE}")
+        raise ValueError(f"a stand-in for {model_name!r}: {_EXACTLY_ONE}")
     if remote is not None:
-        # It imports grpc.
+        # This module imports grpc.
         from blsnb.backends.remote_standin import RemoteStandIn
 
         return RemoteStandIn(remote)
     if replay is not None:
-        from blsnb.backends.replayed_standin import replay as replayed
+        from blsnb.backends.replayed_standin import replay as replayed_standin
 
-        return replayed(model_name, replay)
+        return replayed_standin(model_name, replay)
     if call is not None:
-        from blsnb.backends.function_standin import call as called
-
-        return called(call)
-    from blsnb.backends import synthetic_standin as made_up
-
-    return made_up.zeros() if random is None else made_up.random(random)
+        return function_standin(call)
+    return synthetic.zeros() if random is None else synthetic.random(random)
 
 
 def on_cpu(config: ModelConfig) -> ModelConfig:
-    """Return a configuration whose instances need no device: a stand-in has none."""
+    """Return a configuration without devices, which a stand-in does not use."""
     message = config.message
     kinds = schema().ModelInstanceGroup
     for group in message.instance_group:

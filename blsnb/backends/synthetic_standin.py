@@ -1,4 +1,4 @@
-"""Stand-ins whose answers are made up: zeros, or numbers by chance."""
+"""Stand-ins with synthetic responses: zeros or random numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from blsnb.backends.standin import Answer, Answering
+from blsnb.backends.standin import FunctionStandIn, Respond
 from blsnb.model.config import ModelConfig, TensorSpec
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.tensors.convert import to_ref
@@ -17,32 +17,32 @@ from blsnb.tensors.dtypes import BF16, BY_DATATYPE, BYTES, DType, Shape
 
 Array = np.ndarray[Any, Any]
 Fill = Callable[[Shape, DType, RequestMessage], Array]
-_MOST = 100
+_MAX_INTEGER = 100
 
 
-def zeros() -> Answering:
-    """Return a stand-in whose outputs are zeros, false and empty texts."""
-    return Answering("zeros", lambda config: _answer(config, _zeros))
+def zeros() -> FunctionStandIn:
+    """Return a stand-in whose outputs are zeros, false and empty strings."""
+    return FunctionStandIn("zeros", lambda config: _respond(config, _zeros))
 
 
-def random(seed: int) -> Answering:
-    """Return a stand-in whose outputs are numbers by chance.
+def random(seed: int) -> FunctionStandIn:
+    """Return a stand-in whose outputs are random.
 
-    Equal requests get equal answers. Floats are from 0 to 1, integers from 0 to 99,
-    texts have eight letters.
+    Equal requests receive equal responses. Floats are from 0 to 1, integers from 0 to
+    99, strings have eight letters.
     """
 
     def fill(shape: Shape, dtype: DType, request: RequestMessage) -> Array:
         generator = np.random.default_rng([abs(seed), _checksum(request)])
-        return _by_chance(shape, dtype, generator)
+        return _random(shape, dtype, generator)
 
-    return Answering(f"random {seed}", lambda config: _answer(config, fill))
+    return FunctionStandIn(f"random {seed}", lambda config: _respond(config, fill))
 
 
-def _answer(config: ModelConfig, fill: Fill) -> Answer:
+def _respond(config: ModelConfig, fill: Fill) -> Respond:
     batch_axes = 1 if config.max_batch_size else 0
 
-    def answer(request: RequestMessage) -> Iterator[ResponseMessage]:
+    def respond(request: RequestMessage) -> Iterator[ResponseMessage]:
         refs = []
         for spec in config.outputs:
             shape = _shape(spec, request, batch_axes)
@@ -51,18 +51,18 @@ def _answer(config: ModelConfig, fill: Fill) -> Answer:
             refs.append(to_ref(spec.name, array, dtype, len(shape)))
         yield ResponseMessage(tuple(refs))
 
-    return answer
+    return respond
 
 
 def _shape(spec: TensorSpec, request: RequestMessage, batch_axes: int) -> Shape:
-    """Return an output's shape: what varies in it is as in an input of that rank.
+    """Return an output's shape.
 
-    Where there is none it is 1.
+    Variable dimensions are those of the first input with the same rank, else 1.
     """
     inputs = [ref.shape for ref in request.inputs]
     batch = inputs[0][:batch_axes] if inputs else (1,) * batch_axes
-    alike = [shape for shape in inputs if len(shape) == len(spec.dims) + batch_axes]
-    sizes = alike[0][batch_axes:] if alike else (1,) * len(spec.dims)
+    same_rank = [shape for shape in inputs if len(shape) == len(spec.dims) + batch_axes]
+    sizes = same_rank[0][batch_axes:] if same_rank else (1,) * len(spec.dims)
     dims = zip(spec.dims, sizes, strict=True)
     return (*batch, *(size if dim == -1 else dim for dim, size in dims))
 
@@ -73,22 +73,22 @@ def _zeros(shape: Shape, dtype: DType, request: RequestMessage) -> Array:
     return np.zeros(shape, np.float32 if dtype is BF16 else dtype.dtype)
 
 
-def _by_chance(shape: Shape, dtype: DType, generator: np.random.Generator) -> Array:
+def _random(shape: Shape, dtype: DType, generator: np.random.Generator) -> Array:
     if dtype is BYTES:
         letters = generator.integers(97, 123, (math.prod(shape), 8), np.uint8)
-        texts = np.empty(len(letters), np.object_)
-        texts[:] = [row.tobytes() for row in letters]
-        return texts.reshape(shape)
+        strings = np.empty(len(letters), np.object_)
+        strings[:] = [row.tobytes() for row in letters]
+        return strings.reshape(shape)
     if dtype is BF16 or dtype.dtype is None or dtype.dtype.kind == "f":
         return generator.random(shape).astype(dtype.dtype or np.float32)
-    most = 2 if dtype.dtype.kind == "b" else _MOST
-    return generator.integers(0, most, shape).astype(dtype.dtype)
+    limit = 2 if dtype.dtype.kind == "b" else _MAX_INTEGER
+    return generator.integers(0, limit, shape).astype(dtype.dtype)
 
 
 def _checksum(request: RequestMessage) -> int:
-    """Return a number that equal inputs share."""
+    """Return a checksum of all inputs."""
     checksum = 0
     for ref in sorted(request.inputs, key=lambda ref: ref.name):
-        known = f"{ref.name} {ref.dtype.datatype} {ref.shape}"
-        checksum = zlib.crc32(ref.data or b"", zlib.crc32(known.encode(), checksum))
+        header = f"{ref.name} {ref.dtype.datatype} {ref.shape}"
+        checksum = zlib.crc32(ref.data or b"", zlib.crc32(header.encode(), checksum))
     return checksum

@@ -1,12 +1,15 @@
-"""ModelLog: what models log, kept and passed on to Python's logging."""
+"""The log of models, kept and passed on to Python's logging."""
 
 from __future__ import annotations
 
 import logging
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+LogWriter = Callable[[str, str, str, str, int], None]
+"""Takes the model, the level, the text, and the file and line of a log line."""
 _KEPT = 10_000
 _SEVERITIES = {"WARNING": logging.WARNING, "ERROR": logging.ERROR}
 

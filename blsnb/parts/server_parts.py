@@ -10,9 +10,12 @@ from blsnb.engine.instance.placement import Placements
 from blsnb.engine.instance.placement_fuzzer import parse_hostile
 from blsnb.engine.loading.changed_files import ChangedFiles
 from blsnb.engine.loading.control import ModelControl
-from blsnb.engine.loading.control_mode import ControlMode, parse_control_mode
 from blsnb.engine.loading.override_folders import OverrideFolders
-from blsnb.engine.loading.startup import load_startup_models
+from blsnb.engine.loading.startup import (
+    ControlMode,
+    load_startup_models,
+    parse_control_mode,
+)
 from blsnb.engine.model_log import ModelLog
 from blsnb.parts.devices import Devices, choose_runtime
 from blsnb.parts.folders import Folders
@@ -61,7 +64,7 @@ def parts_of(server: HasParts) -> ServerParts:
     """
     parts = getattr(server, "_parts", None)
     if not isinstance(parts, ServerParts):
-        raise TypeError(f"{server!r} is not valid; expected a blsnb.Server")
+        raise TypeError(f"server={server!r} is not valid; expected a blsnb.Server")
     return parts
 
 
@@ -79,11 +82,12 @@ def open_parts(given: ServerSettings) -> ServerParts:
     """
     mode = parse_control_mode(given.model_control_mode, given.startup_names)
     parts = _make(given)
-    parts.control.mode = mode
+    parts.control.is_explicit = mode is ControlMode.EXPLICIT
     try:
         load_startup_models(
             parts.control,
             parts.repository,
+            mode,
             given.startup_names,
             exit_on_error=given.exit_on_error,
             log=parts.log.write,

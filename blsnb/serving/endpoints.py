@@ -1,4 +1,4 @@
-"""Endpoints: a live server on ports of this machine, for clients of Triton."""
+"""Serve a live server on ports of this machine, for clients of Triton."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 from typing import Protocol
 
+from blsnb.arguments import check_text, check_type
 from blsnb.files.owned import Creator
 from blsnb.parts.server_parts import HasParts, ServerParts, parts_of
 from blsnb.serving.core.ports import is_loopback
@@ -21,37 +22,37 @@ from blsnb.serving.core.shared_state import SharedState
 HTTP, GRPC, METRICS = "HTTP", "gRPC", "metrics"
 LOOPBACK = "127.0.0.1"
 HTTP_PORT, GRPC_PORT, METRICS_PORT = 8000, 8001, 8002
-"""Those of Triton."""
+"""Triton's default ports."""
 _CLOSE_S = 5.0
 _LAST_PORT = 65535
 _FORK_SUPPORT = "GRPC_ENABLE_FORK_SUPPORT"
 
 
 class Endpoint(Protocol):
-    """A port that is served."""
+    """A served port."""
 
     host: str
     port: int
 
     @property
     def address(self) -> str:
-        """As a client takes it."""
+        """Address as a client takes it."""
 
     def close(self, timeout_s: float) -> None:
-        """Take no more requests; those on their way have so many seconds to end."""
+        """Accept no more requests, and wait up to a timeout for running ones."""
 
 
 class Endpoints:
-    """Where a server can be reached, until they or the server are closed.
+    """The ports of a server, until they or the server are closed.
 
-    Made by `serve`. A request of a client is a run of the server as any other: it is
-    recorded, and the monitor shows it.
+    `serve` opens them. The request of a client is a run like any other: it is recorded,
+    and the monitor shows it.
     """
 
-    def __init__(self, server: ServerParts, host: str) -> None:
+    def __init__(self, parts: ServerParts, host: str) -> None:
         self.host = host
-        self._shared = SharedState(server)
-        self._server = server
+        self._shared = SharedState(parts)
+        self._parts = parts
         self._open: dict[str, Endpoint] = {}
         self._closed = False
         self._creator = Creator()
@@ -60,8 +61,8 @@ class Endpoints:
     def __repr__(self) -> str:
         if self._closed:
             return "<Endpoints: closed>"
-        said = ", ".join(f"{name} {each.address}" for name, each in self._open.items())
-        return f"<Endpoints: {said}>"
+        ports = ", ".join(f"{name} {each}" for name, each in self.addresses.items())
+        return f"<Endpoints: {ports}>"
 
     def __enter__(self) -> Endpoints:
         return self
@@ -76,21 +77,21 @@ class Endpoints:
 
     @property
     def closed(self) -> bool:
-        """Whether they were closed."""
+        """Whether the ports were closed."""
         return self._closed
 
     @property
     def ports(self) -> dict[str, int]:
-        """Name of each protocol, such as ``"gRPC"``, and its port."""
+        """The port of each protocol, by name, such as ``"gRPC"``."""
         return {name: each.port for name, each in self._open.items()}
 
     @property
     def addresses(self) -> dict[str, str]:
-        """Name of each protocol, and its address as a client takes it."""
+        """The address of each protocol, by name, as a client takes it."""
         return {name: each.address for name, each in self._open.items()}
 
     def snippet(self) -> str:
-        """Return the lines with which a script reaches the server."""
+        """Return the lines of a script that connect to the server."""
         found = self._open.get(GRPC) or self._open.get(HTTP)
         if found is None:
             return ""
@@ -101,60 +102,65 @@ class Endpoints:
         )
 
     def close(self, timeout_s: float = _CLOSE_S) -> None:
-        """Take no more requests, and give the ports back.
+        """Accept no more requests, and release the ports.
 
         Parameters
         ----------
         timeout_s
-            How long requests that are on their way may go on.
+            Seconds that running requests may take to finish.
         """
         if self._closed:
             return
         self._closed = True
-        # A forked child has copies of the sockets, and none of the threads.
+        # A forked child has copies of the sockets, but not the threads.
         if not self._creator.is_current_process:
             return
         if self._forget is not None:
             self._forget()
         deadline = time.monotonic() + timeout_s
         for each in self._open.values():
-            # Together, not one after the other.
+            # All ports share one timeout.
             each.close(max(0.0, deadline - time.monotonic()))
         self._shared.close()
 
     def _close_with_server(self) -> None:
-        self.close(min(_CLOSE_S, self._server.lifetime.exit_timeout_s))
+        self.close(min(_CLOSE_S, self._parts.lifetime.exit_timeout_s))
 
     def start(self, ports: Mapping[str, int | None]) -> None:
-        """Open ports, by name of the protocol; all of them or none.
+        """Open all ports, or none.
+
+        Parameters
+        ----------
+        ports
+            By protocol; None leaves a protocol out.
 
         Raises
         ------
         OSError
-            One cannot be had; the text names it.
+            A port is not available; the text names it.
         """
         try:
             for name, port in ports.items():
                 if port is not None:
                     check_port(name, self.host, port)
-                    self._open[name] = self._opened(name, port)
-            self._forget = self._server.lifetime.at_close(self._close_with_server)
+                    self._open[name] = self._endpoint(name, port)
+            self._forget = self._parts.lifetime.at_close(self._close_with_server)
         except BaseException:
             self.close(0)
             raise
 
-    def _opened(self, name: str, port: int) -> Endpoint:
-        # Each imports much that the others do without.
+    def _endpoint(self, name: str, port: int) -> Endpoint:
+        # Each protocol imports libraries that the others do not need.
         if name == GRPC:
             with without_fork_notices():
                 from blsnb.serving.grpc.endpoint import GrpcEndpoint
 
-            return GrpcEndpoint(self._server, self._shared, self.host, port)
+            return GrpcEndpoint(self._parts, self._shared, self.host, port)
         from blsnb.serving.http.endpoint import HttpEndpoint, MetricsEndpoint
 
         if name == HTTP:
-            return HttpEndpoint(self._server, self._shared, self.host, port)
-        return MetricsEndpoint(self._server, self.host, port)
+            return HttpEndpoint(self._parts, self._shared, self.host, port)
+        return MetricsEndpoint(self._parts, self.host, port)
 
 
 @contextlib.contextmanager
@@ -175,17 +181,19 @@ def without_fork_notices() -> Iterator[None]:
 
 
 def check_port(name: str, host: str, port: int) -> None:
-    """Refuse a port that cannot be had, and say why.
+    """Check that a port is available.
 
     Raises
     ------
     OSError
-        It is in use, reserved, or of another machine.
+        The port is in use or reserved, or the host is not of this machine.
     ValueError
-        No port has such a number.
+        The number is out of range.
     """
     if not 0 <= port <= _LAST_PORT:
-        raise ValueError(f"{port} is no port for {name}: the last one is {_LAST_PORT}")
+        raise ValueError(
+            f"{name} port {port} is out of range: expected 0 to {_LAST_PORT}"
+        )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -204,11 +212,11 @@ def _advice(error: OSError) -> str:
     match error.errno:
         case errno.EADDRINUSE:
             return (
-                "Choose another port, or 0 for one that is free; or close what was "
-                "served there before, such as by the same cell."
+                "Choose another port, or 0 for a free one; or close what uses it, such "
+                "as what the same cell served before."
             )
         case errno.EACCES:
-            return "Choose another port, or 0 for one that is free."
+            return "Choose another port, or 0 for a free one."
         case _:
             return "The host must be an address of this machine."
 
@@ -221,37 +229,41 @@ def serve(
     metrics: int | None = METRICS_PORT,
     host: str = LOOPBACK,
 ) -> Endpoints:
-    """Put a live server behind Triton's HTTP and gRPC interfaces.
+    """Serve a live server over Triton's HTTP and gRPC protocols.
 
-    Clients of Triton reach its models as they reach those of a real server.
+    Clients of Triton use its models as they use those of a real server.
 
     Parameters
     ----------
     http, grpc, metrics
-        The ports; 0 for one that is free, None for none.
+        The ports; 0 for a free one, None to leave a protocol out.
     host
-        The address to listen on. Any other than this machine's own lets everybody
-        who reaches it run what the models can do, and load others: a warning says so.
+        The address to listen on. Any but a loopback address lets everybody who can
+        reach it run models, and load others: a warning is given.
 
     Returns
     -------
     Endpoints
-        Closed with the server, or before it with `Endpoints.close`.
+        Close it with `Endpoints.close`; the server closes it, too.
 
     Raises
     ------
     OSError
-        A port is in use, or cannot be had; the text names it.
+        A port is not available; the text names it.
     ValueError
-        No port has such a number.
+        A port is out of range.
     """
+    parts = parts_of(server)
+    check_text(host=host)
+    for name, port in {"http": http, "grpc": grpc, "metrics": metrics}.items():
+        check_type(name, port, int | None, "a port number, such as 8000, or None")
     if not is_loopback(host):
         warnings.warn(
-            f"models are served on {host}: whoever reaches this machine there can run "
-            "them, and load code of its own into this process. Without host they are "
-            "served to this machine alone.",
+            f"models are served on {host}: everybody who can reach this address can "
+            "run them, and load other code into this process. Omit host to serve them "
+            "to this machine only.",
             stacklevel=2,
         )
-    endpoints = Endpoints(parts_of(server), host)
+    endpoints = Endpoints(parts, host)
     endpoints.start({HTTP: http, GRPC: grpc, METRICS: metrics})
     return endpoints

@@ -1,4 +1,4 @@
-"""How the calls of a run were batched, in a few words."""
+"""Batches of a run in a few words."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from blsnb.trace.spans import Span, Trace
 from blsnb.views.format import TIMES, counted
 
-_MOST_CAUSES = 3
+_MAX_CAUSES = 3
 
 
 def executions(trace: Trace) -> dict[int, int]:
-    """Return how often each model's ``execute`` was called, by its index.
+    """Return the number of executions of each model, by its index.
 
-    Nothing where each call was alone in it, or where calls are only counted.
+    Empty if no call shared its ``execute``, or if some calls are only counted.
     """
     if trace.folded or not _is_batched(trace.spans):
         return {}
@@ -23,12 +23,12 @@ def executions(trace: Trace) -> dict[int, int]:
 
 
 def _is_batched(spans: Iterable[Span]) -> bool:
-    """Whether one of these calls shared its ``execute`` with another request."""
+    """Return whether any call shared its ``execute`` with another request."""
     return any(span.batch > 1 for span in spans)
 
 
 def batches(trace: Trace, calls: Iterable[int]) -> str:
-    """Say in how many batches calls of one model were; nothing if all were alone."""
+    """Return the number of executions of a model's calls; "" if all were alone."""
     spans = [trace.spans[call] for call in calls]
     if not _is_batched(spans):
         return ""
@@ -38,7 +38,7 @@ def batches(trace: Trace, calls: Iterable[int]) -> str:
 
 
 def left_out(trace: Trace, calls: Iterable[int]) -> str:
-    """Say why calls of one model were not taken along; nothing if all were."""
+    """Return why calls of a model missed earlier batches; "" if none did."""
     causes: Counter[str] = Counter()
     for call in calls:
         for entry in trace.spans[call].batching:
@@ -46,7 +46,7 @@ def left_out(trace: Trace, calls: Iterable[int]) -> str:
                 causes[entry.cause] += entry.times
     words = [
         f"{cause} {TIMES}{count:,}" if count > 1 else cause
-        for cause, count in causes.most_common(_MOST_CAUSES)
+        for cause, count in causes.most_common(_MAX_CAUSES)
     ]
-    more = ", …" if len(causes) > _MOST_CAUSES else ""
+    more = ", …" if len(causes) > _MAX_CAUSES else ""
     return f"not with a batch before: {', '.join(words)}{more}" if words else ""

@@ -1,23 +1,22 @@
-"""Call graph of a trace: a box per model, an edge per pair that called each other."""
+"""Call graph of a trace: a box per model, an edge per pair of caller and callee."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from blsnb.trace.events import CallFlag, ModelInfo
 from blsnb.trace.spans import Trace
-from blsnb.views.columns import Array, Columns
+from blsnb.views.columns import Array, Columns, columns_of
 from blsnb.views.rows import distinct_names
 
-# More boxes than this are no picture any more; so many are then kept.
-_MOST = 60
+_MAX_BOXES = 60
 _KEPT = 40
+"""Number of boxes that are kept where there are more models than boxes."""
 _OTHERS = -1
-# One failure in hundreds of calls must not paint the graph.
-_MANY = 0.05
+_FAILING_SHARE = 0.05
+"""Share of failed calls from which a box is marked: one in hundreds is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,24 +24,24 @@ class Box:
     """All calls of one model."""
 
     model: int
-    """Index in ``Trace.models``; -1 for the box of all that have none."""
+    """Index in ``Trace.models``; -1 for the box of all other models."""
     name: str
     device: str
     calls: int
     errors: int
     own_us: float
-    """Time not covered by the calls that they made."""
+    """Time not covered by child calls."""
     phases_us: tuple[float, float, float, float]
     """Queue, input, own inference, output."""
     first: int
-    """Row of the first call: the order in which siblings stand."""
+    """Row of the first call; siblings are drawn in this order."""
     is_ensemble: bool = False
-    """Whether its own time is only that between its steps."""
+    """Whether its own time is the time between its steps."""
 
     @property
     def failing(self) -> bool:
-        """Whether more than a few of the calls failed."""
-        return self.errors > _MANY * self.calls
+        """Whether more than 5 % of the calls failed."""
+        return self.errors > _FAILING_SHARE * self.calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +58,8 @@ class Edge:
 
     @property
     def failing(self) -> bool:
-        """Whether more than a few of the calls failed."""
-        return self.errors > _MANY * self.calls
+        """Whether more than 5 % of the calls failed."""
+        return self.errors > _FAILING_SHARE * self.calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +70,24 @@ class CallGraph:
     edges: tuple[Edge, ...]
 
 
-def call_graph(trace: Trace, columns: Columns) -> CallGraph:
-    """Sum the calls of a trace up to models and edges, also those only counted."""
-    graph = _whole(trace, columns)
-    return graph if len(graph.boxes) <= _MOST else _gathered(graph)
+def call_graph(trace: Trace) -> CallGraph:
+    """Sum up the calls of a trace by model, those that are only counted included."""
+    graph = _whole(trace)
+    return graph if len(graph.boxes) <= _MAX_BOXES else _gathered(graph)
 
 
-def own_times(trace: Trace, columns: Columns) -> dict[str, float]:
-    """Return the own time of each model, by its name, in microseconds."""
+def own_times(trace: Trace) -> dict[str, float]:
+    """Return the own time of each model in microseconds, by name."""
     own: dict[str, float] = {}
-    for box in _whole(trace, columns).boxes:
+    for box in _whole(trace).boxes:
         name = trace.models[box.model].name
         own[name] = own.get(name, 0.0) + box.own_us
     return own
 
 
-def _whole(trace: Trace, columns: Columns) -> CallGraph:
-    """Return a box for every model, however many there are."""
+def _whole(trace: Trace) -> CallGraph:
+    """Return the graph with a box for every model."""
+    columns = columns_of(trace)
     graph = CallGraph(_boxes(trace, columns), _edges(columns))
     return _with_folded(graph, trace) if trace.folded else graph
 
@@ -125,7 +125,7 @@ def _boxes(trace: Trace, columns: Columns) -> tuple[Box, ...]:
 
 
 def _device(model: ModelInfo) -> str:
-    """Return on what a model runs; an ensemble's steps do, it does not."""
+    """Return the device of a model; only the steps of an ensemble have one."""
     return "" if model.is_ensemble else model.device
 
 
@@ -158,7 +158,7 @@ def _edges(columns: Columns) -> tuple[Edge, ...]:
 
 
 def _with_folded(graph: CallGraph, trace: Trace) -> CallGraph:
-    """Add the calls that are only counted; one of each kind is always kept."""
+    """Add the calls that are only counted; at least one of each kind is kept."""
     number = {model: place for place, model in enumerate(trace.models)}
     boxes = {box.model: box for box in graph.boxes}
     edges = {(edge.source, edge.target): edge for edge in graph.edges}
@@ -169,7 +169,7 @@ def _with_folded(graph: CallGraph, trace: Trace) -> CallGraph:
         if caller is None:
             continue
         source = number[caller]
-        # What they took was not the caller's own time.
+        # Their time is not the caller's own time.
         boxes[source] = _grown(boxes[source], 0, 0, -us)
         edge = edges[source, target]
         edges[source, target] = replace(
@@ -190,7 +190,7 @@ def _grown(box: Box, calls: int, errors: int, us: float) -> Box:
 
 
 def _gathered(graph: CallGraph) -> CallGraph:
-    """Keep the largest boxes, and put all others and their edges into one."""
+    """Keep the largest boxes by own time, and join all others in one."""
     largest = sorted(graph.boxes, key=lambda box: -box.own_us)[:_KEPT]
     kept = {box.model for box in largest}
     rest = [box for box in graph.boxes if box.model not in kept]
@@ -216,10 +216,9 @@ def _joined(known: Edge, edge: Edge) -> Edge:
 
 
 def _others(rest: list[Box]) -> Box:
-    def summed(values: Iterable[tuple[float, ...]]) -> list[float]:
-        return [sum(column) for column in zip(*values, strict=True)]
-
-    queue, load, own, output = summed(box.phases_us for box in rest)
+    queue, load, own, output = (
+        sum(phase) for phase in zip(*(box.phases_us for box in rest), strict=True)
+    )
     return Box(
         model=_OTHERS,
         name=f"+{len(rest)} models",

@@ -1,4 +1,4 @@
-"""Columns: the calls of a trace as arrays of numbers, one per property."""
+"""The calls of a trace as arrays of numbers, one per property."""
 
 from __future__ import annotations
 
@@ -44,26 +44,26 @@ class Columns:
     line: Array
     execution: Array
     batch: Array
-    """How many requests the ``execute`` of each was for."""
+    """Number of requests of the ``execute`` that ran each call."""
     responses: Array
     """Number of responses so far."""
     start_us: Array
-    """REQUEST_START, since the start of the trace."""
+    """REQUEST_START in microseconds since the start of the trace."""
     phases: Array
     """A row per phase, in the order of ``PHASES``; NaN where not recorded."""
 
     @cached_property
     def duration_us(self) -> Array:
-        """From REQUEST_START to REQUEST_END, or so far."""
+        """Time from REQUEST_START to REQUEST_END, or until the trace was taken."""
         return np.asarray(np.nansum(self.phases, axis=0))
 
     @cached_property
     def end_us(self) -> Array:
-        """When each call ended, since the start of the trace."""
+        """End of each call, since the start of the trace."""
         return np.asarray(self.start_us + self.duration_us)
 
     def took_us(self, calls: Sequence[int]) -> float:
-        """Return the durations of some calls, summed."""
+        """Return the sum of the durations of some calls."""
         return float(self.duration_us[list(calls)].sum())
 
     @property
@@ -72,20 +72,20 @@ class Columns:
         return float(self.end_us.max(initial=0.0))
 
     def has(self, flag: CallFlag) -> Array:
-        """Which calls have a flag."""
+        """Return whether each call has a flag."""
         return np.asarray(self.flags & int(flag) != 0)
 
     @cached_property
     def covered_us(self) -> Array:
-        """Of each call, the time during which a call that it made was running."""
+        """Time of each call during which a child call was running."""
         made = np.flatnonzero(self.parent >= 0)
         parent = self.parent[made]
         start = np.clip(self.start_us[made], self.start_us[parent], self.end_us[parent])
         end = np.clip(self.end_us[made], start, self.end_us[parent])
         order = np.lexsort((start, parent))
         parent, start, end = parent[order], start[order], end[order]
-        # Callers lie one after the other on one long axis, so that a running
-        # maximum never reaches from one into the next.
+        # Callers follow each other on one long axis, so that a running maximum
+        # never reaches from one into the next.
         shift = parent * (self.wall_us + 1.0)
         reached = np.maximum.accumulate(end + shift) - shift
         before = np.concatenate(([0.0], reached[:-1]))
@@ -95,7 +95,7 @@ class Columns:
 
     @cached_property
     def own_us(self) -> Array:
-        """Of each call, the time not covered by the calls that it made."""
+        """Time of each call that is not covered by child calls."""
         return np.asarray(self.duration_us - self.covered_us)
 
 
@@ -149,7 +149,7 @@ def _responses(spans: Sequence[Span], flags: Array) -> Array:
 
 
 def _begin_steps(trace: Trace, spans: Sequence[Span], opened: list[Array]) -> None:
-    """Let an ensemble's queue end with its first step: it computes nothing itself."""
+    """End the queue of an ensemble at its first step: it computes nothing itself."""
     _, queue, compute, infer, *_ = opened
     for place in np.flatnonzero((queue > 0) & (compute == 0)).tolist():
         steps = trace.children[spans[place].index]
@@ -158,10 +158,10 @@ def _begin_steps(trace: Trace, spans: Sequence[Span], opened: list[Array]) -> No
 
 
 def _phases(opened: list[Array], ended: Array) -> Array:
-    """Let each activity that was reached open a phase, up to the next one reached.
+    """Return a phase for each activity that was reached, up to the next one.
 
-    So the phases always add up to the call's duration, also where a call failed
-    on the way or is still running.
+    So the phases add up to the call's duration, even of a call that failed early or
+    is still running.
     """
     phases = np.full((len(opened), len(ended)), np.nan)
     upto = ended

@@ -1,4 +1,4 @@
-"""Delta: a time beside that of the baseline; twin of js/src/delta.ts."""
+"""Differences of durations; twin of js/src/delta.ts."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from typing import NamedTuple
 
 from blsnb.views.format import time
 
-# What runs twice never takes the same time twice: by a share of it, and by what a
-# busy processor gives to another.
-_ALIKE = 0.05
-_ALIKE_US = 20.0
+_NOISE_SHARE = 0.05
+_NOISE_US = 20.0
+"""Differences below either of the two are noise of a busy machine."""
 MINUS = "\N{MINUS SIGN}"
 
 
 class Delta(NamedTuple):
-    """A duration now and before."""
+    """A duration of a run beside that of its baseline."""
 
     this_us: float
     baseline_us: float
@@ -23,20 +22,20 @@ class Delta(NamedTuple):
     def sign(self) -> str:
         """``▲`` for slower, ``▼`` for faster, ``≈`` within 5 % or 20 µs."""
         change = self.this_us - self.baseline_us
-        if abs(change) <= max(_ALIKE * self.baseline_us, _ALIKE_US):
+        if abs(change) <= max(_NOISE_SHARE * self.baseline_us, _NOISE_US):
             return "≈"
         return "▲" if change > 0 else "▼"
 
     @property
     def words(self) -> str:
-        """The sign, and by how much."""
+        """The sign and the difference."""
         if self.sign == "≈":
             return self.sign
         return f"{self.sign} {'+' if self.sign == '▲' else MINUS}{self._amount}"
 
     @property
     def short(self) -> str:
-        """The same without plus and minus, which the sign says already."""
+        """The sign and the size of the difference, for where there is little room."""
         return self.sign if self.sign == "≈" else f"{self.sign} {self._amount}"
 
     @property

@@ -1,4 +1,4 @@
-"""Calls that a trace only counts, in words."""
+"""Calls that a trace only counts."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from blsnb.trace.folding import FoldedCalls, Pair
 from blsnb.trace.spans import Trace
 from blsnb.views.format import TIMES, counted, time
 
-_MOST_PAIRS = 5
+_MAX_PAIRS = 5
 
 
 def folded_note(trace: Trace) -> list[str]:
-    """Return a line on the calls that are only counted; none if there are none."""
+    """Return a line on the calls that are only counted, if there are any."""
     if not trace.folded:
         return []
     largest = sorted(trace.folded, key=lambda folded: -folded.calls)
     pairs = [
         f"{_arrow(folded.caller and folded.caller.name, folded.model.name)} "
         f"{TIMES}{folded.calls:,} in {time(folded.duration_ns / 1000)}"
-        for folded in largest[:_MOST_PAIRS]
+        for folded in largest[:_MAX_PAIRS]
     ]
-    if len(largest) > _MOST_PAIRS:
-        pairs.append(f"{counted(len(largest) - _MOST_PAIRS, 'further kind')}")
+    if len(largest) > _MAX_PAIRS:
+        pairs.append(f"{counted(len(largest) - _MAX_PAIRS, 'further kind')}")
     return [
         f"folded from {counted(trace.call_count, 'call')}: {len(trace.spans):,} are "
         f"kept one by one (the first, the last, failed and slowest ones), the others "
@@ -33,18 +33,12 @@ def folded_note(trace: Trace) -> list[str]:
 
 
 def left_out(trace: Trace) -> list[str]:
-    """Return a line on each thing that a trace no longer holds: calls, values."""
+    """Return lines on the calls and values that a trace no longer holds."""
     return [*folded_note(trace), *notices(trace)]
 
 
 class OnlyCounted:
-    """Finds the calls that are only counted, beside those of a row.
-
-    Parameters
-    ----------
-    trace
-        The calls that are kept, and the numbers of the others.
-    """
+    """Finds the calls that are only counted and belong to the calls of a row."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
@@ -53,9 +47,9 @@ class OnlyCounted:
         self._counted = {(each.caller, each.model): each for each in trace.folded}
 
     def beside(self, calls: Sequence[int]) -> FoldedCalls | None:
-        """Return what is counted of the same model and caller as a row's calls.
+        """Return the counted calls of the same model and caller as a row's calls.
 
-        None where nothing is, or where it is not known that it belongs there.
+        None if there are none, or if they may belong to another row.
         """
         if not self._counted or not calls:
             return None
@@ -63,11 +57,11 @@ class OnlyCounted:
         return self._counted.get(pair) if self._kept[pair] == len(calls) else None
 
     def more_like(self, call: int) -> bool:
-        """Whether there are any of the same model and caller as one that is kept."""
+        """Return whether calls of the same model and caller are only counted."""
         return bool(self._counted) and _pair(self._trace, call) in self._counted
 
     def stretch(self, calls: Sequence[int]) -> tuple[float, float] | None:
-        """Return when those ran that are only counted, in microseconds; or None."""
+        """Return start and end of the counted calls in microseconds, if known."""
         beside = self.beside(calls)
         if beside is None or not beside.last_ns:
             return None

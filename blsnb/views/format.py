@@ -1,4 +1,4 @@
-"""Times, counts and names as a reader sees them; twin of js/src/format.ts."""
+"""Times, counts and names as text; twin of js/src/format.ts."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import math
 import re
 import unicodedata
 
-# By name, since in a source file they pass for a letter and a hyphen.
+# By name: in a source file they look like a letter and a hyphen.
 TIMES = "\N{MULTIPLICATION SIGN}"
 _DASH = "\N{EN DASH}"
 _UNITS = (("µs", 1.0), ("ms", 1e3), ("s", 1e6))
 
-# Controls, surrogates, noncharacters, and what is invisible or turns the
-# direction of writing: a name must not be able to look like another one.
+# Controls, surrogates, noncharacters, invisible characters and those that change the
+# direction of writing: no name may look like another one.
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\ufeff\ufff9-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
@@ -40,12 +40,12 @@ def _three_digits(number: float) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a count and its noun, in the plural where that is due."""
+    """Return a count and its noun, such as "2 calls"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def visible(text: str) -> str:
-    """Return one line of text in which nothing hides and nothing is reordered."""
+    """Return text with marks in place of invisible and reordering characters."""
     return _UNSEEN.sub(_mark, text)
 
 
@@ -55,9 +55,9 @@ def _mark(match: re.Match[str]) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """Return text without its middle where it is longer than so many characters.
+    """Return text with at most `most` characters, without its middle.
 
-    The ends tell long names apart; what nobody will read is not looked at.
+    Long names differ at their ends.
     """
     if len(text) <= most:
         return text
@@ -65,7 +65,7 @@ def cut(text: str, most: int) -> str:
 
 
 def sendable(text: str, most: int) -> str:
-    """Return text that UTF-8 can carry, cut to so many bytes."""
+    """Return text that UTF-8 can encode, with at most `most` bytes."""
     data = text.encode("utf-8", "backslashreplace")
     if len(data) <= most:
         return data.decode("utf-8")
@@ -73,7 +73,7 @@ def sendable(text: str, most: int) -> str:
 
 
 def width(text: str, size: float, bold: bool = False) -> float:
-    """Estimate the pixels that text takes in a sans-serif font, rather too many."""
+    """Estimate the width of text in a sans-serif font in pixels, rather too high."""
     return sum(map(_em, text)) * size * (1.1 if bold else 1.0)
 
 
@@ -88,8 +88,8 @@ def _em(character: str) -> float:
 
 
 def clip(text: str, size: float, most: float, bold: bool = False) -> str:
-    """Make text visible and cut it in its middle: the ends tell long names apart."""
-    # Beyond this no font is narrow enough, and measuring would take its time.
+    """Return visible text at most `most` pixels wide, without its middle."""
+    # Longer text fits no width, and measuring it takes time.
     text = cut(visible(cut(text, 300)), 300)
     if width(text, size, bold) <= most:
         return text
@@ -104,13 +104,13 @@ def clip(text: str, size: float, most: float, bold: bool = False) -> str:
 
 
 def tick(us: float, end: float) -> str:
-    """Return a time on an axis, in the unit of the axis' end."""
+    """Return a time on an axis, in the unit of the end of the axis."""
     unit, scale = next(u for u in reversed(_UNITS) if end >= u[1] or u[1] == 1.0)
     return f"{us / scale:g} {unit}" if us else "0"
 
 
 def ticks(end: float, most: int) -> list[float]:
-    """Return round numbers from 0 up to the end, at most so many."""
+    """Return at most `most` round numbers from 0 up to the end."""
     if end <= 0:
         return [0.0]
     raw = end / most

@@ -79,8 +79,8 @@ def versus(comparison: TraceComparison) -> str:
 
 def own_times(comparison: TraceComparison) -> dict[int, Delta | None]:
     """Return each model's own time beside the baseline's; None for a new model."""
-    before = callgraph.own_times(comparison.baseline, columns_of(comparison.baseline))
-    graph = callgraph.call_graph(comparison.this, columns_of(comparison.this))
+    before = callgraph.own_times(comparison.baseline)
+    graph = callgraph.call_graph(comparison.this)
     found: dict[int, Delta | None] = {}
     for box in graph.boxes:
         # The box of all others may stand for other models in the baseline.

@@ -2,7 +2,7 @@
 
 import { count, counted } from "./format.ts";
 import type { Trace } from "./trace.ts";
-import type { Batching } from "./wire.ts";
+import type { Batching } from "./header.ts";
 
 /** What there is to say of a call's batch, as texts and rows. */
 export interface BatchFacts {

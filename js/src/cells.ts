@@ -2,7 +2,7 @@
 
 import { h } from "./dom.ts";
 import { pixelsOf } from "./picture.ts";
-import type { GridPreview, ImagePreview } from "./wire.ts";
+import type { GridPreview, ImagePreview } from "./header.ts";
 
 /** Numbers beside one another; a longer vector goes on in the next line. */
 const MOST_COLUMNS = 6;

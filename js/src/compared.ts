@@ -5,7 +5,7 @@ import { deltaText, signOf, toneOf } from "./delta.ts";
 import { h } from "./dom.ts";
 import { count, time } from "./format.ts";
 import type { PhaseSums, Trace } from "./trace.ts";
-import type { Change } from "./wire.ts";
+import type { Change } from "./header.ts";
 
 /** As in the table of one run. */
 const NAMES: [keyof PhaseSums, string][] = [

@@ -1,7 +1,8 @@
 /** A run beside an earlier one: which calls are the same, new, changed, missing. Pure. */
 
 import { Trace } from "./trace.ts";
-import type { Change, Store } from "./wire.ts";
+import type { Change } from "./header.ts";
+import type { Store } from "./store.ts";
 
 /** In the place of a call's row in the baseline: it has none, or it only counts it. */
 const [NEW, COUNTED] = [-1, -2];

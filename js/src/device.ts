@@ -4,7 +4,7 @@ import { h } from "./dom.ts";
 import { bytes, counted, time } from "./format.ts";
 import { factGrid } from "./tensors.ts";
 import type { Trace } from "./trace.ts";
-import type { Copy } from "./wire.ts";
+import type { Copy } from "./header.ts";
 
 const LISTED = 12;
 

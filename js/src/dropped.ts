@@ -3,7 +3,7 @@
 import { h } from "./dom.ts";
 import { count } from "./format.ts";
 import type { Trace } from "./trace.ts";
-import type { Drops } from "./wire.ts";
+import type { Drops } from "./header.ts";
 
 /** About a call that has no row: which limit dropped it. */
 export function droppedCall(trace: Trace, id: number): HTMLElement[] {

@@ -19,7 +19,9 @@ import { Toolbar } from "./toolbar.ts";
 import { Tooltip } from "./tooltip.ts";
 import { Trace } from "./trace.ts";
 import { found, held, type Held, type ViewState } from "./viewstate.ts";
-import { Flag, type Drops, type Store } from "./wire.ts";
+import type { Drops } from "./header.ts";
+import type { Store } from "./store.ts";
+import { Flag } from "./wire.ts";
 
 /** Above and below the whole view. */
 const BORDERS = 6;

@@ -1,6 +1,7 @@
 /** The way to the kernel: questions about tensors, answered by number. */
 
-import { ownBuffer, type Drops, type Preview, type TensorEntry } from "./wire.ts";
+import type { Drops, Preview, TensorEntry } from "./header.ts";
+import { ownBuffer } from "./wire.ts";
 
 /** The part of an anywidget model that the view uses. */
 export interface WidgetModel {

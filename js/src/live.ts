@@ -1,6 +1,8 @@
 /** A running run: rows that arrive in messages, kept by the model and not by a view. */
 
-import { ownBuffer, Store, type Header } from "./wire.ts";
+import type { Header } from "./header.ts";
+import { Store } from "./store.ts";
+import { ownBuffer } from "./wire.ts";
 import { VERSION, watchKernel, type WidgetModel } from "./kernel.ts";
 
 interface RowsMessage {

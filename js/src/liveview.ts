@@ -6,7 +6,7 @@ import type { Live } from "./live.ts";
 import { Moving } from "./moving.ts";
 import { everyFrame, MANY_CALLS } from "./repaint.ts";
 import type { ViewState } from "./viewstate.ts";
-import type { Store } from "./wire.ts";
+import type { Store } from "./store.ts";
 
 export class LiveView {
   #live: Live;

@@ -1,6 +1,6 @@
 /** From a preview's bytes to pixels, and which ways of looking a shape allows. Pure. */
 
-import type { GridPreview, ImagePreview } from "./wire.ts";
+import type { GridPreview, ImagePreview } from "./header.ts";
 
 /** Cividis, for values on one side of zero: it is monotone in lightness for every kind of vision. */
 const SEQUENTIAL = [

@@ -6,7 +6,7 @@ import { OTHERS } from "./modelgraph.ts";
 import type { Row } from "./rows.ts";
 import type { Colours } from "./theme.ts";
 import type { PhaseSums, Trace } from "./trace.ts";
-import type { Drops } from "./wire.ts";
+import type { Drops } from "./header.ts";
 
 /**
  * One call, all calls of a model, the calls of one folded row, calls that are missing, or the models

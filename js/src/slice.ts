@@ -13,7 +13,7 @@ import {
   scaleOf,
   valueOf,
 } from "./picture.ts";
-import type { GridPreview, ImagePreview, TensorEntry } from "./wire.ts";
+import type { GridPreview, ImagePreview, TensorEntry } from "./header.ts";
 
 type Picture = GridPreview | ImagePreview;
 type Mode = "grid" | "image";

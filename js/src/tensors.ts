@@ -6,14 +6,8 @@ import { bytes, count, percent, shape, value } from "./format.ts";
 import { QueryError, type Answer } from "./kernel.ts";
 import type { Session } from "./session.ts";
 import { BUSY_AFTER_MS, SliceView, type SliceState } from "./slice.ts";
-import {
-  Flag,
-  type Histogram,
-  type Preview,
-  type Stats,
-  type TensorEntry,
-  type TextPreview,
-} from "./wire.ts";
+import type { Histogram, Preview, Stats, TensorEntry, TextPreview } from "./header.ts";
+import { Flag } from "./wire.ts";
 
 /** A stream's responses can be many: so many tensors are listed at once. */
 const LISTED = 24;

@@ -5,7 +5,7 @@ import { count, time } from "./format.ts";
 import { phaseLegend } from "./phaselegend.ts";
 import { MANY_CALLS } from "./repaint.ts";
 import type { Trace } from "./trace.ts";
-import type { Run } from "./wire.ts";
+import type { Run } from "./header.ts";
 
 export interface ToolbarActions {
   filter(text: string): void;

@@ -3,15 +3,9 @@
 import { Comparison } from "./comparison.ts";
 import { concurrency, type Steps } from "./concurrency.ts";
 import { Folded, type Counted } from "./folded.ts";
-import {
-  Flag,
-  PHASES,
-  rowOf,
-  type Calls,
-  type Header,
-  type Phase,
-  type Store,
-} from "./wire.ts";
+import type { Header } from "./header.ts";
+import type { Store } from "./store.ts";
+import { Flag, PHASES, rowOf, type Calls, type Phase } from "./wire.ts";
 
 /**
  * Where time of calls went, summed; `infer` is own time, `child` that of the calls below,

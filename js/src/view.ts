@@ -5,7 +5,8 @@ import { Kernel, type WidgetModel } from "./kernel.ts";
 import { Live } from "./live.ts";
 import { LiveView, selectedIn } from "./liveview.ts";
 import type { ViewState } from "./viewstate.ts";
-import { Store, type Header } from "./wire.ts";
+import type { Header } from "./header.ts";
+import { Store } from "./store.ts";
 
 /** What the page knows of a run: the way to its kernel, and what its last view looked like. */
 interface Known {

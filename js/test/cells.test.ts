@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { columnsOf, shortened } from "../src/cells.ts";
-import type { GridPreview } from "../src/wire.ts";
+import type { GridPreview } from "../src/header.ts";
 
 function grid(rows: number, columns: number, values?: string[]): GridPreview {
   const of: [number, number] = [rows, columns];

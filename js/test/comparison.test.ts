@@ -10,7 +10,9 @@ import { modelGraph } from "../src/modelgraph.ts";
 import { dims, relevanceOf } from "../src/relevance.ts";
 import { Rows, type Row } from "../src/rows.ts";
 import { Trace } from "../src/trace.ts";
-import { ownBuffer, Store, type Header } from "../src/wire.ts";
+import type { Header } from "../src/header.ts";
+import { Store } from "../src/store.ts";
+import { ownBuffer } from "../src/wire.ts";
 import { call, random, traceOf } from "./fixture.ts";
 
 // Written by the Python side, python -m tests.views.golden_run.

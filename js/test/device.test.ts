@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { copied } from "../src/device.ts";
-import { Store } from "../src/wire.ts";
+import { Store } from "../src/store.ts";
 import { Trace } from "../src/trace.ts";
 import { call, encode, model, Packer } from "./fixture.ts";
 

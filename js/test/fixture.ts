@@ -1,6 +1,8 @@
 /** Calls encoded as the wire contract says: what blsnb/views/documents/wire.py would send. */
 
-import { Store, type Column, type Header, type ModelEntry } from "../src/wire.ts";
+import type { Header, ModelEntry } from "../src/header.ts";
+import { Store } from "../src/store.ts";
+import type { Column } from "../src/wire.ts";
 import { Trace } from "../src/trace.ts";
 
 const TYPES = {

@@ -5,7 +5,9 @@ import { test } from "node:test";
 import { count, counted, time } from "../src/format.ts";
 import { modelGraph } from "../src/modelgraph.ts";
 import { Trace } from "../src/trace.ts";
-import { ownBuffer, Store, type Header, type TensorEntry } from "../src/wire.ts";
+import type { Header, TensorEntry } from "../src/header.ts";
+import { Store } from "../src/store.ts";
+import { ownBuffer } from "../src/wire.ts";
 
 // Written by the Python side, python -m tests.views.golden_run.
 const FOLDER = new URL("../../tests/views/golden/", import.meta.url);

@@ -1,54 +1,12 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 
-import { Kernel, QueryError, type WidgetModel } from "../src/kernel.ts";
+import { Kernel, QueryError } from "../src/kernel.ts";
 import { Live } from "../src/live.ts";
+import { FakeModel } from "./fakemodel.ts";
 import { call, encode, model } from "./fixture.ts";
 
 mock.timers.enable({ apis: ["setTimeout"] });
-
-type Sent = { type: string; id?: number; have?: number };
-type Listener = (message: unknown, buffers: ArrayBufferView[]) => void;
-
-/** What anywidget hands to the view, with the kernel's side of it in the test's hands. */
-class FakeModel implements WidgetModel {
-  readonly sent: Sent[] = [];
-  readonly #listeners = new Map<string, Set<Listener>>();
-
-  get(): unknown {
-    return undefined;
-  }
-  set(): void {}
-  save_changes(): void {}
-  send(content: unknown): void {
-    this.sent.push(content as Sent);
-  }
-  on(event: string, listener: (...values: never[]) => void): void {
-    this.#of(event).add(listener as unknown as Listener);
-  }
-  off(event: string, listener: (...values: never[]) => void): void {
-    this.#of(event).delete(listener as unknown as Listener);
-  }
-  #of(event: string): Set<Listener> {
-    const found = this.#listeners.get(event) ?? new Set();
-    this.#listeners.set(event, found);
-    return found;
-  }
-  get listening(): number {
-    return [...this.#listeners.values()].reduce((sum, each) => sum + each.size, 0);
-  }
-  /** What ipywidgets tells when a kernel is restarted or dies. */
-  lose(): void {
-    for (const listener of this.#of("comm_live_update")) listener(undefined, []);
-  }
-  receive(message: unknown, ...buffers: ArrayBuffer[]): void {
-    for (const listener of this.#of("msg:custom"))
-      listener(
-        message,
-        buffers.map((buffer) => new DataView(buffer)),
-      );
-  }
-}
 
 const MODELS = [model("a"), model("b")];
 const RUNNING = { id: "r", title: "a", request_id: "", state: "running" as const };

@@ -9,7 +9,7 @@ import {
   scaleOf,
   valueOf,
 } from "../src/picture.ts";
-import type { GridPreview } from "../src/wire.ts";
+import type { GridPreview } from "../src/header.ts";
 
 function grid(low: number | null, high: number | null): GridPreview {
   return {

@@ -5,7 +5,7 @@ import { filterOf } from "../src/filter.ts";
 import { dims, litModels, pathTo, relevanceOf } from "../src/relevance.ts";
 import { Rows } from "../src/rows.ts";
 import { Trace } from "../src/trace.ts";
-import { Store } from "../src/wire.ts";
+import { Store } from "../src/store.ts";
 import { invoice } from "./samples.ts";
 
 const { header, buffer } = invoice();

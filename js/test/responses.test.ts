@@ -3,7 +3,8 @@ import { test } from "node:test";
 
 import { timesOf } from "../src/responses.ts";
 import { Trace } from "../src/trace.ts";
-import { Flag, Store } from "../src/wire.ts";
+import { Store } from "../src/store.ts";
+import { Flag } from "../src/wire.ts";
 import { call, encode, model } from "./fixture.ts";
 
 const STREAM = { flags: Flag.DECOUPLED, responses: 3, compute_infer_us: 100 };

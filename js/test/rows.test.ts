@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { FOLD_FROM, Rows, type Row } from "../src/rows.ts";
 import { Trace } from "../src/trace.ts";
-import { Store } from "../src/wire.ts";
+import { Store } from "../src/store.ts";
 import { call, traceOf, type Call } from "./fixture.ts";
 import { invoice, sweep } from "./samples.ts";
 

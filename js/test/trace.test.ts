@@ -5,7 +5,8 @@ import { concurrency, perPixel } from "../src/concurrency.ts";
 import { filterOf } from "../src/filter.ts";
 import { modelGraph, OTHERS } from "../src/modelgraph.ts";
 import { Trace } from "../src/trace.ts";
-import { Flag, Store } from "../src/wire.ts";
+import { Store } from "../src/store.ts";
+import { Flag } from "../src/wire.ts";
 import { call, model, random, traceOf } from "./fixture.ts";
 import { invoice, sweep } from "./samples.ts";
 

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Trace } from "../src/trace.ts";
-import { Flag, Store, column, ownBuffer } from "../src/wire.ts";
+import { Store } from "../src/store.ts";
+import { Flag, column, ownBuffer } from "../src/wire.ts";
 import { call, encode, model } from "./fixture.ts";
 import { invoice } from "./samples.ts";
 

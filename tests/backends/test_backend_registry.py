@@ -1,4 +1,4 @@
-"""Another backend is one file, found by its name; one that is not here is refused."""
+"""Backends of other packages, found by their entry points."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ X = {"X": np.array([1, 2], np.float32)}
 
 @pytest.fixture
 def echo(tmp_path, monkeypatch):
-    """The backend ``echo`` is installed."""
+    """Install the backend ``echo``."""
     monkeypatch.syspath_prepend(str(tmp_path))
     install(tmp_path)
     yield
@@ -36,8 +36,8 @@ def add(server, config=ECHO, name="leaf"):
 
 
 @pytest.mark.parametrize("backend", ["tensorrt", "pytorch", "vllm"])
-def test_a_backend_that_is_not_here_is_refused_with_the_remedy(server, backend):
-    """Triton's text, and how to stand in for it; never a silent answer."""
+def test_a_missing_backend_is_refused(server, backend):
+    """The text is Triton's; the advice recommends a stand-in."""
     parts_of(server).models.change(
         "m", {"config.pbtxt": f"backend: '{backend}'", "1/model": "x"}
     )
@@ -54,8 +54,8 @@ def test_a_backend_that_is_not_here_is_refused_with_the_remedy(server, backend):
     assert "UNAVAILABLE" == server.model("m").state
 
 
-def test_a_backend_of_somebody_elses_runs_its_models(server, echo):
-    """It completes the configuration, makes instances, answers and is finalized."""
+def test_a_backend_of_another_package_runs_its_models(server, echo):
+    """It completes the configuration, creates, executes and finalizes instances."""
     config = f"{ECHO} instance_group {{ count: 2 kind: KIND_CPU }}"
     status = add(server, config)
 
@@ -75,8 +75,8 @@ def test_a_backend_of_somebody_elses_runs_its_models(server, echo):
     ] == stage.seen
 
 
-def test_a_python_model_calls_it_and_the_call_is_in_the_trace(server, echo):
-    """It is a leaf of the call graph as any other model."""
+def test_a_python_model_can_call_it(server, echo):
+    """The trace contains the call."""
     add(server)
     ask = """
 response = pb_utils.InferenceRequest(
@@ -102,8 +102,8 @@ return [reply(pb_utils.get_output_tensor_by_name(response, "Y").as_numpy() * 2)]
     assert 1 == server.statistics("leaf")["model_stats"][0]["inference_count"]
 
 
-def test_its_errors_are_its_own_words(server, echo):
-    """What it raises otherwise is a fault, told as that of a Python model is."""
+def test_errors_have_the_text_of_the_backend(server, echo):
+    """Other exceptions are reported as those of a Python model."""
     add(server)
     caught = []
     for name in ("raise", "fault"):
@@ -122,8 +122,8 @@ def test_its_errors_are_its_own_words(server, echo):
     assert [1, 2] == server.infer("leaf", X)["Y"].tolist()
 
 
-def test_a_decoupled_model_may_answer_often(server, echo):
-    """The final flag comes after all, or with an error."""
+def test_a_decoupled_model_sends_several_responses(server, echo):
+    """The final flag follows them, or comes with an error."""
     add(server, f"{ECHO} model_transaction_policy {{ decoupled: true }}")
 
     answers = list(server.stream("leaf", X))
@@ -142,8 +142,8 @@ def test_a_decoupled_model_may_answer_often(server, echo):
         ("faulty", "Internal: ValueError: echo is faulty"),
     ],
 )
-def test_what_it_cannot_load_fails_the_load(server, echo, parameter, reason):
-    """And no instance is left."""
+def test_an_error_of_the_backend_fails_the_load(server, echo, parameter, reason):
+    """All instances are finalized."""
     config = f"{ECHO} parameters {{ key: '{parameter}' value {{}} }}"
     with pytest.raises(ModelLoadError) as caught:
         add(server, config)
@@ -152,8 +152,8 @@ def test_what_it_cannot_load_fails_the_load(server, echo, parameter, reason):
     assert ("Say nothing." in caught.value.advice) is (parameter == "refused")
 
 
-def test_a_backend_that_cannot_be_imported_says_so(server, tmp_path, monkeypatch):
-    """With the error of the import."""
+def test_a_backend_that_cannot_be_imported_is_reported(server, tmp_path, monkeypatch):
+    """The advice contains the error."""
     monkeypatch.syspath_prepend(str(tmp_path))
     install(tmp_path, "third_party_nowhere:Echo")
     with pytest.raises(ModelLoadError) as caught:

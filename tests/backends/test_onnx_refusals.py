@@ -1,4 +1,4 @@
-"""ONNX models that are refused, in the words of the source of Triton's backend."""
+"""Refused ONNX models, with the texts of Triton's backend."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .test_onnxruntime import CONTROL, IO, START, controlled, load
 
 
 def refusal(server, data, config=None):
-    """Return the reason for which a model does not load."""
+    """Return the reason why a model does not load."""
     with pytest.raises(ModelLoadError) as caught:
         load(server, data, config)
     prefix = "load failed for model 'leaf': version 1 is at UNAVAILABLE state: "
@@ -48,15 +48,15 @@ def refusal(server, data, config=None):
         ),
     ],
 )
-def test_a_file_that_is_no_such_model_is_refused(server, data, reason):
-    """At the load, with the backend's text."""
+def test_an_invalid_file_is_refused(server, data, reason):
+    """The load fails with the backend's text."""
     path = parts_of(server).repository.private("leaf").version_dir(1) / "model.onnx"
 
     assert refusal(server, data).startswith(reason.format(path=path))
 
 
 def test_a_missing_file_is_refused(server):
-    """Triton looks whether it is a folder first, and cannot tell."""
+    """Triton's text is that of the check for a folder."""
     parts_of(server).models.change(
         "leaf", {"1/other": "x", "config.pbtxt": "backend: 'onnxruntime'"}
     )
@@ -157,17 +157,17 @@ UNABLE = "Invalid argument: unable to load model 'leaf', "
         (
             "input { name: 'X' data_type: TYPE_FP32 dims: [3, 2] allow_ragged_batch: "
             "true }",
-            "Unsupported: blsnb's onnxruntime has no ragged batches",
+            "Unsupported: blsnb's onnxruntime does not support ragged batches",
         ),
     ],
 )
-def test_a_configuration_that_is_not_of_the_model_is_refused(server, config, reason):
-    """In the words of Triton's backend."""
+def test_a_configuration_that_contradicts_the_model_is_refused(server, config, reason):
+    """The text is that of Triton's backend."""
     assert reason == refusal(server, onnx.identity(dims=(3, 2)), config)
 
 
-def test_an_input_may_be_narrower_than_the_model_an_output_not(server):
-    """Where a dimension of the model varies."""
+def test_only_inputs_may_fix_a_variable_dimension(server):
+    """The dims of an output must be those of the model."""
     data = onnx.identity(dims=("b", "c"))
     status = load(server, data, "input { name: 'X' data_type: TYPE_FP32 dims: 2 }")
     server.unload("leaf")
@@ -206,7 +206,7 @@ def test_an_input_may_be_narrower_than_the_model_an_output_not(server):
     ],
 )
 def test_sequence_controls_must_be_inputs_of_the_model(server, name, how, reason):
-    """With one element of the configured type."""
+    """They have one element of the configured type."""
     config = CONTROL.format(name=name, **how) + IO
 
     assert reason == refusal(server, controlled(), config)
@@ -228,13 +228,17 @@ STATE = (
 @pytest.mark.parametrize(
     ("config", "reason", "advice"),
     [
-        (RAGGED, "has no ragged batches", "with allow_ragged_batch."),
-        (COUNTED, "has no ragged batches", "with allow_ragged_batch, batch_input."),
-        (STATE, "keeps no implicit state", "with sequence_batching { state }."),
+        (RAGGED, "does not support ragged batches", "uses allow_ragged_batch."),
+        (
+            COUNTED,
+            "does not support ragged batches",
+            "uses allow_ragged_batch, batch_input.",
+        ),
+        (STATE, "does not support implicit state", "uses sequence_batching { state }."),
     ],
 )
-def test_what_is_not_here_is_refused_with_what_to_do(server, config, reason, advice):
-    """It names what asks for it, and who can answer in its place."""
+def test_unsupported_fields_are_refused(server, config, reason, advice):
+    """The advice names the fields, and a stand-in."""
     with pytest.raises(ModelLoadError) as caught:
         load(server, onnx.identity(dims=(3, 2)), config)
 

@@ -40,15 +40,15 @@ X = {"X": np.array([[1, 2]], np.float32)}
 
 
 def load(server, data, config=None, name="leaf"):
-    """Write a model of an ONNX file, and load it."""
+    """Write a model with an ONNX file, and load it."""
     files = {"1/model.onnx": data}
     if config is not None:
         files["config.pbtxt"] = config
     return parts_of(server).models.change(name, files)
 
 
-def test_a_file_is_a_model_without_a_configuration(server):
-    """It batches up to 4 where the first dimension varies, dynamically; by two."""
+def test_a_model_needs_no_configuration(server):
+    """With a variable first dimension it batches up to 4 requests."""
     status = load(server, onnx.add_sub())
     config = server.config("leaf")
     run = server.infer("leaf", {name: [[3, 2]] for name in "AB"})
@@ -84,7 +84,7 @@ def test_a_file_is_a_model_without_a_configuration(server):
         ((), "", (0, (1,), None, "")),
     ],
 )
-def test_what_the_file_fills_in(tmp_path, dims, config, expected):
+def test_a_configuration_is_completed_from_the_file(tmp_path, dims, config, expected):
     """Batch size, dims and scheduler follow from the shapes."""
     (tmp_path / "model.onnx").write_bytes(onnx.identity(dims=dims))
     written = normalise(parse_pbtxt(f"backend: 'onnxruntime' {config}"), model_name="m")
@@ -99,8 +99,8 @@ def test_what_the_file_fills_in(tmp_path, dims, config, expected):
     )
 
 
-def test_what_is_configured_is_not_filled_in(server):
-    """With inputs and outputs nothing is: a model that could batch does not."""
+def test_a_complete_configuration_does_not_change(server):
+    """With inputs and outputs, no batch size is added."""
     config = """
 input { name: 'X' data_type: TYPE_FP32 dims: [-1, 2] }
 output { name: 'Y' data_type: TYPE_FP32 dims: [-1, 2] }
@@ -131,7 +131,7 @@ output { name: 'Y' data_type: TYPE_FP32 dims: [-1, 2] }
     ],
 )
 def test_every_type_passes_unchanged(server, element, dtype):
-    """As an array of the same type."""
+    """Arrays keep their type."""
     load(server, onnx.identity(element, ("batch", 3)))
     array = np.array([[0, 1, 1]], dtype)
 
@@ -140,8 +140,8 @@ def test_every_type_passes_unchanged(server, element, dtype):
     assert (dtype, [[0, 1, 1]]) == (answer.dtype.name, answer.tolist())
 
 
-def test_texts_end_at_a_zero_byte(server):
-    """They are C's strings to ONNX Runtime."""
+def test_strings_end_at_a_zero_byte(server):
+    """ONNX Runtime uses C strings."""
     load(server, onnx.identity(onnx.STRING, ("batch", 2)))
     texts = np.array([["grün", "a\0b"], ["", "c"]], np.object_)
 
@@ -150,15 +150,15 @@ def test_texts_end_at_a_zero_byte(server):
     assert [["grün".encode(), b"a"], [b"", b"c"]] == answer.tolist()
 
 
-def test_a_scalar_has_one_element_outside(server):
-    """Its configuration must not have empty dims."""
+def test_a_scalar_has_dims_of_one(server):
+    """Dims of a configuration must not be empty."""
     load(server, onnx.identity(dims=()))
 
     assert [5] == server.infer("leaf", {"X": np.array([5], np.float32)})["Y"].tolist()
 
 
 def test_a_model_may_be_a_folder(server):
-    """With a model.onnx in it, and what that refers to."""
+    """It contains a model.onnx and the files that it refers to."""
     parts_of(server).models.change("leaf", {"1/model.onnx/model.onnx": onnx.identity()})
 
     assert [[1, 2]] == server.infer("leaf", X)["Y"].tolist()
@@ -178,8 +178,8 @@ def request(*rows):
     return RequestMessage("m", (freeze("X", np.array(rows, np.float32), FP32),))
 
 
-def test_requests_are_joined_at_the_batch_and_their_answers_parted(tmp_path):
-    """Each gets as many rows as it has sent."""
+def test_requests_are_executed_as_one_batch(tmp_path):
+    """Each response has as many rows as its request."""
     made = instance(tmp_path, onnx.identity())
     requests = [request([1, 2]), request([3, 4], [5, 6]), request([7, 8])]
 
@@ -194,11 +194,11 @@ def test_requests_are_joined_at_the_batch_and_their_answers_parted(tmp_path):
     ("rows", "text"),
     [
         (5, "batch size 5 for 'm_0', max allowed is 4"),
-        (0, "a batch of size 0 has no answer"),
+        (0, "a batch of size 0 has no response"),
     ],
 )
-def test_a_batch_that_no_scheduler_makes_is_refused(tmp_path, rows, text):
-    """As Triton's backend refuses it; one without rows would hang there."""
+def test_a_batch_of_an_invalid_size_is_refused(tmp_path, rows, text):
+    """On Triton a batch without rows would hang."""
     made = instance(tmp_path, onnx.identity())
     empty = RequestMessage("m", (freeze("X", np.zeros((rows, 2), np.float32), FP32),))
     with pytest.raises(BackendError, match=text):
@@ -206,7 +206,7 @@ def test_a_batch_that_no_scheduler_makes_is_refused(tmp_path, rows, text):
 
 
 def test_an_output_with_too_few_rows_is_an_error(tmp_path):
-    """Triton would read what lies behind it in memory."""
+    """Triton would read beyond its end."""
     rows = onnx.node("Unique", ["X"], ["Y"])
     data = onnx.model(
         [rows],
@@ -220,7 +220,7 @@ def test_an_output_with_too_few_rows_is_an_error(tmp_path):
 
 
 def test_calls_of_a_python_model_are_batched_and_traced(server):
-    """One execution for all, each with a span of its own below the caller's."""
+    """One execution serves all calls; each has a span of its own."""
     load(
         server,
         onnx.identity(),
@@ -256,8 +256,8 @@ return [reply(np.concatenate(rows))]
     assert (3, 1) == (row["inference_count"], row["execution_count"])
 
 
-def test_an_error_of_onnx_runtime_is_told_as_tritons_backend_tells_it(server):
-    """Its number and its text; the model serves on."""
+def test_an_error_of_onnx_runtime_has_tritons_text(server):
+    """It contains number and text; the model remains ready."""
     shapes = [onnx.tensor(n, onnx.FLOAT, ("a", n)) for n in "AB"]
     data = onnx.model(
         [onnx.node("MatMul", ["A", "B"], ["Y"])],
@@ -276,8 +276,8 @@ def test_an_error_of_onnx_runtime_is_told_as_tritons_backend_tells_it(server):
     assert [[6]] == server.infer("leaf", {"A": [[2]], "B": [[3]]})["Y"].tolist()
 
 
-def test_dims_that_the_model_has_fixed_are_checked_by_onnx_runtime(server):
-    """Where the configuration lets more pass."""
+def test_onnx_runtime_checks_fixed_dims(server):
+    """The configuration may allow more."""
     config = """
 max_batch_size: 4
 input { name: 'X' data_type: TYPE_FP32 dims: 2 }
@@ -300,7 +300,7 @@ def controlled():
     )
 
 
-def test_a_sequences_controls_reach_the_model(server):
+def test_controls_of_a_sequence_reach_the_model(server):
     """The start is 1 for the first request, and 0 for the next."""
     load(server, controlled(), CONTROL.format(name="S", **START) + IO)
     first = server.infer("leaf", X, correlation_id=7, sequence_start=True)
@@ -309,8 +309,8 @@ def test_a_sequences_controls_reach_the_model(server):
     assert [[[2, 3]], [[1, 2]]] == [first["Y"].tolist(), next_one["Y"].tolist()]
 
 
-def test_an_initializer_may_be_given_where_the_model_does_not_batch(server):
-    """It is an optional input; without it the model's own value counts."""
+def test_an_initializer_is_an_optional_input(server):
+    """The model must not batch; by default it uses its own value."""
     data = onnx.model(
         [onnx.node("Add", ["X", "BIAS"], ["Y"])],
         [onnx.tensor("X", onnx.FLOAT, (2,)), onnx.tensor("BIAS", onnx.FLOAT, (2,))],
@@ -325,8 +325,8 @@ def test_an_initializer_may_be_given_where_the_model_does_not_batch(server):
     assert [2, 4] == server.infer("leaf", {"X": x, "BIAS": x})["Y"].tolist()
 
 
-def test_threads_are_bounded_by_the_cores():
-    """All instances share them, unless the configuration says how many."""
+def test_instances_share_the_cores():
+    """Thread counts of the configuration override this."""
     said = "parameters { key: 'intra_op_thread_count' value { string_value: ' 7x' } }"
     counts = [
         session_options(parse_pbtxt(text), instances).intra_op_num_threads
@@ -337,8 +337,8 @@ def test_threads_are_bounded_by_the_cores():
     assert session_options(parse_pbtxt(""), 1).intra_op_num_threads >= 1
 
 
-def test_without_the_package_the_load_fails_with_the_remedy(server, monkeypatch):
-    """Triton's text for a backend that is not there."""
+def test_without_the_package_the_load_fails(server, monkeypatch):
+    """The text is Triton's; the advice is the command that installs it."""
     for name in list(sys.modules):
         if name.startswith("blsnb.backends.onnx"):
             monkeypatch.delitem(sys.modules, name)

@@ -105,15 +105,15 @@ def write(folder: Path, source: str, config: str) -> None:
 
 
 def stand(server, address, name="leaf", config=""):
-    """Let the real server answer for a model that is no Python model here."""
+    """Use the real server as a stand-in for a model of another backend."""
     parts_of(server).models.change(
         name, {"config.pbtxt": f'backend: "tensorrt" {config}'}
     )
     return server.standin(name, remote=address)
 
 
-def test_the_real_server_answers(server, address):
-    """Its configuration counts where ours says nothing; ids and parameters arrive."""
+def test_requests_are_forwarded(server, address):
+    """The remote configuration completes the local one; ids and parameters arrive."""
     status = stand(server, address)
 
     run = server.infer(
@@ -133,8 +133,8 @@ def test_the_real_server_answers(server, address):
         assert each in facts.replace(b" ", b"")
 
 
-def test_its_errors_are_the_servers(server, address):
-    """Text and code."""
+def test_errors_are_those_of_the_remote_server(server, address):
+    """Text and code are the same."""
     stand(server, address)
     with pytest.raises(InferenceError) as caught:
         server.infer("leaf", {"X": [[-1]], "T": [["a"]]})
@@ -142,8 +142,8 @@ def test_its_errors_are_the_servers(server, address):
     assert ("UNSUPPORTED", "negative") == (caught.value.code, caught.value.message)
 
 
-def test_a_python_model_calls_it(server, address):
-    """And has the span of its call."""
+def test_a_python_model_can_call_a_remote_model(server, address):
+    """The call has a span of its own."""
     stand(server, address)
     ask = """
 response = pb_utils.InferenceRequest(
@@ -166,7 +166,7 @@ return [reply(answer_of(response)[0])]
 
 
 def test_a_decoupled_model_streams(server, address):
-    """What comes, as it comes; none and an error, too."""
+    """Responses arrive one by one; there may be none, or an error."""
     stand(server, address, "many", DECOUPLED)
     streams = [list(server.stream("many", {"X": [count]})) for count in (3, 0, -1)]
 
@@ -186,11 +186,13 @@ def test_a_decoupled_model_streams(server, address):
     assert "CANCELLED" == caught.value.code
 
 
-def test_a_server_that_has_not_the_model_is_no_stand_in(server, address):
-    """Nor one that is not there."""
+def test_a_server_without_the_model_is_refused(server, address):
+    """So is a server that cannot be reached."""
     with pytest.raises(ModelLoadError, match=f"'idle' is not ready at {address}"):
         stand(server, address, "idle", CONFIG)
-    with pytest.raises(ModelLoadError, match=f"{address} does not answer for it: Req"):
+    with pytest.raises(ModelLoadError, match=f"a request to {address} failed: Req"):
         stand(server, address, "idle")
-    with pytest.raises(ModelLoadError, match=r"grpc://127\.0\.0\.1:9 does not answer"):
+    with pytest.raises(
+        ModelLoadError, match=r"request to grpc://127\.0\.0\.1:9 failed"
+    ):
         stand(server, "grpc://127.0.0.1:9", "leaf", CONFIG)

@@ -1,4 +1,4 @@
-"""A stand-in answers for a model whose backend is not here: asked for, and marked."""
+"""Stand-ins replace models whose backend is not available, and are marked."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ X = {"X": np.array([[1, 2, 3]], np.float32)}
 
 
 def put(server, config=TENSORRT, name="leaf"):
-    """Write a model of a backend that is not here."""
+    """Write a model of a backend that is not available."""
     parts_of(server).models.change(name, {"config.pbtxt": config, "1/model": "x"})
 
 
 @pytest.fixture
 def stood(server):
-    """A server with a stand-in."""
+    """A server with a stand-in for the model ``leaf``."""
     put(server)
     server.standin("leaf", zeros=True)
     return server
 
 
 def test_zeros_have_the_configured_type_and_shape(server):
-    """What varies is as in an input of that rank, else 1; the batch as requested."""
+    """Variable dimensions are those of an input with the same rank, else 1."""
     more = """
 output { name: "B" data_type: TYPE_BOOL dims: [ 2 ] }
 output { name: "T" data_type: TYPE_STRING dims: [ 1, -1 ] }
@@ -64,8 +64,8 @@ output { name: "I" data_type: TYPE_INT64 dims: [ 1 ] reshape { shape: [] } }
     assert not any(outputs[name].any() for name in "YBHI")
 
 
-def test_chance_gives_equal_requests_equal_answers(server):
-    """Another seed or another request another one."""
+def test_random_responses_to_equal_requests_are_equal(server):
+    """A different seed or request gives different responses."""
     more = 'output { name: "T" data_type: TYPE_STRING dims: [ 1 ] }'
     more += 'output { name: "I" data_type: TYPE_INT8 dims: [ 50 ] }'
     put(server, TENSORRT + more)
@@ -84,8 +84,8 @@ def test_chance_gives_equal_requests_equal_answers(server):
     assert re.fullmatch(rb"[a-z]{8}", answers[0]["T"][0, 0])
 
 
-def test_a_function_answers(server):
-    """With arrays of its own; values take the configured type."""
+def test_a_function_can_be_a_stand_in(server):
+    """It may change its arrays; its values take the configured type."""
     put(server)
     given = []
 
@@ -103,7 +103,7 @@ def test_a_function_answers(server):
 
 
 def test_a_function_that_fails_fails_its_request(server):
-    """As a Python model would, with its own line; other faults are named."""
+    """The traceback contains its line; invalid outputs are named."""
     put(server)
     returned = {}
 
@@ -131,7 +131,7 @@ def test_a_function_that_fails_fails_its_request(server):
 
 
 def test_ctrl_c_ends_a_function_and_the_request(server):
-    """Where it is; the next one is answered."""
+    """The next request succeeds."""
     put(server)
     reached = []
 
@@ -150,8 +150,8 @@ def test_ctrl_c_ends_a_function_and_the_request(server):
     assert [[1, 2, 3]] == server.infer("leaf", X)["Y"].tolist()
 
 
-def test_a_decoupled_model_is_stood_in_for_by_a_generator(server):
-    """Each dict is a response; zeros are one."""
+def test_a_generator_can_stand_in_for_a_decoupled_model(server):
+    """Each dict is a response; zeros are one response."""
     decoupled = "model_transaction_policy { decoupled: true }"
     put(server, TENSORRT + decoupled)
 
@@ -170,8 +170,8 @@ def test_a_decoupled_model_is_stood_in_for_by_a_generator(server):
     assert every(stream[-1].final for stream in streams)
 
 
-def test_a_recorded_run_is_answered_from_again(server):
-    """By the bytes of its inputs; in their order if they were asked for twice."""
+def test_recorded_responses_are_repeated(server):
+    """Requests are identified by the bytes of their inputs."""
     put(server)
     counted = iter(range(1, 9))
     server.standin("leaf", call=lambda inputs: {"Y": inputs["X"] * next(counted)})
@@ -186,14 +186,14 @@ def test_a_recorded_run_is_answered_from_again(server):
     assert [[[1, 2, 3]], [[2, 4, 6]], [[2, 4, 6]]] == answers
     assert "NOT_FOUND" == caught.value.code
     assert (
-        "the stand-in for 'leaf' has no answer to these inputs; run "
-        f"{runs[0].id}, {runs[1].id} recorded answers to 1 other sets of inputs"
+        "the stand-in for 'leaf' has no response to these inputs; run "
+        f"{runs[0].id}, {runs[1].id} recorded responses to 1 other sets of inputs"
         == caught.value.message
     )
 
 
-def test_recorded_errors_and_streams_are_answered_from_again(server):
-    """And calls whose values are gone are told."""
+def test_recorded_errors_and_streams_are_repeated(server):
+    """The error of an unknown request counts calls without values."""
     put(server, TENSORRT + "model_transaction_policy { decoupled: true }")
 
     def function(inputs):
@@ -221,8 +221,8 @@ def test_recorded_errors_and_streams_are_answered_from_again(server):
     assert [True] == [each.final for each in again[1]]
 
 
-def test_what_a_run_has_lost_is_told(server):
-    """A call without its values answers nothing."""
+def test_missing_values_of_a_run_are_reported(server):
+    """A call without its values has no response to repeat."""
     parts_of(server).recorder.budget_bytes = 0
     put(server)
     server.standin("leaf", zeros=True)
@@ -234,7 +234,7 @@ def test_what_a_run_has_lost_is_told(server):
 
 
 def test_reshaped_tensors_have_the_clients_shapes(server):
-    """A stand-in knows nothing of what is behind."""
+    """A stand-in ignores the reshape of a tensor."""
     config = """
 backend: "tensorrt"
 input { name: "X" data_type: TYPE_FP32 dims: [ 1, 4 ] reshape { shape: [ 2, 2 ] } }
@@ -255,8 +255,8 @@ output { name: "Y" data_type: TYPE_FP32 dims: [ 4 ] reshape { shape: [ 1, 4, 1 ]
     assert [] == run.notes
 
 
-def test_it_is_marked_wherever_the_model_is_shown(stood):
-    """On the card, in the table, in its repr, in the graph and in the text of a run."""
+def test_a_stand_in_is_marked_in_every_view(stood):
+    """Card, table, repr, graph and the text of a run mark it."""
     status = stood.model("leaf")
     run = stood.infer("leaf", X)
     [model] = run.trace.models
@@ -276,16 +276,16 @@ def test_it_is_marked_wherever_the_model_is_shown(stood):
     assert ">stand-in</text>" in picture(run.trace)
 
 
-def test_its_configuration_checks_requests_as_usual(stood):
-    """And its scheduler batches as configured."""
+def test_requests_to_a_stand_in_are_validated(stood):
+    """The configuration and its scheduler apply."""
     with pytest.raises(InferenceError, match=r"Expected \[-1,-1\], got \[3\]"):
         stood.infer("leaf", {"X": np.ones(3, np.float32)})
     with pytest.raises(InferenceError, match="data-type is 'INT32', but model 'leaf'"):
         stood.infer("leaf", {"X": np.ones((1, 3), np.int32)})
 
 
-def test_a_python_model_calls_it_as_any_other(stood):
-    """With a span of its own."""
+def test_a_python_model_can_call_a_stand_in(stood):
+    """The call has a span of its own."""
     ask = """
 response = pb_utils.InferenceRequest(
     model_name="leaf",
@@ -303,8 +303,8 @@ return [reply(answer_of(response)[0] + 1)]
     ]
 
 
-def test_it_ends_when_a_model_unloads_it(stood):
-    """As when the notebook does."""
+def test_a_stand_in_ends_when_a_model_unloads_it(stood):
+    """The backend is missing again."""
     code = 'pb_utils.unload_model("leaf")\nreturn [reply(x_of(request))]'
     stood.define("unloads", cell(code), config=CONFIG)
 
@@ -315,8 +315,8 @@ def test_it_ends_when_a_model_unloads_it(stood):
         stood.load("leaf")
 
 
-def test_an_import_says_what_to_do(server, tmp_path):
-    """With its status, on its card and in the table."""
+def test_an_import_recommends_a_stand_in(server, tmp_path):
+    """The advice is in the status, on the card and in the table."""
     put_in = tmp_path / "models" / "leaf"
     (put_in / "1").mkdir(parents=True)
     (put_in / "config.pbtxt").write_text(TENSORRT)
@@ -329,7 +329,7 @@ def test_an_import_says_what_to_do(server, tmp_path):
     assert status.advice in card.table([status])["text/plain"].replace(" · ", "\n")
 
 
-def test_it_answers_until_the_model_is_unloaded(stood):
+def test_a_stand_in_serves_until_the_model_is_unloaded(stood):
     """A reload keeps it; afterwards the backend is missing again."""
     stood.load("leaf", config=stood.config("leaf"))
     assert "zeros" == stood.model("leaf").standin
@@ -339,8 +339,8 @@ def test_it_answers_until_the_model_is_unloaded(stood):
         stood.load("leaf")
 
 
-def test_it_ends_where_the_model_is_defined(stood):
-    """One that fails to load changes nothing."""
+def test_a_stand_in_ends_when_the_model_is_defined(stood):
+    """A model that fails to load changes nothing."""
     with pytest.raises(ModelLoadError):
         stood.define("leaf", "import nothing_of_that_name", config=CONFIG)
     assert "zeros" == stood.model("leaf").standin
@@ -353,32 +353,35 @@ def test_it_ends_where_the_model_is_defined(stood):
     ].tolist()
 
 
-def test_one_for_a_model_that_nobody_knows_says_what_it_needs(server):
-    """Not only that there is none."""
+def test_a_stand_in_for_an_unknown_model_needs_a_configuration(server):
+    """The advice says so."""
     with pytest.raises(ModelLoadError, match="not found in any") as caught:
         server.standin("nobody", zeros=True)
 
     assert "write it (%%triton_config nobody), or import it" in caught.value.advice
 
 
-def test_one_that_cannot_be_made_leaves_what_serves(stood):
-    """And what it is."""
+def test_a_failed_stand_in_changes_nothing(stood):
+    """The previous one continues to serve."""
     put(stood, 'backend: "vllm"', "silent")
     with pytest.raises(ModelLoadError) as caught:
         stood.standin("silent", zeros=True)
-    assert "a stand-in for 'silent' cannot know its outputs" in caught.value.message
+    assert (
+        "the configuration of 'silent' has no outputs for a stand-in"
+        in caught.value.message
+    )
     assert "config.pbtxt" in caught.value.advice
     assert "" == stood.model("silent").standin
     with pytest.raises(ModelLoadError):
         stood.standin("nowhere", zeros=True)
     for ways in ({}, {"zeros": True, "random": 1}):
-        with pytest.raises(ValueError, match="give one of zeros=True"):
+        with pytest.raises(ValueError, match="pass exactly one of zeros=True"):
             stood.standin("leaf", **ways)
     assert "zeros" == stood.model("leaf").standin
 
 
-def test_it_needs_neither_a_device_nor_a_file(server):
-    """The groups of the configuration count; graphics cards do not."""
+def test_a_stand_in_needs_neither_a_device_nor_a_file(server):
+    """Instance groups are kept without their GPUs."""
     groups = "instance_group { count: 2 kind: KIND_GPU gpus: [ 0, 1 ] profile: 'p' }"
     parts_of(server).models.change("leaf", {"config.pbtxt": TENSORRT + groups})
 
@@ -388,8 +391,8 @@ def test_it_needs_neither_a_device_nor_a_file(server):
     assert [[0, 0, 0]] == server.infer("leaf", X)["Y"].tolist()
 
 
-def test_an_export_leaves_it_out(stood, tmp_path):
-    """Named, it is refused; among all, it is told."""
+def test_an_export_omits_stand_ins(stood, tmp_path):
+    """The export of a single one is refused; that of all models has a note."""
     stood.define("double", DOUBLE, config=CONFIG)
     with pytest.raises(RepositoryError, match=r"a stand-in answers for it \(zeros\)"):
         stood.export_repository(tmp_path / "named", ["leaf"])
@@ -402,7 +405,7 @@ def test_an_export_leaves_it_out(stood, tmp_path):
 
 
 def test_an_ensemble_of_stand_ins_runs(stood):
-    """Its models are loaded, since they were asked for."""
+    """The composing models are ready."""
     ensemble = """
 platform: "ensemble"
 max_batch_size: 8
@@ -422,12 +425,12 @@ ensemble_scheduling { step { model_name: "leaf" model_version: -1
 
 
 def y_of(server) -> list[float]:
-    """Return what the leaf answers."""
+    """Return the output of the leaf."""
     return server.infer("leaf", {"X": np.array([1, 2], np.float32)})["Y"].tolist()
 
 
-def test_a_stand_in_of_a_block_is_gone_after_it(server):
-    """Whatever the block raised, the model answers again, with its own state."""
+def test_a_stand_in_of_a_block_ends_with_it(server):
+    """The model serves again with its own state, whatever the block raised."""
     server.define("leaf", DOUBLE, config=CONFIG)
     five_times = server.standing_in("leaf", call=lambda inputs: {"Y": inputs["X"] * 5})
     with contextlib.suppress(RuntimeError), five_times as status:
@@ -440,7 +443,7 @@ def test_a_stand_in_of_a_block_is_gone_after_it(server):
 
 
 def test_stand_ins_of_blocks_nest(server):
-    """The end of the inner block brings the outer one's back."""
+    """The end of the inner block restores the outer stand-in."""
     server.define("leaf", DOUBLE, config=CONFIG)
     with server.standing_in("leaf", zeros=True):
         with server.standing_in("leaf", call=lambda inputs: {"Y": inputs["X"] * 5}):
@@ -450,8 +453,8 @@ def test_stand_ins_of_blocks_nest(server):
     assert ([5, 10], [0, 0], [2, 4]) == (inner, outer, y_of(server))
 
 
-def test_a_model_that_did_not_serve_does_not_serve_after_the_block(server):
-    """As before, in the index too."""
+def test_a_model_that_was_not_ready_is_not_ready_after_the_block(server):
+    """The index agrees."""
     put(server)
     with server.standing_in("leaf", zeros=True):
         assert "READY" == server.model("leaf").state
@@ -459,8 +462,8 @@ def test_a_model_that_did_not_serve_does_not_serve_after_the_block(server):
     assert "UNAVAILABLE" == server.model("leaf").state
 
 
-def test_what_became_of_a_model_in_the_block_stays(server):
-    """Defined or unloaded; and nothing is put back on a closed server."""
+def test_changes_of_a_model_in_the_block_are_kept(server):
+    """It may be defined or unloaded, and the server may be closed."""
     server.define("leaf", DOUBLE, config=CONFIG)
     with server.standing_in("leaf", zeros=True):
         server.define("leaf", TRIPLE, config=CONFIG)

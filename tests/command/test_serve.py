@@ -199,5 +199,5 @@ def test_an_address_that_others_reach_is_warned_of(models):
         process.send_signal(signal.SIGTERM)
         _, wrong = process.communicate(timeout=30)
 
-    assert wrong.startswith("blsnb serve: models are served on 0.0.0.0: whoever ")
+    assert wrong.startswith("blsnb serve: models are served on 0.0.0.0: everybody ")
     assert 1 == wrong.count("\n")

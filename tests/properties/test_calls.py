@@ -166,7 +166,7 @@ def test_phases_add_up_and_what_is_shown_is_what_was_recorded(trees):
         starts = [(span.request_start_ns - trace.start_ns) / 1000 for span in spans]
         assert starts == rows["start_us"].tolist()
 
-        graph = call_graph(trace, columns)
+        graph = call_graph(trace)
         made = Counter(trace.models[span.model].name for span in spans)
         assert made == {box.name: box.calls for box in graph.boxes}
         assert len(spans) - 1 == sum(edge.calls for edge in graph.edges)

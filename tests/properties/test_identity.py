@@ -19,7 +19,6 @@ from blsnb import InferenceError, Run, Server, load_run, load_trace
 from blsnb.errors import TraceError
 from blsnb.trace.dropped import find_call
 from blsnb.trace.spans import Span
-from blsnb.views.columns import columns_of
 from blsnb.views.documents import embed, wire
 from blsnb.views.live.trace_view import TraceView
 
@@ -144,7 +143,7 @@ class Identity(RuleBasedStateMachine):
     def open_a_new_page(self, known):
         trace = known.run.trace
         header, buffer = wire.assemble(trace)
-        order = embed.priority(trace, columns_of(trace))
+        order = embed.priority(trace)
         tensors = embed.embed(trace, order, buffer)
         columns = wire.decode(header, bytes(buffer))
         ids = columns.get("id", np.arange(header["n"])).tolist()

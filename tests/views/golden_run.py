@@ -9,7 +9,6 @@ import json
 from pathlib import Path
 
 from blsnb.trace.comparison import compare
-from blsnb.views.columns import columns_of
 from blsnb.views.documents import embed, wire
 from blsnb.views.pictures.snapshot import snapshot
 from blsnb.views.tree import tree
@@ -31,7 +30,7 @@ def encoded() -> tuple[dict, bytes]:
     """Header and buffer of the 27 calls, with all that fits of their tensors."""
     trace = invoice_run()
     header, buffer = wire.assemble(trace)
-    order = embed.priority(trace, columns_of(trace))
+    order = embed.priority(trace)
     header["tensors"] = embed.embed(trace, order, buffer)
     return header, bytes(buffer)
 

@@ -9,7 +9,7 @@ from .samples import Script, fail, invoice_run
 
 
 def graph_of(trace):
-    return call_graph(trace, columns_of(trace))
+    return call_graph(trace)
 
 
 def test_boxes_are_models_in_order_of_their_first_call():

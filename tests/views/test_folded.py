@@ -14,7 +14,6 @@ from blsnb.trace.excerpt import page_excerpt, shortened
 from blsnb.trace.folding import FoldedCounts, fold
 from blsnb.trace.spans import Trace
 from blsnb.views.callgraph import CallGraph, call_graph
-from blsnb.views.columns import columns_of
 from blsnb.views.documents import document, wire
 from blsnb.views.figures.figure import plot
 from blsnb.views.folded import OnlyCounted, folded_note
@@ -53,7 +52,7 @@ def folded(script: Script, room: int) -> Trace:
 
 
 def graph(trace: Trace) -> CallGraph:
-    return call_graph(trace, columns_of(trace))
+    return call_graph(trace)
 
 
 def test_the_call_graph_of_a_folded_run_is_that_of_the_whole():

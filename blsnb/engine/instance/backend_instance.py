@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from blsnb.backends.backend import Answers, BackendInstance
+from blsnb.backends.backend import BackendInstance, Responses
 from blsnb.engine.instance.inputs import Reshapes
 from blsnb.engine.instance.instance import HookFailed, ModelInstance
 from blsnb.engine.request.lifetime import RootRequest, boundary
@@ -103,7 +103,7 @@ class _Leaf:
         """Hand the requests to the backend, and its answers back."""
         __tracebackhide__ = True
         messages = list(map(self._message, requests))
-        answers: Answers
+        answers: Responses
         try:
             answers = _ask(self._work, messages)
         except BackendError as error:
@@ -152,7 +152,7 @@ class _Leaf:
 
 
 @boundary
-def _ask(work: BackendInstance, messages: list[RequestMessage]) -> Answers:
+def _ask(work: BackendInstance, messages: list[RequestMessage]) -> Responses:
     """Let the backend work; Ctrl-C may hit it, as it may hit a model."""
     __tracebackhide__ = True
     return work.execute(messages)

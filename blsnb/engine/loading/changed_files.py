@@ -1,4 +1,4 @@
-"""ChangedFiles: models are loaded anew when files of their folders change."""
+"""Reload models when files of their folders change."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ import threading
 from collections.abc import Callable, Iterable
 
 from blsnb.engine.loading.control import ModelControl
-from blsnb.engine.loading.saves import Saves
+from blsnb.engine.model_log import LogWriter
 from blsnb.engine.threads.watcher import Watcher
 from blsnb.errors import BlsnbError, ModelLoadError
 from blsnb.repository.directory import Files, sources
 from blsnb.repository.repository import ModelRepository
 
-LogWriter = Callable[[str, str, str, str, int], None]
 _WATCH_PAUSE_S = 0.25
-_HERE = "changed_files.py"
+_WATCH_THREAD = "blsnb watch"
+_LOG_FILE = "changed_files.py"
 
 
 class ChangedFiles:
     """Looks at the folders of models, and loads what is new there.
 
-    A load that fails leaves what serves, and is logged.
+    A load that fails is logged; the former versions still serve.
 
     Parameters
     ----------
     control
         Loads and unloads.
     repository
-        Where the folders are.
+        The models' folders.
     log
-        Takes model, level, text, file and line.
+        Writes the models' log.
     """
 
     def __init__(
@@ -39,36 +39,36 @@ class ChangedFiles:
         self._repository = repository
         self._log = log
         self._lock = threading.Lock()
-        """Only one thread looks."""
-        self._watched: dict[str, Saves] = {}
+        """Held while watched models and watchers are changed."""
+        self._watched: dict[str, SaveDetector] = {}
         self._tried: dict[str, Files] = {}
-        """Sources of our own models that were loaded, or did not load."""
+        """Sources of private models for which a load was tried."""
         self._watchers: list[Watcher] = []
 
     def watch(self, name: str) -> None:
-        """Load a model anew whenever a file of its folder is saved."""
-        served = self._control.files(name)
-        saves = Saves(served)
+        """Reload a model whenever a file of its folder is saved."""
+        loaded = self._control.files(name)
+        detector = SaveDetector(loaded)
         directory = self._repository.directory(name)
         if directory is not None:
-            # What the model wrote while it loaded is no save.
-            saves.taken(served, directory.files())
+            # Files that the model wrote while it loaded are no saves.
+            detector.note_load(loaded, directory.files())
         with self._lock:
-            if not any(watcher.name == "blsnb watch" for watcher in self._watchers):
-                self._start(self.look, _WATCH_PAUSE_S, "blsnb watch")
-            self._watched.setdefault(name, saves)
+            if not any(watcher.name == _WATCH_THREAD for watcher in self._watchers):
+                self._start(self.look, _WATCH_PAUSE_S, _WATCH_THREAD)
+            self._watched.setdefault(name, detector)
 
     def unwatch(self, name: str) -> None:
-        """Watch a model no more; one that was not watched is no error."""
+        """Stop watching a model; one that is not watched is no error."""
         with self._lock:
             self._watched.pop(name, None)
 
     def watched(self) -> list[str]:
-        """Return the names of the models that are watched, sorted."""
+        """Return the names of the watched models, sorted."""
         return sorted(self._watched)
 
     def poll(self, pause_s: float) -> None:
-        """Serve from now on what is in the repository, as mode ``poll`` does."""
+        """Load and unload models with the repository from now on, as mode ``poll``."""
         self._start(self.poll_once, pause_s, "blsnb poll")
 
     def _start(self, look: Callable[[], None], pause_s: float, name: str) -> None:
@@ -77,56 +77,56 @@ class ChangedFiles:
         self._watchers.append(watcher)
 
     def look(self) -> None:
-        """Load the watched models that were saved, each when its files are still."""
-        for name, saves in list(self._watched.items()):
+        """Load the watched models whose files were saved."""
+        for name, detector in list(self._watched.items()):
             directory = self._repository.directory(name)
             if directory is None:
                 continue
             before = directory.files()
-            if saves.is_due(before):
+            if detector.is_due(before):
                 self._load(name)
-                saves.taken(before, directory.files())
+                detector.note_load(before, directory.files())
 
     def poll_once(self) -> None:
-        """Load what is new or newer, and unload what is gone.
+        """Load models that are new or newer, and unload those that are gone.
 
-        What failed is tried again each time, as on Triton.
+        A load that failed is tried again each time, as on Triton.
         """
         names = set(self._repository.names())
         for name in self._control.serving():
             if name not in names:
                 self._control.take_down(name)
         for name in sorted(names):
-            # None for a name that two folders have: what serves goes on.
+            # A name that two folders have gives None: its versions go on serving.
             directory = self._repository.directory(name)
-            if directory is not None and not self._is_begun(name):
+            if directory is not None and not self._is_incomplete(name):
                 self._load(name, always=False)
 
-    def _is_begun(self, name: str) -> bool:
-        """Whether a model of our own has files, but no model yet."""
+    def _is_incomplete(self, name: str) -> bool:
+        """Whether a private model has files, but neither configuration nor model."""
         directory = self._repository.private(name)
         if not directory.path.is_dir() or directory.config_file.exists():
             return False
         return not directory.has_model_file()
 
     def load_changed(self, names: Iterable[str]) -> dict[str, ModelLoadError | None]:
-        """Load models whose sources were changed since, and return what came of it.
+        """Load models whose sources have changed; return the error of each, or None.
 
-        The same change is tried once.
+        Each change is tried once.
         """
-        done: dict[str, ModelLoadError | None] = {}
+        results: dict[str, ModelLoadError | None] = {}
         for name in names:
             directory = self._repository.directory(name)
-            served = self._control.files(name)
-            if directory is None or not served:
+            loaded = self._control.files(name)
+            if directory is None or not loaded:
                 continue
             now = sources(directory.files())
-            if now not in (sources(served), self._tried.get(name)):
+            if now not in (sources(loaded), self._tried.get(name)):
                 self._tried[name] = now
-                done[name] = self._tried_to_load(name)
-        return done
+                results[name] = self._error_of_load(name)
+        return results
 
-    def _tried_to_load(self, name: str) -> ModelLoadError | None:
+    def _error_of_load(self, name: str) -> ModelLoadError | None:
         try:
             self._control.bring_up(name, always=True)
         except ModelLoadError as error:
@@ -139,12 +139,51 @@ class ChangedFiles:
         except (BlsnbError, OSError) as error:
             reason = getattr(error, "reason", "") or str(error)
             text = f"{name} did not load after a change: {reason.strip()}"
-            self._log(name, "ERROR", text, _HERE, 0)
+            self._log(name, "ERROR", text, _LOG_FILE, 0)
         else:
             if loaded:
-                self._log(name, "INFO", f"{name} was loaded anew", _HERE, 0)
+                self._log(name, "INFO", f"{name} was reloaded", _LOG_FILE, 0)
 
     def close(self, timeout_s: float) -> None:
         """Stop looking."""
         for watcher in self._watchers:
             watcher.close(timeout_s)
+
+
+class SaveDetector:
+    """Detects when the files of a watched model were saved and are complete.
+
+    An editor may write a file in steps, and several files one after another: a model
+    is due when its files have changed and two looks in a row find them the same.
+
+    Parameters
+    ----------
+    loaded
+        The files from which the model was loaded.
+    """
+
+    def __init__(self, loaded: Files) -> None:
+        self._loaded = dict(loaded)
+        self._last: Files | None = None
+
+    def is_due(self, files: Files) -> bool:
+        """Whether to load the model, given its files now."""
+        if files == self._loaded:
+            self._last = None
+            return False
+        is_still = files == self._last
+        self._last = files
+        return is_still
+
+    def note_load(self, before: Files, after: Files) -> None:
+        """Note that a load was tried, whether it succeeded or not.
+
+        Parameters
+        ----------
+        before, after
+            The files before and after the load. Files that the model itself wrote
+            meanwhile are no reason for another load; a source that was saved is.
+        """
+        written = {p: after[p] for p in after.keys() - sources(after).keys()}
+        self._loaded = {**written, **sources(before)}
+        self._last = None

@@ -1,61 +1,58 @@
-"""Ensembles: what the load or unload of one model means for others."""
+"""Ensembles: their models, and what a load or unload of one model means for others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from blsnb.engine.catalog import Catalog
-from blsnb.engine.loading.binder import ModelLogWriter
-from blsnb.engine.loading.load_failures import poll_failed
+from blsnb.engine.engine import Engine
+from blsnb.engine.ensemble import ServedEnsemble
+from blsnb.engine.loading.load_failures import dependency_failed, poll_failed
+from blsnb.engine.loading.model_sources import ModelSource
+from blsnb.engine.model_log import LogWriter
 from blsnb.engine.request.lifetime import RootRequest
+from blsnb.engine.scheduling.ensembles.plan import EnsemblePlan
 from blsnb.errors import ModelConfigError, ModelLoadError
 from blsnb.model.config import ModelConfig
-from blsnb.model.rules.dependencies import Composing, composing_models, find_faults
-from blsnb.repository.directory import Files, ModelDirectory
+from blsnb.model.rules.dependencies import (
+    Composing,
+    composing_models,
+    find_faults,
+    validate_ensemble,
+)
+from blsnb.model.rules.ensembles import ENSEMBLE
+from blsnb.model.rules.validate import validate_create
+from blsnb.pb_utils.compiled.releases import has
+from blsnb.repository.directory import ModelDirectory
+from blsnb.trace.events import ModelInfo
 
 
-class Taken(NamedTuple):
-    """What a model was loaded from.
+class SingleModels(Protocol):
+    """Loads and unloads one model each; the methods of `ModelControl`."""
 
-    Parameters
-    ----------
-    files
-        As they were then.
-    overridden
-        Whether it is something else than its folder holds.
-    """
-
-    directory: ModelDirectory
-    files: Files
-    overridden: bool
-
-
-class Control(Protocol):
-    """What loads and unloads single models."""
-
-    def bring_up(self, name: str, *, root: RootRequest | None, asked: bool) -> bool:
-        """Load a model if anything of it is new; ModelLoadError says why not."""
+    def bring_up(self, name: str, *, root: RootRequest | None, by_name: bool) -> bool:
+        """Load a model if it does not serve or its files are newer."""
 
     def polled(self, name: str) -> ModelConfig | None:
-        """Return the configuration of a model in the repository, if it is right."""
+        """Return the configuration of a model in the repository; None if invalid."""
 
-    def renew(self, taken: Taken, root: RootRequest | None) -> None:
-        """Load an ensemble as it was taken up; ModelLoadError says why not."""
+    def reload_ensemble(self, source: ModelSource, root: RootRequest | None) -> None:
+        """Load an ensemble from its last source."""
 
     def take_down(self, name: str, *, wanted: bool = False) -> None:
-        """Stop serving a model; if it is wanted, it comes back as soon as it can."""
+        """Stop serving a model."""
 
     def is_loading(self, name: str) -> bool:
-        """Whether whoever asks is part of a load of this model."""
+        """Whether the caller is part of a load of this model."""
 
 
 class Ensembles:
-    """Which ensembles are wanted, and of which models they are made.
+    """The ensembles that are wanted, and their models.
 
-    An ensemble stays wanted when a model of it is unloaded or does not fit any
-    more: it goes down with it, and comes back with it.
+    An ensemble stays wanted when one of its models is unloaded or does not fit any
+    more: it is unloaded together with the model, and loaded again with it.
 
     References
     ----------
@@ -63,111 +60,110 @@ class Ensembles:
     LoadUnloadModels, DependencyGraph
     """
 
-    def __init__(self, catalog: Catalog, control: Control, log: ModelLogWriter) -> None:
+    def __init__(self, catalog: Catalog, control: SingleModels, log: LogWriter) -> None:
         self._catalog = catalog
         self._control = control
         self._log = log
-        self._wanted: dict[str, Taken] = {}
-        """What each ensemble is made of anew, whatever its folder holds by then."""
+        self._wanted: dict[str, ModelSource] = {}
+        """The source of each ensemble, whatever its folder holds by now."""
         self._down: dict[str, tuple[str, str]] = {}
-        """Ensembles that went down: with which model, and why, if it was loaded."""
-        self._asked: set[str] = set()
-        """What was loaded for its own sake."""
-        self._renewing = False
-        """Whether an ensemble is loaded because of a model, and not the reverse."""
+        """Ensembles that went down: with which model, and why if it was loaded."""
+        self._loaded_by_name: set[str] = set()
+        self._is_reloading = False
+        """Whether an ensemble is loaded because of a model, not the reverse."""
 
-    def ask(self, name: str) -> None:
-        """Note that a model was loaded for its own sake."""
-        self._asked.add(name)
+    def note_loaded_by_name(self, name: str) -> None:
+        """Note that a model was loaded by name, not as part of an ensemble."""
+        self._loaded_by_name.add(name)
 
     def forget(self, name: str) -> None:
-        """Note that a model was unloaded, and is not wanted any more."""
-        self._asked.discard(name)
+        """Note that a model was unloaded and is no longer wanted."""
+        self._loaded_by_name.discard(name)
         self._wanted.pop(name, None)
         self._down.pop(name, None)
 
-    def take(self, taken: Taken, config: ModelConfig) -> None:
-        """Note what was taken up, if it is an ensemble.
+    def note_source(self, source: ModelSource, config: ModelConfig) -> None:
+        """Note the source of a model; it is wanted if it is an ensemble.
 
         Parameters
         ----------
         config
-            Of the model, normalised.
+            The model's configuration, normalised.
         """
-        name = taken.directory.name
+        name = source.directory.name
         self._down.pop(name, None)
         if not config.is_ensemble:
             self._wanted.pop(name, None)
             return
-        directory = replace(taken.directory, override=config)
-        self._wanted[name] = taken._replace(directory=directory)
+        directory = replace(source.directory, override=config)
+        self._wanted[name] = source._replace(directory=directory)
 
-    def told(self, name: str) -> Iterator[str]:
-        """Yield what a user should know of a model's ensembles, or of itself."""
+    def notes_on(self, name: str) -> Iterator[str]:
+        """Yield which ensembles went down with a model, or why it went down itself."""
         for ensemble, (model, reason) in sorted(self._down.items()):
             if ensemble == name:
-                became = f"was loaded: {reason}" if reason else "was unloaded"
-                yield f"it went down when its model {model!r} {became}"
+                event = f"was loaded: {reason}" if reason else "was unloaded"
+                yield f"it went down when its model {model!r} {event}"
             elif model == name:
                 why = f": {reason}" if reason else " with it"
                 yield f"the ensemble {ensemble!r} went down{why}"
 
-    def composing(
+    def load_models(
         self, config: ModelConfig, root: RootRequest | None
     ) -> dict[str, Composing]:
-        """Load the models of an ensemble that are new; say what became of each.
+        """Load the models of an ensemble that are new, and return the result of each.
 
         Raises
         ------
         ModelConfigError
-            At stage ``dependency``: a model is nowhere, or the ensembles go round
-            in a circle.
+            At stage ``dependency``: a model does not exist, or the ensembles form a
+            circle.
         ModelLoadError
-            At stage ``poll``: the folder of one that serves is wrong, or gone.
+            At stage ``poll``: the folder of a model that serves is invalid or gone.
         """
         self._check_circles(config)
         return {
-            name: self._composing(config.name, name, root)
+            name: self._load_model(config.name, name, root)
             for name in composing_models(config)
         }
 
-    def refresh(self, ensemble: str, root: RootRequest | None) -> None:
-        """Load the models of an ensemble that are new, though it is not.
+    def refresh_models(self, ensemble: str, root: RootRequest | None) -> None:
+        """Load the models of an unchanged ensemble that are new.
 
         Raises
         ------
         ModelLoadError
-            The folder of one is wrong, or gone.
+            The folder of a model is invalid or gone.
         """
         for name in self.models_of(ensemble):
-            self._composing(ensemble, name, root)
+            self._load_model(ensemble, name, root)
 
     def _check_circles(self, config: ModelConfig) -> None:
         configs = {config.name: config}
-        self._read(config, configs)
+        self._collect(config, configs)
         reason = find_faults(configs, list(configs)).get(config.name)
         if reason is not None:
             missing = any(name not in configs for name in composing_models(config))
             advice = self._catalog.advice_on_names() if missing else ""
             raise ModelConfigError(reason, stage="dependency", advice=advice)
 
-    def _read(self, config: ModelConfig, configs: dict[str, ModelConfig]) -> None:
-        """Read the configurations of an ensemble's models, and of theirs."""
+    def _collect(self, config: ModelConfig, configs: dict[str, ModelConfig]) -> None:
+        """Add the configurations of an ensemble's models, and of theirs."""
         for name in composing_models(config):
             if name in configs:
                 continue
             found = self._catalog.config(name) or self._control.polled(name)
             if found is not None:
                 configs[name] = found
-                self._read(found, configs)
+                self._collect(found, configs)
 
-    def _composing(
+    def _load_model(
         self, ensemble: str, name: str, root: RootRequest | None
     ) -> Composing:
         serves = bool(self._catalog.versions(name))
         try:
-            if not (serves and self._renewing):
-                self._control.bring_up(name, root=root, asked=False)
+            if not (serves and self._is_reloading):
+                self._control.bring_up(name, root=root, by_name=False)
         except ModelLoadError as error:
             if serves and error.stage == "poll":
                 reason = f"its model {name!r} cannot be read: {error.reason}"
@@ -177,55 +173,111 @@ class Ensembles:
         versions = self._catalog.versions(name)
         return Composing({number: each.config for number, each in versions.items()})
 
-    def renew(self, name: str, root: RootRequest | None) -> None:
-        """Load anew the ensembles of which a model that was loaded is a part.
-
-        One that it does not fit any more goes down.
-        """
-        for ensemble in self._of(name):
+    def reload_with(self, name: str, root: RootRequest | None) -> None:
+        """Reload the ensembles of a model that was loaded; unload those it misfits."""
+        for ensemble in self._ensembles_of(name):
             if self._control.is_loading(ensemble):
                 continue
-            before, self._renewing = self._renewing, True
+            before, self._is_reloading = self._is_reloading, True
             try:
-                self._control.renew(self._wanted[ensemble], root)
+                self._control.reload_ensemble(self._wanted[ensemble], root)
             except ModelLoadError as error:
                 self._log(ensemble, "ERROR", error.message, __file__, 0)
                 self._control.take_down(ensemble, wanted=True)
                 self._down[ensemble] = (name, error.reason)
             finally:
-                self._renewing = before
+                self._is_reloading = before
 
-    def take_down(self, name: str) -> None:
-        """Take down the ensembles of which a model is a part that was unloaded."""
-        for ensemble in self._of(name):
+    def take_down_with(self, name: str) -> None:
+        """Unload the ensembles of a model that is unloaded."""
+        for ensemble in self._ensembles_of(name):
             if self._catalog.versions(ensemble):
                 self._control.take_down(ensemble, wanted=True)
                 self._down[ensemble] = (name, "")
 
-    def drop_unused(self, models: Iterable[str]) -> None:
-        """Unload models that nobody asked for and no ensemble uses any more."""
+    def unload_unused(self, models: Iterable[str]) -> None:
+        """Unload models that were not loaded by name and belong to no ensemble."""
         for model in models:
             serves = self._catalog.versions(model)
-            if not serves or model in self._asked or self._of(model):
+            if not serves or model in self._loaded_by_name or self._ensembles_of(model):
                 continue
             nested = self.models_of(model)
             self._control.take_down(model)
-            self.drop_unused(nested)
+            self.unload_unused(nested)
 
     def models_of(self, ensemble: str) -> list[str]:
-        """Return the models of an ensemble that is wanted; none of anything else."""
-        taken = self._wanted.get(ensemble)
-        return sorted(composing_models(taken.directory.config())) if taken else []
+        """Return the models of a wanted ensemble; none of any other model."""
+        source = self._wanted.get(ensemble)
+        return sorted(composing_models(source.directory.config())) if source else []
 
-    def _of(self, model: str) -> list[str]:
-        """Return the ensembles that are wanted and have a model."""
+    def _ensembles_of(self, model: str) -> list[str]:
         return sorted(name for name in self._wanted if model in self.models_of(name))
 
 
 def _failed(name: str, error: ModelLoadError) -> Composing:
-    """Return what became of a model that does not serve."""
+    """Return the result of a model that does not load."""
     text = error.message.removeprefix(f"load failed for model '{name}': ")
     text = text.removesuffix("\n")
     if error.stage == "dependency":
         return Composing(invalid=text)
     return Composing(failure=text)
+
+
+class EnsembleMaker:
+    """Makes the versions of ensembles.
+
+    Parameters
+    ----------
+    engine
+        Runs the requests of steps.
+    ensembles
+        Loads the models of an ensemble.
+    """
+
+    def __init__(self, engine: Engine, ensembles: Ensembles) -> None:
+        self._engine = engine
+        self._ensembles = ensembles
+        self._waits_with_errors = has("ensemble_waits_with_errors", engine.release)
+
+    def complete(self, config: ModelConfig, root: RootRequest) -> ModelConfig:
+        """Load the models of an ensemble and complete its configuration from theirs.
+
+        Raises
+        ------
+        ModelLoadError
+            At stage ``dependency``: a model is missing or does not fit.
+        """
+        try:
+            return validate_ensemble(config, self._ensembles.load_models(config, root))
+        except ModelConfigError as error:
+            raise dependency_failed(config.name, error.message, error.advice) from error
+
+    def make(
+        self, directory: ModelDirectory, config: ModelConfig, number: int
+    ) -> ServedEnsemble:
+        """Make a version of an ensemble.
+
+        Raises
+        ------
+        ModelConfigError
+            At stage ``create``.
+        """
+        validate_create(config, model_dir=directory.path)
+        engine = self._engine
+        return ServedEnsemble(
+            config,
+            ModelInfo(config.name, number, ENSEMBLE, "cpu", "model", ""),
+            EnsemblePlan(config, self._models(config)),
+            engine.router,
+            engine.workers,
+            self._waits_with_errors,
+            engine.cache,
+            engine.placements.of(config),
+        )
+
+    def _models(self, config: ModelConfig) -> dict[tuple[str, int], ModelConfig]:
+        return {
+            (name, number): self._engine.catalog.find(name, number).config
+            for name, numbers in composing_models(config).items()
+            for number in numbers
+        }

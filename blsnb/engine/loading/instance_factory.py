@@ -1,85 +1,86 @@
-"""Makers: chooses what makes the instances of a model."""
+"""Choose what makes the instances of a model: Python, another backend, a stand-in."""
 
 from __future__ import annotations
 
-from blsnb.backends.backend import Backend
+from collections.abc import Callable
+
 from blsnb.backends.backend_registry import find_backend
 from blsnb.backends.standin import KIND
 from blsnb.backends.standin_registry import StandIns, on_cpu
+from blsnb.engine.bls import Control, InstanceBackend
 from blsnb.engine.engine import Engine
 from blsnb.engine.instance.inputs import undone
-from blsnb.engine.loading.backend_instances import LeafMaker
-from blsnb.engine.loading.binder import Binder
-from blsnb.engine.loading.python_instances import InstanceMaker, Maker
+from blsnb.engine.instance.instance import ModelInstance
+from blsnb.engine.loading.backend_instances import BackendInstanceMaker
+from blsnb.engine.loading.python_instances import InstanceMaker, PythonInstanceMaker
+from blsnb.engine.model_log import LogWriter
 from blsnb.model.config import ModelConfig
+from blsnb.pb_utils.backend import Backend
 from blsnb.repository.directory import ModelDirectory
 
 _PYTHON = "python"
 
 
-class Makers:
-    """Chooses by the backend that a configuration names.
+class InstanceFactory:
+    """Chooses the instance maker of a model by its backend or its stand-in.
 
     Parameters
     ----------
     engine
-        Runs the requests that instances make.
-    binder
-        Makes what they ask through.
+        Runs the requests of instances.
+    control
+        Loads and unloads models for instances.
+    log
+        Writes the models' log.
     """
 
-    def __init__(self, engine: Engine, binder: Binder) -> None:
+    def __init__(self, engine: Engine, control: Control, log: LogWriter) -> None:
         self._engine = engine
-        self._binder = binder
+        self._control = control
+        self._log = log
         self.standins = StandIns()
-        """The models that are not run, but stood in for."""
 
-    def make(
+    def maker(
         self, directory: ModelDirectory, number: int, config: ModelConfig
-    ) -> Maker:
-        """Return what makes the instances of a version, or of its stand-in.
+    ) -> InstanceMaker:
+        """Return the instance maker of a version.
 
         Raises
         ------
         ModelConfigError
-            At stage ``create``: there is no such backend; the text is Triton's.
+            At stage ``create``: the backend is unknown; the text is Triton's.
         """
+        version = directory, number
+        bind = self._backend_of(config.name)
         standin = self.standins.get(directory.name)
         if standin is not None:
-            config = self.fitted(config)
-            return self._leaf(standin, directory, number, config, True)
+            config = self.adapted(config)
+            return BackendInstanceMaker(
+                standin, *version, config, self._engine, bind, KIND, undone
+            )
         if config.backend == _PYTHON:
-            maker = InstanceMaker
-            return maker(directory, number, config, self._engine, self._binder)
+            return PythonInstanceMaker(*version, config, self._engine, bind)
         backend = find_backend(config.backend, config.name)
-        return self._leaf(backend, directory, number, config, False)
+        return BackendInstanceMaker(backend, *version, config, self._engine, bind)
 
-    def _leaf(
-        self,
-        backend: Backend,
-        directory: ModelDirectory,
-        number: int,
-        config: ModelConfig,
-        is_standin: bool,
-    ) -> LeafMaker:
-        return LeafMaker(
-            backend,
-            directory,
-            number,
-            config,
-            self._engine,
-            self._binder,
-            kind=KIND if is_standin else "model",
-            around=undone if is_standin else None,
-        )
+    def _backend_of(self, model_name: str) -> Callable[[ModelInstance], Backend]:
+        """Return a function that makes the backend of an instance of a model."""
 
-    def fitted(self, config: ModelConfig) -> ModelConfig:
-        """Return a configuration with the instance groups that its maker is given."""
+        def bind(instance: ModelInstance) -> Backend:
+            return InstanceBackend(self._engine, self._control, instance, write)
+
+        def write(level: str, text: str, filename: str, line: int) -> None:
+            self._log(model_name, level, text, filename, line)
+
+        return bind
+
+    def adapted(self, config: ModelConfig) -> ModelConfig:
+        """Return the configuration for the maker: stand-ins run on the CPU."""
         standin = self.standins.get(config.name)
         return config if standin is None else on_cpu(config)
 
     def numbers(self, directory: ModelDirectory, config: ModelConfig) -> list[int]:
-        """Return the versions to load: a stand-in needs no folder of any."""
+        """Return the versions to load; a stand-in needs no version folder."""
         numbers = directory.chosen_versions(config)
         if not numbers and self.standins.get(directory.name) is not None:
             return [1]

@@ -1,4 +1,4 @@
-"""Loader: from a model's folder to versions that serve, or Triton's text why not."""
+"""Load a model's folder: versions that serve, or Triton's text of the failure."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from weakref import WeakKeyDictionary
 from blsnb.engine.engine import Engine
 from blsnb.engine.instance.instance import HookFailed, ModelInstance
 from blsnb.engine.instance.pool import InstancePool
-from blsnb.engine.loading.ensemble_version import EnsembleMaker
-from blsnb.engine.loading.instance_factory import Makers
+from blsnb.engine.loading.ensembles import EnsembleMaker
+from blsnb.engine.loading.instance_factory import InstanceFactory
 from blsnb.engine.loading.load_failures import (
     CreateError,
     create_failed,
@@ -19,7 +19,7 @@ from blsnb.engine.loading.load_failures import (
     poll_failed,
     reason_of,
 )
-from blsnb.engine.loading.python_instances import Maker
+from blsnb.engine.loading.python_instances import InstanceMaker
 from blsnb.engine.loading.warmup import WarmUp
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.served import Served
@@ -30,55 +30,53 @@ from blsnb.model.instance_changes import InstanceChanges, differ_in_instances_on
 from blsnb.model.normalization import normalise
 from blsnb.model.rules.tensors import check_tensors
 from blsnb.model.rules.validate import validate_poll
-from blsnb.pb_utils.compiled.releases import has
 from blsnb.repository.directory import ModelDirectory
 from blsnb.trace.events import ModelInfo, Origin
 
-_SHELL_CHARACTERS = frozenset(";|&$`()[]{}<>\\'\"*?~#!")
-_MOST_ORIGINS = 500
+_MAX_ORIGINS = 500
 
 
 class Origins(dict[str, Origin]):
-    """Cells by the text of the source that came from them; of many, the latest."""
+    """The latest cells from which sources came, by the source's text."""
 
     def __setitem__(self, source: str, origin: Origin) -> None:
         self.pop(source, None)
         super().__setitem__(source, origin)
-        while len(self) > _MOST_ORIGINS:
+        while len(self) > _MAX_ORIGINS:
             del self[next(iter(self))]
 
 
-class _Beginning(NamedTuple):
-    """What a version was made from: its folder's configuration, and by whom."""
+class _Made(NamedTuple):
+    """How a version was made."""
 
     config: ModelConfig
-    maker: Maker
+    """The folder's configuration."""
+    maker: InstanceMaker
 
 
 class Loader:
-    """Makes instances of models.
+    """Makes the versions of models.
 
     Parameters
     ----------
     engine
-        Runs the requests that instances make.
-    makers
-        Choose what makes a model's instances.
+        Runs the requests of instances.
+    factory
+        Chooses the maker of a model's instances.
     ensembles
-        Makes what has no instances.
+        Makes ensembles, which have no instances.
     """
 
     def __init__(
-        self, engine: Engine, makers: Makers, ensembles: EnsembleMaker
+        self, engine: Engine, factory: InstanceFactory, ensembles: EnsembleMaker
     ) -> None:
         self._engine = engine
-        self.makers = makers
+        self._factory = factory
         self._ensembles = ensembles
         self._pool_lock = threading.Lock()
-        """One for the waits of all models."""
+        """Shared by the pools of all models."""
         self.origins = Origins()
-        """The cell that a source came from, by its text."""
-        self._beginnings: WeakKeyDictionary[Served, _Beginning] = WeakKeyDictionary()
+        self._made: WeakKeyDictionary[Served, _Made] = WeakKeyDictionary()
 
     def load(
         self,
@@ -86,15 +84,15 @@ class Loader:
         unchanged: Mapping[int, Served],
         root: RootRequest,
     ) -> dict[int, Served]:
-        """Make every version of a model that its policy asks for.
+        """Make the versions of a model that its policy selects.
 
         Parameters
         ----------
         unchanged
-            Versions that serve, and whose files are as they were. Where no more than
-            the instance groups are others, they stay: instances come and go.
+            Versions that serve and whose files are unchanged. They are kept, with
+            other instances, if only the instance groups differ.
         root
-            The life of this load, which Ctrl-C ends.
+            The lifetime of the load, which Ctrl-C ends.
 
         Raises
         ------
@@ -104,82 +102,15 @@ class Loader:
         config = self.poll(directory)
         if config.is_ensemble:
             config = self._ensembles.complete(config, root)
-        numbers = self.makers.numbers(directory, config)
+        numbers = self._factory.numbers(directory, config)
         if not numbers:
             raise no_version(directory.name)
-        staying = {
+        kept = {
             number: version
             for number, version in unchanged.items()
-            if number in numbers and self._may_stay(version, config)
+            if number in numbers and self._can_keep(version, config)
         }
-        return self._load_versions(directory, config, numbers, staying, root)
-
-    def _may_stay(
-        self, version: Served, config: ModelConfig
-    ) -> TypeGuard[ServedVersion]:
-        """Whether a version can become what a configuration asks for."""
-        beginning = self._beginnings.get(version)
-        if beginning is None or not self._engine.schedulers.can_resize(config):
-            return False
-        return differ_in_instances_only(beginning.config, config)
-
-    def _load_versions(
-        self,
-        directory: ModelDirectory,
-        config: ModelConfig,
-        numbers: Sequence[int],
-        staying: Mapping[int, ServedVersion],
-        root: RootRequest,
-    ) -> dict[int, Served]:
-        """Load every version, or none: one that fails takes the others along.
-
-        What stays has its new instances nevertheless, as on Triton.
-        """
-        loaded: dict[int, Served] = {}
-        errors: dict[int, CreateError] = {}
-        try:
-            for number in numbers:
-                try:
-                    if number in staying:
-                        self._change_instances(staying[number], config, root)
-                        continue
-                    version = self._load_version(directory, config, number, root)
-                    loaded[number] = version
-                except (HookFailed, ModelConfigError) as error:
-                    errors[number] = error
-            if errors:
-                first = next(iter(errors.values()))
-                raise create_failed(directory.name, numbers, errors, staying) from first
-        except BaseException:
-            for version in loaded.values():
-                version.retire()
-            raise
-        return {**staying, **loaded}
-
-    def _change_instances(
-        self, version: ServedVersion, config: ModelConfig, root: RootRequest
-    ) -> None:
-        """Make the instances that are missing, and end those that are too many.
-
-        References
-        ----------
-        core: src/backend_model.cc, TritonModel::UpdateInstanceGroup
-        """
-        maker = self._beginnings[version].maker
-        wanted = self.makers.fitted(config)
-        present = [instance.spec for instance in version.pool.instances]
-        changes = InstanceChanges.between(present, wanted.instance_names())
-        try:
-            added = maker.make_more(wanted, changes.added, root)
-            if added:
-                # On their own until they are warm.
-                apart = self._served(maker, version.info.version, added)
-                self._warm_up(apart, root)
-        except (HookFailed, ModelConfigError) as error:
-            version.trouble = reason_of(error)
-            raise
-        version.change_instances(wanted, changes.kept, added)
-        version.trouble = ""
+        return self._load_versions(directory, config, numbers, kept, root)
 
     def poll(self, directory: ModelDirectory) -> ModelConfig:
         """Read and check the configuration, as Triton does before it loads.
@@ -205,6 +136,73 @@ class Loader:
             raise poll_failed(directory.name, error.message, error.advice) from error
         return config
 
+    def _can_keep(
+        self, version: Served, config: ModelConfig
+    ) -> TypeGuard[ServedVersion]:
+        """Whether new instances are enough to make a version fit a configuration."""
+        made = self._made.get(version)
+        if made is None or not self._engine.schedulers.can_resize(config):
+            return False
+        return differ_in_instances_only(made.config, config)
+
+    def _load_versions(
+        self,
+        directory: ModelDirectory,
+        config: ModelConfig,
+        numbers: Sequence[int],
+        kept: Mapping[int, ServedVersion],
+        root: RootRequest,
+    ) -> dict[int, Served]:
+        """Load all versions, or none if one fails.
+
+        As on Triton, kept versions have their new instances nevertheless.
+        """
+        loaded: dict[int, Served] = {}
+        errors: dict[int, CreateError] = {}
+        try:
+            for number in numbers:
+                try:
+                    if number in kept:
+                        self._change_instances(kept[number], config, root)
+                        continue
+                    version = self._load_version(directory, config, number, root)
+                    loaded[number] = version
+                except (HookFailed, ModelConfigError) as error:
+                    errors[number] = error
+            if errors:
+                first = next(iter(errors.values()))
+                raise create_failed(directory.name, numbers, errors, kept) from first
+        except BaseException:
+            for version in loaded.values():
+                version.retire()
+            raise
+        return {**kept, **loaded}
+
+    def _change_instances(
+        self, version: ServedVersion, config: ModelConfig, root: RootRequest
+    ) -> None:
+        """Make the missing instances of a version, and end the superfluous ones.
+
+        References
+        ----------
+        core: src/backend_model.cc, TritonModel::UpdateInstanceGroup
+        """
+        maker = self._made[version].maker
+        wanted = self._factory.adapted(config)
+        present = [instance.spec for instance in version.pool.instances]
+        changes = InstanceChanges.between(present, wanted.instance_names())
+        try:
+            added = maker.make_more(wanted, changes.added, root)
+            if added:
+                # In a version of their own until they are warm.
+                warming = self._served(maker, version.info.version, added)
+                self._warm_up(warming, root)
+        except (HookFailed, ModelConfigError) as error:
+            version.trouble = reason_of(error)
+            raise
+        version.change_instances(wanted, changes.kept, added)
+        version.trouble = ""
+
     def _load_version(
         self,
         directory: ModelDirectory,
@@ -214,17 +212,14 @@ class Loader:
     ) -> Served:
         if config.is_ensemble:
             return self._ensembles.make(directory, config, number)
-        maker = self.makers.make(directory, number, config)
-        if has("checked_stub_names", self._engine.release):
-            _check_stub_names(config)
-        instances = maker.make_all(root)
-        version = self._served(maker, number, instances)
+        maker = self._factory.maker(directory, number, config)
+        version = self._served(maker, number, maker.make_all(root))
         self._warm_up(version, root)
-        self._beginnings[version] = _Beginning(config, maker)
+        self._made[version] = _Made(config, maker)
         return version
 
     def _served(
-        self, maker: Maker, number: int, instances: list[ModelInstance]
+        self, maker: InstanceMaker, number: int, instances: list[ModelInstance]
     ) -> ServedVersion:
         pool = InstancePool(instances, self._pool_lock, maker.renew)
         try:
@@ -247,9 +242,8 @@ class Loader:
             version.retire()
             raise
 
-    def _info(self, maker: Maker, number: int) -> ModelInfo:
-        config = maker.config
-        source = maker.source
+    def _info(self, maker: InstanceMaker, number: int) -> ModelInfo:
+        config, source = maker.config, maker.source
         return ModelInfo(
             config.name,
             number,
@@ -260,28 +254,3 @@ class Loader:
             self.origins.get(source),
             0 if config.scheduling else config.max_batch_size,
         )
-
-
-def _check_stub_names(config: ModelConfig) -> None:
-    """Refuse a name that Triton would not pass to a shell.
-
-    Raises
-    ------
-    ModelConfigError
-        The model, or an instance of it, has such a name.
-
-    References
-    ----------
-    python_backend: src/stub_launcher.cc, StubLauncher::Launch
-    """
-    if config.backend != "python":
-        return
-    names = (config.name, *(spec.name for spec in config.instance_names()))
-    for name in names:
-        if found := sorted(_SHELL_CHARACTERS.intersection(name)):
-            raise ModelConfigError(
-                "Invalid stub name: contains invalid characters",
-                stage="create",
-                advice=f"The name {name!r} has {' '.join(found)}, which a shell would "
-                "act on. Rename the model, or its instance group.",
-            )

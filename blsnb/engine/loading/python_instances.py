@@ -1,9 +1,9 @@
-"""InstanceMaker: makes the instances of one model version, or leaves nothing."""
+"""Instances of Python models, and the interface of all instance makers."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -11,7 +11,6 @@ from blsnb.engine.engine import Engine
 from blsnb.engine.instance.device import on_device
 from blsnb.engine.instance.instance import HookFailed, ModelInstance
 from blsnb.engine.instance.placement import Placement
-from blsnb.engine.loading.binder import Binder
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.errors import ModelConfigError
 from blsnb.model.completion import check_returned, complete
@@ -19,35 +18,43 @@ from blsnb.model.config import InstanceSpec, ModelConfig
 from blsnb.model.normalization import normalise
 from blsnb.model.rules.validate import validate_create, validate_instances
 from blsnb.pb_utils import config as pb_config
+from blsnb.pb_utils.backend import Backend
+from blsnb.pb_utils.compiled.releases import has
 from blsnb.repository.directory import ModelDirectory
 from blsnb.tensors.memory import HOST
 
 _OWN_THREAD = ("BLSNB_THREAD", "instance")
+_SHELL_CHARACTERS = frozenset(";|&$`()[]{}<>\\'\"*?~#!")
 
 
-class Maker(Protocol):
+class InstanceMaker(Protocol):
     """Makes the instances of one model version."""
 
     config: ModelConfig
     """Completed by `make_all`."""
     model_file: Path
     kind: str
-    """Of the model, as the trace names it."""
+    """Kind of the model in the trace."""
 
     @property
     def placement(self) -> Placement | None:
-        """What moves its tensors; None where there is no device."""
+        """What moves tensors to the model's device; None where there is no device."""
 
     @property
     def source(self) -> str:
-        """The text of its ``model.py``; empty if it has none."""
+        """The text of ``model.py``; empty for other backends."""
 
     @property
     def device(self) -> str:
-        """Where it runs, as the trace names it."""
+        """Device of the instances in the trace."""
 
     def make_all(self, root: RootRequest) -> list[ModelInstance]:
-        """Complete the configuration, and make every instance that it asks for.
+        """Complete the configuration and make all of its instances.
+
+        Parameters
+        ----------
+        root
+            The lifetime of the load, which Ctrl-C ends.
 
         Raises
         ------
@@ -58,42 +65,42 @@ class Maker(Protocol):
     def make_more(
         self, config: ModelConfig, specs: Sequence[InstanceSpec], root: RootRequest
     ) -> list[ModelInstance]:
-        """Make further instances, which get the configuration of the first ones.
+        """Make further instances with the configuration of the first ones.
 
         Parameters
         ----------
         config
-            The new one, with instance groups that ask for them.
+            The new configuration, with other instance groups.
 
         Raises
         ------
         HookFailed, ModelConfigError
-            One cannot be made, or the groups are wrong; none of them is left.
+            An instance fails or the groups are wrong; no new instance is left.
         """
 
     def renew(self, old: ModelInstance) -> ModelInstance:
-        """Make an instance that takes over from another of the same name.
+        """Make an instance that replaces another of the same name.
 
         Raises
         ------
         HookFailed
-            The model does not load any more.
+            The model no longer loads.
         """
 
 
-class InstanceMaker:
-    """Makes instances of a Python model from a version's folder.
+class PythonInstanceMaker:
+    """Makes the instances of one version of a Python model.
 
     Parameters
     ----------
     directory, number
-        The model's folder, and which version of it.
+        The model's folder, and the version.
     config
         Normalised; `make_all` completes it.
     engine
-        Runs the requests that the instances make.
-    binder
-        Makes what they ask through.
+        The release, the devices, and the strictness of configurations.
+    bind
+        Makes the backend of an instance.
     """
 
     def __init__(
@@ -102,7 +109,7 @@ class InstanceMaker:
         number: int,
         config: ModelConfig,
         engine: Engine,
-        binder: Binder,
+        bind: Callable[[ModelInstance], Backend],
     ) -> None:
         self.config = config
         self.kind = "model"
@@ -110,41 +117,31 @@ class InstanceMaker:
         self._directory = directory
         self._number = number
         self._engine = engine
-        self._binder = binder
+        self._bind = bind
         self._noted: set[str] = set()
 
     @property
     def placement(self) -> Placement | None:
-        """What moves its tensors; None where there is no device."""
+        """What moves tensors to the model's device; None where there is no device."""
         return self._engine.placements.of(self.config)
 
     @property
     def source(self) -> str:
-        """The text of ``model.py``, whatever its bytes are."""
+        """The text of ``model.py``; invalid bytes are replaced."""
         return self.model_file.read_text(encoding="utf-8", errors="replace")
 
     @property
     def device(self) -> str:
-        """``"cpu"``, ``"gpu:0"``, or ``"gpu:0,1"`` where it has instances on both."""
+        """``"cpu"``, ``"gpu:0"``, or ``"gpu:0,1"`` for instances on several GPUs."""
         specs = self.config.instance_names()
         numbers = sorted({spec.device_id for spec in specs if spec.kind == "GPU"})
         return f"gpu:{','.join(map(str, numbers))}" if numbers else HOST
 
     def make_all(self, root: RootRequest) -> list[ModelInstance]:
-        """Complete the configuration, and make every instance that it asks for.
+        """Complete the configuration and make all of its instances.
 
-        The first import serves as the first instance, unless the model completed
-        its configuration in it: on Triton that happens in a process of its own.
-
-        Parameters
-        ----------
-        root
-            The life of this load, which Ctrl-C ends.
-
-        Raises
-        ------
-        HookFailed, ModelConfigError
-            The model or its configuration is wrong; no instance is left.
+        The first import becomes the first instance, unless the model completed its
+        configuration in it: Triton does that in a process of its own.
         """
         with all_or_nothing() as made:
             return self._make_all(made, root)
@@ -152,24 +149,27 @@ class InstanceMaker:
     def _make_all(
         self, made: list[ModelInstance], root: RootRequest
     ) -> list[ModelInstance]:
-        gpu_count = self._engine.placements.gpu_count
+        engine = self._engine
+        gpu_count = engine.placements.gpu_count
+        if has("checked_stub_names", engine.release):
+            _check_stub_names(self.config)
         validate_instances(self.config, gpu_count=gpu_count)
         self._check_file()
-        spare = self._imported(self.config.instance_names()[0], made, root)
-        completes = spare.completes_config and not self._engine.strict_model_config
+        first = self._imported(self.config.instance_names()[0], made, root)
+        completes = first.completes_config and not engine.strict_model_config
         if completes:
-            self._complete(spare)
+            self._complete(first)
         validate_create(
             self.config, model_dir=self._directory.path, gpu_count=gpu_count
         )
         instances = []
         for spec in self.config.instance_names():
-            reuse = spare.name == spec.name and not completes
-            instance = spare if reuse else self._imported(spec, made, root)
+            reuse = first.name == spec.name and not completes
+            instance = first if reuse else self._imported(spec, made, root)
             instance.initialize(self._args(spec))
             instances.append(instance)
-        if spare not in instances:
-            spare.discard()
+        if first not in instances:
+            first.discard()
         return instances
 
     def _check_file(self) -> None:
@@ -189,13 +189,9 @@ class InstanceMaker:
     ) -> ModelInstance:
         name, value = _OWN_THREAD
         own_thread = self.config.parameters.get(name) == value
+        release = self._engine.release
         instance = ModelInstance(
-            spec.name,
-            self.model_file,
-            self._binder.of(self.config.name),
-            self._engine.release,
-            own_thread,
-            root,
+            spec.name, self.model_file, self._bind, release, own_thread, root
         )
         made.append(instance)
         instance.spec = spec
@@ -207,48 +203,37 @@ class InstanceMaker:
     def make_more(
         self, config: ModelConfig, specs: Sequence[InstanceSpec], root: RootRequest
     ) -> list[ModelInstance]:
-        """Make further instances, which get the configuration of the first ones.
-
-        Raises
-        ------
-        HookFailed, ModelConfigError
-            One cannot be made, or the groups are wrong; none of them is left.
-        """
+        """Make further instances with the configuration of the first ones."""
         validate_instances(config, gpu_count=self._engine.placements.gpu_count)
         with all_or_nothing() as made:
             for spec in specs:
                 self._imported(spec, made, root).initialize(self._args(spec))
             return list(made)
 
-    def _complete(self, spare: ModelInstance) -> None:
+    def _complete(self, instance: ModelInstance) -> None:
+        """Let the model complete its configuration."""
         name = self.config.name
-        returned = spare.auto_complete(pb_config.ModelConfig(self.config.to_json()))
+        returned = instance.auto_complete(pb_config.ModelConfig(self.config.to_json()))
         checked = check_returned(name, returned)
         try:
             completed = complete(self.config, checked)
         except ModelConfigError:
             if not self._directory.is_configured:
                 raise
-            # Triton then goes on with what the folder says, and nothing else.
+            # Triton then ignores the completion and takes the folder's configuration.
             return
         gpu_count = self._engine.placements.gpu_count
         self.config = normalise(completed, model_name=name, gpu_count=gpu_count)
 
     def renew(self, old: ModelInstance) -> ModelInstance:
-        """Make an instance that takes over from another of the same name.
-
-        Raises
-        ------
-        HookFailed
-            The model does not load any more.
-        """
+        """Make an instance that replaces another of the same name."""
         with all_or_nothing() as made:
-            fresh = self._imported(old.spec, made)
-            fresh.initialize(self._args(old.spec))
-            return fresh
+            new = self._imported(old.spec, made)
+            new.initialize(self._args(old.spec))
+            return new
 
     def _args(self, spec: InstanceSpec) -> dict[str, str]:
-        """Return what ``initialize`` receives: strings only."""
+        """Return the arguments of ``initialize``: strings only."""
         return {
             "model_config": self.config.to_json(),
             "model_instance_kind": spec.kind,
@@ -262,13 +247,31 @@ class InstanceMaker:
 
 @contextlib.contextmanager
 def all_or_nothing() -> Iterator[list[ModelInstance]]:
-    """Give a list for what is made; if that fails, discard all of it."""
+    """Yield a list for new instances; discard all of them if the block fails."""
     made: list[ModelInstance] = []
     try:
         yield made
     except BaseException:
         for instance in made:
-            # On Triton what has initialized is finalized, though it never served.
+            # Triton finalizes an initialized instance even if it never served.
             end = instance.finalize if instance.ready else instance.discard
             end()
         raise
+
+
+def _check_stub_names(config: ModelConfig) -> None:
+    """Refuse a model or instance name that Triton would not pass to a shell.
+
+    References
+    ----------
+    python_backend: src/stub_launcher.cc, StubLauncher::Launch
+    """
+    names = (config.name, *(spec.name for spec in config.instance_names()))
+    for name in names:
+        if found := sorted(_SHELL_CHARACTERS.intersection(name)):
+            raise ModelConfigError(
+                "Invalid stub name: contains invalid characters",
+                stage="create",
+                advice=f"The name {name!r} has {' '.join(found)}, which a shell would "
+                "act on. Rename the model, or its instance group.",
+            )

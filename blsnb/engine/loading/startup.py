@@ -1,43 +1,88 @@
-"""Startup: the models that serve when a server is there."""
+"""Model control modes, and the models loaded when a server starts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import enum
+from collections.abc import Iterable, Sequence
 
 from blsnb.engine.loading.control import ModelControl
-from blsnb.engine.loading.control_mode import WILDCARD, ControlMode
+from blsnb.engine.model_log import LogWriter
 from blsnb.errors import ModelLoadError
 from blsnb.repository.repository import ModelRepository
 
-LogWriter = Callable[[str, str, str, str, int], None]
+_WILDCARD = "*"
 
 
-def load_startup_models(
-    control: ModelControl,
-    repository: ModelRepository,
-    startup_models: Sequence[str],
-    *,
-    exit_on_error: bool,
-    log: LogWriter,
-) -> None:
-    """Load the models that a mode loads at the start.
+class ControlMode(enum.StrEnum):
+    """Triton's model control modes."""
 
-    Parameters
-    ----------
-    exit_on_error
-        Whether a model that does not load is an error, after all others were tried;
-        else it is logged.
+    NONE = "none"
+    """All models are loaded at startup; changed files are ignored."""
+    POLL = "poll"
+    """The models of the repository serve; it is polled for changes."""
+    EXPLICIT = "explicit"
+    """Models are loaded and unloaded by name."""
+
+
+def parse_control_mode(text: str, startup_models: Sequence[str]) -> ControlMode:
+    """Return the mode of a name.
 
     Raises
     ------
-    ModelLoadError
-        With the text with which Triton ends.
+    ValueError
+        The name is invalid, or the mode does not allow the startup models.
 
     References
     ----------
     core: src/server.cc, InferenceServer::Init
     """
-    named = control.mode is ControlMode.EXPLICIT and WILDCARD not in startup_models
+    if text not in list(ControlMode):
+        *first, last = map(repr, map(str, ControlMode))
+        raise ValueError(
+            f"model_control_mode={text!r} is not valid; "
+            f"expected {', '.join(first)} or {last}"
+        )
+    mode = ControlMode(text)
+    if startup_models and mode is not ControlMode.EXPLICIT:
+        raise ValueError(
+            "Use of '--load-model' requires setting '--model-control-mode=explicit' "
+            f"as well: startup_models cannot be used with model_control_mode={text!r}"
+        )
+    if _WILDCARD in startup_models and len(startup_models) > 1:
+        raise ValueError(
+            f"Wildcard model name '{_WILDCARD}' must be the ONLY startup model if "
+            "specified at all."
+        )
+    return mode
+
+
+def load_startup_models(
+    control: ModelControl,
+    repository: ModelRepository,
+    mode: ControlMode,
+    startup_models: Sequence[str],
+    *,
+    exit_on_error: bool,
+    log: LogWriter,
+) -> None:
+    """Load the models that a mode loads at startup.
+
+    Parameters
+    ----------
+    exit_on_error
+        Whether a model that does not load is an error, raised after the others were
+        tried; else it is logged.
+
+    Raises
+    ------
+    ModelLoadError
+        With the text with which Triton exits.
+
+    References
+    ----------
+    core: src/server.cc, InferenceServer::Init
+    """
+    named = mode is ControlMode.EXPLICIT and _WILDCARD not in startup_models
     names = dict.fromkeys(startup_models) if named else repository.names()
     failed: dict[str, ModelLoadError] = {}
     for name in names:
@@ -47,30 +92,30 @@ def load_startup_models(
             failed[name] = error
             log(name, "ERROR", f"{error.message}\n{error.reason}", "startup.py", 0)
     if failed and exit_on_error:
-        raise _first(failed, control.mode, repository)
+        raise _combined(failed, mode, repository)
 
 
-def _first(
+def _combined(
     failed: dict[str, ModelLoadError], mode: ControlMode, repository: ModelRepository
 ) -> ModelLoadError:
-    """Return the error for all of them: Triton tells one, or that there is one."""
+    """Return Triton's error: that of the first model, or of the whole startup."""
     errors = list(failed.values())
-    told = [error for error in errors if error.stage != "poll"]
-    if mode is ControlMode.EXPLICIT and len(told) == len(errors):
-        return told[0]
+    taken_up = [error for error in errors if error.stage != "poll"]
+    if mode is ControlMode.EXPLICIT and len(taken_up) == len(errors):
+        return taken_up[0]
     reasons = [f"{name}: {error.reason.strip()}" for name, error in failed.items()]
     return ModelLoadError(
         "failed to load all models",
         code="INTERNAL",
         reason="\n".join(reasons),
-        advice=f"{_of_folders(failed, repository)}"
+        advice=f"{_advice_on_folders(failed, repository)}"
         "With exit_on_error=False a server starts all the same.",
         stage="poll",
     )
 
 
-def _of_folders(names: Iterable[str], repository: ModelRepository) -> str:
-    """Return what to say of folders that nobody meant as models: of tests, say."""
+def _advice_on_folders(names: Iterable[str], repository: ModelRepository) -> str:
+    """Return advice on folders that are no models, such as a folder of tests."""
     folders = {name: repository.directory(name) for name in names}
     others = [
         repr(name)

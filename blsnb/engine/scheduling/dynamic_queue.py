@@ -47,8 +47,8 @@ class QueueEntries:
             pending,
             inputs[0].shape[0] if axes and inputs else 1,
             {ref.name: ref.shape[axes:] for ref in inputs},
-            message.priority,
-            message.timeout_us,
+            message.fields.priority,
+            message.fields.timeout_us,
             pending.inflight.is_cancelled,
         )
         return pending.queued
@@ -107,8 +107,8 @@ class DynamicQueue:
         try:
             self._batcher.add(self._entries.new(pending), now_ns)
         except QueueFull:
-            request_id = pending.inflight.message.request_id or "<id_unknown>"
-            text = f"[request id: {request_id}] Exceeds maximum queue size"
+            prefix = pending.inflight.message.fields.prefix
+            text = f"{prefix}Exceeds maximum queue size"
             raise RequestError(text, "UNAVAILABLE") from None
 
     def decide(self, now_ns: int) -> QueueDecision:

@@ -100,17 +100,18 @@ class SequenceQueue:
         inflight = pending.inflight
         if self._numbers is not None:
             message = inflight.message
-            numbered = self._numbers.of(message.correlation_id, message.flags)
-            inflight.message = message.in_sequence(*numbered)
+            fields = message.fields
+            number, flags = self._numbers.of(fields.correlation_id, fields.flags)
+            inflight.message = message.with_fields(correlation_id=number, flags=flags)
         try:
             self._put(pending, now_ns)
         except SequenceRefused as refused:
             raise RequestError(refused.message, refused.code) from None
 
     def _put(self, pending: PendingRequest, now_ns: int) -> None:
-        message = pending.inflight.message
+        fields = pending.inflight.message.fields
         warning = self._batcher.add(
-            self._entries.new(pending), message.correlation_id, message.flags, now_ns
+            self._entries.new(pending), fields.correlation_id, fields.flags, now_ns
         )
         if warning:
             self._log("WARNING", warning)
@@ -142,8 +143,8 @@ class SequenceQueue:
 
     def _extend(self, inflight: Inflight, ready: bool) -> None:
         """Add control and state tensors to the inputs."""
-        message = inflight.message
-        extra = self._controls.of(message.flags, message.correlation_id, ready)
+        fields = inflight.message.fields
+        extra = self._controls.of(fields.flags, fields.correlation_id, ready)
         inflight.extra = _refs({**extra, **self._states.of(ready)})
 
     def _null(self, like: Inflight) -> Inflight:
@@ -163,7 +164,8 @@ class SequenceQueue:
         if self._numbers is not None:
             for pending in batch.members:
                 if pending not in again:
-                    self._batcher.end(pending.inflight.message.correlation_id, now_ns)
+                    fields = pending.inflight.message.fields
+                    self._batcher.end(fields.correlation_id, now_ns)
         self._batcher.done(batch.source, now_ns)
         return again
 
@@ -176,7 +178,7 @@ class SequenceQueue:
         if not inflight.again:
             return False
         message = inflight.message
-        inflight.message = message.in_sequence(message.correlation_id, 0)
+        inflight.message = message.with_fields(flags=0)
         try:
             self._put(pending, now_ns)
         except SequenceRefused as refused:

@@ -147,7 +147,7 @@ def refuse_repository_name(repository: str) -> None:
         )
 
 
-def index_rows(server: ServerParts, *, ready: bool) -> list[dict[str, Any]]:
+def index_rows(parts: ServerParts, *, ready: bool) -> list[dict[str, Any]]:
     """Return the rows of the index; with `ready`, only those of ready versions."""
-    rows: list[dict[str, Any]] = server.models.index()
+    rows: list[dict[str, Any]] = parts.models.index()
     return [row for row in rows if not ready or row.get("state") == "READY"]

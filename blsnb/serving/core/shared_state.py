@@ -11,10 +11,10 @@ from blsnb.serving.core.trace_settings import TraceSettings
 class SharedState:
     """Settings and memory that a client of either protocol changes for both."""
 
-    def __init__(self, server: ServerParts) -> None:
+    def __init__(self, parts: ServerParts) -> None:
         self.memory = SharedMemory()
         self.trace_settings = TraceSettings()
-        self.log_settings = LogSettings(server.log)
+        self.log_settings = LogSettings(parts.log)
 
     def close(self) -> None:
         """Release the shared memory."""

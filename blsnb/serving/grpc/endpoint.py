@@ -58,12 +58,12 @@ class GrpcEndpoint:
     """
 
     def __init__(
-        self, server: ServerParts, shared: SharedState, host: str, port: int
+        self, parts: ServerParts, shared: SharedState, host: str, port: int
     ) -> None:
         self._calls = GrpcThreads()
         self._requests = Workers(_MAX_REQUESTS, "blsnb grpc request")
         self._readers = Workers(MAX_STREAMS, "blsnb grpc reader")
-        self._service = GrpcService(server, shared, self._requests, self._readers)
+        self._service = GrpcService(parts, shared, self._requests, self._readers)
         self._grpc = grpc.server(
             self._calls,
             handlers=(health_handler(),),

@@ -24,23 +24,23 @@ from blsnb.serving.grpc.requests import version_of
 class GrpcModels:
     """Describes the server and its models, loads and unloads them."""
 
-    def __init__(self, server: ServerParts) -> None:
-        self._server = server
-        self._catalog = server.engine.catalog
+    def __init__(self, parts: ServerParts) -> None:
+        self._parts = parts
+        self._catalog = parts.engine.catalog
 
     def server_live(self, request: Any) -> Any:
         """Report that the server is live."""
-        return wire.ServerLiveResponse(live=not self._server.lifetime.closed)
+        return wire.ServerLiveResponse(live=not self._parts.lifetime.closed)
 
     def server_ready(self, request: Any) -> Any:
         """Report whether all loaded models are ready."""
-        ready = not self._server.lifetime.closed and server_is_ready(self._catalog)
+        ready = not self._parts.lifetime.closed and server_is_ready(self._catalog)
         return wire.ServerReadyResponse(ready=ready)
 
     def server_metadata(self, request: Any) -> Any:
         """Return the server's name, version and extensions."""
         return wire.ServerMetadataResponse(
-            **server_metadata(self._server.engine.release)
+            **server_metadata(self._parts.engine.release)
         )
 
     def model_ready(self, request: Any) -> Any:
@@ -57,7 +57,7 @@ class GrpcModels:
     def model_config(self, request: Any) -> Any:
         """Return the configuration of a ready model."""
         served = self._catalog.find(request.name, version_of(request.version))
-        text = served.config.to_dict(self._server.engine.release)
+        text = served.config.to_dict(self._parts.engine.release)
         response = wire.ModelConfigResponse()
         json_format.ParseDict(text, response.config, ignore_unknown_fields=True)
         return response
@@ -76,7 +76,7 @@ class GrpcModels:
         """Return a row for each version of each model."""
         refuse_repository_name(request.repository_name)
         response = wire.RepositoryIndexResponse()
-        for row in index_rows(self._server, ready=request.ready):
+        for row in index_rows(self._parts, ready=request.ready):
             response.models.add(**row)
         return response
 
@@ -92,7 +92,7 @@ class GrpcModels:
                 files[name] = _load_parameter(name, value, "bytes_param")
             else:
                 raise RequestError(f"unrecognized load parameter '{name}'.")
-        self._server.models.load(request.model_name, config=config, files=files)
+        self._parts.models.load(request.model_name, config=config, files=files)
         return wire.RepositoryModelLoadResponse()
 
     def unload(self, request: Any) -> Any:
@@ -107,7 +107,7 @@ class GrpcModels:
                     "bool_param."
                 )
             dependents = value.bool_param
-        self._server.models.unload(request.model_name, unload_dependents=dependents)
+        self._parts.models.unload(request.model_name, unload_dependents=dependents)
         return wire.RepositoryModelUnloadResponse()
 
 

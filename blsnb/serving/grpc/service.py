@@ -41,7 +41,7 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
 
     def __init__(
         self,
-        server: ServerParts,
+        parts: ServerParts,
         shared: SharedState,
         workers: Workers,
         readers: Workers,
@@ -50,12 +50,12 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
         self._workers = workers
         self._readers = readers
         self._slots = ModelSlots(MAX_CALLS)
-        self._requests = Requests(server)
+        self._requests = Requests(parts)
         self._streams: set[GrpcStream] = set()
         self._lock = threading.Lock()
-        models = GrpcModels(server)
+        models = GrpcModels(parts)
         memory = GrpcMemory(shared.memory)
-        trace = GrpcTraceSettings(shared.trace_settings, server.engine.catalog)
+        trace = GrpcTraceSettings(shared.trace_settings, parts.engine.catalog)
         log = GrpcLogSettings(shared.log_settings)
         self.ServerLive = _method(models.server_live)
         self.ServerReady = _method(models.server_ready)

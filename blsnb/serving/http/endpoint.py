@@ -197,17 +197,17 @@ class HttpEndpoint(HttpPort):
     """
 
     def __init__(
-        self, server: ServerParts, shared: SharedState, host: str, port: int
+        self, parts: ServerParts, shared: SharedState, host: str, port: int
     ) -> None:
-        router = Router(http_routes(server, shared))
+        router = Router(http_routes(parts, shared))
         super().__init__(router, HttpThreads("blsnb http"), host, port)
 
 
 class MetricsEndpoint(HttpPort):
     """Serves the metrics page, for Prometheus, until it is closed."""
 
-    def __init__(self, server: ServerParts, host: str, port: int) -> None:
-        router = Router(metrics_routes(server))
+    def __init__(self, parts: ServerParts, host: str, port: int) -> None:
+        router = Router(metrics_routes(parts))
         threads = HttpThreads("blsnb metrics", queries=1)
         super().__init__(router, threads, host, port)
 

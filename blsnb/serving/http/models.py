@@ -36,22 +36,22 @@ _GROUP = 4
 class HttpModels:
     """Describes the server and its models."""
 
-    def __init__(self, server: ServerParts) -> None:
-        self._server = server
+    def __init__(self, parts: ServerParts) -> None:
+        self._parts = parts
 
     def about(self, request: HttpRequest) -> HttpResponse:
         """Return the server's name, version and extensions."""
         if request.method != "GET":
             return not_allowed()
-        return json_response(metadata.server_metadata(self._server.engine.release))
+        return json_response(metadata.server_metadata(self._parts.engine.release))
 
     def health(self, request: HttpRequest, kind: str) -> HttpResponse:
         """Report by the status alone whether the server is live or ready."""
         if request.method != "GET":
             return not_allowed(PLAIN)
-        healthy = not self._server.lifetime.closed
+        healthy = not self._parts.lifetime.closed
         if kind == "ready":
-            healthy = healthy and metadata.server_is_ready(self._server.engine.catalog)
+            healthy = healthy and metadata.server_is_ready(self._parts.engine.catalog)
         return HttpResponse(OK if healthy else BAD_REQUEST, content_type=PLAIN)
 
     def ready(self, request: HttpRequest, model: str, version: str) -> HttpResponse:
@@ -62,7 +62,7 @@ class HttpModels:
             number = metadata.parse_version(version)
         except RequestError as error:
             return error_response(error.message, error.code, PLAIN)
-        if self._server.engine.catalog.is_model_ready(model, number):
+        if self._parts.engine.catalog.is_model_ready(model, number):
             return HttpResponse(content_type=PLAIN)
         return error_response("Model version not ready", content_type=PLAIN)
 
@@ -77,7 +77,7 @@ class HttpModels:
         if request.method != "GET":
             return not_allowed()
         number = metadata.parse_version(version)
-        found = metadata.model_metadata(self._server.engine.catalog, model, number)
+        found = metadata.model_metadata(self._parts.engine.catalog, model, number)
         return json_response(found)
 
     def config(self, request: HttpRequest, model: str, version: str) -> HttpResponse:
@@ -85,8 +85,8 @@ class HttpModels:
         if request.method != "GET":
             return not_allowed()
         number = metadata.parse_version(version)
-        config = self._server.engine.catalog.find(model, number).config
-        return json_response(config.to_dict(self._server.engine.release))
+        config = self._parts.engine.catalog.find(model, number).config
+        return json_response(config.to_dict(self._parts.engine.release))
 
     def statistics(
         self, request: HttpRequest, model: str | None = None, version: str = ""
@@ -95,15 +95,15 @@ class HttpModels:
         if request.method != "GET":
             return not_allowed()
         number = metadata.parse_version(version)
-        rows = self._server.engine.catalog.statistics(model, number)
+        rows = self._parts.engine.catalog.statistics(model, number)
         return json_response({"model_stats": rows})
 
 
 class HttpRepository:
     """Lists the models of the repository, loads and unloads them."""
 
-    def __init__(self, server: ServerParts) -> None:
-        self._server = server
+    def __init__(self, parts: ServerParts) -> None:
+        self._parts = parts
 
     def index(self, request: HttpRequest, repository: str) -> HttpResponse:
         """Return the rows of the index; all repositories have the same one.
@@ -119,7 +119,7 @@ class HttpRepository:
         document = parse(request.body) if request.body else {}
         if json_values.has(document, "ready"):
             ready = json_values.as_boolean(document["ready"])
-        return json_response(index_rows(self._server, ready=ready))
+        return json_response(index_rows(self._parts, ready=ready))
 
     def control(
         self, request: HttpRequest, repository: str, model: str, action: str
@@ -139,7 +139,7 @@ class HttpRepository:
                 self._load(model, request.body)
             else:
                 dependents = _unloads_dependents(request.body)
-                self._server.models.unload(model, unload_dependents=dependents)
+                self._parts.models.unload(model, unload_dependents=dependents)
         except ModelLoadError as error:
             return error_response(error.message, error.code)
         except RepositoryError:
@@ -164,7 +164,7 @@ class HttpRepository:
                 raise RequestError(
                     "unexpected error on creating Triton parameter", "INTERNAL"
                 )
-        self._server.models.load(model, config=config, files=files)
+        self._parts.models.load(model, config=config, files=files)
 
 
 def _unloads_dependents(body: bytes) -> bool:

@@ -86,18 +86,18 @@ class Target(NamedTuple):
     model: str
 
 
-def http_routes(server: ServerParts, shared: SharedState) -> list[Route]:
+def http_routes(parts: ServerParts, shared: SharedState) -> list[Route]:
     """Return the routes of the KServe protocol; the first one that matches counts.
 
     References
     ----------
     server: src/http_server.cc, HTTPAPIServer::Handle
     """
-    requests = Requests(server)
+    requests = Requests(parts)
     infer = HttpInfer(requests, shared.memory).respond
     generate = HttpGenerate(requests).respond
-    models, repository = HttpModels(server), HttpRepository(server)
-    trace = settings.HttpTrace(server, shared.trace_settings).respond
+    models, repository = HttpModels(parts), HttpRepository(parts)
+    trace = settings.HttpTrace(parts.engine.catalog, shared.trace_settings).respond
     memory = functools.partial(settings.memory, shared.memory)
     log = functools.partial(settings.logging, shared.log_settings)
     return [
@@ -123,7 +123,7 @@ def http_routes(server: ServerParts, shared: SharedState) -> list[Route]:
     ]
 
 
-def metrics_routes(server: ServerParts) -> list[Route]:
+def metrics_routes(parts: ServerParts) -> list[Route]:
     """Return the routes of the metrics port: other paths are empty, as on Triton.
 
     References
@@ -137,7 +137,7 @@ def metrics_routes(server: ServerParts) -> list[Route]:
         return HttpResponse(body=text().encode(), content_type=METRICS_TYPE)
 
     return [
-        Route("/metrics/?", functools.partial(page, text=server.measurements.metrics)),
+        Route("/metrics/?", functools.partial(page, text=parts.measurements.metrics)),
         Route(".*", functools.partial(page, text=str)),
     ]
 

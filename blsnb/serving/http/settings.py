@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from blsnb.engine.catalog import Catalog
 from blsnb.engine.request.validation import RequestError
-from blsnb.parts.server_parts import ServerParts
 from blsnb.serving.core.log_settings import SWITCHES, LogSettings
 from blsnb.serving.core.shared_memory import CUDA_HANDLE_SIZE, SharedMemory
 from blsnb.serving.core.trace_settings import (
@@ -30,8 +30,8 @@ _METHODS = ("GET", "POST")
 class HttpTrace:
     """Returns the trace settings of the server or of a model, and changes them."""
 
-    def __init__(self, server: ServerParts, settings: TraceSettings) -> None:
-        self._server = server
+    def __init__(self, catalog: Catalog, settings: TraceSettings) -> None:
+        self._catalog = catalog
         self._settings = settings
 
     def respond(self, request: HttpRequest, model: str = "") -> HttpResponse:
@@ -49,7 +49,7 @@ class HttpTrace:
         if request.method not in _METHODS:
             return not_allowed()
         if model:
-            check_model(self._server.engine.catalog, model)
+            check_model(self._catalog, model)
         if request.method == "POST":
             self._settings.update(_trace_change(parse(request.body)), model)
         rows = self._settings.get(model).rows()

@@ -1,4 +1,4 @@
-"""Buffer: the bytes that travel beside a header, each part at an aligned place."""
+"""The bytes beside a header, in aligned parts."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-# A typed array in the page can only begin at a multiple of its element size.
 _ALIGNMENT = 8
+"""A typed array in the page starts at a multiple of its element size."""
 
 
 class Buffer:
-    """Parts laid one after the other; what is added is found at its offset."""
+    """Parts of bytes, one after the other."""
 
     def __init__(self) -> None:
         self._data = bytearray()

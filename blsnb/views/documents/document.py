@@ -11,7 +11,6 @@ from blsnb.trace.dropped import notices
 from blsnb.trace.spans import Trace
 from blsnb.views.batches import executions
 from blsnb.views.callgraph import Box, call_graph
-from blsnb.views.columns import columns_of
 from blsnb.views.delta import Delta
 from blsnb.views.documents import embed, wire
 from blsnb.views.documents.host import hosted
@@ -80,7 +79,7 @@ def html(
     trace, comparison = sides(run)
     notes = [*folded_note(trace), *notes]
     header, buffer = wire.assemble(run, state=state, notes=notes, height=height)
-    order = embed.priority(trace, columns_of(trace), selected)
+    order = embed.priority(trace, selected)
     if comparison:
         differing = [*comparison.changes, *comparison.alignment.new]
         order = list(dict.fromkeys([*differing, *order]))
@@ -120,7 +119,7 @@ def still(run: AnyTrace, state: State | None = None) -> str:
 
 def _models_table(trace: Trace) -> str:
     batched = executions(trace)
-    boxes = call_graph(trace, columns_of(trace)).boxes
+    boxes = call_graph(trace).boxes
     rows = "".join(_model_row(box, batched) for box in boxes)
     return (
         # A page without a style of its own would show it in its book face.
@@ -146,7 +145,7 @@ def _model_row(box: Box, batched: Mapping[int, int]) -> str:
 def _compared_table(comparison: TraceComparison) -> str:
     this = comparison.this
     own = own_times(comparison)
-    boxes = call_graph(this, columns_of(this)).boxes
+    boxes = call_graph(this).boxes
     rows = "".join(_compared_row(box, own[box.model]) for box in boxes)
     head = "".join(f"<th>{each}</th>" for each in _COMPARED_HEAD)
     return (

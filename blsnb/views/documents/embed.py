@@ -1,4 +1,4 @@
-"""What a document keeps of the tensors: the most telling calls, within a budget."""
+"""Tensors that a document embeds: those of the most important calls, in a budget."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from blsnb.tensors.preview import MAX_VALUES, Grid, Preview, Text
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Trace
-from blsnb.views.columns import Columns
+from blsnb.views.columns import Columns, columns_of
 from blsnb.views.documents.buffer import Buffer
 from blsnb.views.documents.entries import (
     Entry,
@@ -26,23 +26,25 @@ from blsnb.views.documents.entries import (
 from blsnb.views.rows import FOLD_FROM
 
 BUDGET = 256 << 10
-# Statistics must not make a reader wait who wanted to see the call graph.
-_SEARCHED = 64 << 20
-# Of what previews may take, tensors of few values get one share ahead of others.
+"""Maximum size of all entries and previews of a document in bytes."""
+_SUMMARISED = 64 << 20
+"""Maximum number of bytes of values that are summarised, which takes time."""
 _SHARES = 4
+"""One share of this many of the previews is reserved for tensors of few values."""
 
 
-def priority(trace: Trace, columns: Columns, selected: int = -1) -> list[int]:
-    """Return the positions of all calls, those first whose tensors matter most.
+def priority(trace: Trace, selected: int = -1) -> list[int]:
+    """Return the positions of all calls, the most important ones first.
 
     Failed calls, the selected call, the client request, the slowest call of each
-    model, the first of each loop; then the others as they started.
+    model, the first of each loop; then the others in order of their start.
 
     Parameters
     ----------
     selected
         Id of the selected call; -1 for none.
     """
+    columns = columns_of(trace)
     failed = np.flatnonzero(columns.has(CallFlag.ERROR)).tolist()
     row = trace.row_of(selected)
     chosen = [row] if row >= 0 else []
@@ -67,14 +69,14 @@ def _loops(columns: Columns) -> list[int]:
 def embed(
     trace: Trace, order: list[int], buffer: Buffer, with_previews: bool = True
 ) -> dict[str, list[Entry]]:
-    """Return entries of the calls that fit the budget, by call id.
+    """Return the tensor entries of as many calls as fit in the budget, by call id.
 
     Parameters
     ----------
     order
         Positions of all calls, the most important first.
     buffer
-        Takes the previews' bytes.
+        Receives the bytes of previews.
     with_previews
         Whether to embed previews, or statistics only.
     """
@@ -88,14 +90,14 @@ def embed(
 class _Embedder:
     """Fills header and buffer until the budget is spent.
 
-    A tensor that is handed on is one value: it is summarised and shown once.
+    A tensor that is passed on is one value: it is summarised and embedded once.
     """
 
     def __init__(self, trace: Trace, buffer: Buffer) -> None:
         self._trace = trace
         self._buffer = buffer
         self._left = BUDGET
-        self._searchable = _SEARCHED
+        self._to_summarise = _SUMMARISED
         self._summaries: dict[_Value, Entry] = {}
         self._previews: dict[_Value, Entry] = {}
         self.rows: dict[int, list[Entry]] = {}
@@ -109,14 +111,14 @@ class _Embedder:
             self._left -= len(json.dumps(entries)) + len(str(span.id)) + 4
             if self._left < BUDGET // 2:
                 return
-            # Also none: a call without tensors is not one that was left out.
+            # Also an empty list: a call without tensors is not left out.
             self.rows[row] = entries
 
     def show(self) -> None:
-        """Embed previews of what was described, as long as they fit.
+        """Embed previews of the described tensors as long as they fit.
 
-        Those of few values come first: they cost little, and no picture that is
-        large is worth all of them.
+        Tensors of few values come first: they are small, and no large picture is worth
+        all of them.
         """
         kept = self._left * (_SHARES - 1) // _SHARES
         self._show(_has_few_values, kept)
@@ -136,8 +138,8 @@ class _Embedder:
         if known is not None:
             return known
         size = 0 if ref.evicted else ref.byte_size
-        found = summary(ref) if size <= self._searchable else {}
-        self._searchable -= size if found else 0
+        found = summary(ref) if size <= self._to_summarise else {}
+        self._to_summarise -= size if found else 0
         self._summaries[_value(ref)] = found
         return found
 
@@ -151,7 +153,7 @@ class _Embedder:
             size = _size(each)
             if size <= self._left:
                 self._left -= size
-                # Where the picture is too large, the heatmap takes its place.
+                # The heatmap takes the place of an image that is too large.
                 found[name if found else "preview"] = placed(each, self._buffer)
         self._previews[_value(ref)] = found
         return found

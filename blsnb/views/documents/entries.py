@@ -1,4 +1,4 @@
-"""Tensor entries: what the page is told of a tensor, and its previews as bytes."""
+"""Entries of tensors for the page: facts, statistics, and previews as bytes."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from blsnb.trace.spans import Span
 from blsnb.views.documents.buffer import Buffer
 from blsnb.views.format import sendable
 
-_NAME = 4096
-# A stream of thousands of responses has as many tensors: the first ones are told.
-_MOST = 200
+_MAX_NAME = 4096
+_MAX_TENSORS = 200
+"""Maximum number of tensors of a call: a stream may have thousands."""
 
 Entry = dict[str, Any]
 
 
 class TensorUse(NamedTuple):
-    """A tensor where it was used: as whose input, or in which response."""
+    """A tensor as the input or the output of a call."""
 
     ref: TensorRef
     role: str
@@ -30,20 +30,20 @@ class TensorUse(NamedTuple):
 
 
 def tensors_of(span: Span) -> list[TensorUse]:
-    """Return a call's tensors in the order in which the page numbers them."""
+    """Return the tensors of a call in the order of the page."""
     uses = [TensorUse(ref, "input", 0) for ref in span.inputs]
     uses += [TensorUse(ref, "output", 0) for ref in span.outputs]
     for response in span.responses:
         number = response.number
         uses += [TensorUse(ref, "output", number) for ref in response.outputs]
-    return uses[:_MOST]
+    return uses[:_MAX_TENSORS]
 
 
 def description(use: TensorUse) -> Entry:
-    """Return what is known of a tensor without looking at its values."""
+    """Return the facts of a tensor that do not need its values."""
     ref = use.ref
     return {
-        "name": sendable(ref.name, _NAME),
+        "name": sendable(ref.name, _MAX_NAME),
         "datatype": ref.dtype.datatype,
         "shape": list(ref.shape),
         "device": ref.device,
@@ -58,7 +58,7 @@ def description(use: TensorUse) -> Entry:
 
 
 def summary(ref: TensorRef) -> Entry:
-    """Return statistics and histogram of a tensor's values."""
+    """Return statistics and histogram of a tensor."""
     summarised = TensorSummary(ref)
     return {
         "stats": _stats(summarised.stats),
@@ -67,7 +67,7 @@ def summary(ref: TensorRef) -> Entry:
 
 
 def previews(ref: TensorRef) -> dict[str, Preview]:
-    """Return a tensor's preview; of a picture the heatmap and the image both."""
+    """Return the preview of a tensor; of an image also the heatmap."""
     shown = preview.default(ref)
     if shown is None:
         return {}
@@ -79,13 +79,13 @@ def previews(ref: TensorRef) -> dict[str, Preview]:
 
 
 def entry(use: TensorUse, buffer: Buffer) -> Entry:
-    """Return all that is said of a tensor; its previews' bytes go to the buffer."""
+    """Return the whole entry of a tensor; bytes of previews go to the buffer."""
     drawn = {name: placed(shown, buffer) for name, shown in previews(use.ref).items()}
     return description(use) | summary(use.ref) | drawn
 
 
 def placed(shown: Preview, buffer: Buffer) -> Entry:
-    """Put a preview's bytes into a buffer and return its description."""
+    """Put the bytes of a preview into a buffer and return its description."""
     match shown:
         case Text():
             return {
@@ -139,7 +139,7 @@ def _histogram(histogram: Histogram | None) -> Entry | None:
 
 
 def _number(value: float | bool | None) -> float | None:
-    """Round to eight digits, more than a reader can use; true is 1."""
+    """Return a number with eight digits; true is 1."""
     if isinstance(value, bool):
         return int(value)
     return value if value is None or isinstance(value, int) else float(f"{value:.8g}")

@@ -1,4 +1,4 @@
-"""A run as a matplotlib figure: for LaTeX, PDF and papers."""
+"""A run as a matplotlib figure, for LaTeX, PDF and papers."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _AXIS = 40.0
 _NAMES = 0.24
 _PHASES = (("queue", 1), ("input", 2), ("infer", 3), ("output", 4))
 _PIECES = 200
-# Matplotlib's own font has no pictures of control characters.
+# Matplotlib's font has no symbols of control characters.
 _CONTROLS = {code: "?" for code in range(0x2400, 0x2427)}
 
 
 def plot(trace: Trace) -> Figure:
     """Draw call graph and timeline of a run."""
     columns = columns_of(trace)
-    graph = call_graph(trace, columns)
+    graph = call_graph(trace)
     layout = lay_out(graph, WIDTH)
     shown, hidden = visible_rows(list(rows(trace)))
     graph_height, timeline_height = layout.height + 30, _ROW * (len(shown) + 1)
@@ -68,7 +68,7 @@ def png(trace: Trace) -> bytes:
 
 
 def _plain(text: str) -> str:
-    """Return text that matplotlib does not take for a formula."""
+    """Return text that matplotlib does not read as a formula."""
     return visible(text).translate(_CONTROLS).replace("$", r"\$")
 
 
@@ -126,7 +126,7 @@ def _draw_edges(axes: Axes, graph: CallGraph, layout: Layout) -> None:
 
 
 def _curve(edge: Edge, layout: Layout) -> list[tuple[float, float]]:
-    """Return start, two control points, end, and where it goes straight from there."""
+    """Return start, two control points and end of a curve, and a last point."""
     source, target = layout.places[edge.source], layout.places[edge.target]
     half = BOX_WIDTH / 2
     if (edge.source, edge.target) in layout.upward:

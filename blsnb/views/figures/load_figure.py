@@ -1,4 +1,4 @@
-"""Throughput and latencies by concurrency, as a matplotlib figure."""
+"""Throughput and latencies by number of clients, as a matplotlib figure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LATENCIES = (
 
 
 def plot(title: str, rows: Sequence[Mapping[str, Any]]) -> Figure:
-    """Draw the rows of a bench, each with the names of `blsnb.benchmark.Row`."""
+    """Draw the rows of a benchmark, whose keys are the fields of `benchmark.Row`."""
     drawn = new_figure(figsize=(7.2, 2.9), dpi=100, layout="constrained")
     left, right = drawn.subplots(1, 2)
     clients = [row["concurrency"] for row in rows]

@@ -1,4 +1,4 @@
-"""Figures of matplotlib that a notebook shows without pyplot."""
+"""Matplotlib figures that a notebook displays without pyplot."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ if TYPE_CHECKING:
 
 
 def new_figure(**options: Any) -> Figure:
-    """Return an empty figure that shows itself as a cell's value.
+    """Return an empty figure that displays itself as the value of a cell.
 
-    Pyplot knows nothing of it, and so does not keep it: a figure of matplotlib's own
-    would then be a line of text in a notebook.
+    Pyplot does not keep it; a plain figure of matplotlib would then be a line of text.
 
     Parameters
     ----------
     options
-        What ``matplotlib.figure.Figure`` takes.
+        Arguments of ``matplotlib.figure.Figure``.
     """
     figure: Figure = _shown_figure()(**options)
     return figure
@@ -34,7 +33,7 @@ def png(figure: Figure) -> bytes:
 
 @functools.cache
 def _shown_figure() -> Any:
-    # Here, since importing matplotlib takes longer than all else in blsnb.
+    # Deferred: importing matplotlib takes longer than all of blsnb.
     from matplotlib.figure import Figure
 
     return type("Figure", (Figure,), {"_repr_png_": png})

@@ -1,4 +1,4 @@
-"""MonitorView: the widget that shows a server while it is looked at."""
+"""The widget that shows a server, as long as a page displays it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from blsnb.views.live.overview import Overview
 
 CODE = Path(__file__).parent.parent / "static" / "monitor.js"
 
-# The page may come to know of the widget later than of its output. VS Code runs a
-# copy of the script, behind the one that it leaves inert.
+# The page may receive the widget later than its output. VS Code runs a copy of the
+# script, behind the one that it leaves inert.
 SCRIPT = """<script>{
   const before = document.currentScript.previousElementSibling;
   const host = before.matches("script") ? before.previousElementSibling : before;
@@ -33,24 +33,22 @@ SCRIPT = """<script>{
 class MonitorView(anywidget.AnyWidget):
     """Models, rates, latencies, queues and errors of one server.
 
-    It starts no thread: whoever looks calls `show`, from any thread.
+    Thread-safe, and without threads of its own: its owner calls `show`.
 
     Parameters
     ----------
     overview
-        What is shown first.
+        The first overview.
     watched
-        Told each time a page says that somebody has it before him.
+        Called whenever a page reports that it displays the widget.
     closed
-        Told when the widget is closed.
+        Called when the widget is closed.
     """
 
     _esm = CODE
 
-    overview = traitlets.Dict(help="the server as it is now").tag(sync=True)
-    monitor_id = traitlets.Unicode(help="its id in a page", read_only=True).tag(
-        sync=True
-    )
+    overview = traitlets.Dict(help="overview of the server").tag(sync=True)
+    monitor_id = traitlets.Unicode(help="id in a page", read_only=True).tag(sync=True)
 
     def __init__(
         self,
@@ -60,7 +58,7 @@ class MonitorView(anywidget.AnyWidget):
     ) -> None:
         self._overview = overview
         self._watched = watched
-        self._told_closed = closed
+        self._on_closed = closed
         super().__init__(overview=overview.wire())
         self.on_msg(self._on_message)
 
@@ -78,7 +76,7 @@ class MonitorView(anywidget.AnyWidget):
         return {**data, **still(self._overview)}, metadata
 
     def document(self) -> dict[str, str]:
-        """Return the server as it is now, as an output that needs no kernel.
+        """Return the server at this moment, as an output that needs no kernel.
 
         In a page that has this widget the live view takes the table's place.
         """
@@ -88,14 +86,14 @@ class MonitorView(anywidget.AnyWidget):
         return shown
 
     def show(self, overview: Overview) -> None:
-        """Show a server as it is now; a page hears of it if anything is new."""
+        """Show another overview; pages receive it if it differs."""
         self._overview = overview
         self.overview = overview.wire()
 
     def close(self) -> None:
-        """Take the widget from every page."""
+        """Remove the widget from every page."""
         super().close()
-        self._told_closed()
+        self._on_closed()
 
     def _on_message(self, _: Any, content: Any, buffers: list[Any]) -> None:
         match content:
@@ -104,12 +102,12 @@ class MonitorView(anywidget.AnyWidget):
 
 
 def still(overview: Overview, when: time.struct_time | None = None) -> dict[str, str]:
-    """Return a server as it was, for readers without scripts and without a kernel.
+    """Return an overview for readers without scripts and without a kernel.
 
     Parameters
     ----------
     when
-        When it was so; None if that need not be said.
+        Time of the overview, to be written below it; None for none.
     """
     shown = {"text/html": overview.html(), "text/plain": str(overview)}
     if when is not None:

@@ -1,4 +1,4 @@
-"""Overview: a server at one moment, and how it is written as a table."""
+"""A server at one moment, and its table as text and HTML."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DASH = "-"
 _LEFT = 'style="text-align:left"'
 _RIGHT = 'style="text-align:right"'
 _TEXTS = 3
-"""The first columns are texts, the others numbers."""
+"""Number of text columns; the columns after them are numbers."""
 HEAD = (
     "model",
     "version",
@@ -28,7 +28,7 @@ HEAD = (
     "requests",
     "failed",
 )
-_MOST_REASON = 200
+_MAX_REASON = 200
 
 
 class ModelRow(NamedTuple):
@@ -37,20 +37,20 @@ class ModelRow(NamedTuple):
     Parameters
     ----------
     busy, instances
-        How many instances execute, and how many there are; an ensemble has none.
+        Number of instances that execute, and of all instances; an ensemble has none.
     waiting
-        Requests in its queue.
+        Number of requests in the queue.
     per_second
-        Requests that ended, of late; NaN as long as that is not known.
+        Rate of completed requests in the last seconds; NaN if unknown.
     p50_us, p95_us, p99_us
-        How long the latest requests took; NaN if there are none.
+        Latencies of the last requests; NaN if there are none.
     requests, failed
-        Since it was loaded.
+        Number of requests since the model was loaded.
     failed_lately
-        How many of these failed of late.
+        Number of failed requests in the last seconds.
     queued_us, batch
-        Of late and on average: how long a request waited in the queue, and how many
-        inferences were executed at once; NaN if there were none.
+        Mean time in the queue, and mean number of inferences of an execution, in the
+        last seconds; NaN if there were none.
     """
 
     name: str
@@ -72,20 +72,20 @@ class ModelRow(NamedTuple):
 
 
 class Overview(NamedTuple):
-    """A server: what is on its way, and a row for each model version.
+    """A server: requests in flight, and a row for each model version.
 
     Parameters
     ----------
     in_flight
-        Requests from outside that are on their way.
+        Number of client requests in flight.
     per_second
-        Requests that ended of late, of all models; NaN as long as that is not known.
+        Rate of completed requests of all models in the last seconds; NaN if unknown.
     history
-        The same at each of the latest looks, oldest first.
+        Rates of the last readings, oldest first.
     looks
-        How many there were: a page that hears of none knows that its numbers are old.
+        Number of readings; a page that receives no new one shows its numbers as old.
     ended
-        Whether nobody looks any more.
+        Whether there will be no further reading.
     """
 
     in_flight: int
@@ -102,22 +102,22 @@ class Overview(NamedTuple):
 
     @property
     def waiting(self) -> int:
-        """Requests in the queues of all models."""
+        """Number of requests in the queues of all models."""
         return sum(row.waiting for row in self.rows)
 
     @property
     def failed(self) -> int:
-        """Requests that failed, of all models since they were loaded."""
+        """Number of failed requests of all models since they were loaded."""
         return sum(row.failed for row in self.rows)
 
     @property
     def numbers(self) -> Overview:
-        """What its table says, alone: the same if nothing in it has changed."""
+        """The values of the table alone, to be compared with others."""
         return self._replace(history=(), looks=0)
 
     @property
     def caption(self) -> str:
-        """The server in a line."""
+        """The server in one line."""
         return (
             f"{self.in_flight:,} in flight, {_rate(self.per_second)} requests/s, "
             f"{self.waiting:,} waiting, {self.failed:,} failed"
@@ -136,7 +136,7 @@ class Overview(NamedTuple):
         )
 
     def wire(self) -> dict[str, Any]:
-        """Return what travels to a page; what is not known is None."""
+        """Return the overview as JSON values; unknown numbers are None."""
         whole = self._asdict() | {"waiting": self.waiting, "failed": self.failed}
         whole["rows"] = [_finite(row._asdict()) for row in self.rows]
         whole["history"] = [round(rate, 1) for rate in self.history]
@@ -144,7 +144,7 @@ class Overview(NamedTuple):
 
 
 def _line(row: ModelRow) -> tuple[str, ...]:
-    reason = visible(row.reason.strip().partition("\n")[0])[:_MOST_REASON]
+    reason = visible(row.reason.strip().partition("\n")[0])[:_MAX_REASON]
     return (
         visible(row.name),
         str(row.version),
@@ -191,7 +191,7 @@ def _time(us: float) -> str:
 
 
 def _finite(values: dict[str, Any]) -> dict[str, Any]:
-    """Replace what JSON has no number for, and texts that UTF-8 cannot carry."""
+    """Replace numbers that JSON lacks, and text that UTF-8 cannot encode."""
     return {key: _sendable(value) for key, value in values.items()}
 
 

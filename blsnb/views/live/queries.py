@@ -23,14 +23,14 @@ Code = Literal["dropped", "failed", "gone", "invalid", "unsupported", "version"]
 
 
 class QueryError(Exception):
-    """A query that has an error for an answer.
+    """A query that is answered with an error.
 
     Parameters
     ----------
     code
-        Its code in the protocol.
+        Error code of the protocol.
     text
-        What the page shows.
+        Text that the page shows.
     **facts
         Further keys of the error.
     """
@@ -47,7 +47,7 @@ def check(query: Message, run: str) -> None:
     Parameters
     ----------
     run
-        Page id of the run that can be asked about.
+        Page id of the run of this connection.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""A running run as HTML: what a notebook keeps that is saved before it has ended.
+"""A running run as HTML, for a notebook that is saved before the run has ended.
 
-In a page that has the run's widget the live view takes its place, and keeps it however
-often newer HTML comes. Without the widget it is a document of what had happened.
+In a page that has the run's widget the live view takes the place of this document, and
+keeps it when newer HTML arrives. Without the widget it shows what had happened.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ NOTE = (
     "what came later is not in this picture."
 )
 
-# The page may come to know of the widget later than of its output: for so long there
-# is neither picture nor document, or a reader would see one after the other.
 _PATIENCE_MS = 600
+"""Time for which neither picture nor document is shown: a page may receive the widget
+later than its output, and would show one after the other."""
 _AT_ONCE = """{
   const host = %(host)s;
   const place = () => {
@@ -59,7 +59,7 @@ def _html(trace: Trace, height: int) -> str:
     notes = [*folded_note(trace), NOTE]
     header, buffer = wire.assemble(trace, notes=notes, height=height)
     header["run"]["saved"] = True
-    # Values are not embedded: a model waits while this is made.
+    # Without values: a model waits meanwhile.
     said = f'<p style="font:13px system-ui,sans-serif">{document.spelled(NOTE)}</p>'
     return host.hosted(
         wire.page_id(trace),

@@ -1,4 +1,4 @@
-"""TraceView: the widget that shows a run while it executes, and answers the page."""
+"""The widget that shows a run while it executes, and answers queries of the page."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _TRAITS = {"selected", "filter", "height", "baseline"}
 class TraceView(anywidget.AnyWidget):
     """Call graph, timeline and tensors of one run, linked.
 
-    It starts no thread and no timer: whoever records an event calls `tick`, and
-    `finish` at the end. Both, and the answers to the page, may come from any thread.
+    Thread-safe, and without threads or timers of its own: its owner calls `tick` after
+    each event, and `finish` at the end.
 
     Parameters
     ----------
     trace
-        Returns the trace as it is now.
+        Returns the current trace.
     selected, filter, height, baseline
         Initial values of the traits.
     """
@@ -48,8 +48,8 @@ class TraceView(anywidget.AnyWidget):
     selected = traitlets.Int(-1, help="id of the selected call; -1 for none").tag(
         sync=True
     )
-    filter = traitlets.Unicode("", help="what the rows are filtered by").tag(sync=True)
-    run_id = traitlets.Unicode("", help="the run's id in a page", read_only=True).tag(
+    filter = traitlets.Unicode("", help="filter of the rows").tag(sync=True)
+    run_id = traitlets.Unicode("", help="page id of the run", read_only=True).tag(
         sync=True
     )
     height = traitlets.Int(wire.LIVE_HEIGHT, help="height in pixels").tag(sync=True)
@@ -69,11 +69,11 @@ class TraceView(anywidget.AnyWidget):
         self._seq = 0
         self._sent: set[int] = set()
         self._open: set[int] = set()
-        # Whoever takes the token may flush; taking from a list is one step for
-        # all threads, and nobody has to wait.
+        # The thread that takes the token flushes. Taking from a list is atomic, and no
+        # thread waits.
         self._token = ["flush"]
         super().__init__(**traits)
-        self._name(self._trace())
+        self._identify(self._trace())
         self.on_msg(self._on_message)
 
     def __repr__(self) -> str:
@@ -86,11 +86,11 @@ class TraceView(anywidget.AnyWidget):
         return data | shown, metadata
 
     def _trace(self) -> Trace:
-        """Return as much of the trace as a page can hold."""
+        """Return the part of the trace that a page can hold."""
         return page_excerpt(self._whole())
 
     def document(self) -> dict[str, str]:
-        """Return the run as it is now, as an output that needs no kernel.
+        """Return the run at this moment, as an output that needs no kernel.
 
         In a page that has this widget the live view takes its place.
         """
@@ -106,16 +106,18 @@ class TraceView(anywidget.AnyWidget):
     def _check_baseline(self, proposal: Message) -> Any:
         value = proposal["value"]
         if value is not None and not isinstance(getattr(value, "trace", None), Trace):
-            raise traitlets.TraitError(f"a run or None is compared with, not {value!r}")
+            raise traitlets.TraitError(
+                f"baseline={value!r} is not valid; expected a run or None"
+            )
         return value
 
     @traitlets.observe("baseline")
     def _show_baseline(self, _: Message) -> None:
         self._seq = next(self._numbers)
-        self._tell("snapshot", self._seq, self._trace(), None)
+        self._send_calls(self._seq, self._trace(), None)
 
     def tick(self, now_ns: int) -> bool:
-        """Send what happened if it is time to; return whether it was sent."""
+        """Send what has changed if it is time to; return whether it was sent."""
         if not self._clock.due(now_ns):
             return False
         try:
@@ -129,7 +131,7 @@ class TraceView(anywidget.AnyWidget):
         return True
 
     def finish(self, now_ns: int) -> None:
-        """Send the last state of the run, whole, and that it is the last."""
+        """Send the whole run, and that it has ended."""
         self._flush(now_ns, whole=True)
         self.send({"v": VERSION, "type": "finished", "run": self.run_id})
 
@@ -138,38 +140,38 @@ class TraceView(anywidget.AnyWidget):
         # Numbered before the trace is taken: a later number is never older.
         seq = self._seq = next(self._numbers)
         trace = self._trace()
-        self._name(trace)
+        self._identify(trace)
         calls = {span.id for span in trace.spans}
-        # A page that misses calls says so; one that has calls too many would not.
+        # A page notices missing calls, but not calls that were dropped.
         whole = whole or not self._sent <= calls
         changed = (calls - self._sent) | self._open
         rows = [span.index for span in trace.spans if span.id in changed]
-        self._tell("snapshot" if whole else "rows", seq, trace, None if whole else rows)
+        self._send_calls(seq, trace, None if whole else rows)
         self._open = {span.id for span in trace.spans if not span.request_end_ns}
         self._sent = calls
         took_ns = perf_counter_ns() - began_ns
         self._clock.flushed(now_ns, len(calls), whole, took_ns)
 
-    def _name(self, trace: Trace) -> None:
-        """Tell the page under which id the run's document will look for this view."""
+    def _identify(self, trace: Trace) -> None:
+        """Set the id under which the run's document looks for this view."""
         if trace.spans and not self.run_id:
             self.set_trait("run_id", wire.page_id(trace))
 
-    def _tell(self, kind: str, seq: int, trace: Trace, rows: list[int] | None) -> None:
+    def _send_calls(self, seq: int, trace: Trace, rows: list[int] | None) -> None:
         # Rows alone are not compared: the baseline is part of a snapshot.
         shown = self._compared(trace) if rows is None else trace
         header, buffer = wire.assemble(
             shown, rows, numbering=self._numbering, height=self.height
         )
-        run = wire.page_id(trace)
+        run, kind = wire.page_id(trace), "snapshot" if rows is None else "rows"
         message = {"v": VERSION, "type": kind, "run": run, "seq": seq, "header": header}
         self.send(message, buffers=[bytes(buffer)])
 
     def _on_message(self, _: Any, content: Any, buffers: list[Any]) -> None:
-        """Answer the page; what it sends is checked, and never evaluated."""
+        """Answer a message of the page, which is checked and never evaluated."""
         match content:
             case {"type": "hello" | "resync", "v": v} if v == VERSION:
-                self._tell("snapshot", self._seq, self._trace(), None)
+                self._send_calls(self._seq, self._trace(), None)
             case {"type": str(), "id": id_}:
                 answer, data = self._answer(content)
                 head = {"v": VERSION, "type": "answer", "id": id_}

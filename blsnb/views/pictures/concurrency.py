@@ -1,4 +1,4 @@
-"""Concurrency: how many calls ran at once, counted exactly."""
+"""Number of calls that ran at once, counted exactly."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from blsnb.views.columns import Array
 
 
 class Step(NamedTuple):
-    """A stretch of time in which the same number of calls ran."""
+    """A period in which the same number of calls ran."""
 
     start: float
     end: float
@@ -18,10 +18,9 @@ class Step(NamedTuple):
 
 
 def steps(start: Array, end: Array) -> list[Step]:
-    """Return the stretches in which at least one call ran.
+    """Return the periods in which at least one call ran.
 
-    Ends count before starts at the same time, so that calls one after the other
-    are never two at once.
+    A call that ends when another starts does not overlap it.
     """
     times = np.concatenate((end, start))
     change = np.concatenate((np.full(len(end), -1), np.full(len(start), 1)))
@@ -36,7 +35,7 @@ def steps(start: Array, end: Array) -> list[Step]:
 
 
 def merged(found: list[Step], most: int) -> list[Step]:
-    """Return at most so many stretches, each with the highest level within it."""
+    """Return at most `most` periods, each with its highest level."""
     if len(found) <= most:
         return found
     low, high = found[0].start, found[-1].end

@@ -32,6 +32,7 @@ MARKERS = "".join(
 
 
 Own = Mapping[int, Delta | None]
+"""Own time of each model beside the baseline's; None for a new model."""
 
 
 def draw(graph: CallGraph, layout: Layout, top: float, own: Own | None = None) -> str:
@@ -40,7 +41,7 @@ def draw(graph: CallGraph, layout: Layout, top: float, own: Own | None = None) -
     Parameters
     ----------
     own
-        Of each model its own time beside that of the baseline, in a comparison.
+        Own time of each model beside the baseline's, in a comparison.
     """
     places = {
         model: Place(place.x, place.y + top, place.top + top, place.bottom + top)
@@ -66,7 +67,7 @@ def _route(
     upward: frozenset[tuple[int, int]],
     incoming: list[int],
 ) -> tuple[str, tuple[float, float]]:
-    """Return the path of an edge and where its label stands."""
+    """Return the path of an edge and the position of its label."""
     n = svg.number
     if edge.source == edge.target:
         x, y = target.x + BOX_WIDTH / 2 - 30, target.y
@@ -117,7 +118,7 @@ def _line(path: str, edge: Edge) -> str:
 
 
 def legend(graph: CallGraph, y: float) -> str:
-    """Return what the strokes of edges mean, of those that there are."""
+    """Return the kinds of edges that the graph has."""
     kinds = {
         "call": ("", any(not (e.streams or e.asynchronous) for e in graph.edges)),
         "async": (_ASYNC, any(e.asynchronous and not e.streams for e in graph.edges)),
@@ -167,7 +168,7 @@ def _box(box: Box, place: Place, most: float, compared: Own | None) -> str:
         room = _BAR - width(own, 10) - 4
         parts.append(_about(box, right, top + 28, room))
     else:
-        # The line has no room for the mark of a failure: it stands on the border.
+        # The mark of a failure stands on the border: the line has no room for it.
         mark = svg.warning(right - 4, top + 4) if box.errors else ""
         parts.append(mark + _beside(compared[box.model], right, top + 28))
     parts.append(_share(box, left + _PAD, top + 34, most))
@@ -178,7 +179,7 @@ _SMALL: dict[str, svg.Value] = {"font_size": 10.0, "text_anchor": "end"}
 
 
 def _about(box: Box, right: float, y: float, room: float) -> str:
-    """Return how many calls failed, or on what the model runs."""
+    """Return the number of failed calls, or the device."""
     if box.errors:
         words = f"{box.errors:,}"
         sign = svg.warning(right - width(words, 10) - 12, y)
@@ -188,7 +189,7 @@ def _about(box: Box, right: float, y: float, room: float) -> str:
 
 
 def _beside(delta: Delta | None, right: float, y: float) -> str:
-    """Return by how much the model is slower or faster, or that it is new."""
+    """Return the difference of the own time, or that the model is new."""
     words = "new" if delta is None else delta.short
     colour = svg.COLOURS[colour_of("new" if delta is None else delta.sign)]
     return svg.text(right, y, words, fill=colour, **_SMALL)
@@ -198,12 +199,12 @@ _SIGN_COLOURS = {"▲": "error", "▼": "output", "new": "infer"}
 
 
 def colour_of(sign: str) -> str:
-    """Return the name of the colour in which a difference is told."""
+    """Return the name of the colour of a difference."""
     return _SIGN_COLOURS.get(sign, "fg2")
 
 
 def _share(box: Box, x: float, y: float, most: float) -> str:
-    """Draw the bar whose length is the share of the largest own time."""
+    """Draw a bar as long as the share of the largest own time."""
     total = sum(box.phases_us)
     if not total or not most:
         return ""

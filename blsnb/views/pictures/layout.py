@@ -17,24 +17,24 @@ _MARGIN = 14.0
 
 
 class Place(NamedTuple):
-    """Where a box stands: the middle of its upper edge."""
+    """Position of a box: the middle of its upper edge."""
 
     x: float
     y: float
     top: float
-    """Upper edge of the rank; a rank of several lines has boxes below it."""
+    """Upper edge of the rank; boxes of its second line stand lower."""
     bottom: float
     """Lower edge of the rank."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A place for each box, by model, and the height that all of them take."""
+    """Positions of the boxes by model, and the height of the graph."""
 
     places: dict[int, Place]
     height: float
     upward: frozenset[tuple[int, int]]
-    """Edges against the direction of reading: they close a cycle."""
+    """Edges that close a cycle and point upward."""
 
 
 def lay_out(graph: CallGraph, width: float) -> Layout:
@@ -51,7 +51,7 @@ def lay_out(graph: CallGraph, width: float) -> Layout:
 
 
 def _upward(graph: CallGraph) -> Iterable[tuple[int, int]]:
-    """Find edges whose target is still open in a depth-first walk, or a loop."""
+    """Yield edges that close a cycle, found by depth-first search."""
     below: dict[int, list[int]] = {box.model: [] for box in graph.boxes}
     for edge in graph.edges:
         below[edge.source].append(edge.target)
@@ -74,7 +74,7 @@ def _upward(graph: CallGraph) -> Iterable[tuple[int, int]]:
 
 
 def _ranks(boxes: tuple[Box, ...], down: list[Edge]) -> list[list[Box]]:
-    """Put each box below all its callers, as few ranks as possible."""
+    """Put each box below all its callers, in as few ranks as possible."""
     rank = {box.model: 0 for box in boxes}
     # No path has more edges than there are boxes, so this settles.
     for _ in boxes:
@@ -89,7 +89,7 @@ def _ranks(boxes: tuple[Box, ...], down: list[Edge]) -> list[list[Box]]:
 def _desired(
     box: Box, down: list[Edge], places: dict[int, Place], width: float
 ) -> float:
-    """Below the middle of its callers."""
+    """Return the middle of the callers of a box."""
     callers = [places[edge.source].x for edge in down if edge.target == box.model]
     return sum(callers) / len(callers) if callers else width / 2
 
@@ -101,7 +101,7 @@ def _place_rank(
     y: float,
     width: float,
 ) -> float:
-    """Place a rank's boxes and return where the next rank begins."""
+    """Place the boxes of a rank and return the start of the next rank."""
     room = width - 2 * _MARGIN - BOX_WIDTH
     step = BOX_WIDTH + _GAP
     lines = 1
@@ -122,10 +122,10 @@ def _place_rank(
 
 
 def _spread(desired: list[float], step: float, width: float) -> list[float]:
-    """Move ascending positions as little as needed to stand a step apart.
+    """Move ascending positions as little as needed to be a step apart.
 
-    Isotonic regression: positions that would overlap form a block around their
-    mean, and blocks that then overlap are joined.
+    Isotonic regression: overlapping positions form a block around their mean, and
+    overlapping blocks are joined.
     """
     blocks: list[tuple[float, int]] = []
     for k, x in enumerate(desired):

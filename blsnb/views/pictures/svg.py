@@ -7,7 +7,7 @@ from html import escape
 
 from blsnb.views.format import visible
 
-# The view's light tokens: the picture is a light card on any background.
+# The light colours of the view: the picture is a light card on any background.
 COLOURS = {
     "bg2": "#f6f7f9",
     "card": "#ffffff",
@@ -29,7 +29,7 @@ Value = str | float
 
 
 def number(value: float) -> str:
-    """Return a coordinate: a tenth of a pixel is enough."""
+    """Return a coordinate with a tenth of a pixel."""
     return f"{value:.1f}".removesuffix(".0")
 
 
@@ -47,15 +47,8 @@ def rect(
     x: float, y: float, width: float, height: float, fill: str, /, **more: Value
 ) -> str:
     """Return a rectangle in a colour of the palette."""
-    return tag(
-        "rect",
-        x=x,
-        y=y,
-        width=width,
-        height=height,
-        fill=COLOURS[fill],
-        **more,
-    )
+    box = {"x": x, "y": y, "width": width, "height": height}
+    return tag("rect", **box, fill=COLOURS[fill], **more)
 
 
 def boxes(
@@ -70,12 +63,12 @@ def boxes(
 
 
 def text(x: float, y: float, content: str, /, **more: Value) -> str:
-    """Return one line of text, in which nothing hides and nothing is markup."""
+    """Return one line of escaped, visible text."""
     return tag("text", spelled(content), x=x, y=y, **more) if content else ""
 
 
 def tspan(content: str, /, **more: Value) -> str:
-    """Return a part of a line, to be put inside a text element."""
+    """Return a part of a line for a text element."""
     return tag("tspan", spelled(content), **more)
 
 
@@ -85,7 +78,7 @@ def spelled(content: str) -> str:
 
 
 def warning(x: float, y: float) -> str:
-    """Return the sign of a failure, nine pixels wide, on a baseline."""
+    """Return the sign of a failure, nine pixels wide, on a base line."""
     outline = f"M{number(x)} {number(y)}l4.5 -8.5l4.5 8.5z"
     mark = f"M{number(x + 4.5)} {number(y - 6)}v3m0 1v1"
     return tag("path", d=outline, fill=COLOURS["error"]) + tag(

@@ -869,7 +869,6 @@ function summed(entries) {
 }
 
 // src/wire.ts
-var FORMAT = 2;
 var Flag = {
   ASYNC: 1,
   DECOUPLED: 2,
@@ -921,47 +920,6 @@ function column(buffer, [dtype, offset, count2]) {
   if (!ArrayType) throw new Error(`column of unknown type ${dtype}`);
   return new ArrayType(buffer, offset, count2);
 }
-function complete(header) {
-  if (header.format !== FORMAT)
-    throw new Error(`trace format ${header.format}, this view reads ${FORMAT}`);
-  const run = { id: "", title: "", request_id: "", state: "done" };
-  const lists = { models: [], instances: [""] };
-  const perCall = {
-    sources: {},
-    errors: {},
-    codes: {},
-    notes: {},
-    logs: {},
-    batching: {},
-    copies: {},
-    device_use: {},
-    request_ids: {},
-    tensors: {}
-  };
-  return {
-    format: FORMAT,
-    run,
-    start_ns: "0",
-    n: 0,
-    ...lists,
-    ...perCall,
-    columns: {},
-    ui: {},
-    ...header
-  };
-}
-var MERGED = [
-  "sources",
-  "errors",
-  "codes",
-  "notes",
-  "logs",
-  "batching",
-  "copies",
-  "device_use",
-  "request_ids",
-  "tensors"
-];
 function rowOf(ids, id) {
   if (ids[id] === id) return id;
   let [low, high] = [0, ids.length - 1];
@@ -973,151 +931,6 @@ function rowOf(ids, id) {
   }
   return -1;
 }
-var Store = class _Store {
-  header = complete({ format: FORMAT });
-  /** The buffer that embedded previews point into. */
-  buffer = new ArrayBuffer(0);
-  n = 0;
-  /** Number of the last message taken. */
-  seq = 0;
-  /** What this run is compared with, and where each call is in it. */
-  baseline = null;
-  compared = null;
-  #calls = emptyCalls(0);
-  #responses = /* @__PURE__ */ new Map();
-  /** A store that holds one finished document. */
-  static of(header, buffer) {
-    const store = new _Store();
-    store.replace(header, buffer);
-    return store;
-  }
-  /** Forget everything and take this instead. */
-  replace(header, buffer, seq = 0) {
-    this.header = complete(header);
-    this.buffer = buffer;
-    this.n = 0;
-    this.#calls = emptyCalls(0);
-    this.#responses = /* @__PURE__ */ new Map();
-    const part = this.#take(this.header.columns, buffer);
-    this.#takeBaseline(this.header, buffer, part);
-    this.seq = seq;
-  }
-  /** Ids become rows, which is how both runs are drawn. */
-  #takeBaseline(header, buffer, part) {
-    const { baseline, changed, changes = {}, columns, unknown = {} } = header;
-    this.baseline = baseline ? _Store.of(baseline, buffer) : null;
-    this.compared = null;
-    if (!this.baseline || !columns.baseline || !part) return;
-    const before = this.baseline.ids;
-    const of = new Int32Array(this.n);
-    column(buffer, columns.baseline).forEach((id, k) => {
-      of[part.rows[k]] = id < 0 ? id : rowOf(before, id);
-    });
-    const missing = columns.missing ? column(buffer, columns.missing) : [];
-    const row4 = (id) => rowOf(this.ids, id);
-    this.compared = {
-      of,
-      missing: Array.from(missing, (id) => rowOf(before, id)).filter((each) => each >= 0),
-      changed: changed?.map(row4).filter((each) => each >= 0),
-      changes: Object.fromEntries(Object.entries(changes).map(([id, each]) => [row4(Number(id)), each])),
-      unknown: Object.fromEntries(
-        Object.entries(unknown).map(([why, stretches]) => [
-          why,
-          stretches.map(([first, many]) => [row4(first), many])
-        ])
-      )
-    };
-  }
-  /** Take the rows of one message; false when messages before it are missing. */
-  upsert(header, buffer, seq) {
-    if (seq <= this.seq) return true;
-    if (seq > this.seq + 1) return false;
-    const before = this.header;
-    const after = complete({ ...before, ...header, format: header.format ?? FORMAT });
-    for (const key of MERGED) Object.assign(after, { [key]: { ...before[key], ...header[key] } });
-    this.header = after;
-    this.#take(header.columns ?? {}, buffer);
-    this.seq = seq;
-    return true;
-  }
-  /** The ids of the calls received, in ascending order. */
-  get ids() {
-    return this.#calls.id.subarray(0, this.n);
-  }
-  /** The columns, cut to the calls received; callers are rows. */
-  get calls() {
-    const cut = LAYOUT.map(([name]) => [name, this.#calls[name].subarray(0, this.n)]);
-    const calls = Object.fromEntries(cut);
-    const { id } = calls;
-    if (this.n && id[this.n - 1] !== this.n - 1)
-      calls.parent = calls.parent.map((caller) => caller < 0 ? -1 : rowOf(id, caller));
-    return calls;
-  }
-  /** When the responses of the call of an id were sent, in microseconds after its start. */
-  responses(id) {
-    return this.#responses.get(id) ?? [];
-  }
-  #take(columns, buffer) {
-    if (!columns.parent) return null;
-    const size = columns.parent[2];
-    const ids = columns.id ? column(buffer, columns.id) : Int32Array.from({ length: size }, (_, k) => k);
-    const rows2 = this.#makeRoom(ids);
-    for (const [name] of LAYOUT) {
-      const from = name === "id" ? ids : columns[name] && column(buffer, columns[name]);
-      const to = this.#calls[name];
-      if (from) for (let k = 0; k < size; k++) to[rows2[k]] = from[k];
-    }
-    this.#takeResponses(columns, buffer);
-    return { ids, rows: rows2 };
-  }
-  /** Where calls are to be put: what is there stays at its row unless a call comes in between. */
-  #makeRoom(ids) {
-    const last = this.n ? this.#calls.id[this.n - 1] : -1;
-    const known = this.ids;
-    const fresh = ids.filter((id) => id > last || rowOf(known, id) < 0).sort();
-    if (fresh.length && fresh[0] < last) this.#mergeIn(fresh);
-    else {
-      this.#grow(this.n + fresh.length);
-      this.#calls.id.set(fresh, this.n);
-      this.n += fresh.length;
-    }
-    const now = this.ids;
-    return ids.map((id) => rowOf(now, id));
-  }
-  #mergeIn(fresh) {
-    const before = this.#calls;
-    const old = this.ids;
-    const all = new Int32Array(old.length + fresh.length);
-    all.set(old);
-    all.set(fresh, old.length);
-    all.sort();
-    const merged = emptyCalls(Math.max(256, 2 * all.length));
-    old.forEach((id, from) => {
-      const to = rowOf(all, id);
-      for (const [name] of LAYOUT) merged[name][to] = before[name][from];
-    });
-    merged.id.set(all);
-    this.#calls = merged;
-    this.n = all.length;
-  }
-  #takeResponses(columns, buffer) {
-    if (!columns.response_call || !columns.response_us) return;
-    const ids = column(buffer, columns.response_call);
-    const times = column(buffer, columns.response_us);
-    for (let k = 0; k < ids.length; k++) {
-      const known = this.#responses.get(ids[k]);
-      if (!known) this.#responses.set(ids[k], [times[k]]);
-      else if (times[k] > known[known.length - 1]) known.push(times[k]);
-    }
-  }
-  #grow(length) {
-    const capacity = this.#calls.parent.length;
-    if (length <= capacity) return;
-    const larger = emptyCalls(Math.max(256, 2 * capacity, length));
-    for (const [name] of LAYOUT) larger[name].set(this.#calls[name]);
-    this.#calls = larger;
-  }
-};
 function emptyCalls(length) {
   return Object.fromEntries(
     LAYOUT.map(([name, dtype]) => [name, new ARRAYS[dtype](length)])
@@ -5519,6 +5332,185 @@ var Frame = class {
 function idOf(selected) {
   return selected?.kind === "call" || selected?.kind === "dropped" ? selected.id : -1;
 }
+
+// src/header.ts
+var FORMAT = 2;
+var TABLES = [
+  "sources",
+  "errors",
+  "codes",
+  "notes",
+  "logs",
+  "batching",
+  "copies",
+  "device_use",
+  "request_ids",
+  "tensors"
+];
+function complete(header) {
+  if (header.format !== FORMAT)
+    throw new Error(`trace format ${header.format}, this view reads ${FORMAT}`);
+  const tables = Object.fromEntries(TABLES.map((name) => [name, {}]));
+  return {
+    format: FORMAT,
+    run: { id: "", title: "", request_id: "", state: "done" },
+    start_ns: "0",
+    n: 0,
+    models: [],
+    instances: [""],
+    columns: {},
+    ui: {},
+    ...tables,
+    ...header
+  };
+}
+
+// src/store.ts
+var Store = class _Store {
+  header = complete({ format: FORMAT });
+  /** The buffer that embedded previews point into. */
+  buffer = new ArrayBuffer(0);
+  n = 0;
+  /** Number of the last message taken. */
+  seq = 0;
+  /** What this run is compared with, and where each call is in it. */
+  baseline = null;
+  compared = null;
+  #calls = emptyCalls(0);
+  #responses = /* @__PURE__ */ new Map();
+  /** A store that holds one finished document. */
+  static of(header, buffer) {
+    const store = new _Store();
+    store.replace(header, buffer);
+    return store;
+  }
+  /** Forget everything and take this instead. */
+  replace(header, buffer, seq = 0) {
+    this.header = complete(header);
+    this.buffer = buffer;
+    this.n = 0;
+    this.#calls = emptyCalls(0);
+    this.#responses = /* @__PURE__ */ new Map();
+    const part = this.#take(this.header.columns, buffer);
+    this.#takeBaseline(this.header, buffer, part);
+    this.seq = seq;
+  }
+  /** Ids become rows, which is how both runs are drawn. */
+  #takeBaseline(header, buffer, part) {
+    const { baseline, changed, changes = {}, columns, unknown = {} } = header;
+    this.baseline = baseline ? _Store.of(baseline, buffer) : null;
+    this.compared = null;
+    if (!this.baseline || !columns.baseline || !part) return;
+    const before = this.baseline.ids;
+    const of = new Int32Array(this.n);
+    column(buffer, columns.baseline).forEach((id, k) => {
+      of[part.rows[k]] = id < 0 ? id : rowOf(before, id);
+    });
+    const missing = columns.missing ? column(buffer, columns.missing) : [];
+    const row4 = (id) => rowOf(this.ids, id);
+    this.compared = {
+      of,
+      missing: Array.from(missing, (id) => rowOf(before, id)).filter((each) => each >= 0),
+      changed: changed?.map(row4).filter((each) => each >= 0),
+      changes: Object.fromEntries(Object.entries(changes).map(([id, each]) => [row4(Number(id)), each])),
+      unknown: Object.fromEntries(
+        Object.entries(unknown).map(([why, stretches]) => [
+          why,
+          stretches.map(([first, many]) => [row4(first), many])
+        ])
+      )
+    };
+  }
+  /** Take the rows of one message; false when messages before it are missing. */
+  upsert(header, buffer, seq) {
+    if (seq <= this.seq) return true;
+    if (seq > this.seq + 1) return false;
+    const before = this.header;
+    const after = complete({ ...before, ...header, format: header.format ?? FORMAT });
+    for (const key of TABLES) Object.assign(after, { [key]: { ...before[key], ...header[key] } });
+    this.header = after;
+    this.#take(header.columns ?? {}, buffer);
+    this.seq = seq;
+    return true;
+  }
+  /** The ids of the calls received, in ascending order. */
+  get ids() {
+    return this.#calls.id.subarray(0, this.n);
+  }
+  /** The columns, cut to the calls received; callers are rows. */
+  get calls() {
+    const cut = LAYOUT.map(([name]) => [name, this.#calls[name].subarray(0, this.n)]);
+    const calls = Object.fromEntries(cut);
+    const { id } = calls;
+    if (this.n && id[this.n - 1] !== this.n - 1)
+      calls.parent = calls.parent.map((caller) => caller < 0 ? -1 : rowOf(id, caller));
+    return calls;
+  }
+  /** When the responses of the call of an id were sent, in microseconds after its start. */
+  responses(id) {
+    return this.#responses.get(id) ?? [];
+  }
+  #take(columns, buffer) {
+    if (!columns.parent) return null;
+    const size = columns.parent[2];
+    const ids = columns.id ? column(buffer, columns.id) : Int32Array.from({ length: size }, (_, k) => k);
+    const rows2 = this.#makeRoom(ids);
+    for (const [name] of LAYOUT) {
+      const from = name === "id" ? ids : columns[name] && column(buffer, columns[name]);
+      const to = this.#calls[name];
+      if (from) for (let k = 0; k < size; k++) to[rows2[k]] = from[k];
+    }
+    this.#takeResponses(columns, buffer);
+    return { ids, rows: rows2 };
+  }
+  /** Where calls are to be put: what is there stays at its row unless a call comes in between. */
+  #makeRoom(ids) {
+    const last = this.n ? this.#calls.id[this.n - 1] : -1;
+    const known = this.ids;
+    const fresh = ids.filter((id) => id > last || rowOf(known, id) < 0).sort();
+    if (fresh.length && fresh[0] < last) this.#mergeIn(fresh);
+    else {
+      this.#grow(this.n + fresh.length);
+      this.#calls.id.set(fresh, this.n);
+      this.n += fresh.length;
+    }
+    const now = this.ids;
+    return ids.map((id) => rowOf(now, id));
+  }
+  #mergeIn(fresh) {
+    const before = this.#calls;
+    const old = this.ids;
+    const all = new Int32Array(old.length + fresh.length);
+    all.set(old);
+    all.set(fresh, old.length);
+    all.sort();
+    const merged = emptyCalls(Math.max(256, 2 * all.length));
+    old.forEach((id, from) => {
+      const to = rowOf(all, id);
+      for (const [name] of LAYOUT) merged[name][to] = before[name][from];
+    });
+    merged.id.set(all);
+    this.#calls = merged;
+    this.n = all.length;
+  }
+  #takeResponses(columns, buffer) {
+    if (!columns.response_call || !columns.response_us) return;
+    const ids = column(buffer, columns.response_call);
+    const times = column(buffer, columns.response_us);
+    for (let k = 0; k < ids.length; k++) {
+      const known = this.#responses.get(ids[k]);
+      if (!known) this.#responses.set(ids[k], [times[k]]);
+      else if (times[k] > known[known.length - 1]) known.push(times[k]);
+    }
+  }
+  #grow(length) {
+    const capacity = this.#calls.parent.length;
+    if (length <= capacity) return;
+    const larger = emptyCalls(Math.max(256, 2 * capacity, length));
+    for (const [name] of LAYOUT) larger[name].set(this.#calls[name]);
+    this.#calls = larger;
+  }
+};
 
 // src/live.ts
 var SILENT_MS = 5e3;

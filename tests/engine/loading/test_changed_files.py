@@ -76,7 +76,7 @@ class TestWatch(Quiet):
         assert [2, 4] == answer(watching)
         self.look(watching, 1)
         assert [3, 6] == answer(watching)
-        assert ["INFO m was loaded anew"] == logged(watching)
+        assert ["INFO m was reloaded"] == logged(watching)
 
     def test_an_unchanged_model_is_left_alone(self, watching):
         """Its state goes on."""
@@ -155,7 +155,7 @@ class TestWatch(Quiet):
 
         put(tmp_path, "m", cell("pass", methods=methods) + "\n")
         self.look(server, 8)
-        assert ["INFO m was loaded anew"] == logged(server)
+        assert ["INFO m was reloaded"] == logged(server)
 
 
 def test_a_watching_server_ends_its_thread(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blsnb.engine.loading.saves import Saves
+from blsnb.engine.loading.changed_files import SaveDetector
 from blsnb.repository.directory import Stamp
 
 OLD = {"1/model.py": Stamp(1, 10), "1/weights": Stamp(1, 10)}
@@ -15,14 +15,14 @@ NEWER = OLD | {"1/model.py": Stamp(3, 10)}
 
 def test_what_is_as_it_was_is_never_due():
     """However often one looks."""
-    saves = Saves(OLD)
+    saves = SaveDetector(OLD)
 
     assert [False] * 3 == [saves.is_due(OLD) for _ in range(3)]
 
 
 def test_what_changed_is_due_when_it_is_still():
     """An editor may be in the middle of writing it."""
-    saves = Saves(OLD)
+    saves = SaveDetector(OLD)
 
     assert [False, False, True] == [
         saves.is_due(files) for files in (NEW, NEWER, NEWER)
@@ -31,15 +31,15 @@ def test_what_changed_is_due_when_it_is_still():
 
 def test_what_changed_and_changed_back_is_not_due():
     """The look before that counts no more."""
-    saves = Saves(OLD)
+    saves = SaveDetector(OLD)
 
     assert [False] * 3 == [saves.is_due(files) for files in (NEW, OLD, NEW)]
 
 
 def test_what_was_taken_is_not_due_again():
     """Whether it loaded or not."""
-    saves = Saves(OLD)
-    saves.taken(NEW, NEW)
+    saves = SaveDetector(OLD)
+    saves.note_load(NEW, NEW)
 
     assert [False, False] == [saves.is_due(NEW), saves.is_due(NEW)]
     assert [False, True] == [saves.is_due(OLD), saves.is_due(OLD)]
@@ -52,15 +52,15 @@ def test_size_or_a_missing_file_is_a_change_too():
         {"1/model.py": Stamp(1, 10)},
         OLD | {"1/more": Stamp(0, 0)},
     ):
-        saves = Saves(OLD)
+        saves = SaveDetector(OLD)
         assert [False, True] == [saves.is_due(files), saves.is_due(files)]
 
 
 def test_what_a_model_writes_while_it_loads_is_no_reason_to_load_it():
     """Else it would be loaded for ever."""
-    saves = Saves(OLD)
+    saves = SaveDetector(OLD)
     cached = NEW | {"1/cache": Stamp(9, 9), "1/weights": Stamp(9, 9)}
-    saves.taken(NEW, cached)
+    saves.note_load(NEW, cached)
 
     assert [False, False] == [saves.is_due(cached), saves.is_due(cached)]
 
@@ -68,8 +68,8 @@ def test_what_a_model_writes_while_it_loads_is_no_reason_to_load_it():
 def test_a_source_saved_while_the_model_loads_is_not_lost():
     """Nor one that was removed meanwhile."""
     for after in (NEWER, {"1/weights": Stamp(1, 10)}, NEW | {"1/b.py": Stamp(3, 1)}):
-        saves = Saves(OLD)
-        saves.taken(NEW, after)
+        saves = SaveDetector(OLD)
+        saves.note_load(NEW, after)
         assert [False, True] == [saves.is_due(after), saves.is_due(after)]
 
 
@@ -82,11 +82,11 @@ FILES = st.dictionaries(
 @given(st.lists(FILES, max_size=8), FILES)
 def test_in_the_end_what_lies_there_is_served(history, last):
     """Whatever happened before: two looks at still files are enough, once."""
-    saves = Saves({})
+    saves = SaveDetector({})
     served: dict[str, Stamp] = {}
     for files in [*history, last, last]:
         if saves.is_due(files):
-            saves.taken(files, files)
+            saves.note_load(files, files)
             served = files
 
     assert last == served

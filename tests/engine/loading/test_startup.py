@@ -6,7 +6,7 @@ import pytest
 from cells import CONFIG, DOUBLE
 
 from blsnb import ModelLoadError, Server
-from blsnb.engine.loading.control_mode import ControlMode, parse_control_mode
+from blsnb.engine.loading.startup import ControlMode, parse_control_mode
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_a_server_may_start_all_the_same(models, settings):
         ("explicit", ["*", "a"], "Wildcard model name '\\*' must be the ONLY startup"),
         ("poll", ["a"], "Use of '--load-model' requires setting"),
         ("none", ["*"], "Use of '--load-model' requires setting"),
-        ("bogus", [], "'bogus' is none of 'none', 'poll', 'explicit'"),
+        ("bogus", [], "'bogus' is not valid; expected 'none', 'poll' or 'explicit'"),
     ],
 )
 def test_a_mode_and_its_models_must_go_together(mode, names, text):

@@ -6,6 +6,7 @@ import pytest
 from cells import CONFIG, DOUBLE
 
 from blsnb.inference_server import Server
+from blsnb.parts.server_parts import parts_of
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http.messages import HttpRequest
 from blsnb.serving.http.routes import Pool, Router, http_routes, metrics_routes
@@ -14,7 +15,8 @@ from blsnb.serving.http.routes import Pool, Router, http_routes, metrics_routes
 @pytest.fixture
 def router(server: Server) -> Router:
     """The routes of the KServe protocol."""
-    return Router(http_routes(server, SharedState(server)))
+    parts = parts_of(server)
+    return Router(http_routes(parts, SharedState(parts)))
 
 
 @pytest.mark.parametrize(
@@ -77,8 +79,7 @@ def test_only_the_metrics_page_has_text(
 ) -> None:
     """Any other path of its port is an empty page, as on Triton."""
     server.define("double", DOUBLE, config=CONFIG)
-    response = (
-        Router(metrics_routes(server)).find(path).respond(HttpRequest("GET", path))
-    )
+    target = Router(metrics_routes(parts_of(server))).find(path)
+    response = target.respond(HttpRequest("GET", path))
 
     assert (200, is_empty) == (response.status, not response.body)

@@ -14,7 +14,7 @@ from ..samples import Script, invoice_run, noise, strings, tensor
 
 def embedded(trace, previews=True):
     buffer = Buffer()
-    order = embed.priority(trace, columns_of(trace))
+    order = embed.priority(trace)
     return embed.embed(trace, order, buffer, previews), bytes(buffer)
 
 
@@ -30,7 +30,7 @@ def large_run(count=40, rows=300):
 def test_failed_calls_come_first_then_the_selected_one():
     """A reader looks at what went wrong, then at what was chosen last."""
     trace = invoice_run()
-    order = embed.priority(trace, columns_of(trace), selected=20)
+    order = embed.priority(trace, selected=20)
 
     assert [13, 24, 25, 20, 0] == order[:5]
     assert list(range(27)) == sorted(order)
@@ -40,7 +40,7 @@ def test_the_slowest_call_of_a_model_comes_before_its_others():
     """The call that a reader asks about is the one that took long."""
     trace = invoice_run()
     columns = columns_of(trace)
-    order = embed.priority(trace, columns)
+    order = embed.priority(trace)
     crops = [span.index for span in trace.spans if span.model == 3 and not span.error]
     slowest = max(crops, key=lambda row: columns.duration_us[row])
 

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blsnb.views.callgraph import Box, CallGraph, Edge, call_graph
-from blsnb.views.columns import columns_of
 from blsnb.views.pictures.layout import BOX_HEIGHT, BOX_WIDTH, lay_out
 
 from ..samples import invoice_run
@@ -60,7 +59,7 @@ def test_the_same_graph_is_laid_out_the_same(drawn):
 def test_siblings_stand_in_order_of_their_first_call():
     """The graph reads in the same direction as the timeline below it."""
     trace = invoice_run()
-    drawn = call_graph(trace, columns_of(trace))
+    drawn = call_graph(trace)
     layout = lay_out(drawn, WIDTH)
     siblings = [
         box for box in drawn.boxes if box.name not in ("invoice_pipeline", "embedder")

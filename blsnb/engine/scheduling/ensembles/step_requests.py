@@ -119,13 +119,11 @@ class EnsembleRequest:
             call.step.model,
             tuple(map(alias, call.inputs)),
             tuple(call.step.outputs),
-            call.step.version,
-            request.request_id,
-            sequence.correlation_id,
-            SEQUENCE_START * sequence.start | SEQUENCE_END * sequence.end,
-            request.timeout_us,
-            request.priority,
-            request.parameters,
+            request.fields._replace(
+                version=call.step.version,
+                correlation_id=sequence.correlation_id,
+                flags=SEQUENCE_START * sequence.start | SEQUENCE_END * sequence.end,
+            ),
         )
 
 

@@ -1,4 +1,4 @@
-"""Loads: one after the other, each with a life of its own or as part of another."""
+"""Run loads: each has a lifetime of its own, or is part of a request or a load."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from blsnb.errors import ModelLoadError, ServerClosedError
 from blsnb.repository.directory import ModelDirectory
 
 _LOADING_S = 1.0
-"""How long a server that is closed waits for a load that was told to end."""
+"""Maximum wait of a server that closes for a load that was ended."""
 Versions: TypeAlias = Mapping[int, Served]
 Load: TypeAlias = Callable[[RootRequest], dict[int, Served]]
 
 
-class Loads:
-    """Lets the engine serve what the loader makes.
+class LoadRunner:
+    """Loads models with the loader and lets the engine serve them.
 
     Parameters
     ----------
     engine
-        Runs requests on what serves.
+        Runs requests on the versions that serve.
     loader
         Makes versions.
     """
@@ -45,23 +45,23 @@ class Loads:
         unchanged: Container[int] = (),
         note: Callable[[], None] = lambda: None,
     ) -> None:
-        """Load a model, or load it anew; what serves goes on until the new one can.
+        """Load a model; its former versions serve until the new ones do.
 
         Parameters
         ----------
         root
-            The request or the load of which it is part.
+            The request or the load of which this load is part.
         unchanged
-            Versions whose files are as they were: they stay, if they can.
+            Versions whose files are unchanged; they are kept if possible.
         note
-            Notes that the new versions serve; no interrupt comes between.
+            Notes that the new versions serve, before an interrupt can be raised.
 
         Raises
         ------
         ModelLoadError
-            The new model cannot serve; what was loaded before still does.
+            The model does not load; its former versions still serve.
         Unwind
-            What it is part of has ended.
+            The request or load of which this load is part has ended.
         """
         name = directory.name
         with self.lock.hold(name):
@@ -86,12 +86,12 @@ class Loads:
             self._engine.withdraw(name)
 
     def close(self, timeout_s: float) -> None:
-        """Refuse, drain, cancel, finalize, join: in that order, and safe to repeat.
+        """Refuse, drain, cancel, finalize, join, in that order; safe to repeat.
 
         Parameters
         ----------
         timeout_s
-            How long requests that are on their way may go on, all of them together.
+            Time for all requests in flight together.
         """
         self._engine.stop(timeout_s)
         with self.lock.hold("", wait_s=_LOADING_S):
@@ -106,14 +106,14 @@ def load_interruptibly(
     serving: Versions,
     serve: Callable[[Versions], None],
 ) -> None:
-    """Load and serve; Ctrl-C in a hook is the user's, not the model's failure.
+    """Load and serve; Ctrl-C in a hook interrupts the load.
 
     Parameters
     ----------
     serving
-        Versions that serve, and do so still if the load ends early.
+        Versions that serve now, and still if the load ends early.
     serve
-        Receives what was loaded.
+        Receives the loaded versions.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def load_interruptibly(
     """
     root = open_requests.open_load()
     try:
-        # Until the end of this block an interrupt elsewhere than in a hook is noted.
+        # Within this block an interrupt outside of a hook is only noted.
         with interruptible(root, open_requests.folders):
             versions = load(root)
             if root.ended is None:
@@ -141,14 +141,14 @@ def load_interruptibly(
 
 
 def load_within(root: RootRequest, load: Load, serving: Versions) -> Versions:
-    """Load for a hook of another model: what ends its request ends this, too.
+    """Load as part of another request or load, whose end ends this load, too.
 
     Raises
     ------
     ModelLoadError
         The model does not load.
     Unwind
-        The request has ended.
+        The request or load has ended.
     """
     versions: Versions = {}
     try:
@@ -163,7 +163,7 @@ def load_within(root: RootRequest, load: Load, serving: Versions) -> Versions:
 
 
 def _retire(versions: Versions, serving: Versions) -> None:
-    """End what was loaded for nothing."""
+    """Retire versions that were loaded but never serve."""
     for number, version in versions.items():
         if serving.get(number) is not version:
             version.retire()

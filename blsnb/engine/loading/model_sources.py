@@ -1,0 +1,169 @@
+"""The folders, overrides and files from which models are loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from blsnb.engine.catalog import Catalog
+from blsnb.engine.loading.load_failures import poll_failed
+from blsnb.engine.loading.override_folders import OverrideFolders
+from blsnb.engine.served import Served
+from blsnb.errors import ModelConfigError
+from blsnb.model.config import ModelConfig, parse_json
+from blsnb.repository.directory import (
+    Files,
+    ModelDirectory,
+    is_version_changed,
+    newest_ns,
+)
+from blsnb.repository.repository import ModelRepository
+
+ConfigOverride = str | Mapping[str, Any] | ModelConfig
+"""JSON text, the same as a dict, or a configuration."""
+
+
+class ModelSource(NamedTuple):
+    """The folder from which a model is loaded, with its files at that time."""
+
+    directory: ModelDirectory
+    files: Files
+    is_overridden: bool
+    """Whether the configuration or the files differ from the model's own folder."""
+
+
+class ModelSources:
+    """Finds the sources of models, and knows those of the serving models.
+
+    Parameters
+    ----------
+    catalog
+        The serving versions.
+    repository
+        The models' own folders.
+    folders
+        Temporary folders of models that are loaded from given files.
+    """
+
+    def __init__(
+        self, catalog: Catalog, repository: ModelRepository, folders: OverrideFolders
+    ) -> None:
+        self._catalog = catalog
+        self._repository = repository
+        self._folders = folders
+        self._serving: dict[str, ModelSource] = {}
+
+    def find(
+        self,
+        name: str,
+        config: ConfigOverride | None = None,
+        files: Mapping[str, bytes] | None = None,
+    ) -> ModelSource:
+        """Return the source of a load.
+
+        Parameters
+        ----------
+        config
+            Replaces the folder's ``config.pbtxt``.
+        files
+            Replace the folder: contents by ``file:`` and a path in it.
+
+        Raises
+        ------
+        ModelLoadError
+            At stage ``poll``: there is no such folder, or an argument is invalid.
+        """
+        directory = self._directory(name, config, files)
+        is_overridden = directory.override is not None or bool(files)
+        return ModelSource(directory, directory.files(), is_overridden)
+
+    def _directory(
+        self,
+        name: str,
+        config: ConfigOverride | None,
+        files: Mapping[str, bytes] | None,
+    ) -> ModelDirectory:
+        if files:
+            override = _parsed(name, config)
+            if override is None:
+                reason = "Load parameter 'config' must be specified for model file "
+                raise poll_failed(name, f"{reason}override")
+            return ModelDirectory(self._written(name, override, files), name)
+        folder = self._repository.directory(name)
+        if folder is None:
+            raise poll_failed(name, *self._repository.why_none(name))
+        return replace(folder, model=name, override=_parsed(name, config))
+
+    def _written(
+        self, name: str, config: ModelConfig, files: Mapping[str, bytes]
+    ) -> Path:
+        try:
+            return self._folders.write(config, files)
+        except (OSError, ValueError) as error:
+            raise poll_failed(name, str(error)) from error
+
+    def serving(self, name: str) -> ModelSource | None:
+        """Return the source of a serving model; None if it does not serve."""
+        return self._serving.get(name)
+
+    def is_newer(self, source: ModelSource) -> bool:
+        """Whether a model does not serve, or a file is newer than its own source's."""
+        serving = self._serving.get(source.directory.name)
+        if serving is None or not self._catalog.versions(source.directory.name):
+            return True
+        return newest_ns(source.files) > newest_ns(serving.files)
+
+    def unchanged_versions(self, source: ModelSource) -> set[int]:
+        """Return the serving versions that were loaded from the same files."""
+        directory, name = source.directory, source.directory.name
+        serving = self._serving.get(name)
+        if serving is None or serving.directory.path != directory.path:
+            return set()
+        entry = directory.config_file.relative_to(directory.path).parts[0]
+        return {
+            number
+            for number in self._catalog.versions(name)
+            if not is_version_changed(number, serving.files, source.files, entry)
+        }
+
+    def note_serving(self, source: ModelSource, before: Iterable[Served]) -> None:
+        """Note the source of a model that serves from now on.
+
+        Parameters
+        ----------
+        before
+            Versions that served until now and may still run.
+        """
+        self._serving[source.directory.name] = source
+        self.keep_folder(source, before)
+
+    def keep_folder(self, source: ModelSource, before: Iterable[Served]) -> None:
+        """Keep the folder of a model that serves, or will serve, from it."""
+        self._folders.use(source.directory.name, source.directory.path, before)
+
+    def note_unloaded(self, name: str) -> None:
+        """Note that a model no longer serves."""
+        self._serving.pop(name, None)
+
+    def leave_folder(self, name: str, before: Iterable[Served]) -> None:
+        """Remove the temporary folder of a model once no version runs from it."""
+        self._folders.leave(name, before)
+
+    def discard_unused(self, source: ModelSource) -> None:
+        """Remove a temporary folder from which no model serves."""
+        self._folders.discard_unused(source.directory.path)
+
+    def close(self) -> None:
+        """Remove all temporary folders."""
+        self._folders.close()
+
+
+def _parsed(name: str, config: ConfigOverride | None) -> ModelConfig | None:
+    if config is None or isinstance(config, ModelConfig):
+        return config
+    try:
+        return parse_json(config)
+    except ModelConfigError as error:
+        raise poll_failed(name, error.message, error.advice) from error

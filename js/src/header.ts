@@ -1,0 +1,209 @@
+/** The header of a run, as blsnb/views/documents/wire.py sends it: models, texts and tables by call id. */
+
+import type { Compared } from "./comparison.ts";
+import type { FoldedEntry } from "./folded.ts";
+import type { Column } from "./wire.ts";
+
+export const FORMAT = 2;
+
+export interface ModelEntry {
+  name: string;
+  version: number | string;
+  backend: string;
+  device: string;
+  kind: string;
+  /** The cell that its source came from, and the lines above it there. */
+  origin?: [cell: string, offset: number];
+}
+
+export interface Stats {
+  count: number;
+  min: number | null;
+  max: number | null;
+  mean: number | null;
+  std: number | null;
+  nan: number;
+  inf: number;
+  zeros: number;
+}
+
+export interface Histogram {
+  low: number;
+  high: number;
+  counts: number[];
+}
+
+interface Slice {
+  index: number[];
+  rows: number;
+  columns: number;
+  of: [number, number];
+  data: [number, number];
+}
+
+export interface GridPreview extends Slice {
+  kind: "grid";
+  low: number | null;
+  high: number | null;
+  reduced: "" | "stride" | "max-abs";
+  /** Of few cells the values themselves, as they are written. */
+  values?: string[];
+}
+
+export interface ImagePreview extends Slice {
+  kind: "image";
+  layout: "HWC" | "CHW";
+}
+
+export interface TextPreview {
+  kind: "text";
+  strings: string[];
+  count: number;
+}
+
+export type Preview = GridPreview | ImagePreview | TextPreview;
+
+export interface TensorEntry {
+  name: string;
+  datatype: string;
+  shape: number[];
+  device: string;
+  byte_size: number;
+  role: "input" | "output";
+  response: number;
+  evicted: boolean;
+  stats: Stats | null;
+  histogram: Histogram | null;
+  preview: Preview | null;
+  grid?: GridPreview | null;
+  image?: ImagePreview | null;
+}
+
+/** Why a call was part of an execution, or not; the runs whose requests were; how often in a row. */
+export type Batching = [
+  execution: number,
+  joined: boolean,
+  cause: string,
+  words: string,
+  runs: string[],
+  times: number,
+];
+/** A tensor that was copied between the host and a device. */
+export type Copy = [
+  us: number,
+  took: number,
+  tensor: string,
+  bytes: number,
+  source: string,
+  target: string,
+  hostile: boolean,
+];
+export type DeviceUse = [device: string, computeUs: number, inUse: number, peak: number];
+export type LogLine = [us: number, level: string, text: string];
+/** By the id of a call. */
+export type PerCall<T> = Record<string, T>;
+/** What a limit has dropped of a run: whole calls, or values of calls. */
+export interface Drop {
+  calls: number;
+  /** Why, and how to keep them next time. */
+  because: string;
+  /** The same in a few words. */
+  notice: string;
+  /** The highest id of a dropped call. */
+  last: number;
+}
+export interface Drops {
+  calls?: Drop;
+  values?: Drop;
+}
+export interface Run {
+  id: string;
+  title: string;
+  request_id: string;
+  state: "running" | "done" | "error" | "cancelled";
+  /** Whether a notebook was given it while it was running. */
+  saved?: boolean;
+  /** Whether its kernel went away while it was running. */
+  lost?: boolean;
+  /** Since when nothing was heard of it, in words. */
+  silent?: string;
+  /** Of all calls, where some are only counted and have no rows. */
+  calls?: number;
+  errors?: number;
+  /** Those that have no rows. */
+  folded?: FoldedEntry[];
+  /** What it was read from, if it was not seen here. */
+  file?: string;
+  /** What is no longer kept of it. */
+  dropped?: Drops;
+  /** Why values of calls are not there, where they are not. */
+  lacks?: string;
+}
+
+/** In what a call differs from that of the baseline. */
+export interface Change {
+  tensors: [role: "input" | "output", name: string, response: number, words: string][];
+  /** How many tensors are not listed. */
+  more: number;
+  error?: [now: string, before: string];
+  responses?: [now: number, before: number];
+}
+
+export interface Header {
+  format: number;
+  run: Run;
+  start_ns: string;
+  n: number;
+  models: ModelEntry[];
+  instances: string[];
+  sources: Record<string, string>;
+  errors: PerCall<string>;
+  codes: PerCall<string>;
+  notes: PerCall<string[]>;
+  logs: PerCall<LogLine[]>;
+  batching: PerCall<Batching[]>;
+  copies: PerCall<Copy[]>;
+  device_use: PerCall<DeviceUse>;
+  request_ids: PerCall<string>;
+  tensors: PerCall<TensorEntry[]>;
+  columns: Record<string, Column>;
+  /** The run that this one is compared with; its columns are in the same buffer. */
+  baseline?: Partial<Header>;
+  changed?: number[];
+  changes?: PerCall<Change>;
+  unknown?: Compared["unknown"];
+  ui: { height?: number };
+}
+
+/** Tables that grow with the messages of a run. */
+export const TABLES = [
+  "sources",
+  "errors",
+  "codes",
+  "notes",
+  "logs",
+  "batching",
+  "copies",
+  "device_use",
+  "request_ids",
+  "tensors",
+] as const;
+
+/** The header with every optional part present. */
+export function complete(header: Partial<Header>): Header {
+  if (header.format !== FORMAT)
+    throw new Error(`trace format ${header.format}, this view reads ${FORMAT}`);
+  const tables = Object.fromEntries(TABLES.map((name) => [name, {}]));
+  return {
+    format: FORMAT,
+    run: { id: "", title: "", request_id: "", state: "done" },
+    start_ns: "0",
+    n: 0,
+    models: [],
+    instances: [""],
+    columns: {},
+    ui: {},
+    ...(tables as unknown as Pick<Header, (typeof TABLES)[number]>),
+    ...header,
+  };
+}

@@ -1,0 +1,176 @@
+/** The store of a run: header and calls received so far, in one message or many. */
+
+import type { Compared } from "./comparison.ts";
+import { complete, FORMAT, TABLES, type Header } from "./header.ts";
+import { column, emptyCalls, LAYOUT, rowOf, type Calls, type Column } from "./wire.ts";
+
+/** Some calls of a message, in the order of the message. */
+interface Part {
+  ids: Int32Array;
+  /** Where each of them is now. */
+  rows: Int32Array;
+}
+
+/** The calls received so far; they are upserted by id, so a message seen twice changes nothing. */
+export class Store {
+  header: Header = complete({ format: FORMAT });
+  /** The buffer that embedded previews point into. */
+  buffer = new ArrayBuffer(0);
+  n = 0;
+  /** Number of the last message taken. */
+  seq = 0;
+  /** What this run is compared with, and where each call is in it. */
+  baseline: Store | null = null;
+  compared: Compared | null = null;
+  #calls = emptyCalls(0);
+  #responses = new Map<number, number[]>();
+
+  /** A store that holds one finished document. */
+  static of(header: Partial<Header>, buffer: ArrayBuffer): Store {
+    const store = new Store();
+    store.replace(header, buffer);
+    return store;
+  }
+
+  /** Forget everything and take this instead. */
+  replace(header: Partial<Header>, buffer: ArrayBuffer, seq = 0): void {
+    this.header = complete(header);
+    this.buffer = buffer;
+    this.n = 0;
+    // Whoever still draws what was here before has arrays of its own.
+    this.#calls = emptyCalls(0);
+    this.#responses = new Map();
+    const part = this.#take(this.header.columns, buffer);
+    this.#takeBaseline(this.header, buffer, part);
+    this.seq = seq;
+  }
+
+  /** Ids become rows, which is how both runs are drawn. */
+  #takeBaseline(header: Header, buffer: ArrayBuffer, part: Part | null): void {
+    const { baseline, changed, changes = {}, columns, unknown = {} } = header;
+    this.baseline = baseline ? Store.of(baseline, buffer) : null;
+    this.compared = null;
+    if (!this.baseline || !columns.baseline || !part) return;
+    const before = this.baseline.ids;
+    const of = new Int32Array(this.n);
+    column(buffer, columns.baseline).forEach((id, k) => {
+      of[part.rows[k]] = id < 0 ? id : rowOf(before, id);
+    });
+    const missing = columns.missing ? column(buffer, columns.missing) : [];
+    const row = (id: number): number => rowOf(this.ids, id);
+    this.compared = {
+      of,
+      missing: Array.from(missing, (id) => rowOf(before, id)).filter((each) => each >= 0),
+      changed: changed?.map(row).filter((each) => each >= 0),
+      changes: Object.fromEntries(Object.entries(changes).map(([id, each]) => [row(Number(id)), each])),
+      unknown: Object.fromEntries(
+        Object.entries(unknown).map(([why, stretches]) => [
+          why,
+          stretches.map(([first, many]): [number, number] => [row(first), many]),
+        ]),
+      ),
+    };
+  }
+
+  /** Take the rows of one message; false when messages before it are missing. */
+  upsert(header: Partial<Header>, buffer: ArrayBuffer, seq: number): boolean {
+    if (seq <= this.seq) return true;
+    if (seq > this.seq + 1) return false;
+    const before = this.header;
+    const after = complete({ ...before, ...header, format: header.format ?? FORMAT });
+    for (const key of TABLES) Object.assign(after, { [key]: { ...before[key], ...header[key] } });
+    this.header = after;
+    this.#take(header.columns ?? {}, buffer);
+    this.seq = seq;
+    return true;
+  }
+
+  /** The ids of the calls received, in ascending order. */
+  get ids(): Int32Array {
+    return this.#calls.id.subarray(0, this.n);
+  }
+
+  /** The columns, cut to the calls received; callers are rows. */
+  get calls(): Calls {
+    const cut = LAYOUT.map(([name]) => [name, this.#calls[name].subarray(0, this.n)]);
+    const calls = Object.fromEntries(cut) as Calls;
+    const { id } = calls;
+    if (this.n && id[this.n - 1] !== this.n - 1)
+      calls.parent = calls.parent.map((caller) => (caller < 0 ? -1 : rowOf(id, caller)));
+    return calls;
+  }
+
+  /** When the responses of the call of an id were sent, in microseconds after its start. */
+  responses(id: number): readonly number[] {
+    return this.#responses.get(id) ?? [];
+  }
+
+  #take(columns: Record<string, Column>, buffer: ArrayBuffer): Part | null {
+    if (!columns.parent) return null;
+    const size = columns.parent[2];
+    // Each id is a position, where ids are not sent.
+    const ids = columns.id
+      ? (column(buffer, columns.id) as Int32Array)
+      : Int32Array.from({ length: size }, (_, k) => k);
+    const rows = this.#makeRoom(ids);
+    for (const [name] of LAYOUT) {
+      const from = name === "id" ? ids : columns[name] && column(buffer, columns[name]);
+      const to = this.#calls[name];
+      if (from) for (let k = 0; k < size; k++) to[rows[k]] = from[k];
+    }
+    this.#takeResponses(columns, buffer);
+    return { ids, rows };
+  }
+
+  /** Where calls are to be put: what is there stays at its row unless a call comes in between. */
+  #makeRoom(ids: Int32Array): Int32Array {
+    const last = this.n ? this.#calls.id[this.n - 1] : -1;
+    const known = this.ids;
+    const fresh = ids.filter((id) => id > last || rowOf(known, id) < 0).sort();
+    if (fresh.length && fresh[0] < last) this.#mergeIn(fresh);
+    else {
+      this.#grow(this.n + fresh.length);
+      this.#calls.id.set(fresh, this.n);
+      this.n += fresh.length;
+    }
+    const now = this.ids;
+    return ids.map((id) => rowOf(now, id));
+  }
+
+  #mergeIn(fresh: Int32Array): void {
+    const before = this.#calls;
+    const old = this.ids;
+    const all = new Int32Array(old.length + fresh.length);
+    all.set(old);
+    all.set(fresh, old.length);
+    all.sort();
+    const merged = emptyCalls(Math.max(256, 2 * all.length));
+    old.forEach((id, from) => {
+      const to = rowOf(all, id);
+      for (const [name] of LAYOUT) merged[name][to] = before[name][from];
+    });
+    merged.id.set(all);
+    this.#calls = merged;
+    this.n = all.length;
+  }
+
+  #takeResponses(columns: Record<string, Column>, buffer: ArrayBuffer): void {
+    if (!columns.response_call || !columns.response_us) return;
+    const ids = column(buffer, columns.response_call);
+    const times = column(buffer, columns.response_us);
+    for (let k = 0; k < ids.length; k++) {
+      const known = this.#responses.get(ids[k]);
+      if (!known) this.#responses.set(ids[k], [times[k]]);
+      // Responses come in order, so what is not later than the last is a replay.
+      else if (times[k] > known[known.length - 1]) known.push(times[k]);
+    }
+  }
+
+  #grow(length: number): void {
+    const capacity = this.#calls.parent.length;
+    if (length <= capacity) return;
+    const larger = emptyCalls(Math.max(256, 2 * capacity, length));
+    for (const [name] of LAYOUT) larger[name].set(this.#calls[name]);
+    this.#calls = larger;
+  }
+}

@@ -1,0 +1,246 @@
+/** What the view shows of runs that are not plain: counted calls, batches, devices, streams, cycles. */
+
+import { test } from "node:test";
+
+import { Story } from "./drawing.ts";
+import { call, encode, model, Packer, type Call } from "./fixture.ts";
+import { nextFrame, point, press } from "./page.ts";
+import { View } from "./shown.ts";
+import type { Header, Run } from "../src/header.ts";
+import { Store } from "../src/store.ts";
+import { Flag } from "../src/wire.ts";
+
+function shown(calls: Call[], header: Partial<Header>, responses: [number, number][] = [], ids?: number[]): View {
+  const { header: whole, buffer } = encode(calls, header, { responses, ids });
+  return new View(Store.of(whole, buffer));
+}
+
+function run(rest: Partial<Run> = {}): Run {
+  return { id: "r", title: "m0", request_id: "", state: "done", ...rest };
+}
+
+const MODELS = [model("pipeline"), model("reader", "onnxruntime", "gpu:0"), model("writer")];
+
+/** Click on each of some rows and note what changes. */
+function clicks(view: View, story: Story, names: readonly string[]): void {
+  for (const name of names) {
+    view.click(view.row(name));
+    story.step(`click on the row of ${name}`);
+  }
+}
+
+test("calls that are only counted are in rows, boxes, bars, sums and latencies", () => {
+  const calls = [
+    call(-1, 0, 0, { compute_infer_us: 20_000 }),
+    ...[100, 4000, 9000, 15_000].map((at, k) =>
+      call(0, 1, at, { compute_infer_us: 200 + 90 * k, flags: k === 2 ? Flag.ERROR : 0 }),
+    ),
+    call(0, 2, 19_000, { compute_infer_us: 500 }),
+  ];
+  const latencies: [number, number][] = [[140, 30], [150, 9], [190, 1]];
+  const folded = [[0, 1, 40, 2, 9000, 200, 14_000, latencies]] as Run["folded"];
+  const view = shown(calls, { models: MODELS, run: run({ folded, calls: 46, errors: 3 }) });
+  const story = new Story(view.frame.element, { whole: true });
+  clicks(view, story, ["reader", "writer", "pipeline"]);
+  view.click(view.row("reader").querySelector<HTMLElement>(".triangle")!);
+  story.step("unfold the reader");
+  view.click(view.row("reader", 1));
+  story.step("click on its first call");
+  view.click(view.box("reader"));
+  story.step("click on the box of the reader");
+  press(view.find("[role=tree]"), "f");
+  story.step("zoom to it");
+  story.equals("counted");
+});
+
+test("a batch shows who was in it, why it left, and why not before", () => {
+  const calls = [
+    call(-1, 0, 0, { compute_infer_us: 900 }),
+    ...[10, 20, 30, 40, 50].map((at, k) =>
+      call(0, 1, at, { queue_us: 50, compute_infer_us: 200, execution: k < 4 ? 3 : 4, batch: k < 4 ? 6 : 1 }),
+    ),
+  ];
+  const view = shown(calls, {
+    models: MODELS,
+    run: run(),
+    batching: {
+      1: [[3, true, "full", "the batch was full", ["run-7", "run-8"], 1]],
+      5: [
+        [3, false, "shape", "its shape is another one", [], 2],
+        [4, true, "delay", "max_queue_delay was over", [], 1],
+      ],
+    },
+  });
+  const story = new Story(view.frame.element);
+  view.click(view.row("reader").querySelector<HTMLElement>(".triangle")!);
+  story.step("unfold the reader");
+  for (const number of [1, 2, 5]) {
+    view.click(view.row("reader", number));
+    story.step(`click on call ${number}`);
+  }
+  view.click(view.button("see reader, call 1"));
+  story.step("click on its link to another batch");
+  story.equals("batch");
+});
+
+test("copies, use of a device, streams and states of calls are listed", () => {
+  const calls = [
+    call(-1, 0, 0, { compute_infer_us: 9000 }),
+    call(0, 1, 100, { compute_infer_us: 3000, flags: Flag.DECOUPLED, responses: 5 }),
+    call(0, 2, 3200, { compute_infer_us: 2000, flags: Flag.DECOUPLED | Flag.CANCELLED, responses: 2 }),
+    call(0, 1, 5400, { compute_infer_us: 100, flags: Flag.CACHE_HIT }),
+    call(0, 2, 5600, { compute_infer_us: 1500, flags: Flag.ASYNC | Flag.ERROR }),
+  ];
+  const copies = Array.from({ length: 14 }, (_, k): [number, number, string, number, string, string, boolean] =>
+    [k, 4 + k, `T${k}`, 256 * (k + 1), "cpu", "gpu:0", k === 3]);
+  const packer = new Packer();
+  packer.add("copy_bytes", "f8", [0, 26_880, 0, 512, 0]);
+  packer.add("copy_us", "f4", [0, 147, 0, 9, 0]);
+  const header = {
+    models: MODELS,
+    run: run({ request_id: "abc", file: "saved.blsrun" }),
+    instances: ["", "reader_0_1"],
+    copies: { 1: copies },
+    device_use: { 1: ["gpu:0", 1800, 3 << 20, 5 << 20] },
+    errors: { 4: "unexpected shape" },
+    codes: { 4: "INVALID_ARG" },
+    notes: { 0: ["This note is about the run."], 2: ["Its caller left."] },
+    request_ids: { 4: "step-4" },
+    logs: { 4: [[5700, "WARNING", "slow \n"], [6900, "ERROR", "failed"]] },
+  } as unknown as Partial<Header>;
+  const responses: [number, number][] = [[1, 200], [1, 400], [1, 401], [1, 1600], [1, 2900], [2, 30], [2, 700]];
+  const { header: whole, buffer } = encode(calls, header, { responses, packer });
+  const view = new View(Store.of(whole, buffer));
+  const story = new Story(view.frame.element, { whole: true });
+  for (const [name, number] of [["reader", 0], ["writer", 0], ["reader", 1], ["writer", 1]] as const) {
+    view.click(view.row(name, number));
+    story.step(`click on row ${number + 1} of ${name}`);
+  }
+  for (const name of ["reader", "writer"]) {
+    view.click(view.box(name));
+    story.step(`click on the box of ${name}`);
+  }
+  story.equals("states");
+});
+
+test("the source of a call is listed around its line, numbered as in the cell", () => {
+  const source = [
+    "import blsnb",
+    "",
+    "def execute(requests):",
+    "    for request in requests:",
+    "        answer = ask(",
+    "            request,",
+    "            7,",
+    "        )",
+    "    return answer",
+  ].join("\n");
+  const calls = [call(-1, 0, 0, { compute_infer_us: 90 }), call(0, 1, 5, { line: 8 }), call(0, 2, 25, { line: 4 })];
+  const models = [{ ...MODELS[0], origin: ["cell In[5]", 2] as [string, number] }, ...MODELS.slice(1)];
+  const view = shown(calls, { models, run: run(), sources: { 0: source } });
+  const story = new Story(view.find(".inspector"));
+  clicks(view, story, ["reader", "writer"]);
+  story.equals("source");
+});
+
+test("calls that were dropped, and a run that is not over, say so", () => {
+  const dropped = {
+    calls: { calls: 2, because: "keep_calls=3 limits the calls", notice: "2 calls dropped", last: 2 },
+    values: { calls: 1, because: "trace_budget_bytes=9 limits the values", notice: "values of 1 call dropped", last: -1 },
+  };
+  const calls = [
+    call(-1, 0, 0, { compute_infer_us: 5000, flags: Flag.RUNNING }),
+    call(0, 1, 3000, { compute_infer_us: 900 }),
+    call(0, 2, 4000, { compute_infer_us: 1000, flags: Flag.RUNNING, responses: 0 }),
+  ];
+  const about = run({ state: "running", saved: true, dropped, lacks: "values are no longer kept" });
+  const view = shown(calls, { models: MODELS, run: about }, [], [0, 3, 4]);
+  const story = new Story(view.frame.element, { whole: true });
+  clicks(view, story, ["reader", "writer"]);
+  view.frame.selectCall(1);
+  nextFrame();
+  story.step("select call 1 from outside");
+  view.frame.selectCall(99);
+  nextFrame();
+  story.step("select call 99, which there never was");
+  view.frame.learn({});
+  nextFrame();
+  story.step("nothing is dropped after all");
+  story.equals("dropped");
+});
+
+test("cycles, recursion and spans are drawn as loops and edges upward", () => {
+  const calls = [
+    call(-1, 0, 0, { compute_infer_us: 900 }),
+    call(0, 1, 10, { compute_infer_us: 700 }),
+    call(1, 1, 20, { compute_infer_us: 300 }),
+    call(2, 2, 30, { compute_infer_us: 200 }),
+    call(3, 0, 40, { compute_infer_us: 100 }),
+    call(0, 2, 750, { compute_infer_us: 50 }),
+  ];
+  const models = [MODELS[0], MODELS[1], { ...MODELS[2], kind: "span" }];
+  const view = shown(calls, { models, run: run() });
+  const story = new Story(view.frame.element, { whole: true });
+  press(view.find("[role=tree]"), "End");
+  story.step("select the last row");
+  press(view.find("[role=tree]"), "c");
+  story.step("show the critical path");
+  view.click(view.row("reader").querySelector<HTMLElement>(".triangle")!);
+  story.step("fold the reader");
+  story.equals("cycle");
+});
+
+test("an ensemble computes nothing between its steps", () => {
+  const models = [{ ...model("ensemble", "ensemble", ""), kind: "model" }, ...MODELS.slice(1)];
+  const calls = [
+    call(-1, 0, 0, { queue_us: 20, compute_infer_us: 900 }),
+    call(0, 1, 50, { pre_us: 30, compute_input_us: 40, compute_infer_us: 200, compute_output_us: 60, post_us: 20 }),
+    call(0, 2, 500, { compute_infer_us: NaN, compute_input_us: NaN, flags: Flag.ERROR, queue_us: NaN }),
+  ];
+  const view = shown(calls, { models, run: run() });
+  const story = new Story(view.frame.element, { whole: true });
+  clicks(view, story, ["writer", "reader"]);
+  story.equals("ensemble");
+});
+
+test("more models than boxes share one, whose list opens each of them", () => {
+  const models = Array.from({ length: 70 }, (_, k) => model(`m${k}`));
+  const calls = [call(-1, 0, 0, { compute_infer_us: 9000 })];
+  for (let k = 1; k < 70; k++) calls.push(call(0, k, 100 * k, { compute_infer_us: 20 + ((k * 37) % 90) }));
+  calls.push(call(0, 69, 8000));
+  const view = shown(calls, { models, run: run() });
+  const story = new Story(view.frame.element);
+  view.click(view.box("+30 models"));
+  story.step("click on the box of 30 models");
+  const links = [...view.root.querySelectorAll<HTMLElement>(".inspector button.link")];
+  view.click(links[0]);
+  story.step("click on the largest of them");
+  story.equals("many");
+});
+
+test("a run that took no time is drawn with bars of a width that can be seen", () => {
+  const view = shown([call(-1, 0, 0, { compute_infer_us: 0 })], { models: MODELS, run: run() });
+  new Story(view.frame.element, { whole: true }).equals("instant");
+});
+
+test("rows out of view have no elements, and scrolling brings them", () => {
+  const calls = [call(-1, 0, 0, { compute_infer_us: 90_000 })];
+  const models = [MODELS[0], ...Array.from({ length: 40 }, (_, k) => model(`step${k}`))];
+  for (let k = 1; k <= 40; k++) calls.push(call(0, k, 1000 * k, { compute_infer_us: 500 }));
+  const view = shown(calls, { models, run: run() });
+  const story = new Story(view.find(".tree"));
+  const tree = view.find(".tree");
+  press(tree, "ArrowRight");
+  press(tree, "ArrowRight");
+  story.step("unfold the pipeline");
+  for (const key of ["End", "PageUp", "Home", "PageDown"]) {
+    press(tree, key);
+    tree.dispatchEvent(new Event("scroll"));
+    nextFrame();
+    story.step(`press ${key}: scrolled to ${tree.scrollTop}`);
+  }
+  tree.scrollTop = 330;
+  point(tree, "scroll");
+  story.step("scroll to 330");
+  story.equals("scroll");
+});

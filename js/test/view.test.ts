@@ -1,0 +1,222 @@
+/** What the view draws of whole runs, and what changes when a reader acts on it. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+
+import { Story } from "./drawing.ts";
+import { nextFrame, point, preferDark, press, resize } from "./page.ts";
+import { View } from "./shown.ts";
+import { Store } from "../src/store.ts";
+import { ownBuffer } from "../src/wire.ts";
+
+const FOLDER = new URL("../../tests/views/golden/", import.meta.url);
+
+function stored(name: string): Store {
+  const text = new TextDecoder().decode(readFileSync(new URL(`${name}.json`, FOLDER)));
+  return Store.of(JSON.parse(text), ownBuffer(readFileSync(new URL(`${name}.bin`, FOLDER))));
+}
+
+test("a run is drawn with its graph, its timeline and the first call's facts", () => {
+  const view = new View(stored("run27"));
+  const story = new Story(view.frame.element, { whole: true });
+  for (const name of ["text_detector", "crop_recognizer", "llm_extract", "schema_check"]) {
+    view.click(view.row(name));
+    story.step(`click on the row of ${name}`);
+  }
+  view.click(view.row("crop_recognizer").querySelector(".triangle")!);
+  story.step("unfold crop_recognizer");
+  view.click(view.row("crop_recognizer", 3));
+  story.step("click on its third call");
+  for (const name of ["embedder", "rerank"]) {
+    view.click(view.box(name));
+    story.step(`click on the box of ${name}`);
+  }
+  view.click(view.button("invoice_pipeline"));
+  story.step("click on its caller in the inspector");
+  story.equals("run");
+});
+
+test("every key does what the help says", () => {
+  const view = new View(stored("run27"));
+  const story = new Story(view.frame.element);
+  const tree = view.find("[role=tree]");
+  const keys = [
+    ...["ArrowDown", "ArrowDown", "End", "ArrowUp", "PageUp", "Home", "PageDown", "n", "n", "n"],
+    ...["ArrowLeft", "ArrowLeft", "ArrowRight", "ArrowRight", "f", "+", "-", "c", "c", "0", "="],
+  ];
+  for (const key of keys) {
+    press(tree, key);
+    story.step(`press ${key}`);
+  }
+  for (const key of ["ArrowRight", "ArrowRight", "ArrowLeft"]) {
+    press(tree, key, { shiftKey: true });
+    story.step(`press Shift and ${key}`);
+  }
+  press(tree, "?");
+  story.step("press ?");
+  press(view.find(".help"), "Escape");
+  story.step("press Escape in the help");
+  press(tree, "Escape");
+  story.step("press Escape");
+  for (const key of ["ArrowDown", "ArrowRight", "ArrowRight", "ArrowLeft", "ArrowUp", "Enter"]) {
+    press(view.root.activeElement?.closest("[role=button]") ?? view.box("invoice"), key);
+    story.step(`press ${key} in the graph`);
+  }
+  story.equals("keys");
+});
+
+test("keys with Ctrl belong to the browser, and the others to the view", () => {
+  const view = new View(stored("run27"));
+  const tree = view.find("[role=tree]");
+
+  assert.equal(press(tree, "f", { ctrlKey: true }), true);
+  assert.equal(press(tree, "f", { metaKey: true }), true);
+  assert.equal(press(tree, "f", { altKey: true }), true);
+  assert.equal(press(tree, "q"), true);
+  assert.equal(press(tree, "f"), false);
+  assert.equal(press(view.box("rerank"), "ArrowUp", { ctrlKey: true }), true);
+  assert.equal(press(view.box("rerank"), "ArrowUp"), false);
+});
+
+test("a filter dims rows and boxes, and Escape ends it", () => {
+  const view = new View(stored("run27"));
+  const story = new Story(view.frame.element);
+  const filter = view.find(".filter") as HTMLInputElement;
+  const texts = ["embed", "error", "stream", "async", ">10ms", "<1 ms", ">900us", "gpu:1", "batched"];
+  for (const text of texts) {
+    filter.value = text;
+    filter.dispatchEvent(new Event("input"));
+    nextFrame();
+    story.step(`filter by ${text}`);
+  }
+  press(filter, "n");
+  story.step("type n");
+  press(filter, "Enter");
+  story.step("press Enter");
+  press(filter, "Escape");
+  story.step("press Escape");
+  story.equals("filter");
+});
+
+test("the pointer shows what it is over, zooms, pans and moves borders", () => {
+  const view = new View(stored("run27"));
+  const story = new Story(view.frame.element);
+  for (const [name, x] of [["invoice", 300], ["crop_recognizer", 380], ["llm_extract", 500], ["schema_check", 700]] as const) {
+    point(view.row(name), "pointermove", x, 40);
+    story.step(`over the bar of ${name}`);
+  }
+  point(view.row("rerank"), "pointermove", 100, 230);
+  story.step("over a name");
+  for (const [name, x, y] of [["crop_recognizer", 300, 180], ["schema_check", 1080, 590]] as const) {
+    point(view.box(name), "pointermove", x, y);
+    story.step(`over the box of ${name}`);
+  }
+  point(view.box("schema_check"), "pointerleave");
+  story.step("out of the box");
+  const tree = view.find("[role=tree]");
+  const wheel: [string, Record<string, unknown>][] = [
+    ["Ctrl and the wheel", { ctrlKey: true, deltaY: -300 }],
+    ["Shift and the wheel", { shiftKey: true, deltaY: 120 }],
+    ["the wheel to the side", { deltaX: -60 }],
+    ["the wheel", { deltaY: 40 }],
+  ];
+  for (const [title, options] of wheel) {
+    point(tree, "wheel", 400, 50, options as PointerEventInit);
+    story.step(title);
+  }
+  const strip = view.find(".strip");
+  const drag = (from: number, to: number): void => {
+    point(strip, "pointerdown", from);
+    point(strip, "pointermove", to);
+    point(strip, "pointerup", to);
+  };
+  drag(300, 420);
+  story.step("drag over the strip");
+  drag(600, 602);
+  story.step("click on the strip");
+  point(strip, "dblclick");
+  story.step("double click on the strip");
+  for (const splitter of view.root.querySelectorAll<HTMLElement>("[role=separator]")) {
+    point(splitter, "pointerdown", 500, 300);
+    point(splitter, "pointermove", 460, 340);
+    point(splitter, "pointerup", 460, 340);
+    story.step(`drag the border ${splitter.getAttribute("aria-label")}`);
+    for (const key of ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"]) {
+      press(splitter, key);
+      story.step(`press ${key} on it`);
+    }
+    point(splitter, "dblclick");
+    story.step("double click on it");
+  }
+  story.equals("pointer");
+});
+
+test("the graph zooms, moves and fits", () => {
+  const view = new View(stored("run27"));
+  const story = new Story(view.find(".callgraph"));
+  for (const text of ["+", "+", "−"]) {
+    view.click(view.button(text));
+    story.step(`click on ${text}`);
+  }
+  const picture = view.find(".callgraph svg");
+  point(picture, "wheel", 200, 100, { ctrlKey: true, deltaY: -100 } as PointerEventInit);
+  story.step("Ctrl and the wheel");
+  point(picture, "wheel", 200, 100, { deltaY: -100 } as PointerEventInit);
+  story.step("the wheel");
+  point(picture, "pointerdown", 200, 100);
+  point(picture, "pointermove", 230, 140);
+  point(picture, "pointerup", 230, 140);
+  story.step("drag");
+  view.click(view.button("fit"));
+  story.step("click on fit");
+  story.equals("graph");
+});
+
+test("a view follows its width, and the theme of its page", () => {
+  const view = new View(stored("run27"));
+  const story = new Story(view.frame.element);
+  resize(".view", 600, 600);
+  resize(".callgraph", 560, 260);
+  resize(".tree", 450, 308);
+  nextFrame();
+  story.step("a width of 600 pixels");
+  resize(".view", 1100, 600);
+  resize(".callgraph", 800, 260);
+  resize(".tree", 800, 308);
+  nextFrame();
+  story.step("1100 pixels again");
+  preferDark(true);
+  nextFrame();
+  story.step("the system prefers dark colours");
+  preferDark(false);
+  nextFrame();
+  story.equals("width");
+});
+
+test("a comparison is drawn beside its baseline", () => {
+  const view = new View(stored("compared"));
+  const story = new Story(view.frame.element, { whole: true });
+  for (const name of ["text_detector", "llm_extract", "layout_model", "rerank", "audit"]) {
+    view.click(view.row(name));
+    story.step(`click on the row of ${name}`);
+  }
+  for (const number of [0, 1, 2]) {
+    view.click(view.row("schema_check", number));
+    story.step(`click on row ${number + 1} of schema_check`);
+  }
+  point(view.row("schema_check", 2), "pointermove", 700, 200);
+  story.step("over the missing call");
+  view.click(view.row("crop_recognizer"));
+  story.step("click on the row of crop_recognizer");
+  view.click(view.box("schema_check"));
+  story.step("click on the box of schema_check");
+  const filter = view.find(".filter") as HTMLInputElement;
+  for (const text of ["changed", "new"]) {
+    filter.value = text;
+    filter.dispatchEvent(new Event("input"));
+    nextFrame();
+    story.step(`filter by ${text}`);
+  }
+  story.equals("compared");
+});
