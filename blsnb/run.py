@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from blsnb.arguments import check_path, check_text, check_type, refuse
 from blsnb.errors import TraceError
 from blsnb.options import options
 from blsnb.response import Response
@@ -226,6 +227,8 @@ class Run:
         OSError
             The file cannot be written; what stood there before still does.
         """
+        check_path(path=path)
+        check_type("budget_bytes", budget_bytes, int | None, "a number, or None")
         path = Path(path).expanduser()
         match path.suffix.lower():
             case ".html":
@@ -286,6 +289,8 @@ class Run:
         """
         from blsnb.trace.files import export
 
+        check_path(path=path)
+        check_text(format=format)
         return export.write_traces([self.trace], path, format)
 
     def plot(self) -> Any:
@@ -308,7 +313,7 @@ class Run:
         from blsnb.comparison import Comparison
 
         if not isinstance(other, Run):
-            raise TypeError(f"a run is compared with a run, not with {other!r}")
+            refuse("other", other, "a blsnb.Run")
         return Comparison(self, other)
 
     def replay(

@@ -12,11 +12,11 @@ from faults import FILES, LineFault, lines_of, press_ctrl_c, raise_interrupt
 
 from blsnb import InferenceError, Run, Server, load_run, load_trace
 from blsnb.errors import TraceError, TraceFileError
+from blsnb.request_fields import RequestFields
 from blsnb.response import Response
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import freeze
 from blsnb.trace.dropped import PIN
-from blsnb.trace.events import RequestFields
 
 RECORDED = Path(__file__).parent / "trace" / "golden" / "triton_2.51.0.json"
 X = {"X": np.array([1, 2], np.float32)}
@@ -365,7 +365,7 @@ def test_a_stream_that_goes_on_is_compared_as_far_as_it_is_known(server, tmp_pat
 
 def test_a_run_is_compared_with_runs_only(run):
     """Anything else is a slip."""
-    with pytest.raises(TypeError, match="a run is compared with a run, not with 3"):
+    with pytest.raises(TypeError, match=r"other=3 is not valid; expected a blsnb\.Run"):
         run.compare(3)
 
 

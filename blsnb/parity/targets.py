@@ -64,15 +64,7 @@ def target_of(
     timeout_s: float,
     report: Report,
 ) -> Target:
-    """Return the target with an address: ``"local"``, or ``"grpc://host:port"``.
-
-    Raises
-    ------
-    ValueError
-        The address is invalid.
-    TritonServerError
-        No real server is installed.
-    """
+    """Return the target with an address: ``"local"``, or ``"grpc://host:port"``."""
     if address != LOCAL:
         return Remote(address)
     return Local(
@@ -81,18 +73,7 @@ def target_of(
 
 
 class Remote:
-    """A server that runs elsewhere and has the models.
-
-    Parameters
-    ----------
-    address
-        Such as ``"grpc://localhost:8001"``.
-
-    Raises
-    ------
-    ValueError
-        The address is invalid.
-    """
+    """A server that runs elsewhere and has the models."""
 
     def __init__(self, address: str) -> None:
         try:
@@ -138,11 +119,6 @@ class Local:
         Whether a server, and packages that models import, may be installed.
     timeout_s
         Maximum time until the server is ready, in seconds.
-
-    Raises
-    ------
-    TritonServerError
-        No real server is installed.
     """
 
     def __init__(
