@@ -128,7 +128,7 @@ class ServedEnsemble(Served):
         inflight.steps = steps = Steps()
         request = EnsembleRequest(self._router, inflight, steps)
         run = self._begun(inflight, request)
-        StepDriver(run, request.ask, answer, inflight.root, self._workers).drive()
+        StepDriver(run, request.execute, answer, inflight.root, self._workers).drive()
 
     def _messages(self, progress: Progress[TensorRef]) -> Iterator[ResponseMessage]:
         if progress.error is not None:

@@ -171,7 +171,7 @@ def unanswered(inflight: Inflight, where: str) -> WouldHang:
 def end_deadlocked(
     pool: InstanceQueue, waiting: Inflight, lines: list[str]
 ) -> NoReturn:
-    """End a request whose wait would never end, with all that it is part of.
+    """End the whole client request of a request that would wait forever.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What every scheduler of a model version does."""
+"""The interface of schedulers of a model version."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from blsnb.pb_utils.message import ResponseMessage
 
 
 class Rejected(Exception):
-    """A request has its scheduler's error for an answer: it was never executed."""
+    """The scheduler answered a request with an error instead of executing it."""
 
     def __init__(self, response: ResponseMessage) -> None:
         super().__init__(response.error)
@@ -18,36 +18,36 @@ class Rejected(Exception):
 
 
 class Scheduler(Protocol):
-    """Decides when, where and with which others a request is executed."""
+    """Decides when, where and in which batch a request is executed."""
 
     def run(self, inflight: Inflight, certain: bool) -> ModelInstance:
-        """Have a request executed, waiting until it was; return by whom.
+        """Wait until a request was executed; return the instance that executed it.
 
         Parameters
         ----------
         certain
-            Whether this blocks the thread of an ``execute``.
+            Whether the caller blocks the thread of an ``execute``.
 
         Raises
         ------
         Rejected
-            It never was.
+            The request was answered with an error instead.
         RequestError
             The scheduler refuses the request.
         HookFailed
-            No instance could be made for it.
+            No instance could be created.
         Retired
-            Another version of the model serves now, or none.
+            The model was reloaded or unloaded.
         Unwind
-            The whole request has ended.
+            The whole client request has ended.
         """
 
     @property
     def waiting_count(self) -> int:
-        """Number of requests that wait."""
+        """Number of waiting requests."""
 
     def resized(self) -> None:
-        """Learn that its pool has other instances than before."""
+        """Adapt to a changed number of instances in the pool."""
 
     def retire(self) -> None:
-        """Finalize the instances when the last request is done."""
+        """Finalize the instances after the last request."""
