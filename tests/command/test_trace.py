@@ -94,9 +94,9 @@ def test_a_run_is_written_instead(saved, tmp_path, blsnb):
     ("words", "said"),
     [
         ([], "the following arguments are required: FILE (see blsnb trace --help)"),
-        (["no.json"], "'no.json' is no file that can be read: No such file or direc"),
-        (["no.blsrun"], "'no.blsrun' is no file that can be read: No such file or "),
-        (["/"], "'/' is no file that can be read: Is a directory"),
+        (["no.json"], "'no.json' cannot be read: No such file or direc"),
+        (["no.blsrun"], "'no.blsrun' cannot be read: No such file or "),
+        (["/"], "'/' cannot be read: Is a directory"),
         ([__file__], f"{Path(__file__).name} is not a trace file of a Triton server"),
         ([SEVERAL, "--run", "19"], "--run 19: there are runs 1 to 18"),
         ([SEVERAL, "--svg", "x.svg"], "x.svg can show one run, and there are 18: "),
