@@ -2,9 +2,9 @@
 
 import { test } from "node:test";
 
-import { Story } from "./drawing.ts";
+import { same, Story } from "./drawing.ts";
 import { call, encode, model, Packer, type Call } from "./fixture.ts";
-import { nextFrame, point, press } from "./page.ts";
+import { nextFrame, penOf, point, press } from "./page.ts";
 import { View } from "./shown.ts";
 import type { Header, Run } from "../src/header.ts";
 import { Store } from "../src/store.ts";
@@ -254,4 +254,19 @@ test("rows out of view have no elements, and scrolling brings them", () => {
   point(tree, "scroll");
   story.step("scroll to 330");
   story.equals("scroll");
+});
+
+test("the time axis has round times of the unit that fits, however far it is zoomed", () => {
+  const times: string[] = [];
+  for (const us of [50, 4000, 3e6]) {
+    const calls = [call(-1, 0, 0, { compute_infer_us: us }), call(0, 1, us / 3, { compute_infer_us: us / 2 })];
+    const view = shown(calls, { models: MODELS, run: run() });
+    const tree = view.find(".tree");
+    const axis = penOf(view.find("canvas.axis") as HTMLCanvasElement);
+    for (let step = 0; step <= 40; step++) {
+      if (step % 5 === 0) times.push(axis.painted.filter((line) => line.startsWith("text")).join("; "));
+      press(tree, "+");
+    }
+  }
+  same(times, "axis");
 });
