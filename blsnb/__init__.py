@@ -9,11 +9,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from blsnb.errors import (
+    BackendError,
     BlsnbError,
     InferenceError,
+    InputError,
     ModelConfigError,
     ModelLoadError,
+    ModelSourceError,
+    OutOfResourcesError,
+    RepositoryError,
+    ServerClosedError,
+    TraceError,
     TraceFileError,
+    TritonServerError,
     WouldHang,
 )
 from blsnb.options import options
@@ -33,14 +41,22 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TRITON_RELEASE",
+    "BackendError",
     "BlsnbError",
     "InferenceError",
+    "InputError",
     "ModelConfigError",
     "ModelLoadError",
+    "ModelSourceError",
+    "OutOfResourcesError",
+    "RepositoryError",
     "Response",
     "Run",
     "Server",
+    "ServerClosedError",
+    "TraceError",
     "TraceFileError",
+    "TritonServerError",
     "WouldHang",
     "async_infer",
     "bench",
@@ -71,7 +87,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name's home when it is first asked for: importing blsnb stays light."""
+    """Import a name on first use: importing blsnb stays fast."""
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'blsnb' has no attribute {name!r}")

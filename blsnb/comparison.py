@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from blsnb.arguments import check_path
 from blsnb.trace.changes import CallChange
 from blsnb.trace.comparison import TraceComparison, compare
 from blsnb.trace.spans import Span, Trace
@@ -112,6 +113,7 @@ class Comparison:
         from blsnb.files.whole import whole_file
         from blsnb.views.documents import document
 
+        check_path(path=path)
         path = Path(path).expanduser()
         if path.suffix.lower() != ".html":
             raise ValueError(f"a comparison is saved as .html, not {path.suffix!r}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+from blsnb.arguments import check_path, check_type
 from blsnb.response import Response
 from blsnb.run import ImportedRun, Run
 from blsnb.trace.dropped import missing_values
@@ -33,6 +34,8 @@ def load_run(path: str | Path, *, limit_bytes: int | None = None) -> Run:
     """
     from blsnb.trace.files import run_file
 
+    check_path(path=path)
+    check_type("limit_bytes", limit_bytes, int | None, "a number, or None")
     saved = run_file.read_run(path, limit_bytes)
     if saved.responses is None:
         return ImportedRun(saved.trace)
@@ -69,4 +72,5 @@ def load_trace(path: str | Path) -> list[Run]:
     """
     from blsnb.trace.triton import trace_file as triton_import
 
+    check_path(path=path)
     return [ImportedRun(trace) for trace in triton_import.read_traces(path)]

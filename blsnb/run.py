@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from blsnb.arguments import check_path, check_text, check_type, refuse
 from blsnb.errors import TraceError
 from blsnb.options import options
 from blsnb.response import Response
@@ -63,8 +64,8 @@ class Run:
     record
         What was recorded of it.
     responses
-        The responses of the client request, in order; None to take them, and the
-        error, from what was recorded.
+        The responses of the client request, in order, or a function that returns
+        them when they are read; None to take them, and the error, from the record.
     error
         The failure's text; None if it succeeded.
     replayer
@@ -75,7 +76,7 @@ class Run:
         self,
         model_name: str,
         record: RunRecord,
-        responses: list[Response] | None = None,
+        responses: list[Response] | Callable[[], list[Response]] | None = None,
         error: str | None = None,
         replayer: Replayer | None = None,
     ) -> None:
@@ -109,6 +110,8 @@ class Run:
         return self._answer()[1]
 
     def _answer(self) -> tuple[list[Response], str | None]:
+        if callable(self._responses):
+            self._responses = self._responses()
         if self._responses is not None:
             return self._responses, self._error
         answer = _recorded_answer(self.trace)
@@ -226,6 +229,8 @@ class Run:
         OSError
             The file cannot be written; what stood there before still does.
         """
+        check_path(path=path)
+        check_type("budget_bytes", budget_bytes, int | None, "a number, or None")
         path = Path(path).expanduser()
         match path.suffix.lower():
             case ".html":
@@ -286,6 +291,8 @@ class Run:
         """
         from blsnb.trace.files import export
 
+        check_path(path=path)
+        check_text(format=format)
         return export.write_traces([self.trace], path, format)
 
     def plot(self) -> Any:
@@ -308,7 +315,7 @@ class Run:
         from blsnb.comparison import Comparison
 
         if not isinstance(other, Run):
-            raise TypeError(f"a run is compared with a run, not with {other!r}")
+            refuse("other", other, "a blsnb.Run")
         return Comparison(self, other)
 
     def replay(
@@ -385,7 +392,7 @@ class ImportedRun(Run):
     def __init__(
         self,
         trace: Trace,
-        responses: list[Response] | None = None,
+        responses: list[Response] | Callable[[], list[Response]] | None = None,
         error: str | None = None,
         replayer: Replayer | None = None,
     ) -> None:

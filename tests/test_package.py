@@ -10,6 +10,7 @@ import pytest
 from asserting import every
 
 import blsnb
+from blsnb import errors
 
 TESTS = Path(__file__).parent
 HEAVY = (
@@ -35,14 +36,22 @@ def test_the_public_names_are_exactly_these():
     """Each can be imported, and no other is promised."""
     assert [
         "TRITON_RELEASE",
+        "BackendError",
         "BlsnbError",
         "InferenceError",
+        "InputError",
         "ModelConfigError",
         "ModelLoadError",
+        "ModelSourceError",
+        "OutOfResourcesError",
+        "RepositoryError",
         "Response",
         "Run",
         "Server",
+        "ServerClosedError",
+        "TraceError",
         "TraceFileError",
+        "TritonServerError",
         "WouldHang",
         "async_infer",
         "bench",
@@ -57,6 +66,18 @@ def test_the_public_names_are_exactly_these():
     ] == blsnb.__all__
     assert sorted(blsnb.__all__) == dir(blsnb)
     assert every(getattr(blsnb, name) is not None for name in blsnb.__all__)
+
+
+def test_every_error_can_be_imported_from_the_package():
+    """A user catches it without knowing its module."""
+    found = {
+        name
+        for name, value in vars(errors).items()
+        if isinstance(value, type) and issubclass(value, errors.BlsnbError)
+    }
+
+    assert found == {name for name in found if name in blsnb.__all__}
+    assert len(found) > 10
 
 
 def test_an_unknown_name_is_an_attribute_error():

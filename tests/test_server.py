@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import http.client
 import tempfile
 import threading
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -142,7 +144,7 @@ def test_a_startup_model_that_fails_leaves_no_server(tmp_path, private):
 
 def test_a_repository_that_is_not_there(tmp_path, private):
     """It is named, and no folder is left."""
-    with pytest.raises(RepositoryError, match="is no folder of models"):
+    with pytest.raises(RepositoryError, match="is not a folder of models"):
         Server(model_repository=tmp_path / "none")
 
     assert [] == list(private.iterdir())
@@ -165,8 +167,7 @@ def test_loading_what_is_not_there(server):
         {"trace_level": "everything"},
         {"keep_runs": -1},
         {"keep_calls": -7},
-        {"exit_timeout_s": "soon"},
-        {"cache_bytes": None},
+        {"exit_timeout_s": -0.5},
         {"hang_notice_s": float("nan")},
     ],
 )
@@ -276,3 +277,75 @@ def load_quietly(server: Server, source: str) -> None:
     """Define a model; what becomes of it does not matter."""
     with contextlib.suppress(BaseException):
         server.define("slow", source, config=CONFIG)
+
+
+def test_a_server_is_one_class():
+    """Its parts are values, not ancestors; its public names are those of users."""
+    assert (Server, object) == Server.__mro__
+    assert 34 >= len([name for name in dir(Server) if not name.startswith("_")])
+
+
+def test_an_unclosed_server_warns():
+    """As an unclosed file does; a closed one is silent."""
+    server = Server()
+    parts = parts_of(server)
+    with pytest.warns(ResourceWarning, match="unclosed <Server: 0 models ready>"):
+        del server
+    parts.lifetime.close()
+
+    with warnings.catch_warnings(action="error"):
+        closed = Server()
+        closed.close()
+        del closed
+
+
+def test_a_run_outlives_the_reference_to_its_server():
+    """Only `close` ends a server: its runs can be replayed without it."""
+    server = Server()
+    parts = parts_of(server)
+    server.define("double", DOUBLE, config=CONFIG)
+    run = server.infer("double", {"X": [1]})
+    with pytest.warns(ResourceWarning, match="unclosed"):
+        del server
+
+    assert [2] == run.replay().this["Y"].tolist()
+    parts.lifetime.close()
+
+
+def test_the_runs_of_a_server_are_runs(double):
+    """Equal to those that its methods returned, with the same values."""
+    run = double.infer("double", {"X": [1, 2]}, request_id="a")
+    with pytest.raises(InferenceError) as failed:
+        double.infer("double", {"Z": [1]})
+
+    first, second = double.runs
+    assert [run, failed.value.run] == [first, second]
+    assert {run} == {first}
+    assert [2, 4] == first["Y"].tolist()
+    assert (first.error, second.error) == (None, failed.value.message)
+    assert ("double", []) == (second.model_name, second.responses)
+    assert [2, 4] == first.replay().this["Y"].tolist()
+
+
+def test_a_run_without_values_names_the_level_that_keeps_them():
+    """As a run of a server at trace level timestamps is one."""
+    with Server(trace_level="timestamps") as server:
+        server.define("double", DOUBLE, config=CONFIG)
+        answered = server.infer("double", {"X": [1]})
+        (recorded,) = server.runs
+
+        assert [2] == answered["Y"].tolist()
+        with pytest.raises(KeyError, match="trace_level='tensors'"):
+            _ = recorded["Y"]
+
+
+def test_a_server_serves_its_models_itself(double):
+    """What `blsnb.serving.serve` does, as a method."""
+    with double.serve(http=0, grpc=None, metrics=None) as endpoints:
+        assert ["HTTP"] == list(endpoints.ports)
+        with contextlib.closing(
+            http.client.HTTPConnection(endpoints.addresses["HTTP"], timeout=60)
+        ) as client:
+            client.request("GET", "/v2/health/ready")
+            assert 200 == client.getresponse().status
+    assert endpoints.closed

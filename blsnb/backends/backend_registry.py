@@ -40,11 +40,6 @@ _OWN = {
 def find_backend(name: str, model_name: str) -> Backend:
     """Return a backend.
 
-    Parameters
-    ----------
-    model_name
-        The model, whose name the advice contains.
-
     Raises
     ------
     ModelConfigError

@@ -26,11 +26,6 @@ def completed(config: ModelConfig, inputs: Tensors, outputs: Tensors) -> ModelCo
     ``max_batch_size``, by default 4, with dynamic batching unless another scheduler
     is configured. Tensors are in the order of the file; Triton's order is arbitrary.
 
-    Raises
-    ------
-    BackendError
-        The configuration has a batch size, and the model cannot batch.
-
     References
     ----------
     onnxruntime_backend: src/onnxruntime.cc, ModelState::AutoCompleteConfig,

@@ -30,11 +30,6 @@ _FATAL = 4
 def open_session(config: ModelConfig, options: Any, version: Path) -> Any:
     """Return a session of a version's model, on the CPU.
 
-    Raises
-    ------
-    BackendError
-        The file is missing, or ONNX Runtime cannot run it.
-
     References
     ----------
     onnxruntime_backend: src/onnxruntime.cc, ModelState::LoadModel
@@ -76,11 +71,6 @@ def session_options(config: ModelConfig, instance_count: int) -> Any:
 
     By default all instances together have one thread for each core; on Triton each
     instance has that many.
-
-    Raises
-    ------
-    BackendError
-        A parameter has an invalid value.
 
     References
     ----------

@@ -71,11 +71,6 @@ Tensors = dict[str, TensorInfo]
 def tensors_of(arguments: Iterable[Any]) -> Tensors:
     """Return the inputs or outputs of a session, by name.
 
-    Raises
-    ------
-    BackendError
-        One of them is not a tensor.
-
     References
     ----------
     onnxruntime_backend: src/onnxruntime_utils.cc, InputOutputInitializerInfos

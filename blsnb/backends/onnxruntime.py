@@ -50,22 +50,7 @@ class OnnxRuntime:
 
 
 class OnnxInstance:
-    """One session, which executes the requests of a batch together.
-
-    Parameters
-    ----------
-    session
-        A session of ONNX Runtime.
-    config
-        A normalised and completed configuration.
-    name
-        The instance's name.
-
-    Raises
-    ------
-    BackendError
-        The model contradicts the configuration.
-    """
+    """One session, which executes the requests of a batch together."""
 
     def __init__(self, session: Any, config: ModelConfig, name: str) -> None:
         inputs = tensors_of(session.get_inputs())
@@ -87,11 +72,6 @@ class OnnxInstance:
 
     def execute(self, requests: Sequence[RequestMessage]) -> Responses:
         """Run the model once for all requests.
-
-        Raises
-        ------
-        BackendError
-            ONNX Runtime failed; all requests fail with this error.
 
         References
         ----------

@@ -32,11 +32,6 @@ class RemoteStandIn:
     ----------
     address
         Such as ``"grpc://localhost:8001"``.
-
-    Raises
-    ------
-    ValueError
-        The address is invalid.
     """
 
     def __init__(self, address: str) -> None:
@@ -48,13 +43,7 @@ class RemoteStandIn:
         return f"<stand-in: {self.description}>"
 
     def complete(self, config: ModelConfig, version: Path) -> ModelConfig:
-        """Return the configuration, completed from that of the remote model.
-
-        Raises
-        ------
-        BackendError
-            The server cannot be reached, or the model is not ready there.
-        """
+        """Return the configuration, completed from that of the remote model."""
         if config.inputs and config.outputs:
             return config
         with self._connected() as stub, self._grpc_errors():
@@ -74,13 +63,7 @@ class RemoteStandIn:
     def instance(
         self, config: ModelConfig, spec: InstanceSpec, version: Path
     ) -> RemoteInstance:
-        """Return a new instance, with a connection of its own.
-
-        Raises
-        ------
-        BackendError
-            The server cannot be reached, or the model is not ready there.
-        """
+        """Return a new instance, with a connection of its own."""
         channel = grpc.insecure_channel(self._target, options=_ANY_SIZE)
         instance = RemoteInstance(channel, config)
         try:
@@ -113,15 +96,7 @@ class RemoteStandIn:
 
 
 class RemoteInstance:
-    """A connection to the server.
-
-    Parameters
-    ----------
-    channel
-        A gRPC channel, which `finalize` closes.
-    config
-        A normalised and completed configuration.
-    """
+    """A connection to the server."""
 
     def __init__(self, channel: Any, config: ModelConfig) -> None:
         self._channel = channel

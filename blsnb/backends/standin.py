@@ -51,13 +51,7 @@ class FunctionStandIn:
         return f"<stand-in: {self.description}>"
 
     def complete(self, config: ModelConfig, version: Path) -> ModelConfig:
-        """Return the configuration unchanged.
-
-        Raises
-        ------
-        BackendError
-            It has no outputs.
-        """
+        """Return the configuration unchanged."""
         if not config.outputs:
             raise BackendError(
                 f"the configuration of '{config.name}' has no outputs for a stand-in",

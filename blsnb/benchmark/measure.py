@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from numbers import Real
 
+from blsnb.arguments import check_callable, check_type, check_whole
 from blsnb.benchmark.bench import Bench
 from blsnb.benchmark.closed_loop import MOST_CLIENTS, ClosedLoop, Load
 from blsnb.benchmark.samples import NOTHING, Counts, Row, row_of
@@ -33,12 +35,18 @@ def bench(
 ) -> Bench:
     """Measure a model of a server under load; see `Server.bench`."""
     parts.lifetime.check_open()
+    check_type("concurrency", concurrency, Iterable, "a list of numbers")
+    check_type("duration_s", duration_s, Real, "a number of seconds")
+    check_type("requests", requests, Real, "a number")
+    check_whole(warm_up_requests=warm_up_requests)
+    check_type("trace_level", trace_level, str | None, f"a string, such as {'off'!r}")
+    check_callable(progress=progress)
     levels = levels_of(concurrency)
     load = Load(request, duration_s, requests)
     recorder, catalog = parts.recorder, parts.engine.catalog
     level = recorder.level if trace_level is None else parse_level(trace_level)
     record = partial(recorder.unkept, level)
-    name, version = request.model_name, request.version or -1
+    name, version = request.model_name, request.fields.version
     counts = partial(_counts, catalog, name, version)
     try:
         decoupled = catalog.find(name, version).decoupled

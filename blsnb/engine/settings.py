@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import NamedTuple
 
 from blsnb.engine.instance.placement import Placements
@@ -38,16 +37,3 @@ class Settings(NamedTuple):
     rate_limits: ResourceAdmission | None = None
     placements: Placements | None = None
     metrics: MetricsConfig = MetricsConfig()
-
-
-def check_numbers(**settings: object) -> None:
-    """Refuse settings that are no numbers, before anything is made.
-
-    Raises
-    ------
-    ValueError
-        One is none, or below 0.
-    """
-    for name, value in settings.items():
-        if not isinstance(value, Real) or not float(value) >= 0:
-            raise ValueError(f"{name} must be a number from 0 on, not {value!r}")

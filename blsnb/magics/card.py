@@ -1,4 +1,4 @@
-"""The small card of a model: what it is called, what it takes, how it stands."""
+"""The card of a model: name, state, inputs and outputs; and other tables."""
 
 from __future__ import annotations
 
@@ -19,28 +19,27 @@ _COLOURS = {True: "#12866a", False: "#b42318"}
 _STANDIN_COLOUR = "#b54708"
 _WAITING_COLOUR = "#8888"
 _WAITING = "not loaded"
-"""The state of files that are no whole model yet."""
-_MOST_TENSORS = 8
-_MOST_STEPS = 12
-# JupyterLab puts what is in a table to the right.
+"""The state of files that are no complete model yet."""
+_MAX_TENSORS = 8
+_MAX_STEPS = 12
+# JupyterLab aligns table cells to the right by default.
 _LEFT = 'style="text-align:left"'
 
 
 def bundle(status: ModelStatus, failure: str = "") -> dict[str, str]:
-    """Return a card for a notebook, and its text for everything else.
+    """Return the card of a model as HTML and as text.
 
     Parameters
     ----------
     failure
-        What went wrong when the model was last changed, while the previous one
-        goes on serving.
+        Why the last change failed, while the previous version goes on serving.
     """
     return {"text/html": _html(status, failure), "text/plain": text(status, failure)}
 
 
 def text(status: ModelStatus, failure: str = "") -> str:
-    """Return the card as text: a line, and one more for what went wrong."""
-    parts = [f"{status.name} {_standing(status)}", _flow(status, "->")]
+    """Return the card as text: a line, the steps, and the warnings."""
+    parts = [f"{status.name} {_state(status)}", _flow(status, "->")]
     parts += _facts(status)
     steps = [f"  {step}" for step in _steps(status)]
     lines = ["  ".join(filter(None, parts)), *steps, *_warnings(status, failure)]
@@ -49,7 +48,7 @@ def text(status: ModelStatus, failure: str = "") -> str:
 
 def _html(status: ModelStatus, failure: str) -> str:
     rows = [
-        f"<b>{escape(status.name)}</b> {escape(_standing(status))}",
+        f"<b>{escape(status.name)}</b> {escape(_state(status))}",
         f"<code>{escape(_flow(status, '→'))}</code>",
         *(f"<code>{escape(_arrowed(step))}</code>" for step in _steps(status)),
         escape(" · ".join(_facts(status))),
@@ -61,7 +60,7 @@ def _html(status: ModelStatus, failure: str) -> str:
 
 
 def _colour(status: ModelStatus, failure: str) -> str:
-    """Return the colour of what serves, of what failed, or of what only waits."""
+    """Return the colour of a serving, a failed or an incomplete model."""
     good = status.state == "READY" and not failure
     if good and status.standin:
         return _STANDIN_COLOUR
@@ -74,10 +73,10 @@ def _visible(row: str) -> bool:
     return row not in ("", "<code></code>")
 
 
-def _standing(status: ModelStatus) -> str:
+def _state(status: ModelStatus) -> str:
     versions = ", ".join(map(str, status.versions))
-    standing = f"version {versions} {status.state}" if versions else status.state
-    return f"{standing}, stand-in: {status.standin}" if status.standin else standing
+    state = f"version {versions} {status.state}" if versions else status.state
+    return f"{state}, stand-in: {status.standin}" if status.standin else state
 
 
 def _flow(status: ModelStatus, arrow: str) -> str:
@@ -87,16 +86,16 @@ def _flow(status: ModelStatus, arrow: str) -> str:
 
 
 def _tensors(specs: tuple[str, ...]) -> str:
-    shown = ", ".join(specs[:_MOST_TENSORS]) or "nothing"
-    left_out = len(specs) - _MOST_TENSORS
+    shown = ", ".join(specs[:_MAX_TENSORS]) or "nothing"
+    left_out = len(specs) - _MAX_TENSORS
     return f"{shown}, … {left_out} more" if left_out > 0 else shown
 
 
 def _steps(status: ModelStatus) -> list[str]:
     """Return a line for each step of an ensemble."""
-    left_out = len(status.steps) - _MOST_STEPS
+    left_out = len(status.steps) - _MAX_STEPS
     more = [f"… {left_out} more steps"] if left_out > 0 else []
-    return [*status.steps[:_MOST_STEPS], *more]
+    return [*status.steps[:_MAX_STEPS], *more]
 
 
 def _arrowed(step: str) -> str:
@@ -115,7 +114,7 @@ def _facts(status: ModelStatus) -> list[str]:
 
 
 def milliseconds(seconds: float) -> str:
-    """Return a time as a reader wants it: ``4.1 ms``, ``120 ms``, ``2.50 s``."""
+    """Format a duration: ``4.1 ms``, ``120 ms``, ``2.50 s``."""
     if seconds >= 1:
         return f"{seconds:.2f} s"
     digits = 0 if seconds >= 0.1 else 1
@@ -139,7 +138,7 @@ def _warnings(status: ModelStatus, failure: str) -> list[str]:
 
 
 def exported(done: Exported) -> dict[str, str]:
-    """Return what an export wrote, and what its reader should know."""
+    """Return the card of an export: its folder, its models, its notes."""
     head = f"{len(done.models)} exported to {done.path}: {', '.join(done.models)}"
     lines = [head, *(f"⚠ {note}" for note in done.notes)]
     lines.append(f"how to serve them: {done.path / 'README.md'}")
@@ -150,27 +149,27 @@ def exported(done: Exported) -> dict[str, str]:
 
 
 def table(statuses: Iterable[ModelStatus]) -> dict[str, str]:
-    """Return all models as one table, and as text."""
+    """Return a table of models."""
     rows: list[tuple[str, ...]] = [
         (
             status.name,
             ", ".join(map(str, status.versions)) or "-",
             f"{status.state}, stand-in" if status.standin else status.state,
             _flow(status, "→"),
-            " · ".join([*_facts(status), *_why(status)]),
+            " · ".join([*_facts(status), *_reason(status)]),
         )
         for status in statuses
     ]
     return grid(("model", "version", "state", "inputs → outputs", ""), rows)
 
 
-def _why(status: ModelStatus) -> list[str]:
-    """Return what went wrong in a word, and what to do about it."""
+def _reason(status: ModelStatus) -> list[str]:
+    """Return the first line of a failure, and the advice."""
     return [*status.reason.strip().splitlines()[:1], *status.advice.splitlines()]
 
 
 def grid(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> dict[str, str]:
-    """Return rows of texts as an HTML table, and as columns of text."""
+    """Return rows of texts as an HTML table and as aligned text."""
     cells = "".join(f"<th {_LEFT}>{escape(name)}</th>" for name in head)
     body = "".join(
         f"<tr>{''.join(f'<td {_LEFT}>{escape(cell)}</td>' for cell in row)}</tr>"

@@ -1,14 +1,15 @@
-"""The kernel's default server, and the doors to it that need no notebook."""
+"""The process-wide default server, and the functions that use it."""
 
 from __future__ import annotations
 
 import atexit
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Unpack
 
 from blsnb.options import options
 from blsnb.parts.server_parts import parts_of
+from blsnb.request_fields import RequestOptions, takes_request_options
 
 if TYPE_CHECKING:
     from blsnb.benchmark.bench import Bench
@@ -29,18 +30,16 @@ _SETTINGS = (
     "runtime",
     "hostile_placement",
 )
-
-
-_EXIT_S = 1.0
+_EXIT_TIMEOUT_S = 1.0
 
 
 class _Default:
-    """The server, once there is one, and who observes its runs."""
+    """The default server, once it exists, and the observers of its runs."""
 
     def __init__(self) -> None:
         self.server: Server | None = None
         self.seen: dict[str, Any] = {}
-        """The options as the server was made with them, or was told of since."""
+        """The options that the server follows, or about which was warned."""
         self.observers: dict[Observer, Callable[[], None]] = {}
 
 
@@ -50,8 +49,8 @@ _default = _Default()
 def server() -> Server:
     """Return the default server of this process; the first call makes it.
 
-    Its settings are those of `blsnb.options` at that moment. It is closed when
-    the process ends.
+    It takes its settings from `blsnb.options` at that moment, and is closed when the
+    process ends.
     """
     if _default.server is None or _default.server.closed:
         from blsnb.inference_server import Server
@@ -63,82 +62,62 @@ def server() -> Server:
         for observer in _default.observers:
             _default.observers[observer] = parts_of(made).recorder.observe(observer)
     elif _default.seen != vars(options):
-        _tell_late_settings()
+        _warn_of_late_settings()
     return _default.server
 
 
-def _tell_late_settings() -> None:
-    """Warn, once, of settings that were changed after the server was made."""
+def _warn_of_late_settings() -> None:
+    """Warn, once, about settings that changed after the server was made."""
     seen, _default.seen = _default.seen, dict(vars(options))
     late = [name for name in _SETTINGS if seen[name] != getattr(options, name)]
     if late:
         named = " and ".join(f"blsnb.options.{name}" for name in late)
         warnings.warn(
-            f"{named} changed after the default server had started, and counts for "
-            "the next one: blsnb.server().close() ends this one, with its models",
+            f"{named} changed after the default server was made, and applies to the "
+            "next one only: blsnb.server().close() closes this one, with its models",
             stacklevel=3,
         )
 
 
 def note_settings() -> None:
-    """Note that the default server follows the options as they are now."""
+    """Note that the default server follows the present options."""
     _default.seen = dict(vars(options))
 
 
 def started() -> Server | None:
-    """Return the default server if there is one; none is made."""
+    """Return the default server; None if it has not been made."""
     return _default.server
 
 
 def close_default() -> None:
-    """Close the default server; the next use of it makes a new, empty one."""
+    """Close the default server; the next use makes a new, empty one."""
     closing, _default.server = _default.server, None
     if closing is not None:
         atexit.unregister(close_default)
-        # The process, or its user, wants to go on.
+        # Requests in flight must not delay the end of the process for long.
         lifetime = parts_of(closing).lifetime
-        lifetime.exit_timeout_s = min(lifetime.exit_timeout_s, _EXIT_S)
+        lifetime.exit_timeout_s = min(lifetime.exit_timeout_s, _EXIT_TIMEOUT_S)
         closing.close()
 
 
 def observe(observer: Observer) -> Callable[[], None]:
-    """Observe the runs of the default server, also of one that is made later.
-
-    Returns
-    -------
-    Callable
-        Stops the observation.
-    """
-    _default.observers[observer] = _nothing
-    if _default.server is not None:
-        _default.observers[observer] = parts_of(_default.server).recorder.observe(
-            observer
-        )
-
-    def stop() -> None:
-        _default.observers.pop(observer, _nothing)()
-
-    return stop
+    """Observe the runs of the default server, and of later ones, until the call."""
+    server = _default.server
+    _default.observers[observer] = (
+        _nothing if server is None else parts_of(server).recorder.observe(observer)
+    )
+    return lambda: _default.observers.pop(observer, _nothing)()
 
 
 def _nothing() -> None:
     """Stop an observation that has not begun."""
 
 
+@takes_request_options
 def infer(
     model_name: str,
     inputs: Mapping[str, Any],
-    *,
-    outputs: Sequence[str] | None = None,
-    version: int | None = None,
-    parameters: Mapping[str, bool | int | float | str] | None = None,
-    request_id: str = "",
-    correlation_id: int | str = 0,
-    sequence_start: bool = False,
-    sequence_end: bool = False,
-    priority: int = 0,
-    timeout_us: int = 0,
-    client_timeout_s: float | None = None,
+    **options: Unpack[RequestOptions],
 ) -> Run:
     """Run a request on a model of the default server.
 
@@ -148,38 +127,26 @@ def infer(
         Name and value: an array in its own type, or a list, number or string
         that takes the configured type.
     outputs
-        Names of the outputs wanted; all of them if None.
+        Names of the requested outputs; all if None.
     timeout_us
-        The request's own field, for schedulers.
+        Timeout in the queue, in microseconds; a field of the request.
     client_timeout_s
-        The caller's deadline: ``is_cancelled()`` turns true in the model.
+        The client's deadline in seconds; then the request is cancelled.
 
     Raises
     ------
     InferenceError
-        The request failed: text, code, and the run to look at.
+        The request failed; the error has text, code and run.
     WouldHang
         Triton would never answer.
     """
     __tracebackhide__ = True
-    return server().infer(
-        model_name,
-        inputs,
-        outputs=outputs,
-        version=version,
-        parameters=parameters,
-        request_id=request_id,
-        correlation_id=correlation_id,
-        sequence_start=sequence_start,
-        sequence_end=sequence_end,
-        priority=priority,
-        timeout_us=timeout_us,
-        client_timeout_s=client_timeout_s,
-    )
+    return server().infer(model_name, inputs, **options)
 
 
+@takes_request_options
 async def async_infer(
-    model_name: str, inputs: Mapping[str, Any], **options: Any
+    model_name: str, inputs: Mapping[str, Any], **options: Unpack[RequestOptions]
 ) -> Run:
     """Run a request without blocking the event loop; takes what `infer` takes.
 
@@ -192,10 +159,13 @@ async def async_infer(
     return await server().async_infer(model_name, inputs, **options)
 
 
-def stream(model_name: str, inputs: Mapping[str, Any], **options: Any) -> Stream:
+@takes_request_options
+def stream(
+    model_name: str, inputs: Mapping[str, Any], **options: Unpack[RequestOptions]
+) -> Stream:
     """Run a request and iterate over its responses; takes what `infer` takes.
 
-    Any model can be asked so; a decoupled one must be.
+    Decoupled models need it; other models send one response.
 
     Raises
     ------

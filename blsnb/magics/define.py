@@ -1,4 +1,4 @@
-"""``%%triton_model``, ``%%triton_config``, ``%%triton_file``: from cell to model."""
+"""``%%triton_model``, ``%%triton_config``, ``%%triton_file``: cells become models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from IPython.display import display
 from blsnb.errors import BlsnbError
 from blsnb.magics import card, flags, line
 from blsnb.magics import default_server as default
-from blsnb.magics.cell_book import CellBook, Place
+from blsnb.magics.cell_book import CellBook, CellText
 from blsnb.magics.cell_config import (
     CellConfig,
     compose,
@@ -47,16 +47,16 @@ class DefineMagics(Magics):
     Parameters
     ----------
     cells
-        Is told which cell every file came from.
+        Receives the cell of each file.
     failed
-        Is told of an error and the file and place that caused it.
+        Receives an error, and the file and the cell that caused it.
     """
 
     def __init__(
         self,
         shell: Any,
         cells: CellBook,
-        failed: Callable[[BlsnbError, Path, Place], None],
+        failed: Callable[[BlsnbError, Path, CellText], None],
     ) -> None:
         super().__init__(shell)
         self._cells = cells
@@ -65,7 +65,7 @@ class DefineMagics(Magics):
         self._running = ""
 
     def begin_cell(self, info: Any) -> None:
-        """Note the text of a cell that begins to run."""
+        """Note the text of the cell that begins."""
         self._running = info.raw_cell
 
     @no_var_expand
@@ -75,7 +75,7 @@ class DefineMagics(Magics):
     def triton_model(
         self, text: str, cell: str | None = None, local_ns: Any = None
     ) -> None:
-        """Say what the parser's help says, which stands here."""
+        """Define a model; the docstring is replaced by the parser's help."""
         namespace = line.namespace(self.shell, local_ns)
         try:
             given = _MODEL.parse(line.words(text, namespace))
@@ -106,14 +106,14 @@ class DefineMagics(Magics):
     @needs_local_scope
     @cell_magic
     def triton_config(self, text: str, cell: str, local_ns: Any = None) -> None:
-        """Write a model's config.pbtxt: the cell's text, to the letter.
+        """Write the cell's text, unchanged, to a model's config.pbtxt.
 
         ::
 
             %%triton_config NAME
 
-        The model is loaded anew with it. Options of ``%%triton_model`` are
-        merged into it; one that says something else is an error.
+        The model is reloaded with it. Options of ``%%triton_model`` are merged into
+        it; one that contradicts it is an error.
         """
         from blsnb.model.config import parse_pbtxt
 
@@ -135,13 +135,13 @@ class DefineMagics(Magics):
     @needs_local_scope
     @cell_magic
     def triton_file(self, text: str, cell: str, local_ns: Any = None) -> None:
-        """Write a file beside a model: the cell's text, to the letter.
+        """Write the cell's text, unchanged, to a file beside a model.
 
         ::
 
             %%triton_file NAME/VERSION/helper.py
 
-        The model, if there is one already, is loaded anew with it.
+        The model, if it exists already, is reloaded with it.
         """
         usage = "%%triton_file NAME/VERSION/helper.py"
         word = self._one_word(usage, text, local_ns)
@@ -150,7 +150,7 @@ class DefineMagics(Magics):
         if path == _CONFIG:
             raise UsageError(f"for a configuration use %%triton_config {name}")
         if not (name and version.isdecimal() and inner):
-            raise UsageError(f"{word!r} is no file of a model; usage: {usage}")
+            raise UsageError(f"{word!r} is not a file of a model; usage: {usage}")
         self._change(name, {path: cell}, path, cell)
 
     def _one_word(self, usage: str, text: str, local_ns: Any) -> str:
@@ -170,7 +170,7 @@ class DefineMagics(Magics):
         cell: str,
         quiet: bool = False,
     ) -> None:
-        """Write and load; show the card, of what still serves if it fails."""
+        """Write files and load; show the card, or the former version's on failure."""
         place = self._cells.here(cell)
         path = self._path(name, main)
         models = parts_of(default.server()).models
@@ -194,11 +194,14 @@ class DefineMagics(Magics):
             display(card.bundle(status, "the new one did not load"), raw=True)
 
     def _last(self, name: str) -> CellConfig | None:
-        """Return what was written last, unless someone has changed it since."""
+        """Return the last configuration, unless its file has been changed since."""
         last = self._written.get(name)
+        unchanged = last is not None and last.text == (self._config_text(name) or "")
+        return last if unchanged else None
+
+    def _config_text(self, name: str) -> str | None:
         file = self._path(name, _CONFIG)
-        found = file.read_text("utf-8") if file.is_file() else ""
-        return last if last is not None and last.text == found else None
+        return file.read_text("utf-8") if file.is_file() else None
 
     def _configuration(
         self, given: argparse.Namespace, namespace: Mapping[str, Any]
@@ -217,7 +220,5 @@ class DefineMagics(Magics):
         if given.config is not None:
             return compose(configuration_text(given.config, namespace), options)
         last = self._last(given.name)
-        if last is not None:
-            return compose(last.base, options)
-        file = self._path(given.name, _CONFIG)
-        return compose(file.read_text("utf-8") if file.is_file() else None, options)
+        base = self._config_text(given.name) if last is None else last.base
+        return compose(base, options)

@@ -1,4 +1,4 @@
-"""Rich displays of our types: registered with IPython, and only these taken away."""
+"""Rich displays of blsnb's types."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 
 def register(shell: Any, shown: Callable[[Trace], bool]) -> Callable[[], None]:
-    """Let runs and models show themselves; return what takes that away.
+    """Register displays with IPython; return a function that removes them.
 
-    Types are named, not given: their modules are imported when the first such
-    value is there to be shown.
+    Types are registered by name, so that their modules are imported only when a value
+    is displayed.
 
     Parameters
     ----------
     shown
-        Is told of each trace that is displayed, and says whether it was before,
-        in the same cell: then a line is enough.
+        Notes a displayed trace; returns whether the cell has shown it before, in which
+        case one line is enough.
     """
     formatter = shell.display_formatter.mimebundle_formatter
 
@@ -41,7 +41,7 @@ def register(shell: Any, shown: Callable[[Trace], bool]) -> Callable[[], None]:
     def comparison_bundle(comparison: Comparison, **_: Any) -> dict[str, Any]:
         from blsnb.views.documents import document
 
-        # What stands in it need not be shown again below it.
+        # Its two runs need not be shown again below it.
         for run in (comparison.this, comparison.baseline):
             shown(run.trace)
         return document.mimebundle(

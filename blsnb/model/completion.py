@@ -62,13 +62,7 @@ def complete(
 
 
 def check_returned(model_name: str, returned: Any) -> pb_utils_config.ModelConfig:
-    """Return the result of ``auto_complete_config``.
-
-    Raises
-    ------
-    ModelConfigError
-        At stage ``create``: it is not a ``pb_utils.ModelConfig``.
-    """
+    """Return the result of ``auto_complete_config``."""
     if not isinstance(returned, pb_utils_config.ModelConfig):
         raise ModelConfigError(
             f"auto_complete_config function in model '{model_name}' must return a "

@@ -161,11 +161,6 @@ class ModelConfig:
 
         A GPU group has ``count`` instances for each device; as on Triton, instances
         with the same number share a name.
-
-        Raises
-        ------
-        ModelConfigError
-            There are more than blsnb runs in one process.
         """
         check_count(self._message)
         return [

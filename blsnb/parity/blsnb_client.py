@@ -55,34 +55,21 @@ class BlsnbClient:
         return {each.name: each.standin for each in models if each.standin}
 
     def message(self, request: ClientRequest) -> RequestMessage:
-        """Return a request as both servers receive it.
-
-        Raises
-        ------
-        InputError
-            An input has a type that Triton does not know.
-        """
-        request.check()
-        version = -1 if request.version is None else request.version
-        return request.message(self._catalog.config(request.model_name, version))
+        """Return a request as both servers receive it."""
+        return self._parts.requests.message(request)
 
     def is_decoupled(self, request: ClientRequest) -> bool:
         """Whether the requested model is decoupled."""
-        version = -1 if request.version is None else request.version
         try:
-            return self._catalog.find(request.model_name, version).decoupled
+            return self._catalog.find(
+                request.model_name, request.fields.version
+            ).decoupled
         except RequestError:
             # The request fails, and its error says why.
             return False
 
     def send(self, request: ClientRequest) -> ClientOutcome:
-        """Run a request with all values recorded, outside of the server's history.
-
-        Raises
-        ------
-        InputError
-            An input has a type that Triton does not know.
-        """
+        """Run a request with all values recorded, outside of the server's history."""
         run = self._stream if self.is_decoupled(request) else self._infer
         return run(request)
 

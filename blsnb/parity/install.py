@@ -71,13 +71,7 @@ def install(report: Callable[[str], None] = lambda _: None) -> TritonEnv:
 
 
 def clear(folder: Path) -> None:
-    """Replace the folder of an earlier installation by an empty one.
-
-    Raises
-    ------
-    CannotInstallError
-        The folder contains files that no installation made.
-    """
+    """Replace the folder of an earlier installation by an empty one."""
     names = {each.name for each in folder.iterdir()} if folder.exists() else set()
     if names and not names & {MARK, STAMP}:
         raise CannotInstallError(
@@ -178,15 +172,7 @@ def package_of(python: Path) -> Path:
 
 
 def lay_out(package: Path, python: Path, library: str, folder: Path) -> TritonEnv:
-    """Gather the Python backend's three files in the layout that the server expects.
-
-    Parameters
-    ----------
-    package
-        Folder of the server's files.
-    folder
-        Receives a folder ``backends``.
-    """
+    """Gather the Python backend's three files in the layout that the server expects."""
     backend = folder / "backends" / "python"
     shutil.copytree(package / "backends" / "python", backend)
     # The library finds its own libraries relative to its real path.

@@ -73,13 +73,7 @@ def imported(models: Sequence[Path]) -> list[str]:
 
 
 def missing(env: TritonEnv, pins: Sequence[str]) -> list[str]:
-    """Return the pins of packages that an environment lacks in every version.
-
-    Raises
-    ------
-    TritonServerError
-        The environment's Python does not run.
-    """
+    """Return the pins of packages that an environment lacks in every version."""
     if not pins:
         return []
     command = [env.python, "-c", _PRINT_MISSING, *pins]

@@ -15,13 +15,7 @@ _LEFT = 'style="text-align:left;vertical-align:top;white-space:pre-wrap"'
 
 
 def html(parity: Agreement, *, embed_previews: bool = True) -> str:
-    """Return HTML that needs neither kernel nor network.
-
-    Parameters
-    ----------
-    embed_previews
-        Whether it contains values of tensors, or only their statistics.
-    """
+    """Return HTML that needs neither kernel nor network."""
     notes = "".join(f"<p><small>{spelled(note)}</small></p>" for note in parity.notes)
     calls = _calls(parity, embed_previews)
     return f"{_image(parity)}{notes}{_table(parity)}{calls}"

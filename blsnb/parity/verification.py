@@ -8,6 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from blsnb.arguments import (
+    check_callable,
+    check_flags,
+    check_mapping,
+    check_numbers,
+    check_text,
+    check_type,
+)
 from blsnb.errors import RepositoryError, TritonServerError
 from blsnb.files.owned import OwnedFolder, sweep
 from blsnb.parity.agreement import Case
@@ -59,6 +67,13 @@ def compare(
 ) -> Parity:
     """Make requests here and on a real Triton server; see `Server.compare`."""
     parts.lifetime.check_open()
+    check_text(model_name=model_name, target=target)
+    check_mapping(inputs=inputs)
+    kinds = "a file, or a list of requests"
+    check_type("cases", cases, str | Path | Iterable | None, kinds)
+    check_numbers(atol=atol, rtol=rtol, timeout_s=timeout_s)
+    check_flags(install=install)
+    check_callable(progress=progress)
     if not parts.models.exists(model_name):
         known = ", ".join(parts.repository.names()) or "none"
         raise RepositoryError(f"there is no model {model_name!r}; there are: {known}")
@@ -79,23 +94,7 @@ def compare(
 
 
 class Verification:
-    """One comparison of a model on blsnb and on a real server.
-
-    Parameters
-    ----------
-    model_name
-        The compared model.
-    requests
-        The requests, in order.
-    tolerance
-        Maximum difference of values that agree.
-    timeout_s
-        Maximum time until a real server is ready, and of each request, in seconds.
-    may_install
-        Whether a real server, and packages that models import, may be installed.
-    progress
-        Receives each step.
-    """
+    """One comparison of a model on blsnb and on a real server."""
 
     def __init__(
         self,
@@ -118,19 +117,7 @@ class Verification:
         self._steps_done = 0
 
     def run(self, address: str) -> Parity:
-        """Send all requests to both servers; a real server started here is stopped.
-
-        Raises
-        ------
-        ValueError
-            The address is invalid.
-        InputError
-            An input has a type that Triton does not know.
-        RepositoryError
-            A stand-in serves the model, or a model that it calls.
-        TritonServerError
-            There is no real server, or it does not serve the model.
-        """
+        """Send all requests to both servers; a real server started here is stopped."""
         temporary = Path(tempfile.gettempdir()).resolve()
         sweep(temporary, _FOLDER)
         owned = OwnedFolder(temporary, _FOLDER)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import sys
 
+from blsnb.arguments import refuse
 from blsnb.engine.instance.placement import Placements
 from blsnb.engine.instance.placement_fuzzer import HostilePlacement
 from blsnb.engine.loading.control import ModelControl
 from blsnb.errors import ModelLoadError
 from blsnb.parts.lifetime import ServerLifetime
-from blsnb.runtimes.choosing import RuntimeChoice, choose
+from blsnb.runtimes.choosing import NAMES, RuntimeChoice, choose
 from blsnb.runtimes.runtime import Runtime
 
 
@@ -22,6 +23,18 @@ def choose_runtime(
     if chosen.notable:
         _say(f"blsnb: {chosen.runtime.describe()}; {chosen.reason}")
     return chosen
+
+
+def check_runtime(runtime: object) -> None:
+    """Refuse a runtime that is neither a name nor an object with a runtime's methods.
+
+    Raises
+    ------
+    TypeError
+    """
+    if not isinstance(runtime, str) and not hasattr(runtime, "gpu_count"):
+        names = ", ".join(map(repr, NAMES))
+        refuse("runtime", runtime, f"{names}, or a runtime of your own")
 
 
 @functools.cache
@@ -63,6 +76,7 @@ class Devices:
     def use(self, runtime: str | Runtime) -> dict[str, ModelLoadError | None]:
         """Change the runtime and reload the models; see `Server.use_runtime`."""
         self._lifetime.check_open()
+        check_runtime(runtime)
         self._chosen = choose_runtime(runtime, self._placements.hostile)
         self._placements.use(self._chosen.runtime)
         control = self._control

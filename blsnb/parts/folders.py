@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from blsnb.arguments import check_flags, check_names, check_path, check_text, check_type
 from blsnb.engine.engine import Engine
 from blsnb.engine.loading.changed_files import ChangedFiles
 from blsnb.engine.loading.control import ModelControl
@@ -60,6 +61,7 @@ class Folders:
 
     def unwatch(self, name: str) -> None:
         """Stop watching a model, if it is watched."""
+        check_text(name=name)
         self._changed_files.unwatch(name)
 
     @property
@@ -87,6 +89,8 @@ class Folders:
         self, path: str | Path, names: Sequence[str] | None = None
     ) -> list[ModelStatus]:
         """Load the models of a repository on disk, where they are."""
+        check_path(path=path)
+        check_names(names=names)
         self._lifetime.check_open()
         folder = self._repository.add(path)
         there = sorted(models_in(folder))
@@ -120,6 +124,9 @@ class Folders:
         force: bool = False,
     ) -> Exported:
         """Write models as a repository that Triton loads, byte for byte."""
+        check_path(path=path)
+        check_names(names=names)
+        check_flags(force=force)
         exported = self._exported(Path(path).expanduser(), names, force)
         others = filter(self._control.is_overridden, exported.models)
         notes = (*exported.notes, *map(_override_note, others))
@@ -165,6 +172,9 @@ class Folders:
         """
         from blsnb.model.implied import implied_config
 
+        check_text(name=name)
+        for run in runs:
+            check_type("run", run, Run, "a blsnb.Run")
         traces = [run.trace for run in runs]
         if not traces:
             runs_recorded = reversed(self._recorder.runs)

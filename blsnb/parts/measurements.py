@@ -7,6 +7,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from blsnb.arguments import check_text, check_type, check_version
 from blsnb.engine import readings
 from blsnb.engine.engine import Engine
 from blsnb.engine.metrics.batching import ModelBatching
@@ -29,6 +30,8 @@ class Measurements:
 
     def statistics(self, name: str | None, version: int) -> dict[str, Any]:
         """Return Triton's statistics of one model, or of all that serve."""
+        check_type("name", name, str | None, "the name of a model, or None for all")
+        check_version(version)
         try:
             return {"model_stats": self._engine.catalog.statistics(name, version)}
         except RequestError as error:
@@ -36,6 +39,8 @@ class Measurements:
 
     def batching(self, name: str, version: int) -> ModelBatching:
         """Return how a model's requests were batched, and why not together."""
+        check_text(name=name)
+        check_version(version)
         try:
             return self._engine.catalog.batching(name, version)
         except RequestError as error:

@@ -6,6 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from blsnb.arguments import (
+    check_flags,
+    check_mapping,
+    check_text,
+    check_type,
+    check_version,
+)
 from blsnb.engine.engine import Engine
 from blsnb.engine.loading.changed_files import ChangedFiles
 from blsnb.engine.loading.control import ModelControl
@@ -58,6 +65,12 @@ class Models:
         files: Mapping[str, FileContent] | None = None,
     ) -> ModelStatus:
         """Write a model into the private repository and load it."""
+        check_text(name=name)
+        check_type("source", source, str | None, "the text of model.py, or None")
+        kinds = "the text of a config.pbtxt, a ModelConfig, or None"
+        check_type("config", config, str | ModelConfig | None, kinds)
+        check_version(version)
+        _check_files(files)
         written: dict[str, FileContent | None] = {}
         if source is not None:
             written[f"{version}/model.py"] = source
@@ -129,6 +142,10 @@ class Models:
         files: Mapping[str, FileContent] | None = None,
     ) -> ModelStatus:
         """Load a model from its folder, or from what replaces the folder."""
+        check_text(name=name)
+        kinds = "JSON text, a dict, a ModelConfig, or None"
+        check_type("config", config, str | Mapping | ModelConfig | None, kinds)
+        _check_files(files)
         self._lifetime.check_open()
         contents = {path: _bytes(content) for path, content in (files or {}).items()}
         uninterrupted(lambda: self._control.load(name, config, contents))
@@ -136,6 +153,8 @@ class Models:
 
     def unload(self, name: str, *, unload_dependents: bool = False) -> None:
         """Stop serving a model, and watching its files."""
+        check_text(name=name)
+        check_flags(unload_dependents=unload_dependents)
         self._lifetime.check_open()
         self._control.unload(name, unload_dependents=unload_dependents)
         self._changed_files.unwatch(name)
@@ -146,6 +165,7 @@ class Models:
 
     def status(self, name: str) -> ModelStatus:
         """Return the status of a model."""
+        check_text(name=name)
         return status_of(
             name,
             self._engine.catalog.states(name),
@@ -181,6 +201,8 @@ class Models:
         return self._served(name, version).config.to_pbtxt()
 
     def _served(self, name: str, version: int) -> Served:
+        check_text(name=name)
+        check_version(version)
         try:
             return self._engine.catalog.find(name, version)
         except RequestError as error:
@@ -190,6 +212,14 @@ class Models:
 def inference_error(error: RequestError) -> InferenceError:
     """Return the error that the client of a refused request receives."""
     return InferenceError(error.message, error.code, advice=error.advice)
+
+
+def _check_files(files: object) -> None:
+    check_mapping(files=files)
+    for path, content in (files or {}).items():  # type: ignore[attr-defined]
+        check_type("path of a file", path, str, "a string")
+        kinds = "text, bytes or a pathlib.Path"
+        check_type(f"files[{path!r}]", content, str | bytes | Path, kinds)
 
 
 def _bytes(content: FileContent) -> bytes:

@@ -64,7 +64,7 @@ def parts_of(server: HasParts) -> ServerParts:
     """
     parts = getattr(server, "_parts", None)
     if not isinstance(parts, ServerParts):
-        raise TypeError(f"{server!r} is not valid; expected a blsnb.Server")
+        raise TypeError(f"server={server!r} is not valid; expected a blsnb.Server")
     return parts
 
 

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from blsnb.arguments import (
+    check_flags,
+    check_folders,
+    check_mapping,
+    check_names,
+    check_numbers,
+    check_text,
+    check_type,
+    check_whole,
+)
 from blsnb.engine.instance.placement import Placements
 from blsnb.engine.metrics.config import parse_metrics_config
 from blsnb.engine.scheduling.resource_admission import Counts, parse_rate_limit
-from blsnb.engine.settings import Settings, check_numbers
+from blsnb.engine.settings import Settings
+from blsnb.parts.devices import check_runtime
 from blsnb.release import parse_release
 from blsnb.repository.repository import Roots
 from blsnb.runtimes.runtime import Runtime
 from blsnb.trace.recorder import Recorder, parse_level
+
+_MODELS = 'the name of a model, a list of names, or "*"'
+_RELEASE = 'a string such as "24.10"'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,15 +56,31 @@ class ServerSettings:
     exit_timeout_s: float
 
     def __post_init__(self) -> None:
-        for name in (
-            "trace_budget_bytes",
-            "keep_calls",
-            "keep_runs",
-            "hang_notice_s",
-            "exit_timeout_s",
-            "cache_bytes",
-        ):
-            check_numbers(**{name: getattr(self, name)})
+        check_folders(model_repository=self.model_repository)
+        check_mapping(**self._values("rate_limit_resources", "metrics_config"))
+        check_text(
+            **self._values(
+                "model_control_mode", "model_config_name", "trace_level", "rate_limit"
+            )
+        )
+        check_flags(**self._values("exit_on_error", "strict_model_config"))
+        check_numbers(
+            **self._values("repository_poll_s", "hang_notice_s", "exit_timeout_s")
+        )
+        check_whole(
+            **self._values(
+                "trace_budget_bytes", "keep_calls", "keep_runs", "cache_bytes"
+            )
+        )
+        check_type("log_verbose", self.log_verbose, int, "a level: 0 or 1")
+        if not isinstance(self.startup_models, str):
+            check_type("startup_models", self.startup_models, Collection, _MODELS)
+            check_names(startup_models=self.startup_models)
+        check_type("triton_release", self.triton_release, str | None, _RELEASE)
+        check_runtime(self.runtime)
+
+    def _values(self, *names: str) -> dict[str, object]:
+        return {name: getattr(self, name) for name in names}
 
     @property
     def startup_names(self) -> tuple[str, ...]:
@@ -70,7 +100,7 @@ class ServerSettings:
             parse_release(self.triton_release),
             self.hang_notice_s,
             self.strict_model_config,
-            self.cache_bytes,
+            int(self.cache_bytes),
             parse_rate_limit(self.rate_limit, self.rate_limit_resources or {}),
             placements,
             parse_metrics_config(self.metrics_config or {}),
@@ -84,5 +114,5 @@ class ServerSettings:
         ValueError
             There is no such trace level.
         """
-        level = parse_level(self.trace_level)
-        return Recorder(level, self.trace_budget_bytes, self.keep_runs, self.keep_calls)
+        limits = map(int, (self.trace_budget_bytes, self.keep_runs, self.keep_calls))
+        return Recorder(parse_level(self.trace_level), *limits)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from blsnb.arguments import check_callable, check_flags, check_text, check_type
 from blsnb.backends.standin import StandIn
 from blsnb.backends.standin_registry import make_standin
 from blsnb.engine.engine import Engine
@@ -47,7 +48,18 @@ class ModelStandIns:
     ) -> ModelStatus:
         """Load a stand-in for a model; see `Server.standin`."""
         self._lifetime.check_open()
+        check_text(name=name)
+        check_flags(zeros=zeros)
+        check_type("random", random, int | None, "a seed, such as 7")
+        check_type(
+            "remote", remote, str | None, 'an address such as "grpc://host:8001"'
+        )
+        check_callable(call=call)
+        expected = "a blsnb.Run, or a list of them"
+        check_type("replay", replay, Run | Iterable | None, expected)
         runs = [replay] if isinstance(replay, Run) else replay
+        for run in () if runs is None else runs:
+            check_type("replay", run, Run, expected)
         chosen = make_standin(
             name,
             zeros=zeros,

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 from typing import Protocol
 
+from blsnb.arguments import check_text, check_type
 from blsnb.files.owned import Creator
 from blsnb.parts.server_parts import HasParts, ServerParts, parts_of
 from blsnb.serving.core.ports import is_loopback
@@ -252,6 +253,10 @@ def serve(
     ValueError
         A port is out of range.
     """
+    parts = parts_of(server)
+    check_text(host=host)
+    for name, port in {"http": http, "grpc": grpc, "metrics": metrics}.items():
+        check_type(name, port, int | None, "a port number, such as 8000, or None")
     if not is_loopback(host):
         warnings.warn(
             f"models are served on {host}: everybody who can reach this address can "
@@ -259,6 +264,6 @@ def serve(
             "to this machine only.",
             stacklevel=2,
         )
-    endpoints = Endpoints(parts_of(server), host)
+    endpoints = Endpoints(parts, host)
     endpoints.start({HTTP: http, GRPC: grpc, METRICS: metrics})
     return endpoints

@@ -3,7 +3,7 @@
 from pathlib import Path
 from types import SimpleNamespace
 
-from blsnb.magics.cell_book import CellBook, Place
+from blsnb.magics.cell_book import CellBook, CellText
 
 PATH = Path("/models/add/1/model.py")
 
@@ -20,7 +20,7 @@ def test_a_place_counts_the_magics_line():
     """The text begins on the cell's second line."""
     place = book("%%triton_model add\nx").here("x")
 
-    assert Place("In[7]", 1, "x") == place
+    assert CellText("In[7]", 1, "x") == place
     assert "cell In[7] line 21 (model.py:20)" == place.label(str(PATH), 20)
 
 
@@ -37,7 +37,7 @@ def test_another_cell_in_the_history_does_not_count():
 def test_an_older_text_keeps_its_place(tmp_path):
     """An error may tell of a run before the last change."""
     cells = book()
-    old, new = Place("In[1]", 1, "a"), Place("In[2]", 1, "b")
+    old, new = CellText("In[1]", 1, "a"), CellText("In[2]", 1, "b")
     cells.remember(tmp_path / "model.py", old)
     cells.remember(tmp_path / "model.py", new)
 
@@ -47,7 +47,7 @@ def test_an_older_text_keeps_its_place(tmp_path):
 def test_a_file_that_was_changed_since_is_no_cells(tmp_path):
     """An editor may have written it."""
     cells, path = book(), tmp_path / "model.py"
-    place = Place("In[1]", 1, "a")
+    place = CellText("In[1]", 1, "a")
     cells.remember(path, place)
     found = []
     for text in ("a", "b"):
@@ -62,7 +62,7 @@ def test_the_oldest_texts_are_forgotten():
     """A cell that is edited all day does not fill the memory."""
     cells = book()
     for number in range(30):
-        cells.remember(PATH, Place(f"In[{number}]", 1, str(number)))
+        cells.remember(PATH, CellText(f"In[{number}]", 1, str(number)))
 
     found = [cells.with_text(str(n)) is not None for n in range(30)]
     assert [False] * 10 + [True] * 20 == found

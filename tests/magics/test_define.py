@@ -210,7 +210,7 @@ def test_a_sibling_file_is_what_the_model_imports(notebook):
     ("line", "expected"),
     [
         ("", "usage: %%triton_file NAME/VERSION/helper.py"),
-        ("double/helper.py", "is no file of a model"),
+        ("double/helper.py", "is not a file of a model"),
         ("double/config.pbtxt", "use %%triton_config double"),
     ],
 )

@@ -15,8 +15,8 @@ from run_files import facts
 
 from blsnb.errors import TraceFileError
 from blsnb.loaded_run import load_run
+from blsnb.request_fields import RequestFields
 from blsnb.runtimes.runtime import DeviceUse
-from blsnb.trace.events import RequestFields
 from blsnb.trace.files.run_file import read_run
 from blsnb.views.documents.wire import encode
 from blsnb.views.tree import tree
@@ -39,7 +39,7 @@ def test_a_plain_run_is_read_with_all_that_its_requests_said():
         run.trace.request_id,
         run["Y"].tolist(),
     )
-    client = RequestFields(1, "seven", 3, 70, 0, (("who", "client"),))
+    client = RequestFields(1, "seven", 3, 70, 0, (("who", "client"),), "r-1")
     parameters = (("k", 1), ("s", "text"), ("b", True))
     assert client == outer.request_fields
     assert RequestFields(timeout_us=5, parameters=parameters) == double.request_fields
@@ -123,7 +123,7 @@ def test_a_run_of_version_1_is_saved_as_version_2(path, tmp_path):
 def refused(tmp_path):
     """Read bytes as a file, which is refused; return the reason."""
 
-    def refused(data: bytes, said: str = "is no run that blsnb saved: ") -> str:
+    def refused(data: bytes, said: str = "is not a saved run: ") -> str:
         path = tmp_path / "bad.blsrun"
         path.write_bytes(data)
         with pytest.raises(TraceFileError) as error:
@@ -159,9 +159,9 @@ def test_what_is_no_zip_file_is_refused(refused):
     assert "File is not a zip file" == refused(b"any text")
     for trace in (b'[{"id":1}]', b'\n {"id":1}'):
         assert refused(trace).endswith(
-            "; blsnb.load_trace() reads what a Triton server wrote"
+            "; blsnb.load_trace() reads trace files of a Triton server"
         )
-    assert "a page that run.save() wrote is to look at" in refused(b"<!doctype html>")
+    assert "an HTML page of run.save() is for viewing" in refused(b"<!doctype html>")
 
 
 @pytest.mark.parametrize("share", [0.01, 0.5, 0.99])

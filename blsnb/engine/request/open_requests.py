@@ -81,21 +81,16 @@ class OpenRequests:
         ServerClosedError
             The server was closed.
         """
-        self._check_open()
         record = record or self._recorder.begin()
         root = RootRequest(record, self._hang_notice_s, deadline_ns)
         self._open.add(root)
         if self.is_closed:
-            # Since the check: `drain` may not have seen this request.
+            # After it was added: `drain` may not have seen the request.
             self.end(root)
-            self._check_open()
+            raise ServerClosedError
         if begun is not None:
             begun(root)
         return root
-
-    def _check_open(self) -> None:
-        if self.is_closed:
-            raise ServerClosedError
 
     def open_load(self) -> RootRequest:
         """Begin a load that is part of no request."""
@@ -148,8 +143,6 @@ def stopping_refusal(message: RequestMessage, scheduling: str) -> RequestError:
     ----------
     core: src/dynamic_batch_scheduler.cc, src/sequence_batch_scheduler.cc, Enqueue
     """
-    prefix = f"[request id: {message.request_id or '<id_unknown>'}] "
-    if scheduling == "sequence_batching":
-        prefix = ""
+    prefix = "" if scheduling == "sequence_batching" else message.fields.prefix
     advice = "Send requests before server.close(), or make a new blsnb.Server()."
     return RequestError(f"{prefix}{_STOPPING}", "UNAVAILABLE", advice)

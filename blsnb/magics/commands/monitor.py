@@ -1,4 +1,4 @@
-"""``%triton monitor``: the whole server live, or as a table where there is no page."""
+"""``%triton monitor``: the whole server as a live widget, or as a table."""
 
 from __future__ import annotations
 
@@ -18,19 +18,13 @@ SUMMARY = "show the whole server live: models, rates, latencies, queues, errors"
 
 
 class Monitors:
-    """The monitors that this shell shows: they end with the extension."""
+    """The monitors of a shell; they close with the extension."""
 
     def __init__(self) -> None:
         self._shown: weakref.WeakSet[Monitor] = weakref.WeakSet()
 
     def show(self, monitor: Monitor, *, live: bool) -> None:
-        """Show a server in the running cell.
-
-        Parameters
-        ----------
-        live
-            Whether there is a page; else it is a table, once.
-        """
+        """Show a server in the running cell: live if there is a page, else as text."""
         self._shown.add(monitor)
         if not live:
             print(monitor)
@@ -41,16 +35,16 @@ class Monitors:
         else:
             handle = display(widget.document(), raw=True, display_id=True)
             monitor.at_times(lambda: handle.update(widget.document(), raw=True))
-        monitor.at_end(lambda last: _leave(handle, last))
+        monitor.at_end(lambda last: _show_last(handle, last))
 
     def close(self) -> None:
-        """End them all."""
+        """Close all monitors."""
         for monitor in list(self._shown):
             monitor.close()
 
 
-def _leave(handle: DisplayHandle, last: Overview) -> None:
-    """Leave a table in the place of the widget, which a saved notebook has not."""
+def _show_last(handle: DisplayHandle, last: Overview) -> None:
+    """Replace the widget by a table, which a saved notebook keeps."""
     from blsnb.views.live.monitor_view import still
 
     handle.update(still(last, time.localtime()), raw=True)

@@ -1,4 +1,4 @@
-"""``%triton runtime``: where tensors may be, and how to have another place."""
+"""``%triton runtime``: the runtime of tensors."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from blsnb.inference_server import Server
 
 USAGE = f"[{' | '.join(NAMES)}]"
-SUMMARY = "say where tensors may be; with a name, load all models anew on that runtime"
+SUMMARY = "show the runtime of tensors; with a name, reload all models on that runtime"
 
 
 def runtime(words: Sequence[str]) -> None:
-    """Print the default server's runtime, or give it another one.
+    """Print the default server's runtime, after changing it if one is named.
 
     Raises
     ------
     UsageError
-        There is no such runtime, or no device for it; nothing has changed.
+        The runtime is unknown, or has no device; nothing has changed.
     """
     if len(words) > 1:
         raise UsageError(f"usage: %triton runtime {USAGE}")

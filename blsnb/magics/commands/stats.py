@@ -1,4 +1,4 @@
-"""``%triton stats``: Triton's counters, its metrics page, and how models batched."""
+"""``%triton stats``: Triton's statistics, its metrics page, and batches."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ SUMMARY = (
 )
 FORMS = ("--batching", "--json", "--metrics")
 _PHASES = ("queue", "compute_input", "compute_infer", "compute_output")
-_BAR = 24
+_BAR_WIDTH = 24
+"""Maximum width of a histogram's bar in characters."""
 _NO_BATCHER = "no batcher: each request is executed alone"
 
 
 def stats(words: Sequence[str]) -> None:
-    """Print or show what the words ask for.
+    """Print or show statistics.
 
     Raises
     ------
     UsageError
-        They are wrong.
+        The words are wrong.
     InferenceError
         The model does not serve.
     """
@@ -53,7 +54,7 @@ def stats(words: Sequence[str]) -> None:
 
 
 def _metrics(name: str | None = None) -> str:
-    """Return the metrics page, or those lines of it that are a model's own."""
+    """Return the metrics page, or its lines about one model."""
     text = default.server().metrics().rstrip("\n")
     if name is None:
         return text
@@ -62,7 +63,7 @@ def _metrics(name: str | None = None) -> str:
 
 
 def statistics_table(statistics: Mapping[str, Any]) -> dict[str, str]:
-    """Return Triton's statistics as a table: counts, and means in microseconds."""
+    """Return Triton's statistics as a table of counts and mean microseconds."""
     head = ("model", "version", "requests", "failed", "executions", "mean µs")
     rows = [_statistics_row(row) for row in statistics["model_stats"]]
     return card.grid((*head, *(f"{name} µs" for name in _PHASES)), rows)
@@ -95,7 +96,7 @@ def _show_batching(statistics: Mapping[str, Any]) -> None:
 
 
 def batching_tables(counts: ModelBatching) -> dict[str, str]:
-    """Return a histogram of a model's batches, and the reasons by count."""
+    """Return histograms of a model's batches, and the reasons with their counts."""
     batches, requests = counts.execution_count, counts.request_count
     mean = f", {requests / batches:.3g} in each" if batches else ""
     title = (
@@ -106,10 +107,8 @@ def batching_tables(counts: ModelBatching) -> dict[str, str]:
     if counts.sizes != counts.requests:
         tables.append(_histogram("requests", counts.requests))
     tables += [
-        _reasons(("why a batch left", "executions"), counts.sent_because),
-        _reasons(
-            ("why a request was not taken along", "times"), counts.not_joined_because
-        ),
+        _reasons(("why a batch was sent", "executions"), counts.sent_because),
+        _reasons(("why a request was left out", "times"), counts.not_joined_because),
     ]
     shown = [table for table in tables if table is not None]
     return {
@@ -122,7 +121,7 @@ def batching_tables(counts: ModelBatching) -> dict[str, str]:
 def _histogram(name: str, counts: Mapping[int, int]) -> dict[str, str] | None:
     most = max(counts.values(), default=0)
     rows = [
-        (f"{size:,}", f"{count:,}", "█" * max(1, round(_BAR * count / most)))
+        (f"{size:,}", f"{count:,}", "█" * max(1, round(_BAR_WIDTH * count / most)))
         for size, count in counts.items()
     ]
     return card.grid((name, "executions", ""), list(rows)) if rows else None

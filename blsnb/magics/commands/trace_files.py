@@ -1,4 +1,4 @@
-"""Runs on disk, as ``%triton trace`` and ``blsnb trace`` read and write them."""
+"""Files of runs, read and written by ``%triton trace`` and ``blsnb trace``."""
 
 from __future__ import annotations
 
@@ -23,20 +23,25 @@ _OPENS = {
 
 
 class TraceFilesError(ValueError):
-    """What is asked for cannot be written."""
+    """The requested files cannot be written."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what can be chosen and written; the same in a notebook and a terminal."""
+    """Add the options shared by the magic and ``blsnb trace``."""
     add = parser.add_argument
     add(
         "--run",
         type=int,
         metavar="N",
-        help="of several runs in a file the N-th, counted from 1",
+        help="the N-th run of a file with several, counted from 1",
     )
-    add("--format", choices=FORMATS, default="triton", help="what to write (triton)")
-    add("--output", metavar="FILE", type=Path, help="where to write that")
+    add(
+        "--format",
+        choices=FORMATS,
+        default="triton",
+        help="format of --output (triton)",
+    )
+    add("--output", metavar="FILE", type=Path, help="file to write in that format")
     for name, what in (
         ("html", "write a web page that shows the run and needs no network"),
         ("svg", "write a picture of the run"),
@@ -46,14 +51,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def read(path: str) -> list[Run]:
-    """Return the runs of a file: of a ``.blsrun``, or of a Triton server's trace.
+    """Return the runs of a ``.blsrun`` file or of a Triton server's trace file.
 
     Raises
     ------
     OSError
-        It cannot be read.
+        The file cannot be read.
     TraceFileError
-        It is none of both.
+        The file has neither format.
     """
     from blsnb.loaded_run import load_run, load_trace
 
@@ -61,7 +66,7 @@ def read(path: str) -> list[Run]:
 
 
 def chosen(found: Sequence[Each], number: int | None) -> list[Each]:
-    """Return the run that ``--run`` names; all of them if it is not given.
+    """Return the run that ``--run`` selects; all runs without it.
 
     Raises
     ------
@@ -76,13 +81,12 @@ def chosen(found: Sequence[Each], number: int | None) -> list[Each]:
 
 
 def write(traces: Sequence[Trace], given: argparse.Namespace) -> list[str]:
-    """Write what was asked for, and return a line about each file.
+    """Write the requested files and return a line about each.
 
     Raises
     ------
     TraceFilesError
-        A page or a picture of several runs was asked for, or a file cannot be
-        written.
+        A page or a picture is requested of several runs, or a file cannot be written.
     """
     wanted = [
         (given.output, given.format),

@@ -1,4 +1,4 @@
-"""The chain of models through which a failure came, read from the run's trace."""
+"""The chain of calls through which a failure came, read from the run's trace."""
 
 from __future__ import annotations
 
@@ -9,36 +9,27 @@ from typing import NamedTuple
 from blsnb.trace.spans import Span, Trace
 
 _AT = re.compile(r"^ +(?P<file>\S.*)\((?P<line>\d+)\): (?P<function>.+)$", re.MULTILINE)
-_OWES = re.compile(r"execute\(\) of \S+ \(line (?P<line>\d+) of its source\)")
+_PENDING = re.compile(r"execute\(\) of \S+ \(line (?P<line>\d+) of its source\)")
 _PREFIX = re.compile(r"Failed to process the request\(s\) for model '[^']*', message: ")
 
 
 class Link(NamedTuple):
-    """One failed call: the model, and where in its source it failed.
-
-    Parameters
-    ----------
-    filename, line
-        Where it failed or made the failing call; line 0 where it is not known.
-    source
-        Text of the model's file.
-    calls
-        The model that it called there; empty for the last one.
-    error
-        First line of its failure, without Triton's prefixes; empty if it only
-        passes on what it got.
-    """
+    """One failed call: its model, and the line at which it failed."""
 
     model: str
     filename: str
     line: int
+    """The line that failed or made the failing call; 0 if unknown."""
     source: str
+    """Text of the model's file."""
     calls: str
+    """The model called there; empty for the last link."""
     error: str
+    """First line of the failure without Triton's prefixes; empty if passed on."""
 
 
 def failed_chain(trace: Trace) -> list[Link]:
-    """Return the failed calls from the first one down to where it began."""
+    """Return the failed calls from the client's down to the origin of the failure."""
     failed = [row for row in trace.roots if trace.spans[row].error]
     path: list[Span] = []
     while failed:
@@ -68,9 +59,9 @@ def _first_line(span: Span) -> str:
 
 
 def _place(error: str, model: str) -> tuple[str, int]:
-    """Read the model's innermost frame from Triton's text, or what owes an answer."""
+    """Return the model's innermost line in Triton's text, or the line that waits."""
     for match in _AT.finditer(error):
         if Path(match["file"]).parent.parent.name == model:
             return match["file"], int(match["line"])
-    owes = _OWES.search(error)
-    return "", int(owes["line"]) if owes else 0
+    pending = _PENDING.search(error)
+    return "", int(pending["line"]) if pending else 0

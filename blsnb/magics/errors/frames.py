@@ -1,4 +1,4 @@
-"""Frames of a traceback: which are the reader's, and how their lines are shown."""
+"""Frames of a traceback: those of the user's code, and their source lines."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _HIDDEN = (
     "<frozen ",
 )
 _AROUND = 2
-_REPEATED = 3
-"""How often a line may stand below itself."""
+_MAX_REPEATS = 3
+"""Maximum number of equal lines in a row."""
 
 
-def of_the_reader(trace: types.TracebackType | None) -> list[types.TracebackType]:
-    """Return the parts of a traceback that are neither ours nor IPython's."""
+def users(trace: types.TracebackType | None) -> list[types.TracebackType]:
+    """Return the parts of a traceback that belong to the user's code."""
     return [
         part
         for part in _parts(trace)
@@ -43,7 +43,7 @@ def _parts(trace: types.TracebackType | None) -> Iterator[types.TracebackType]:
 def counted(
     parts: Sequence[types.TracebackType],
 ) -> list[tuple[types.TracebackType, int]]:
-    """Return each part with how often it follows itself: endless recursion."""
+    """Return each part with the number of its repeats in a row: recursion."""
     groups = itertools.groupby(
         parts, key=lambda part: (part.tb_frame.f_code, part.tb_lineno)
     )
@@ -52,20 +52,20 @@ def counted(
 
 
 def without_repeats(text: str) -> str:
-    """Return a text in which no line follows itself more than a few times."""
+    """Shorten repeats of a line to a few, followed by their number."""
     rows: list[str] = []
     for line, group in itertools.groupby(text.split("\n")):
         times = len([*group])
-        rows += [line] * min(times, _REPEATED)
-        if times > _REPEATED:
-            rows.append(f"  … the line above {times - _REPEATED} times more")
+        rows += [line] * min(times, _MAX_REPEATS)
+        if times > _MAX_REPEATS:
+            rows.append(f"  … the line above {times - _MAX_REPEATS} times more")
     return "\n".join(rows)
 
 
 def joined(
     parts: Sequence[types.TracebackType],
 ) -> types.TracebackType | None:
-    """Return one traceback of these parts: a debugger opens at the last."""
+    """Return one traceback of these parts; a debugger opens at the last."""
     trace: types.TracebackType | None = None
     for part in reversed(parts):
         trace = types.TracebackType(trace, part.tb_frame, part.tb_lasti, part.tb_lineno)
@@ -75,18 +75,18 @@ def joined(
 def excerpt(
     line: int, text: str | None, filename: str, offset: int, mark: Callable[[str], str]
 ) -> list[str]:
-    """Return the lines around one, numbered, with an arrow at it.
+    """Return a line and those above it, numbered, with an arrow at the line.
 
     Parameters
     ----------
     line
-        Its number in the file.
+        Number of the line in the file.
     text
         The file's text; the file is read if None.
     offset
-        How much higher the numbers shown are: lines of a cell above the text.
+        Number of lines of the cell above the text, added to the numbers shown.
     mark
-        Colours the line itself.
+        Colours the line.
     """
     lines = linecache.getlines(filename) if text is None else text.splitlines()
     if not 0 < line <= len(lines):

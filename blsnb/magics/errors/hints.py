@@ -1,12 +1,41 @@
-"""What to do about common mistakes in a cell that becomes a model."""
+"""Hints on common mistakes: what to change, and similar names."""
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Callable, Mapping
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-_Hint = Callable[[re.Match[str], Mapping[str, Any]], str]
+from blsnb.pb_utils.module import module
+
+_EMBEDDED = frozenset({"InferenceResponseSender", "InferenceTrace", "Metric"})
+"""Names that only the compiled module has."""
+_MIN_SIMILARITY = 0.7
+
+
+def hints(
+    text: str, causes: Sequence[BaseException], namespace: Mapping[str, Any]
+) -> list[str]:
+    """Return what to do about an error; if nothing is known, similar names.
+
+    Parameters
+    ----------
+    text
+        The whole report shown to the user.
+    causes
+        The exceptions that caused the error.
+    namespace
+        The notebook's variables.
+    """
+    found = (
+        hint(match, namespace) if callable(hint) else hint
+        for pattern, hint in _HINTS
+        for match in pattern.finditer(text)
+    )
+    known = list(dict.fromkeys(filter(None, found)))
+    return known or [*filter(None, map(suggestion, causes))]
 
 
 def _notebook_name(found: re.Match[str], namespace: Mapping[str, Any]) -> str:
@@ -22,78 +51,84 @@ def _notebook_name(found: re.Match[str], namespace: Mapping[str, Any]) -> str:
     )
 
 
-def _no_model_class(found: re.Match[str], namespace: Mapping[str, Any]) -> str:
-    return (
-        "Triton looks for a class of exactly this name: define "
-        "class TritonPythonModel with a method execute(self, requests)."
-    )
-
-
-def _magic_line(found: re.Match[str], namespace: Mapping[str, Any]) -> str:
-    return (
-        "A model.py is plain Python: lines that begin with % or ! belong to the "
-        "notebook. Move them to a cell of their own."
-    )
-
-
-def _not_an_array(found: re.Match[str], namespace: Mapping[str, Any]) -> str:
-    return (
-        "Tensor(name, array) takes its two arguments by position: a text and a NumPy "
-        "array. Make one with np.array(value, dtype=np.float32), or whatever type the "
-        "configuration has."
-    )
-
-
-def _no_exception(found: re.Match[str], namespace: Mapping[str, Any]) -> str:
-    return (
-        "TritonError is a value, not an exception: return pb_utils.InferenceResponse("
-        "error=pb_utils.TritonError(...)) for this request, or raise "
-        "pb_utils.TritonModelException(...) to fail all of the batch."
-    )
-
-
-def _no_execute(found: re.Match[str], namespace: Mapping[str, Any]) -> str:
-    return (
-        "Triton calls execute(self, requests) of the class by this name: a method with "
-        "another one, or one that is indented elsewhere, is not called."
-    )
-
-
-def _no_tensor(found: re.Match[str], namespace: Mapping[str, Any]) -> str:
-    return (
-        "get_input_tensor_by_name() and get_output_tensor_by_name() return None where "
-        "there is no tensor of that name. Compare the name with the configuration; and "
-        "ask a BLS response has_error() first: a failed one has no outputs."
-    )
-
-
+_Hint = str | Callable[[re.Match[str], Mapping[str, Any]], str]
 _HINTS: tuple[tuple[re.Pattern[str], _Hint], ...] = (
     (re.compile(r"NameError: name '(?P<name>\w+)' is not defined"), _notebook_name),
-    (re.compile(r"has no attribute 'TritonPythonModel'"), _no_model_class),
-    (re.compile(r"-> \d+ +[%!]\w"), _magic_line),
-    (re.compile(r"Tensor\(arg0: str, arg1: numpy\.ndarray\)\n"), _not_an_array),
+    (
+        re.compile(r"has no attribute 'TritonPythonModel'"),
+        "Triton looks for a class of exactly this name: define "
+        "class TritonPythonModel with a method execute(self, requests).",
+    ),
+    (
+        re.compile(r"-> \d+ +[%!]\w"),
+        "A model.py is plain Python: lines that begin with % or ! belong to the "
+        "notebook. Move them to a cell of their own.",
+    ),
+    (
+        re.compile(r"Tensor\(arg0: str, arg1: numpy\.ndarray\)\n"),
+        "Tensor(name, array) takes its two arguments by position: a text and a NumPy "
+        "array. Make one with np.array(value, dtype=np.float32), or whatever type the "
+        "configuration has.",
+    ),
     (
         re.compile(r"raise .*TritonError\([\s\S]*must derive from BaseException"),
-        _no_exception,
+        "TritonError is a value, not an exception: return pb_utils.InferenceResponse("
+        "error=pb_utils.TritonError(...)) for this request, or raise "
+        "pb_utils.TritonModelException(...) to fail all of the batch.",
     ),
-    (re.compile(r"does not implement `execute` method"), _no_execute),
-    (re.compile(r"'NoneType' object has no attribute 'as_numpy'"), _no_tensor),
+    (
+        re.compile(r"does not implement `execute` method"),
+        "Triton calls execute(self, requests) of the class by this name: a method with "
+        "another one, or one that is indented elsewhere, is not called.",
+    ),
+    (
+        re.compile(r"'NoneType' object has no attribute 'as_numpy'"),
+        "get_input_tensor_by_name() and get_output_tensor_by_name() return None where "
+        "there is no tensor of that name. Compare the name with the configuration; and "
+        "check has_error() of a BLS response first: a failed one has no outputs.",
+    ),
 )
 
 
-def hints(text: str, namespace: Mapping[str, Any]) -> list[str]:
-    """Return what to do about a reported error.
+def suggestion(error: BaseException) -> str:
+    """Return a similar name for a missing one; empty if there is none.
 
-    Parameters
-    ----------
-    text
-        All that the reader is shown of it.
-    namespace
-        The notebook's variables.
+    Python suggests it, too, but only where it prints a traceback itself.
     """
-    found = (
-        hint(match, namespace)
-        for pattern, hint in _HINTS
-        for match in pattern.finditer(text)
-    )
-    return list(dict.fromkeys(filter(None, found)))
+    match error:
+        case AttributeError(name=str() as name, obj=obj):
+            if name in _EMBEDDED and isinstance(obj, types.ModuleType):
+                return _embedded(name, obj)
+            return _did_you_mean(name, _attributes(obj))
+        case NameError(name=str() as name):
+            return _did_you_mean(name, _visible(error.__traceback__))
+    return ""
+
+
+def _embedded(name: str, obj: types.ModuleType) -> str:
+    if obj.__name__ != module.NAME:
+        return ""
+    return f"{name} is in {module.COMPILED_NAME}, which a model can import as well."
+
+
+def _attributes(obj: object) -> list[str]:
+    try:
+        return dir(obj)
+    except Exception:
+        # A class of the user's may fail here; its own error is already reported.
+        return []
+
+
+def _did_you_mean(name: str, known: Iterable[str]) -> str:
+    public = [other for other in known if not other.startswith("_")]
+    close = difflib.get_close_matches(name, public, 1, _MIN_SIMILARITY)
+    return f"Did you mean {close[0]!r}?" if close else ""
+
+
+def _visible(trace: types.TracebackType | None) -> Iterator[str]:
+    """Yield the names that the innermost line could use."""
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is not None:
+        yield from trace.tb_frame.f_locals
+        yield from trace.tb_frame.f_globals

@@ -1,4 +1,4 @@
-"""How an error of ours is shown: for its reader, with the cell's lines."""
+"""The report of an error: the user's frames, with lines and numbers of cells."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from blsnb.errors import BlsnbError
-from blsnb.magics.cell_book import CellBook, Place
+from blsnb.magics.cell_book import CellBook, CellText
 from blsnb.magics.errors import chain, frames
 from blsnb.magics.errors.hints import hints
-from blsnb.magics.errors.suggestion import suggestion
 
 _HOOK = "_render_traceback_"
-"""IPython asks an exception for this, and shows what it returns."""
-_MOST_FRAMES = 8
-_MOST_CAUSES = 4
+"""Name of the method with which IPython renders an exception."""
+_MAX_FRAMES = 8
+_MAX_CAUSES = 4
 _MAGIC_CALL = re.compile(
     r"get_ipython\(\)\.run_(?P<kind>cell|line)_magic\("
     r"'(?P<name>\w+)', (?P<q>['\"])(?P<line>.*?)(?P=q)[,)]"
@@ -29,32 +28,32 @@ _FOOT = "%tb shows every frame; %debug opens the debugger at the last line shown
 
 
 class Report:
-    """Writes the text of an error.
+    """Renders errors of blsnb.
 
     Parameters
     ----------
     shell
         The IPython shell.
     cells
-        Knows which cell a model's file came from.
+        The cells from which model files came.
     """
 
     def __init__(self, shell: Any, cells: CellBook) -> None:
         self._shell = shell
         self._cells = cells
-        self._failed: weakref.WeakKeyDictionary[BlsnbError, tuple[Path, Place]]
+        self._failed: weakref.WeakKeyDictionary[BlsnbError, tuple[Path, CellText]]
         self._failed = weakref.WeakKeyDictionary()
         self._tracebacks: weakref.WeakKeyDictionary[BlsnbError, _Tracebacks]
         self._tracebacks = weakref.WeakKeyDictionary()
 
-    def failed(self, error: BlsnbError, path: Path, place: Place) -> None:
-        """Note the file that caused an error: it is not kept, so no book has it."""
+    def failed(self, error: BlsnbError, path: Path, place: CellText) -> None:
+        """Note the file that caused an error; the book has only files that load."""
         self._failed[error] = path, place
 
     def render(self, error: BlsnbError) -> list[str]:
-        """Return the lines for a reader; all frames if they were asked for.
+        """Return the lines of a report.
 
-        That is, in ``%xmode Verbose``, and when the same error is shown again.
+        It has all frames in ``%xmode Verbose`` and when an error is shown again.
         """
         known = self._tracebacks.get(error)
         again = known is not None and error.__traceback__ is known.short
@@ -79,11 +78,11 @@ class Report:
         return lines
 
     def _shorten(self, error: BlsnbError) -> _Tracebacks:
-        """Leave the reader's frames in the traceback, so that %debug opens there."""
+        """Reduce the traceback to the user's frames, so that %debug opens there."""
         full = error.__traceback__
-        parts = frames.of_the_reader(full)
+        parts = frames.users(full)
         for cause in _causes(error)[-1:]:
-            parts += frames.of_the_reader(cause.__traceback__)
+            parts += frames.users(cause.__traceback__)
         short = frames.joined(parts)
         error.__traceback__ = short
         self._tracebacks[error] = tracebacks = _Tracebacks(full, short)
@@ -100,20 +99,19 @@ class Report:
         above += self._chain(error)
         for cause in _causes(error):
             above += self._cause(cause, error)
-        below = hints("\n".join([*above, str(error)]), self._shell.user_ns)
-        # A hint on the same name knows more.
-        below = below or [*filter(None, map(suggestion, _causes(error)))]
+        whole = "\n".join([*above, str(error)])
+        below = hints(whole, _causes(error), self._shell.user_ns)
         return [*above, *text, *(f"\n{hint}" for hint in below), f"\n{_FOOT}"]
 
     def _frames(
         self,
         trace: types.TracebackType | None,
-        failed: tuple[Path, Place] | None = None,
+        failed: tuple[Path, CellText] | None = None,
     ) -> Iterator[str]:
-        parts = frames.counted(frames.of_the_reader(trace))
-        if len(parts) > _MOST_FRAMES:
-            yield f"… {len(parts) - _MOST_FRAMES} frames above"
-        for part, times in parts[-_MOST_FRAMES:]:
+        parts = frames.counted(frames.users(trace))
+        if len(parts) > _MAX_FRAMES:
+            yield f"… {len(parts) - _MAX_FRAMES} frames above"
+        for part, times in parts[-_MAX_FRAMES:]:
             if times > 1:
                 yield f"{times} times:"
             magic = self._magic(part)
@@ -127,7 +125,7 @@ class Report:
             )
 
     def _magic(self, part: types.TracebackType) -> str:
-        """Return the line of a magic as it was typed, if a frame called one."""
+        """Return the line of a magic as typed; empty if the frame calls none."""
         filename = part.tb_frame.f_code.co_filename
         found = _MAGIC_CALL.match(linecache.getline(filename, part.tb_lineno))
         if found is None or not self._cells.name_of(filename):
@@ -142,9 +140,9 @@ class Report:
         line: int,
         after: str,
         source: str | None,
-        failed: tuple[Path, Place] | None = None,
+        failed: tuple[Path, CellText] | None = None,
     ) -> Iterator[str]:
-        """Yield where a line is, in the cell if it came from one, and the line."""
+        """Yield the location of a line, in its cell if there is one, and the line."""
         place = self._cells.find(filename)
         if source is not None:
             place = self._cells.with_text(source)
@@ -168,7 +166,7 @@ class Report:
         began = next((link for link in reversed(links) if link.line), None)
         if began is None:
             return
-        # The place of a caller, or of a model alone, is shown with what it raised.
+        # The location of a caller, or of a model alone, is shown with its exception.
         if not _causes(error) or (len(links) > 1 and not began.calls):
             after = f", in model {began.model}"
             yield from self._place(began.filename, began.line, after, began.source)
@@ -192,7 +190,7 @@ class Report:
     def _cause(self, cause: BaseException, error: BlsnbError) -> Iterator[str]:
         failed = self._failed.get(error)
         yield from self._frames(cause.__traceback__, failed)
-        filename, line = _unread(cause)
+        filename, line = _syntax_location(cause)
         if line:
             name = filename or str(failed[0] if failed else "")
             yield from self._place(name, line, "", None, failed)
@@ -215,7 +213,7 @@ class Report:
 
 
 class _Tracebacks:
-    """The whole traceback of an error, and the one that is left in it."""
+    """The whole traceback of an error, and its reduced one."""
 
     def __init__(
         self, full: types.TracebackType | None, short: types.TracebackType | None
@@ -225,19 +223,19 @@ class _Tracebacks:
 
 
 def _causes(error: BaseException) -> list[BaseException]:
-    """Return what the model raised and what caused that, the cause first."""
+    """Return the model's exception after those that caused it."""
     found: list[BaseException] = []
     cause = error.__cause__
-    while cause is not None and len(found) < _MOST_CAUSES:
-        if not _private(cause):
+    while cause is not None and len(found) < _MAX_CAUSES:
+        if not _is_wrapper(cause):
             found.append(cause)
-        suppressed = cause.__suppress_context__ or _private(cause)
+        suppressed = cause.__suppress_context__ or _is_wrapper(cause)
         cause = cause.__cause__ or (None if suppressed else cause.__context__)
     return found[::-1]
 
 
-def _unread(cause: BaseException) -> tuple[str, int]:
-    """Return where a text could not be read: it has no frame of its own."""
+def _syntax_location(cause: BaseException) -> tuple[str, int]:
+    """Return the location of a syntax error, which has no frame of its own."""
     from blsnb.model.text.text_format import TextFormatError
 
     match cause:
@@ -248,14 +246,14 @@ def _unread(cause: BaseException) -> tuple[str, int]:
     return "", 0
 
 
-def _private(error: BaseException) -> bool:
-    """Whether an exception is only our way of passing on another one."""
+def _is_wrapper(error: BaseException) -> bool:
+    """Whether an exception only passes on another one."""
     return type(error).__module__.startswith("blsnb.engine") or isinstance(
         error, BlsnbError
     )
 
 
 def register(report: Report) -> Callable[[], None]:
-    """Let IPython show our errors in our way; return what takes that away."""
+    """Let IPython show our reports; return a function that undoes it."""
     setattr(BlsnbError, _HOOK, lambda error: report.render(error))
     return lambda: delattr(BlsnbError, _HOOK)

@@ -34,11 +34,6 @@ def check_ensemble(message: Any) -> None:
     If one map of a step has several faults, Triton reports any of them; blsnb reports
     the first by name.
 
-    Raises
-    ------
-    ModelConfigError
-        At stage ``poll``.
-
     References
     ----------
     core: src/model_config_utils.cc, ValidateEnsembleSchedulingConfig

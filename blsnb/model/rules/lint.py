@@ -10,13 +10,7 @@ from blsnb.model.text.schema import schema
 
 
 def findings(config: ModelConfig, *, gpu_count: int = 0) -> list[str]:
-    """Return the findings in a configuration, one sentence each.
-
-    Parameters
-    ----------
-    gpu_count
-        Number of usable GPUs.
-    """
+    """Return the findings in a configuration, one sentence each."""
     return [
         *_batch_in_dims(config),
         *_batching_alone(config),

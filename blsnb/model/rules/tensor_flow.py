@@ -74,13 +74,7 @@ class TensorFlow:
         return self._tensors.setdefault(tensor.name, node)
 
     def connect(self, step: Any, config: ModelConfig) -> None:
-        """Add a step with its model's configuration.
-
-        Raises
-        ------
-        ModelConfigError
-            Batch sizes, names, types or shapes do not match, in Triton's order.
-        """
+        """Add a step with its model's configuration."""
         model, largest = step.model_name, config.max_batch_size
         if largest != 0 and largest < self._max_batch_size:
             _refuse(

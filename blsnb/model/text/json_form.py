@@ -52,13 +52,7 @@ def to_text(tree: Mapping[str, Any]) -> str:
 
 
 def read(document: str | Mapping[str, Any], message: Any) -> None:
-    """Read a JSON document into an empty protobuf message.
-
-    Raises
-    ------
-    JsonFormError
-        The text is not JSON, or a field or value does not exist.
-    """
+    """Read a JSON document into an empty protobuf message."""
     tree = _normalised(message.DESCRIPTOR, _tree(document), "")
     try:
         json_format.ParseDict(tree, message)

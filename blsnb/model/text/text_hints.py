@@ -21,13 +21,7 @@ _ROOT = "inference.ModelConfig"
 
 
 def hint(reason: str) -> str:
-    """Return a hint for an error of protobuf's text format; empty without one.
-
-    Parameters
-    ----------
-    reason
-        The error text without the position.
-    """
+    """Return a hint for an error of protobuf's text format; empty without one."""
     for pattern, answer in _HINTS:
         if found := pattern.search(reason):
             return answer(found)

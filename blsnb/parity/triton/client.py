@@ -28,15 +28,7 @@ _now = time.monotonic_ns
 
 
 class TritonClient:
-    """A client of a real server.
-
-    Parameters
-    ----------
-    stub
-        The server's gRPC stub.
-    name
-        How error texts call the server.
-    """
+    """A client of a real server."""
 
     def __init__(self, stub: Any, name: str) -> None:
         self._stub = stub
@@ -104,11 +96,6 @@ class TritonClient:
         is_client_timeout
             Whether the time limit is part of the request, or only that of the
             comparison.
-
-        Raises
-        ------
-        ServerDiedError
-            The server ended.
         """
         request = _request(message)
         responses = self._streamed if stream else self._single
@@ -158,8 +145,8 @@ class TritonClient:
 
 def _request(message: RequestMessage) -> Any:
     request = messages.request_of(message, message.model_name)
-    if message.model_version >= 0:
-        request.model_version = str(message.model_version)
+    if message.fields.version >= 0:
+        request.model_version = str(message.fields.version)
     return request
 
 

@@ -17,28 +17,7 @@ from blsnb.trace.triton.trace_file import read_traces
 
 
 class LocalServer:
-    """A context manager that runs a real server and traces all of its requests.
-
-    Parameters
-    ----------
-    env
-        The installation to run.
-    folder
-        Folder for its log and its trace.
-    repository
-        Folder that holds the model folders.
-    models
-        Names of the models to load.
-    options
-        Further arguments of the command.
-    ready_s
-        Maximum time until the models are loaded, in seconds.
-
-    Raises
-    ------
-    TritonServerError
-        The server ended, or was not ready in time.
-    """
+    """A context manager that runs a real server and traces all of its requests."""
 
     def __init__(
         self,
@@ -98,13 +77,7 @@ def _tracing(file: Path) -> list[str]:
 
 
 def server_options(settings: Settings, caches: Path) -> list[str]:
-    """Return arguments of ``tritonserver`` that repeat the settings of a blsnb server.
-
-    Parameters
-    ----------
-    caches
-        The folder of the real server's response caches.
-    """
+    """Return ``tritonserver`` arguments that repeat the settings of a blsnb server."""
     options = ["--disable-auto-complete-config"] * settings.strict_model_config
     if settings.cache_bytes:
         options.append(f"--cache-config=local,size={settings.cache_bytes}")

@@ -93,13 +93,7 @@ class ClientOutcome:
 
 
 def without_paths(text: str, folders: Iterable[Path]) -> str:
-    """Replace what differs by machine in an error text: paths and memory addresses.
-
-    Parameters
-    ----------
-    folders
-        Folders that hold the server's models, as far as they are known.
-    """
+    """Replace what differs by machine in an error text: paths and memory addresses."""
     for folder in sorted(map(str, folders), key=len, reverse=True):
         text = text.replace(folder, "<repository>")
     text = _FOLDER.sub("<repository>/", text)

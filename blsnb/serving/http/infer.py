@@ -9,6 +9,7 @@ from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
 from blsnb.files.read_budget import ReadLimitError
+from blsnb.request_fields import RequestFields
 from blsnb.serving.core.metadata import parse_version
 from blsnb.serving.core.requests import Requests
 from blsnb.serving.core.shared_memory import SharedMemory
@@ -28,7 +29,6 @@ from blsnb.serving.http.messages import (
     compressed,
     decompressed,
     error_response,
-    not_allowed,
 )
 from blsnb.serving.http.parameters import identity, parameters_of
 from blsnb.serving.http.tensors import ResponseBody, body_of
@@ -55,8 +55,6 @@ class HttpInfer:
 
     def respond(self, request: HttpRequest, model: str, version: str) -> HttpResponse:
         """Return the response to a request, or its error."""
-        if request.method != "POST":
-            return not_allowed(PLAIN)
         try:
             served = self._served(model, version)
             body, budget = decompressed(request.body, request.headers)
@@ -107,18 +105,16 @@ class HttpInfer:
         name = served.info.name
         if not header_length:
             only = raw_input(served, body)
-            return WireRequest(name, version, inputs=(only,)), HttpOutputs(True)
+            return WireRequest(name, RequestFields(version), (only,)), HttpOutputs(True)
         document = parse(memoryview(body)[:header_length])
         request_id = identity(document)
         parameters = parameters_of(document)
-        outputs = HttpOutputs(parameters.binary)
+        outputs = HttpOutputs(parameters.protocol_option)
         tail = memoryview(body)[header_length:]
         inputs = HttpInputs(name, request_id, self._memory, tail).read(document)
         outputs.read(document, self._memory)
-        wire = parameters.request(
-            name, version, request_id, inputs, tuple(outputs.requested)
-        )
-        return wire, outputs
+        fields = parameters.fields(version, request_id)
+        return WireRequest(name, fields, inputs, tuple(outputs.requested)), outputs
 
 
 class _Run:
@@ -173,11 +169,6 @@ def _atoi(text: str) -> int:
 
 def raw_input(served: Served, body: bytes) -> WireInput:
     """Return a body without JSON as the only input, in the configured shape.
-
-    Raises
-    ------
-    RequestError
-        The model has several inputs, or no shape fits; Triton's text.
 
     References
     ----------

@@ -140,7 +140,7 @@ def test_the_formats_are_those_that_can_be_written():
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("nowhere", "'nowhere' is no variable that holds a run, no run of the list"),
+        ("nowhere", "'nowhere' is not a variable that holds a run, a run of the list"),
         ("--output x.json", "which run? Name one before --output"),
         ("--svg x.svg", "which run? Name one before --svg"),
         ("a b", "unrecognized arguments: b"),

@@ -41,7 +41,7 @@ def test_a_joined_traceback_ends_where_its_last_part_does():
             exec(compile(text, text, "exec"))
         except (ZeroDivisionError, IndexError) as error:
             traces.append(error.__traceback__)
-    parts = [part for trace in traces for part in frames.of_the_reader(trace)]
+    parts = [part for trace in traces for part in frames.users(trace)]
     joined = frames.joined(parts)
     names = []
     while joined is not None:
@@ -58,5 +58,5 @@ def test_our_own_frames_are_not_the_readers():
     except RepositoryError as error:
         trace = error.__traceback__
 
-    found = [part.tb_frame.f_code.co_filename for part in frames.of_the_reader(trace)]
+    found = [part.tb_frame.f_code.co_filename for part in frames.users(trace)]
     assert [__file__] == found

@@ -2,7 +2,7 @@
 
 import pytest
 
-from blsnb.magics.errors.suggestion import suggestion
+from blsnb.magics.errors.hints import suggestion
 
 from ..models import DOUBLE, infer
 

@@ -1,0 +1,148 @@
+"""Checks of the types of arguments that users pass to public functions."""
+
+from __future__ import annotations
+
+import os
+import reprlib
+from collections.abc import Collection, Iterable, Mapping
+from numbers import Real
+from typing import Any, NoReturn
+
+_PATH = (str, os.PathLike)
+
+
+def check_type(name: str, value: object, kind: Any, expected: str) -> None:
+    """Refuse an argument of another type.
+
+    Parameters
+    ----------
+    kind
+        A type, several, or a union, as `isinstance` takes it.
+    expected
+        The valid values, in words.
+
+    Raises
+    ------
+    TypeError
+        With the argument, its value, and what was expected.
+    """
+    __tracebackhide__ = True
+    if not isinstance(value, kind):
+        refuse(name, value, expected)
+
+
+def refuse(name: str, value: object, expected: str) -> NoReturn:
+    """Raise the error of an argument that has an invalid type.
+
+    Raises
+    ------
+    TypeError
+    """
+    __tracebackhide__ = True
+    found = reprlib.repr(value)
+    raise TypeError(f"{name}={found} is not valid; expected {expected}")
+
+
+def check_text(**arguments: object) -> None:
+    """Refuse arguments that are not strings."""
+    __tracebackhide__ = True
+    for name, value in arguments.items():
+        check_type(name, value, str, "a string")
+
+
+def check_flags(**arguments: object) -> None:
+    """Refuse arguments other than True and False, and numbers equal to them."""
+    __tracebackhide__ = True
+    for name, value in arguments.items():
+        if not isinstance(value, Real) and type(value).__name__ != "bool":
+            refuse(name, value, "True or False")
+
+
+def check_numbers(**arguments: object) -> None:
+    """Refuse arguments that are not numbers of 0 or more.
+
+    Raises
+    ------
+    TypeError
+        One is not a number.
+    ValueError
+        One is negative or NaN.
+    """
+    __tracebackhide__ = True
+    for name, value in arguments.items():
+        if isinstance(value, bool) or not isinstance(value, Real):
+            refuse(name, value, "a number of 0 or more")
+        if not float(value) >= 0:
+            raise ValueError(f"{name}={value} is not valid; expected 0 or more")
+
+
+def check_whole(**arguments: object) -> None:
+    """Refuse arguments that are not whole numbers of 0 or more; ``1e9`` is one.
+
+    Raises
+    ------
+    TypeError
+        One is not a whole number.
+    ValueError
+        One is negative.
+    """
+    __tracebackhide__ = True
+    check_numbers(**arguments)
+    for name, value in arguments.items():
+        if not float(value).is_integer():  # type: ignore[arg-type]
+            refuse(name, value, "a whole number of 0 or more")
+
+
+def check_version(version: object) -> None:
+    """Refuse a model version that is not a number; -1 is the newest."""
+    __tracebackhide__ = True
+    if not isinstance(version, int) or isinstance(version, bool):
+        refuse("version", version, "a version number, such as 1")
+
+
+def check_names(**arguments: object) -> None:
+    """Refuse arguments that are neither None nor collections of strings."""
+    __tracebackhide__ = True
+    for name, value in arguments.items():
+        several = isinstance(value, Collection) and not isinstance(value, str | bytes)
+        if value is not None and not (several and _are_texts(value)):
+            refuse(name, value, "a list of names")
+
+
+def _are_texts(values: Any) -> bool:
+    return all(isinstance(each, str) for each in values)
+
+
+def check_path(**arguments: object) -> None:
+    """Refuse arguments that are not paths."""
+    __tracebackhide__ = True
+    for name, value in arguments.items():
+        check_type(name, value, _PATH, "a path: a string or a pathlib.Path")
+
+
+def check_folders(**arguments: object) -> None:
+    """Refuse arguments that are neither None nor one or several paths."""
+    __tracebackhide__ = True
+    for name, value in arguments.items():
+        if value is None or isinstance(value, _PATH):
+            continue
+        if not isinstance(value, Iterable) or isinstance(value, bytes):
+            refuse(name, value, "a folder, or a list of folders")
+        for each in value:
+            if not isinstance(each, _PATH):
+                refuse(name, value, "a folder, or a list of folders")
+
+
+def check_mapping(**arguments: object) -> None:
+    """Refuse arguments that are neither None nor mappings."""
+    __tracebackhide__ = True
+    for name, value in arguments.items():
+        check_type(name, value, Mapping | None, "a dict")
+
+
+def check_callable(**arguments: object) -> None:
+    """Refuse arguments that are neither None nor callable."""
+    __tracebackhide__ = True
+    for name, value in arguments.items():
+        if value is not None and not callable(value):
+            refuse(name, value, "a function")

@@ -1,0 +1,345 @@
+"""Arguments of the wrong type are refused with a sentence, before anything happens."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator
+
+import pytest
+from cells import CONFIG, DOUBLE
+
+import blsnb
+from blsnb import Server
+from blsnb.run import Run
+from blsnb.serving import serve
+
+X = {"X": [1, 2]}
+SETTINGS = [
+    ("model_repository", 5, "a folder, or a list of folders"),
+    ("model_repository", {5: 6}, "a folder, or a list of folders"),
+    ("startup_models", 5, 'the name of a model, a list of names, or "*"'),
+    ("startup_models", [5], "a list of names"),
+    ("model_control_mode", 5, "a string"),
+    ("repository_poll_s", "1", "a number of 0 or more"),
+    ("model_config_name", 5, "a string"),
+    ("exit_on_error", "no", "True or False"),
+    ("strict_model_config", "no", "True or False"),
+    ("triton_release", 24.10, 'a string such as "24.10"'),
+    ("trace_level", 2, "a string"),
+    ("trace_budget_bytes", "1", "a number of 0 or more"),
+    ("trace_budget_bytes", 1.5, "a whole number of 0 or more"),
+    ("keep_calls", None, "a number of 0 or more"),
+    ("keep_runs", True, "a number of 0 or more"),
+    ("hang_notice_s", "1", "a number of 0 or more"),
+    ("log_verbose", "1", "a level: 0 or 1"),
+    ("cache_bytes", "1", "a number of 0 or more"),
+    ("rate_limit", 5, "a string"),
+    ("rate_limit_resources", 5, "a dict"),
+    ("runtime", 5, "'auto', 'numpy', 'cupy', 'simulated', or a runtime of your own"),
+    ("metrics_config", 5, "a dict"),
+    ("exit_timeout_s", "1", "a number of 0 or more"),
+]
+CALLS = {
+    "define name": (lambda s: s.define(5, DOUBLE), "name=5", "a string"),
+    "define source": (
+        lambda s: s.define("m", 5),
+        "source=5",
+        "the text of model.py, or None",
+    ),
+    "define config": (
+        lambda s: s.define("m", DOUBLE, config=5),
+        "config=5",
+        "the text of a config.pbtxt, a ModelConfig, or None",
+    ),
+    "define version": (
+        lambda s: s.define("m", DOUBLE, version="1"),
+        "version='1'",
+        "a version number, such as 1",
+    ),
+    "define files": (
+        lambda s: s.define("m", DOUBLE, files=["a"]),
+        "files=['a']",
+        "a dict",
+    ),
+    "define content": (
+        lambda s: s.define("m", DOUBLE, files={"a": 5}),
+        "files['a']=5",
+        "text, bytes or a pathlib.Path",
+    ),
+    "load": (lambda s: s.load(None), "name=None", "a string"),
+    "load config": (
+        lambda s: s.load("double", config=5),
+        "config=5",
+        "JSON text, a dict, a ModelConfig, or None",
+    ),
+    "load files": (lambda s: s.load("double", files=5), "files=5", "a dict"),
+    "unload": (lambda s: s.unload(5), "name=5", "a string"),
+    "unload dependents": (
+        lambda s: s.unload("double", unload_dependents="all"),
+        "unload_dependents='all'",
+        "True or False",
+    ),
+    "model": (lambda s: s.model(5), "name=5", "a string"),
+    "config": (lambda s: s.config(5), "name=5", "a string"),
+    "config version": (
+        lambda s: s.config("double", version="1"),
+        "version='1'",
+        "a version number, such as 1",
+    ),
+    "config_text": (lambda s: s.config_text(5), "name=5", "a string"),
+    "watch": (lambda s: s.watch(5), "name=5", "a string"),
+    "unwatch": (lambda s: s.unwatch(5), "name=5", "a string"),
+    "import": (
+        lambda s: s.import_repository(5),
+        "path=5",
+        "a path: a string or a pathlib.Path",
+    ),
+    "import names": (
+        lambda s: s.import_repository(".", "double"),
+        "names='double'",
+        "a list of names",
+    ),
+    "export": (
+        lambda s: s.export_repository(None),
+        "path=None",
+        "a path: a string or a pathlib.Path",
+    ),
+    "export names": (
+        lambda s: s.export_repository("out", [5]),
+        "names=[5]",
+        "a list of names",
+    ),
+    "export force": (
+        lambda s: s.export_repository("out", force="yes"),
+        "force='yes'",
+        "True or False",
+    ),
+    "implied_config": (lambda s: s.implied_config(5), "name=5", "a string"),
+    "implied_config run": (
+        lambda s: s.implied_config("double", 5),
+        "run=5",
+        "a blsnb.Run",
+    ),
+    "standin": (lambda s: s.standin(5, zeros=True), "name=5", "a string"),
+    "standin zeros": (
+        lambda s: s.standin("double", zeros="0"),
+        "zeros='0'",
+        "True or False",
+    ),
+    "standin random": (
+        lambda s: s.standin("double", random="x"),
+        "random='x'",
+        "a seed, such as 7",
+    ),
+    "standin replay": (
+        lambda s: s.standin("double", replay=[5]),
+        "replay=5",
+        "a blsnb.Run, or a list of them",
+    ),
+    "standin one replay": (
+        lambda s: s.standin("double", replay=5),
+        "replay=5",
+        "a blsnb.Run, or a list of them",
+    ),
+    "standin call": (lambda s: s.standin("double", call=5), "call=5", "a function"),
+    "standin remote": (
+        lambda s: s.standin("double", remote=5),
+        "remote=5",
+        'an address such as "grpc://host:8001"',
+    ),
+    "standing_in": (
+        lambda s: s.standing_in(5, zeros=True).__enter__(),
+        "name=5",
+        "a string",
+    ),
+    "use_runtime": (
+        lambda s: s.use_runtime(5),
+        "runtime=5",
+        "'auto', 'numpy', 'cupy', 'simulated', or a runtime of your own",
+    ),
+    "statistics": (
+        lambda s: s.statistics(5),
+        "name=5",
+        "the name of a model, or None for all",
+    ),
+    "batching": (lambda s: s.batching(5), "name=5", "a string"),
+    "bench": (
+        lambda s: s.bench("double", X, warm_up_requests="1"),
+        "warm_up_requests='1'",
+        "a number of 0 or more",
+    ),
+    "bench concurrency": (
+        lambda s: s.bench("double", X, concurrency=4),
+        "concurrency=4",
+        "a list of numbers",
+    ),
+    "bench duration": (
+        lambda s: s.bench("double", X, duration_s="1"),
+        "duration_s='1'",
+        "a number of seconds",
+    ),
+    "bench requests": (
+        lambda s: s.bench("double", X, requests=None),
+        "requests=None",
+        "a number",
+    ),
+    "bench trace level": (
+        lambda s: s.bench("double", X, trace_level=0),
+        "trace_level=0",
+        "a string, such as 'off'",
+    ),
+    "bench progress": (
+        lambda s: s.bench("double", X, progress=5),
+        "progress=5",
+        "a function",
+    ),
+    "compare": (lambda s: s.compare(5, X), "model_name=5", "a string"),
+    "compare inputs": (lambda s: s.compare("double", 5), "inputs=5", "a dict"),
+    "compare target": (
+        lambda s: s.compare("double", X, target=5),
+        "target=5",
+        "a string",
+    ),
+    "compare cases": (
+        lambda s: s.compare("double", cases=5),
+        "cases=5",
+        "a file, or a list of requests",
+    ),
+    "compare atol": (
+        lambda s: s.compare("double", X, atol="0"),
+        "atol='0'",
+        "a number of 0 or more",
+    ),
+    "compare install": (
+        lambda s: s.compare("double", X, install="yes"),
+        "install='yes'",
+        "True or False",
+    ),
+    "serve": (
+        lambda s: s.serve(http="8000"),
+        "http='8000'",
+        "a port number, such as 8000, or None",
+    ),
+    "serve host": (lambda s: s.serve(host=5), "host=5", "a string"),
+    "run.save": (
+        lambda s: s.infer("double", X).save(5),
+        "path=5",
+        "a path: a string or a pathlib.Path",
+    ),
+    "run.save budget": (
+        lambda s: s.infer("double", X).save("x.blsrun", budget_bytes="1"),
+        "budget_bytes='1'",
+        "a number, or None",
+    ),
+    "run.export_trace": (
+        lambda s: s.infer("double", X).export_trace("x.json", 5),
+        "format=5",
+        "a string",
+    ),
+    "run.compare": (
+        lambda s: s.infer("double", X).compare(5),
+        "other=5",
+        "a blsnb.Run",
+    ),
+    "run.replay server": (
+        lambda s: s.infer("double", X).replay(server=5),
+        "server=5",
+        "a blsnb.Server",
+    ),
+    "comparison.save": (
+        lambda s: s.infer("double", X).compare(s.infer("double", X)).save(5),
+        "path=5",
+        "a path: a string or a pathlib.Path",
+    ),
+}
+MODULE = {
+    "load_run": (
+        lambda: blsnb.load_run(5),
+        "path=5",
+        "a path: a string or a pathlib.Path",
+    ),
+    "load_run limit": (
+        lambda: blsnb.load_run("x.blsrun", limit_bytes="1"),
+        "limit_bytes='1'",
+        "a number, or None",
+    ),
+    "load_trace": (
+        lambda: blsnb.load_trace(5),
+        "path=5",
+        "a path: a string or a pathlib.Path",
+    ),
+    "serve": (lambda: serve(5), "server=5", "a blsnb.Server"),
+}
+REQUESTS = {
+    "model_name": (5, {}),
+    "inputs": ("double", 3),
+    "outputs": ("double", X, {"outputs": "Y"}),
+    "version": ("double", X, {"version": "1"}),
+    "parameters": ("double", X, {"parameters": {"a": [1]}}),
+    "request_id": ("double", X, {"request_id": 5}),
+    "correlation_id": ("double", X, {"correlation_id": 1.5}),
+    "client_timeout_s": ("double", X, {"client_timeout_s": "1"}),
+}
+
+
+@pytest.fixture
+def double(server: Server) -> Iterator[Server]:
+    """A server with one model."""
+    server.define("double", DOUBLE, config=CONFIG)
+    yield server
+    assert "READY" == server.model("double").state
+
+
+def refusal(what: str, expected: str) -> str:
+    """Return the text of a refused argument, as a pattern."""
+    return f"^{re.escape(f'{what} is not valid; expected {expected}')}$"
+
+
+@pytest.mark.parametrize(("name", "value", "expected"), SETTINGS)
+def test_a_setting_of_the_wrong_type_is_refused(name, value, expected):
+    """With its name, its value, and what was expected."""
+    with pytest.raises(TypeError, match=refusal(f"{name}={value!r}", expected)):
+        Server(**{name: value})
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_an_argument_of_the_wrong_type_is_refused(double, name):
+    """Of every method of a server and of what it returns."""
+    call, what, expected = CALLS[name]
+
+    with pytest.raises(TypeError, match=refusal(what, expected)):
+        call(double)
+
+
+@pytest.mark.parametrize("name", MODULE)
+def test_a_function_of_the_package_refuses_the_wrong_type(name):
+    """As the methods of a server do."""
+    call, what, expected = MODULE[name]
+
+    with pytest.raises(TypeError, match=refusal(what, expected)):
+        call()
+
+
+@pytest.mark.parametrize("argument", REQUESTS)
+@pytest.mark.parametrize("method", ["infer", "stream", "async_infer", "bench"])
+def test_a_request_of_the_wrong_type_is_refused(double, method, argument):
+    """The same request is refused by each method that makes requests."""
+    model_name, inputs, *more = REQUESTS[argument]
+    options = more[0] if more else {}
+
+    def request():
+        return asyncio.run(getattr(double, method)(model_name, inputs, **options))
+
+    with pytest.raises(TypeError, match=argument.rstrip("s")):
+        request()
+
+
+def test_numbers_of_other_types_are_numbers(server):
+    """A float that is whole is a number of bytes."""
+    with Server(trace_budget_bytes=1e6, keep_runs=3.0, exit_on_error=1) as other:
+        other.define("double", DOUBLE, config=CONFIG)
+        runs = [other.infer("double", X) for _ in range(4)]
+
+        assert runs[1:] == other.runs
+        assert isinstance(other.runs[0], Run)
